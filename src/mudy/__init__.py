@@ -1,0 +1,1 @@
+"""Keyphrases of any text, found by a pre-trained language model without training data."""

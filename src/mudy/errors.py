@@ -1,0 +1,56 @@
+"""Everything that can go wrong, as one small tree.
+
+    MudyError                  catch this to catch ours and only ours
+    ├── InputError             the text, file or candidates given cannot be used
+    │   └── CandidateTooLong   a phrase that does not fit into the model's window
+    ├── SettingError           an unknown name or a value out of range (also a ValueError)
+    ├── ModelError             a model cannot be had or cannot be used
+    │   ├── ModelUnavailable   not in the cache and not to be fetched
+    │   └── UnsupportedModel   loaded, but of an architecture that no backbone reads
+    └── MissingExtra           an optional dependency is not installed (also an ImportError)
+
+An error says what was seen, what was needed, and what to do.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class MudyError(Exception):
+    """The parent of all errors raised on purpose by this package."""
+
+
+class InputError(MudyError):
+    """The text, file or candidates given cannot be used."""
+
+
+class CandidateTooLong(InputError):
+    """A phrase that does not fit into the model's window."""
+
+
+class SettingError(MudyError, ValueError):
+    """An unknown name, or a value out of its range."""
+
+
+class ModelError(MudyError):
+    """A model cannot be had or cannot be used."""
+
+
+class ModelUnavailable(ModelError):
+    """A model that is neither in the cache nor to be fetched."""
+
+
+class UnsupportedModel(ModelError):
+    """A model of an architecture that no backbone reads."""
+
+
+class MissingExtra(MudyError, ImportError):
+    """An optional dependency that is not installed."""
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """A sentence for an unknown name: what was seen, the nearest known name, and all known ones."""
+    names = sorted(known)
+    nearest = get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    return f"Unknown {what} {name!r}.{hint} Known: {', '.join(names)}."
