@@ -4,7 +4,12 @@ Taggers and language models cut text differently, so characters are the only sha
 text and fed to every method.
 """
 
+import re
+from bisect import bisect_right
 from dataclasses import dataclass
+from operator import attrgetter
+
+from mudy.errors import SettingError
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,4 +38,29 @@ class Document:
     sentences: tuple[Span, ...]
     words: tuple[Word, ...]
     language: str = "en"
-    omitted_words: int = 0  # white-space words left unread at the end, when a limit was set
+    omitted_words: int = 0  # white-space words left unread: beyond a limit that was set, or no prose at all
+
+    def sentence_at(self, position: int) -> int:
+        """Index of the sentence holding a character; white space belongs to the sentence before it."""
+        return max(0, bisect_right(self.sentences, position, key=attrgetter("start")) - 1)
+
+
+def squeeze(text: str) -> str:
+    """The text with every run of white space made one space, and none at its ends."""
+    return " ".join(text.split())
+
+
+def first_words(text: str, n: int | None) -> tuple[str, int]:
+    """The first `n` white-space words, and how many were left out.
+
+    What is kept is a prefix of the text, character for character, so offsets hold for the whole. None keeps all.
+    """
+    if n is None:
+        return text, 0
+    if n < 0:
+        raise SettingError(f"A limit of {n} words was given; it must be 0 or more, or None for no limit.")
+    end = total = 0
+    for total, word in enumerate(re.finditer(r"\S+", text), start=1):
+        if total == n:
+            end = word.end()
+    return (text[:end], total - n) if total > n else (text, 0)

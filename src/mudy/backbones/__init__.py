@@ -1,0 +1,71 @@
+"""Language models behind one small protocol, `base.Backbone`. Importing this package loads no model and no torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mudy.errors import ModelUnavailable, UnsupportedModel
+
+if TYPE_CHECKING:
+    from mudy.backbones.base import Backbone
+    from mudy.backbones.encoder import SentenceEncoder
+    from mudy.backbones.machine import Machine
+
+
+def load(path: str, machine: Machine, name: str) -> Backbone:
+    """A language model from a folder or a hub id, as the backbone of its family."""
+    from mudy.backbones import causal, seq2seq
+
+    family = _family(path, name)
+    backbone: Backbone
+    if family in causal.FAMILIES:
+        backbone = _loaded(causal.CausalBackbone, path, machine, name)
+        return backbone
+    if family in seq2seq.FAMILIES:
+        backbone = _loaded(seq2seq.Seq2SeqBackbone, path, machine, name)
+        return backbone
+    known = ", ".join(sorted(causal.FAMILIES | seq2seq.FAMILIES))
+    raise UnsupportedModel(f"{name} is of the family {family!r}; a language model of one of these is needed: {known}.")
+
+
+def load_encoder(path: str, machine: Machine, name: str) -> SentenceEncoder:
+    """A sentence encoder from a folder or a hub id."""
+    from mudy.backbones import encoder
+
+    family = _family(path, name)
+    if family not in encoder.FAMILIES:
+        known = ", ".join(sorted(encoder.FAMILIES))
+        raise UnsupportedModel(f"{name} is of the family {family!r}; an encoder of one of these is needed: {known}.")
+    loaded: SentenceEncoder = _loaded(encoder.SentenceEncoder, path, machine, name)
+    return loaded
+
+
+def _family(path: str, name: str) -> str:
+    from transformers import AutoConfig
+
+    try:
+        return str(AutoConfig.from_pretrained(path).model_type)
+    except (OSError, ValueError) as error:
+        raise ModelUnavailable(_sentence(name, error)) from error
+
+
+def _loaded(kind: Any, path: str, machine: Machine, name: str) -> Any:
+    from transformers.utils import logging
+
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        return kind.load(path, machine, name)
+    except (OSError, ValueError) as error:
+        raise ModelUnavailable(_sentence(name, error)) from error
+    finally:
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _sentence(name: str, error: Exception) -> str:
+    reason = str(error).strip().splitlines()[0][:200]
+    return (
+        f"{name} could not be loaded: {reason} "
+        f"Use a known name (`mudy models`), a local folder, or a hub id with the hub in reach."
+    )

@@ -1,0 +1,325 @@
+"""Attention as a visitor sees it: observed (Eqs. 13-14), remembered, or pulled towards a place (Eqs. 5-8).
+
+One function is registered with transformers' AttentionInterface and serves every architecture. A model is called with
+`visitor=...`, which reaches that function; without one, attention is the model's own.
+
+Scores of rows that follow a shared document are laid out as (kv_heads, batch, groups, rows, tokens): the document's
+keys are multiplied once for all rows of a head, and are copied neither per candidate nor per query head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.masking_utils import eager_mask
+
+NAME = "mudy"
+Rule = Literal["logit", "post_softmax"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One attention module at work."""
+
+    layer: int
+    cross: bool  # a decoder looking at its encoder
+    query: Tensor  # (batch, heads, rows, width)
+    key: Tensor  # (batch, kv_heads, tokens, width)
+    value: Tensor
+    mask: Tensor | None  # added to the scores; (batch, 1, rows, tokens)
+    bias: Tensor | None  # T5's relative positions; (1, heads, rows, tokens)
+    scaling: float
+    softcap: float | None
+    window: int | None  # how far back a sliding layer looks
+
+
+class Visitor(Protocol):
+    """Computes attention in a model's stead; gives (batch, heads, rows, width)."""
+
+    def attend(self, call: Call) -> Tensor: ...
+
+
+def _attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    softcap: float | None = None,
+    sliding_window: int | None = None,
+    position_bias: Tensor | None = None,
+    visitor: Visitor | None = None,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    call = Call(
+        layer=int(getattr(module, "layer_idx", None) or 0),
+        cross=bool(getattr(module, "is_decoder", False)) and not getattr(module, "is_causal", True),
+        query=query,
+        key=key,
+        value=value,
+        mask=attention_mask,
+        bias=position_bias,
+        scaling=query.shape[-1] ** -0.5 if scaling is None else scaling,
+        softcap=softcap,
+        window=sliding_window,
+    )
+    attended = own_attention(call) if visitor is None else visitor.attend(call)
+    return attended.transpose(1, 2).contiguous(), None
+
+
+AttentionInterface.register(NAME, _attention)
+AttentionMaskInterface.register(NAME, eager_mask)  # without a mask of its own, causality would silently disappear
+
+
+def own_attention(call: Call) -> Tensor:
+    """What the model itself computes."""
+    if call.softcap is None:
+        bias = _add(call.bias, call.mask)
+        return torch.nn.functional.scaled_dot_product_attention(
+            call.query, call.key, call.value, attn_mask=bias, scale=call.scaling, enable_gqa=True
+        )
+    groups = call.query.shape[1] // call.key.shape[1]
+    return probabilities(call).to(call.value.dtype) @ call.value.repeat_interleave(groups, dim=1)
+
+
+def probabilities(call: Call) -> Tensor:
+    """The attention map: scale, soft-cap, mask, softmax."""
+    groups = call.query.shape[1] // call.key.shape[1]
+    scores = soft_cap(call.query @ call.key.repeat_interleave(groups, dim=1).mT * call.scaling, call.softcap)
+    bias = _add(call.bias, call.mask)
+    scores = scores if bias is None else scores + bias
+    return torch.softmax(scores, dim=-1, dtype=torch.float32)  # (batch, heads, rows, tokens)
+
+
+def soft_cap(scores: Tensor, cap: float | None) -> Tensor:
+    """Gemma 2 bends scores into (-cap, cap); others leave them."""
+    return scores if cap is None else torch.tanh(scores / cap) * cap
+
+
+def _add(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return first + second
+
+
+# --- Observing: how much each token is looked at -----------------------------------------------------------------
+
+
+def received(attention: Tensor, rows: Tensor) -> Tensor:
+    """Sum, for each token, the attention it gets from all real rows, averaged over heads (Eqs. 13-14).
+
+    `attention` is (batch, heads, rows, tokens), `rows` is (batch, rows) with 1 for a real row and 0 for padding.
+    """
+    return torch.einsum("bhrt,br->bt", attention, rows) / attention.shape[1]
+
+
+@dataclass(slots=True)
+class Observer:
+    """Adds up the attention received in some layers, and leaves the model as it is."""
+
+    rows: Tensor  # (batch, rows): 1 for a real token, 0 for padding
+    layers: frozenset[int]
+    sums: dict[int, Tensor] = field(default_factory=dict)  # layer -> (batch, tokens)
+
+    def attend(self, call: Call) -> Tensor:
+        if call.layer in self.layers:
+            self.sums[call.layer] = self._received(call)
+        return own_attention(call)
+
+    def mean(self) -> Tensor:
+        """The average over the layers observed; (batch, tokens)."""
+        return torch.stack(list(self.sums.values())).mean(0).cpu()
+
+    def _received(self, call: Call, block: int = 256) -> Tensor:
+        """Column sums in blocks of rows, so that no (heads, tokens, tokens) map is held."""
+        total = torch.zeros_like(self.rows)
+        for start in range(0, call.query.shape[2], block):
+            part = slice(start, start + block)
+            some = replace(
+                call,
+                query=call.query[:, :, part],
+                mask=None if call.mask is None else call.mask[:, :, part],
+                bias=None if call.bias is None else call.bias[:, :, part],
+            )
+            total += received(probabilities(some), self.rows[:, part])
+        return total
+
+
+# --- Remembering: the document's keys and values, computed once --------------------------------------------------
+
+
+@dataclass(slots=True)
+class Memory:
+    """Keeps every layer's keys and values while a document is read for the first time."""
+
+    keys: dict[int, Tensor] = field(default_factory=dict)  # layer -> (kv_heads, tokens, width)
+    values: dict[int, Tensor] = field(default_factory=dict)
+
+    def attend(self, call: Call) -> Tensor:
+        self.keys[call.layer] = call.key[0]
+        self.values[call.layer] = call.value[0]
+        return own_attention(call)
+
+
+# --- Editing: Eqs. 5-8 -------------------------------------------------------------------------------------------
+
+
+class Weighting(Protocol):
+    """How strongly each of many prompts should look at each token of the document, layer by layer."""
+
+    @property
+    def rule(self) -> Rule: ...
+
+    @property
+    def k(self) -> int:
+        """How many best-aligned tokens each head always keeps; 0 for none."""
+
+    @property
+    def eligible(self) -> Tensor:
+        """Which tokens may be among the best-aligned; (tokens,)."""
+
+    def weights(self, layer: int, prompts: Tensor) -> Tensor | None:
+        """Weights in [0, 1], (prompts, tokens); None leaves this layer untouched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A weighting, applied to one batch of prompts."""
+
+    weighting: Weighting
+    prompts: Tensor  # (batch,): which prompts of the weighting these are
+    rows: Tensor  # (batch, rows): 1 where the candidate stands in the template
+
+    def __call__(self, layer: int, scores: Tensor, first: int) -> Tensor:
+        """Edit the scores over tokens `first` and later; (kv_heads, batch, groups, rows, tokens)."""
+        weights = self.weighting.weights(layer, self.prompts)
+        if weights is None:
+            return scores
+        weights = weights[None, :, None, first:].to(scores.dtype)  # (1, batch, 1, tokens)
+        if self.weighting.k:
+            eligible = self.weighting.eligible[first:]
+            weights = keep_aligned(weights, alignment(scores, self.rows), eligible, self.weighting.k)
+        weights = weights.unsqueeze(3)  # (kv_heads or 1, batch, groups or 1, 1, tokens)
+        return RULES[self.weighting.rule](scores, weights)
+
+
+def alignment(scores: Tensor, rows: Tensor) -> Tensor:
+    """How well each document token agrees with the candidate's own rows, per head (Eqs. 5-6)."""
+    return torch.einsum("kbgrt,br->kbgt", scores, rows.to(scores.dtype))
+
+
+def keep_aligned(weights: Tensor, aligned: Tensor, eligible: Tensor, k: int) -> Tensor:
+    """Full weight for the k best-aligned tokens of each head, whatever their distance (Eq. 7)."""
+    aligned = aligned.masked_fill(~eligible, -torch.inf)
+    best = aligned.topk(min(k, int(eligible.sum())), dim=-1).indices
+    return weights.expand_as(aligned).scatter(-1, best, 1.0)
+
+
+def reweight(scores: Tensor, weights: Tensor) -> Tensor:
+    """Pull attention towards heavy tokens without flipping any sign (Eq. 8).
+
+    Weights lie in [0, 1]. Weight 1 keeps a positive score and lifts a negative one to zero, so all ones is not the
+    identity: to leave a model untouched, pass no edit. Masks are added afterwards, never reweighted.
+    """
+    return torch.where(scores >= 0, scores * weights, scores * (1 - weights))
+
+
+def reweight_after_softmax(scores: Tensor, weights: Tensor) -> Tensor:
+    """Multiply the attention itself by the weights and renormalise, which equals adding log W before the softmax."""
+    return scores + weights.log()
+
+
+RULES = {"logit": reweight, "post_softmax": reweight_after_softmax}
+
+
+# --- Following a document that was read before -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """Decoder-only: rows that look at a remembered document, shared by all, and at their own earlier tokens."""
+
+    memory: Memory
+    edit: Edit | None = None
+
+    def attend(self, call: Call) -> Tensor:
+        keys, values = self.memory.keys[call.layer], self.memory.values[call.layer]
+        tokens, rows = keys.shape[1], call.query.shape[2]
+        first = 0 if call.window is None else max(0, tokens - call.window + 1)  # what no row sees is not computed
+        query = group(call.query, keys.shape[0])  # (kv_heads, batch, groups, rows, width)
+        far = soft_cap(shared_scores(query, keys[:, first:]) * call.scaling, call.softcap)
+        near = soft_cap(query @ call.key.transpose(0, 1).unsqueeze(2).mT * call.scaling, call.softcap)
+        if self.edit is not None:
+            far = self.edit(call.layer, far, first)
+        if call.window is not None:
+            far = far + sliding_mask(rows, tokens, first, call.window, far)
+        if call.mask is not None:
+            near = near + call.mask.transpose(0, 1).unsqueeze(2)
+        own = call.value.transpose(0, 1).unsqueeze(2)  # (kv_heads, batch, 1, rows, width)
+        return ungroup(joint_softmax(far, values[:, first:], near, own))
+
+
+@dataclass(frozen=True, slots=True)
+class CrossAttention:
+    """Encoder-decoder: rows whose look at the encoder may be edited; the encoder's keys have a batch of one."""
+
+    edit: Edit | None = None
+
+    def attend(self, call: Call) -> Tensor:
+        if not call.cross:
+            return own_attention(call)
+        query = group(call.query, call.key.shape[1])
+        scores = shared_scores(query, call.key[0]) * call.scaling
+        if self.edit is not None:
+            scores = self.edit(call.layer, scores, 0)
+        attention = torch.softmax(scores, dim=-1, dtype=torch.float32).to(call.value.dtype)
+        return ungroup(shared_sum(attention, call.value[0]))
+
+
+def group(query: Tensor, kv_heads: int) -> Tensor:
+    """(batch, heads, rows, width) -> (kv_heads, batch, groups, rows, width): query heads beside their key head."""
+    batch, heads, rows, width = query.shape
+    return query.reshape(batch, kv_heads, heads // kv_heads, rows, width).transpose(0, 1)
+
+
+def ungroup(attended: Tensor) -> Tensor:
+    """The way back: (kv_heads, batch, groups, rows, width) -> (batch, heads, rows, width)."""
+    kv_heads, batch, groups, rows, width = attended.shape
+    return attended.transpose(0, 1).reshape(batch, kv_heads * groups, rows, width)
+
+
+def shared_scores(query: Tensor, keys: Tensor) -> Tensor:
+    """All rows of all candidates against one document, as one product per key head."""
+    kv_heads, batch, groups, rows, width = query.shape
+    scores = query.reshape(kv_heads, batch * groups * rows, width) @ keys.mT
+    return scores.view(kv_heads, batch, groups, rows, keys.shape[1])
+
+
+def shared_sum(attention: Tensor, values: Tensor) -> Tensor:
+    kv_heads, batch, groups, rows, tokens = attention.shape
+    attended = attention.reshape(kv_heads, batch * groups * rows, tokens) @ values
+    return attended.view(kv_heads, batch, groups, rows, values.shape[-1])
+
+
+def joint_softmax(far: Tensor, far_values: Tensor, near: Tensor, near_values: Tensor) -> Tensor:
+    """One softmax over two blocks of scores that are never put side by side in memory."""
+    dtype, far, near = far_values.dtype, far.float(), near.float()
+    top = torch.maximum(far.amax(-1, keepdim=True), near.amax(-1, keepdim=True))
+    far, near = (far - top).exp_(), (near - top).exp_()
+    mass = far.sum(-1, keepdim=True) + near.sum(-1, keepdim=True)
+    attended = shared_sum(far.to(dtype), far_values) + near.to(dtype) @ near_values
+    return attended / mass.to(dtype)
+
+
+def sliding_mask(rows: int, tokens: int, first: int, window: int, like: Tensor) -> Tensor:
+    """-inf where a row, counted on from the document's end, can no longer see a token (rows, tokens - first)."""
+    row = torch.arange(tokens, tokens + rows, device=like.device)[:, None]
+    token = torch.arange(first, tokens, device=like.device)
+    return torch.zeros(rows, tokens - first, dtype=like.dtype, device=like.device).masked_fill_(
+        row - token >= window, -torch.inf
+    )

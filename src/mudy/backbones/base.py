@@ -1,0 +1,86 @@
+"""What a backbone is: a language model that answers three questions about a text, whatever its architecture.
+
+`encode` reads a stretch of text once; `received_attention` says how much each token is looked at; `log_likelihood` says
+how well each prompt follows, with an optional edit of its attention. Only this room knows what a cache or a head is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from mudy.backbones.attention import Weighting
+from mudy.backbones.tokens import Tokens
+from mudy.text import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """How much attention each token of a stretch of text receives."""
+
+    tokens: Tokens
+    sums: Tensor  # (tokens,)
+
+    def at(self, span: Span) -> float:
+        """The mean over a span's tokens (Eq. 9)."""
+        tokens = self.tokens.of(span)
+        return float(self.sums[tokens.start : tokens.stop].mean())
+
+
+class Encoding(Protocol):
+    """A stretch of text, read once by one backbone."""
+
+    @property
+    def tokens(self) -> Tokens: ...
+
+
+class Backbone(Protocol):
+    """A language model, ready to be asked."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def family(self) -> str:
+        """Its architecture, as transformers names it."""
+
+    @property
+    def decoder_only(self) -> bool: ...
+
+    @property
+    def depth(self) -> int:
+        """Layers in which attention within the text can be observed."""
+
+    @property
+    def prompt_depth(self) -> int:
+        """Layers in which a prompt looks at the text."""
+
+    @property
+    def device(self) -> torch.device: ...
+
+    def room(self) -> int:
+        """How many tokens of text fit into one reading beside the prompt."""
+
+    def token_ends(self, text: str) -> list[int]:
+        """Where each token of a text ends, in characters: for planning sections."""
+
+    def blank_pieces(self, tokens: Tokens) -> list[int]:
+        """Which tokens are nothing but the mark of a word's beginning and should draw no attention."""
+
+    def encode(self, text: str, span: Span) -> Any:
+        """Read `span` of `text` once, for any number of prompts to follow."""
+
+    def received_attention(self, text: str, spans: Sequence[Span], layers: Sequence[int]) -> list[Received]:
+        """Attention received in each of many stretches of text, each read alone (Eqs. 13-14)."""
+
+    def log_likelihood(
+        self, encoding: Any, phrases: Sequence[str], weighting: Weighting | None = None
+    ) -> list[list[float]]:
+        """Log-probabilities of "about", the phrase's tokens and the token after it, in the prompt for each phrase."""
+
+    def span_states(self, encoding: Any, spans: Sequence[Span]) -> Tensor | None:
+        """A vector for each span, or None where the model has no encoder."""

@@ -1,0 +1,58 @@
+"""Sentence encoders (BERT and its kin): a vector for a text, or for a span in its context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mudy.backbones.machine import Machine
+from mudy.backbones.tokens import Tokens, fast_tokenizer, tokenise
+from mudy.backbones.transformer import in_order, padded, presence
+from mudy.text import Span
+
+FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "electra", "deberta-v2"})
+REACH = 600  # characters of context read on either side of a span
+
+
+class SentenceEncoder:
+    """An encoder and its tokeniser."""
+
+    def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
+        self.model = model.eval().to(machine.device)
+        self.tokenizer = tokenizer
+        self.machine = machine
+        self.name = name
+
+    @classmethod
+    def load(cls, path: str, machine: Machine, name: str) -> SentenceEncoder:
+        from transformers import AutoModel
+
+        return cls(AutoModel.from_pretrained(path, dtype=machine.dtype), fast_tokenizer(path), machine, name)
+
+    def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Tensor:
+        """The mean of the last states over each span, read within its context; (spans, width)."""
+        near = [
+            Span(max(c.start, s.start - REACH), min(c.end, s.end + REACH)) for s, c in zip(spans, contexts, strict=True)
+        ]
+        read = {context: tokenise(self.tokenizer, text, context) for context in dict.fromkeys(near)}
+        states = dict(zip(read, self._states(list(read.values())), strict=True))
+        rows = [
+            states[context][(t := read[context].of(s)).start : t.stop] for s, context in zip(spans, near, strict=True)
+        ]
+        return torch.stack([row.mean(0) for row in rows])
+
+    def _states(self, texts: Sequence[Tokens]) -> list[Tensor]:
+        longest = int(self.model.config.max_position_embeddings)
+
+        def states(batch: list[int]) -> list[Tensor]:
+            rows = [texts[i].ids[:longest] for i in batch]
+            ids = padded(rows, int(self.tokenizer.pad_token_id or 0), self.machine.device)
+            mask = presence([len(row) for row in rows], ids).long()
+            last = self.model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
+            return [state[: len(row)] for state, row in zip(last, rows, strict=True)]
+
+        with self.machine.at_work():
+            return in_order([len(t) for t in texts], self.machine.batch_tokens, states)

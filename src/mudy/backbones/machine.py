@@ -1,0 +1,72 @@
+"""Where and how to compute: settings of a machine, not of a method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+
+from mudy.errors import SettingError
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A device, a precision, and limits."""
+
+    device: torch.device
+    dtype: torch.dtype
+    threads: int | None = None  # None: as torch has it
+    batch_tokens: int = 512  # rows per forward pass; memory grows with it, results do not change
+
+    @classmethod
+    def of(
+        cls,
+        device: str | None = None,
+        dtype: str | None = None,
+        threads: int | None = None,
+        batch_tokens: int | None = None,
+    ) -> Machine:
+        """What the caller asks for, and what this machine does best for the rest."""
+        for name, value in (("batch_tokens", batch_tokens), ("threads", threads)):
+            if value is not None and value < 1:
+                raise SettingError(f"{name} is {value}, but must be at least 1.")
+        if dtype is not None and dtype not in DTYPES:
+            raise SettingError(f"dtype is {dtype!r}, but must be one of {', '.join(DTYPES)}.")
+        try:
+            chosen = torch.device(device or best_device())
+        except RuntimeError as error:
+            raise SettingError(f"device is {device!r}, which torch does not know; try cpu, cuda or mps.") from error
+        rows = batch_tokens or (
+            512 if chosen.type == "cpu" else 8192
+        )  # a CPU is twice as fast when a batch fits its cache
+        return cls(chosen, DTYPES[dtype] if dtype else best_dtype(chosen), threads, rows)
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Inference with our number of threads; what torch had before is put back."""
+        before = torch.get_num_threads()
+        if self.threads is not None:
+            torch.set_num_threads(self.threads)
+        try:
+            with torch.inference_mode():
+                yield
+        finally:
+            torch.set_num_threads(before)
+
+
+def best_device() -> str:
+    """A GPU where there is one."""
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def best_dtype(device: torch.device) -> torch.dtype:
+    """float32 on a CPU; half precision where the device computes it well."""
+    if device.type == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    return torch.float16 if device.type == "mps" else torch.float32

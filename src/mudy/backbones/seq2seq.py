@@ -1,0 +1,102 @@
+"""Encoder-decoder language models: T5 and its kin.
+
+The encoder reads the document once; every layer's cross-attention keys and values are computed once and shared by all
+candidates, whose prompts are the decoder's input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from transformers import DynamicCache, EncoderDecoderCache
+
+from mudy.backbones.attention import CrossAttention, Edit, Observer
+from mudy.backbones.machine import Machine
+from mudy.backbones.tokens import Tokens, blank_pieces, fast_tokenizer, tokenise
+from mudy.backbones.transformer import Transformer, lower_layers
+from mudy.text import Span
+
+FAMILIES = frozenset({"t5"})
+OPENING, CLOSING = 'Book:"', '"'
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document as the encoder has read it, with the decoder's keys and values for it."""
+
+    tokens: Tokens
+    states: Tensor  # (1, tokens, width)
+    cross: DynamicCache
+
+
+class Seq2SeqBackbone(Transformer):
+    """An encoder-decoder model and its tokeniser."""
+
+    decoder_only = False
+    template = "This book mainly talks about {} ."
+    special_in_prompt = True
+    special_in_window = False
+
+    @classmethod
+    def load(cls, path: str, machine: Machine, name: str) -> Seq2SeqBackbone:
+        from transformers import AutoModelForSeq2SeqLM
+
+        model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype)
+        return cls(model, fast_tokenizer(path), machine, name)
+
+    @property
+    def depth(self) -> int:
+        return int(self.model.config.num_layers)
+
+    @property
+    def prompt_depth(self) -> int:
+        return int(self.model.config.num_decoder_layers)
+
+    def room(self) -> int:
+        """T5's relative positions allow any length, but it was trained on `n_positions` tokens (512)."""
+        return int(getattr(self.model.config, "n_positions", 512)) - len(OPENING) - len(CLOSING) - 1
+
+    def blank_pieces(self, tokens: Tokens) -> list[int]:
+        return blank_pieces(self.tokenizer, tokens)
+
+    def span_states(self, encoding: Source, spans: Sequence[Span]) -> Tensor | None:
+        """The mean of the encoder's last states over each span (Sec. 4.2)."""
+        tokens = [encoding.tokens.of(span) for span in spans]
+        return torch.stack([encoding.states[0, t.start : t.stop].float().mean(0) for t in tokens])
+
+    def encode(self, text: str, span: Span) -> Source:
+        tokens = tokenise(self.tokenizer, text, span, prefix=OPENING, suffix=CLOSING)
+        with self.machine.at_work():
+            states = self.model.encoder(input_ids=torch.tensor([tokens.ids], device=self.device)).last_hidden_state
+            return Source(tokens, states, self._cross_cache(states))
+
+    def _cross_cache(self, states: Tensor) -> DynamicCache:
+        """Every decoder layer's keys and values for the document, computed once."""
+        cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        start = torch.full((1, 1), self._start, device=self.device)
+        self.model.decoder(input_ids=start, encoder_hidden_states=states, past_key_values=cache, use_cache=True)
+        return cache.cross_attention_cache
+
+    def _observe(self, ids: Tensor, observer: Observer, layers: int) -> None:
+        lower_layers(self.model.encoder, "block", layers)(
+            input_ids=ids, attention_mask=observer.rows.long(), visitor=observer
+        )
+
+    def _follow(self, encoding: Source, ids: Tensor, edit: Edit | None) -> Tensor:
+        """The start token stands in the place of the template's first word, as in PromptRank."""
+        ids = torch.cat([torch.full_like(ids[:, :1], self._start), ids[:, 1:]], dim=1)
+        states: Tensor = self.model.decoder(
+            input_ids=ids,
+            encoder_hidden_states=encoding.states,
+            past_key_values=EncoderDecoderCache(DynamicCache(), encoding.cross),
+            use_cache=True,
+            visitor=CrossAttention(edit),
+        ).last_hidden_state
+        return states * self.model.config.d_model**-0.5 if self.model.config.scale_decoder_outputs else states
+
+    @property
+    def _start(self) -> int:
+        return int(self.model.config.decoder_start_token_id or 0)

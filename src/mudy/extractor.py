@@ -1,0 +1,178 @@
+"""The one door: text in, keyphrases out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, Literal
+
+from mudy import candidates as noun_phrases
+from mudy.candidates import MAX_WORDS, Candidate
+from mudy.errors import InputError, SettingError
+from mudy.methods import check_settings, method_class
+from mudy.protocol import promptrank_candidates, promptrank_text
+from mudy.ranking import how_many, rank
+from mudy.results import Coverage, Result
+from mudy.tagging import Tagger
+from mudy.text import Document, first_words
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+    from mudy.methods.base import Method, OccurrenceScore
+    from mudy.models import Report
+
+DEFAULT_METHOD = "mudy"
+DEFAULT_MODEL = "gemma3-270m"
+DEFAULT_ENCODER = "minilm-l6"
+Protocol = Literal["promptrank"]
+
+
+class Extractor:
+    """Finds the keyphrases of texts.
+
+    `method` and `model` are names (`mudy methods`, `mudy models`), `model` also a local folder or hub id. Further
+    keyword arguments are settings of the method, under its paper's symbols; unknown ones raise. Models are loaded on
+    first use.
+
+        >>> Extractor(lambda_=0.5).extract("...").as_tuples()
+    """
+
+    def __init__(
+        self,
+        method: str = DEFAULT_METHOD,
+        model: str = DEFAULT_MODEL,
+        *,
+        preset: str | None = None,
+        language: str | Language | Tagger = "en",
+        protocol: Protocol | None = None,
+        max_words: int | None = None,
+        encoder: str = DEFAULT_ENCODER,
+        device: str | None = None,
+        dtype: str | None = None,
+        threads: int | None = None,
+        batch_tokens: int | None = None,
+        report: Report | None = None,
+        **settings: Any,
+    ) -> None:
+        check_settings(method, settings)
+        if protocol not in (None, "promptrank"):
+            raise SettingError(f"protocol is {protocol!r}, but must be 'promptrank' or None.")
+        if max_words is not None and max_words < 1:
+            raise SettingError(f"max_words is {max_words}, but must be at least 1, or None to read all.")
+        self.method, self.model, self.preset, self.settings = method, model, preset, settings
+        self.protocol, self.max_words, self.encoder = protocol, max_words, encoder
+        self._language, self._report = language, report
+        self._machine = {"device": device, "dtype": dtype, "threads": threads, "batch_tokens": batch_tokens}
+
+    def extract(
+        self,
+        text: str,
+        top_n: int | float | None = 10,
+        *,
+        candidates: Iterable[str] | None = None,
+        stop_phrases: Iterable[str] = (),
+        max_candidate_words: int | None = MAX_WORDS,
+        merge: bool = True,
+        diversity: float = 0.0,
+        source: str | None = None,
+    ) -> Result:
+        """The keyphrases of one text, best first.
+
+        `top_n` is a number, a share of the text's words such as 0.02, or None for all. `candidates` replaces the noun
+        phrases found by the tagger; those that do not stand in the text are named in `Result.not_found`. `stop_phrases`
+        are never returned. `merge` joins forms with equal stems; `diversity` above 0 keeps phrases that share words
+        apart.
+        """
+        document = self.read(text)
+        wanted = how_many(top_n, len(document.text.split()))
+        found, missing = self._candidates(document, candidates, stop_phrases, max_candidate_words)
+        scores = self.scorer.score(document, found) if found else []
+        keyphrases = rank(document.text, found, scores, merge=merge, top_n=wanted, diversity=diversity)
+        return Result(
+            document.text, keyphrases, coverage(document, scores), self.method, self.model, source, tuple(missing)
+        )
+
+    def extract_many(
+        self,
+        texts: Iterable[str],
+        top_n: int | float | None = 10,
+        *,
+        candidates: Iterable[str] | Iterable[Iterable[str] | None] | None = None,
+        progress: bool = False,
+        **options: Any,
+    ) -> Iterator[Result]:
+        """The keyphrases of many texts, one result each, in order, as they are found.
+
+        `candidates` is one list for all texts, or one list (or None) for each. `progress` draws a bar on standard
+        error. Other options are those of `extract`.
+        """
+        if isinstance(texts, str):
+            raise InputError("extract_many takes several texts, but one was given. Use extract, or put it in a list.")
+        for text, own in zip(_tracked(texts) if progress else texts, _each(candidates), strict=False):
+            yield self.extract(text, top_n, candidates=own, **options)
+
+    def read(self, text: str) -> Document:
+        """The document that a text becomes: cut to `max_words`, or cleaned as the protocol asks."""
+        if not isinstance(text, str):
+            raise InputError(f"A text must be a str, not {type(text).__name__}.")
+        if self.protocol == "promptrank":
+            text, omitted = promptrank_text(text, max_words=self.max_words or 512)
+        else:
+            text, omitted = first_words(text, self.max_words)
+        return self.tagger.document(text, omitted)
+
+    def _candidates(
+        self, document: Document, own: Iterable[str] | None, stop_phrases: Iterable[str], max_words: int | None
+    ) -> tuple[list[Candidate], Sequence[str]]:
+        if own is not None:
+            return noun_phrases.given(document, own)
+        if self.protocol == "promptrank":
+            return promptrank_candidates(document), ()
+        return noun_phrases.candidates(document, max_words=max_words, stop_phrases=stop_phrases), ()
+
+    @cached_property
+    def tagger(self) -> Tagger:
+        return self._language if isinstance(self._language, Tagger) else Tagger(self._language)
+
+    @cached_property
+    def scorer(self) -> Method:
+        """The method with its models, loaded now if they were not yet."""
+        from mudy import backbones, models
+        from mudy.backbones.machine import Machine
+
+        machine = Machine.of(**self._machine)  # type: ignore[arg-type]
+        backbone = backbones.load(models.locate(self.model, report=self._report), machine, self.model)
+        kind = method_class(self.method)
+        settings = kind.recommended(backbone, self.preset) | self.settings
+        if kind.needs_encoder(backbone, settings):
+            path = models.locate(self.encoder, report=self._report)
+            settings["encoder"] = backbones.load_encoder(path, machine, self.encoder)
+        scorer: Method = kind(backbone, **settings)
+        return scorer
+
+
+def coverage(document: Document, scores: Sequence[OccurrenceScore]) -> Coverage:
+    """How much of a text was read; a text without candidates counts as read in one go."""
+    words = len(document.text.split())
+    return Coverage(words, words + document.omitted_words, max(1, len({score.section for score in scores})))
+
+
+def _each(candidates: Any) -> Iterator[Iterable[str] | None]:
+    """One list of candidates for each text: always the same one, or the next of many."""
+    if candidates is None:
+        return repeat(None)
+    given = iter(candidates)
+    first = next(given, None)
+    if isinstance(first, str):
+        return repeat([first, *given])
+    return chain([first], given)
+
+
+def _tracked(texts: Iterable[str]) -> Iterable[str]:
+    from rich.console import Console
+    from rich.progress import track
+
+    total = len(texts) if isinstance(texts, Sequence) else None
+    return track(texts, "Extracting", total=total, console=Console(stderr=True))

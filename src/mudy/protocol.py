@@ -1,0 +1,92 @@
+"""PromptRank's way of reading, for comparison with published numbers (NKU-HLT/PromptRank; MDERank and MUDY share it).
+
+It lower-cases, joins lines, and reads the first 512 words only. Nothing else in this package reads like this.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from mudy.candidates import ENGLISH_STOP_WORDS, Candidate, Occurrence, grouped
+from mudy.text import Document, Span, Word
+
+MAX_WORDS = 512
+_PUNCTUATION = re.compile(r"""[!"#$%&'()*+,./:;<=>?@\[\\\]^_`{|}~‘’“”，。、；：？！（）【】《》]""")  # but no hyphen
+
+
+def promptrank_text(text: str, *, lower: bool = True, max_words: int = MAX_WORDS) -> tuple[str, int]:
+    """The text as PromptRank reads it, and how many words were cut off.
+
+    The steps all data sets share. Those of one data set are functions of their own, to be applied before: DUC2001 takes
+    `drop_before_newlines`; SemEval2017 `drop_percent` and `drop_before_newlines`; Inspec `drop_percent`; NUS, Krapivin,
+    SemEval2010 and KP20k `space_stops`. NUS, Krapivin, SemEval2010, KP20k and Inspec keep their case.
+    """
+    words = unbracket(squeeze_to_first(join_lines(text.lower() if lower else text))).split()
+    return " ".join(words[:max_words]), max(0, len(words) - max_words)
+
+
+def drop_percent(text: str) -> str:
+    return text.replace("%", "")
+
+
+def space_stops(text: str) -> str:
+    """Put a space before each full stop and comma that is followed by one."""
+    return text.replace(". ", " . ").replace(", ", " , ")
+
+
+def drop_before_newlines(text: str) -> str:
+    """Drop white space and commas that stand before a newline."""
+    return re.sub(r"(?<![\s,])[\s,]+\n", "\n", text)
+
+
+def join_lines(text: str) -> str:
+    """Turn a newline after a letter, digit, comma or white space into a space."""
+    return re.sub(r"(?<=[a-zA-Z0-9,\s])\n", " ", text)
+
+
+def squeeze_to_first(text: str) -> str:
+    """Keep the first of several white-space characters."""
+    return re.sub(r"(\s)\s+", r"\1", text)
+
+
+def unbracket(text: str) -> str:
+    """Turn brackets other than round ones into spaces, and what is left of paragraph marks into newlines."""
+    text = re.sub(r"[<>\[\]{}]", " ", text).replace("\t", " ")
+    return text.replace(" p ", "\n").replace(" /p \n", "\n")
+
+
+def promptrank_candidates(document: Document, *, enable_filter: bool = False) -> list[Candidate]:
+    """Noun phrases `<NN.*|JJ>*<NN.*>` over all words in a row, sentence ends or not.
+
+    A phrase is its words joined by single spaces, as PromptRank joins its tokens. `enable_filter` leaves out single
+    words that occur once, and phrases of more than four words (PromptRank_filter in its paper; off by default there).
+    """
+    found = [
+        (phrase, Occurrence(Span(words[0].span.start, words[-1].span.end), words[0].sentence))
+        for words in _noun_phrases(document)
+        if not _has_bare_punctuation(phrase := " ".join(w.span.of(document.text) for w in words).lower())
+    ]
+    counts = Counter(phrase for phrase, _ in found)
+    return grouped((p, o) for p, o in found if not enable_filter or _passes(p, counts[p]))
+
+
+def _noun_phrases(document: Document) -> Iterator[Sequence[Word]]:
+    letters = "".join(_letter(word.span.of(document.text), word.tag) for word in document.words)
+    for match in re.finditer("[AN]*N", letters):
+        yield document.words[match.start() : match.end()]
+
+
+def _letter(word: str, tag: str) -> str:
+    if word.lower() in ENGLISH_STOP_WORDS:
+        return "x"  # PromptRank tags it IN
+    return "N" if tag.startswith("NN") else "A" if tag == "JJ" else "x"
+
+
+def _has_bare_punctuation(phrase: str) -> bool:
+    """Whether the number of words changes when punctuation is deleted."""
+    return len(_PUNCTUATION.sub("", phrase).split()) != len(phrase.split())
+
+
+def _passes(phrase: str, count: int) -> bool:
+    words = len(phrase.split())
+    return words <= 4 and (words > 1 or count > 1)

@@ -1,0 +1,105 @@
+"""Scores -> keyphrases: the best occurrence of each phrase, variants merged, ties broken by position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from math import ceil
+
+from mudy.candidates import Candidate
+from mudy.errors import SettingError
+from mudy.methods.base import OccurrenceScore
+from mudy.results import Keyphrase, ScoredOccurrence
+from mudy.stems import stems
+from mudy.text import squeeze
+
+TIE = 4  # decimals: scores nearer than this are a tie, so that float noise never decides a rank
+
+
+def rank(
+    text: str,
+    candidates: Sequence[Candidate],
+    scores: Sequence[OccurrenceScore],
+    *,
+    merge: bool = True,
+    top_n: int | None = None,
+    diversity: float = 0.0,
+) -> tuple[Keyphrase, ...]:
+    """The best phrases, each with all its occurrences."""
+    key: Callable[[str], Hashable] = variant_key if merge else str
+    groups: dict[Hashable, list[OccurrenceScore]] = {}
+    for score in sorted(scores, key=best_first):
+        groups.setdefault(key(candidates[score.candidate].phrase), []).append(score)
+    ordered = list(groups.values())  # a group stands where its best occurrence stands
+    if diversity:
+        ordered = diversified(ordered, [stems(squeeze_hyphens(_form(text, g[0]))) for g in ordered], diversity, top_n)
+    return tuple(_keyphrase(text, place, group) for place, group in enumerate(ordered[:top_n], start=1))
+
+
+def best_first(score: OccurrenceScore) -> tuple[float, int, int]:
+    span = score.occurrence.span
+    return -round(score.score, TIE), span.start, span.end
+
+
+def variant_key(phrase: str) -> tuple[str, ...]:
+    """Phrases with the same stems are one: singular and plural, "decision-making" and "decision making"."""
+    return stems(squeeze_hyphens(phrase))
+
+
+def squeeze_hyphens(phrase: str) -> str:
+    return squeeze(phrase.replace("-", " ")) or phrase
+
+
+def _form(text: str, score: OccurrenceScore) -> str:
+    return squeeze(score.occurrence.span.of(text))
+
+
+def _keyphrase(text: str, place: int, group: Sequence[OccurrenceScore]) -> Keyphrase:
+    forms = list(dict.fromkeys(_form(text, score) for score in group))
+    occurrences = tuple(
+        ScoredOccurrence(s.occurrence.span.start, s.occurrence.span.end, s.score, s.parts) for s in group
+    )
+    return Keyphrase(place, forms[0], group[0].score, tuple(forms[1:]), occurrences)
+
+
+def diversified(
+    groups: Sequence[list[OccurrenceScore]], words: Sequence[tuple[str, ...]], diversity: float, top_n: int | None
+) -> list[list[OccurrenceScore]]:
+    """Maximal marginal relevance: each next phrase is good, and shares few words with those before it.
+
+    Relevance is the score brought to [0, 1]; redundancy is the share of common stems (Jaccard).
+    """
+    if not 0 <= diversity <= 1:
+        raise SettingError(f"diversity is {diversity}, but must lie between 0 (off) and 1.")
+    if not groups:
+        return []
+    high, low = groups[0][0].score, groups[-1][0].score
+    relevance = [(group[0].score - low) / (high - low or 1.0) for group in groups]
+    redundancy = [0.0] * len(groups)
+    left = list(range(len(groups)))
+    chosen: list[list[OccurrenceScore]] = []
+    while left and len(chosen) < (top_n or len(groups)):
+        best = max(left, key=lambda i: round((1 - diversity) * relevance[i] - diversity * redundancy[i], 9))
+        left.remove(best)
+        chosen.append(groups[best])
+        for i in left:
+            redundancy[i] = max(redundancy[i], overlap(words[i], words[best]))
+    return chosen
+
+
+def overlap(first: Sequence[str], second: Sequence[str]) -> float:
+    """Shared words over all words (Jaccard)."""
+    a, b = set(first), set(second)
+    return len(a & b) / len(a | b) if a | b else 0.0
+
+
+def how_many(top_n: int | float | None, words: int) -> int | None:
+    """A number as it is; a share such as 0.02 as that part of the text's words, at least one; None for all."""
+    if top_n is None:
+        return None
+    if isinstance(top_n, bool) or not isinstance(top_n, int | float):
+        raise SettingError(f"top_n is {top_n!r}, but must be a whole number, a share between 0 and 1, or None for all.")
+    if isinstance(top_n, int) and top_n >= 1:
+        return top_n
+    if isinstance(top_n, float) and 0 < top_n < 1:
+        return max(1, ceil(top_n * words))
+    raise SettingError(f"top_n is {top_n}, but must be at least 1, or a share of the words between 0 and 1, or None.")

@@ -1,0 +1,83 @@
+"""What comes out: plain, frozen values that explain themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredOccurrence:
+    """One place where a keyphrase stands, with what its score was made of."""
+
+    start: int  # Unicode code points of the text, end exclusive
+    end: int
+    score: float
+    parts: Mapping[str, float] = field(default_factory=dict)  # for MUDY: p, G, L, AS
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"start": self.start, "end": self.end, "score": self.score, **self.parts}
+
+
+@dataclass(frozen=True, slots=True)
+class Keyphrase:
+    """A phrase as it stands in the text."""
+
+    rank: int  # from 1
+    text: str  # the best occurrence, white space squeezed
+    score: float  # higher is better, for every method
+    variants: tuple[str, ...]  # other forms merged into it: case, plural, inflection
+    occurrences: tuple[ScoredOccurrence, ...]  # best first
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "rank": self.rank,
+            "text": self.text,
+            "score": self.score,
+            "variants": list(self.variants),
+            "occurrences": [occurrence.to_dict() for occurrence in self.occurrences],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of a text was read, and in how many sections."""
+
+    words_read: int
+    words: int
+    sections: int
+
+    @property
+    def share(self) -> float:
+        return self.words_read / self.words if self.words else 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"words": self.words, "words_read": self.words_read, "share": self.share, "sections": self.sections}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The keyphrases of one text, best first."""
+
+    text: str  # what the offsets refer to
+    keyphrases: tuple[Keyphrase, ...]
+    coverage: Coverage
+    method: str
+    model: str
+    source: str | None = None
+    not_found: tuple[str, ...] = ()  # candidates of the caller that do not stand in the text
+
+    def as_tuples(self) -> list[tuple[str, float]]:
+        return [(keyphrase.text, keyphrase.score) for keyphrase in self.keyphrases]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON; the text itself is left out."""
+        found = {
+            "source": self.source,
+            "method": self.method,
+            "model": self.model,
+            "coverage": self.coverage.to_dict(),
+            "keyphrases": [keyphrase.to_dict() for keyphrase in self.keyphrases],
+        }
+        return found | ({"not_found": list(self.not_found)} if self.not_found else {})

