@@ -15,7 +15,7 @@ from mudy.protocol import promptrank_candidates, promptrank_text
 from mudy.ranking import how_many, rank
 from mudy.results import Coverage, Result
 from mudy.tagging import Tagger
-from mudy.text import Document, first_words
+from mudy.text import Document, first_words, squeeze
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -126,11 +126,11 @@ class Extractor:
     def _candidates(
         self, document: Document, own: Iterable[str] | None, stop_phrases: Iterable[str], max_words: int | None
     ) -> tuple[list[Candidate], Sequence[str]]:
-        if own is not None:
-            return noun_phrases.given(document, own)
-        if self.protocol == "promptrank":
-            return promptrank_candidates(document), ()
-        return noun_phrases.candidates(document, max_words=max_words, stop_phrases=stop_phrases), ()
+        if own is None and self.protocol is None:
+            return noun_phrases.candidates(document, max_words=max_words, stop_phrases=stop_phrases), ()
+        found, missing = (promptrank_candidates(document), ()) if own is None else noun_phrases.given(document, own)
+        excluded = {squeeze(phrase).lower() for phrase in stop_phrases}
+        return [candidate for candidate in found if candidate.phrase not in excluded], missing
 
     @cached_property
     def tagger(self) -> Tagger:

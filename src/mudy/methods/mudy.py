@@ -144,10 +144,11 @@ class Mudy:
         vectors = self._states(document, section, encoding)
         similarity = torch.nn.functional.normalize(vectors, dim=1) @ torch.nn.functional.normalize(vectors, dim=1).T
         similarity.masked_fill_(~distinct([candidates[p.candidate].phrase for p in section.places]), -torch.inf)
-        best = similarity.topk(min(len(self.sigma_related), len(vectors)), dim=1)
+        best = similarity.sort(dim=1, descending=True, stable=True)  # of equals, the earlier one
+        k_sem = len(self.sigma_related)
         return [
-            tuple(i for s, i in zip(row_values, row, strict=True) if s > -torch.inf)
-            for row_values, row in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+            tuple(i for value, i in zip(values, indices, strict=True) if value > -torch.inf)
+            for values, indices in zip(best.values[:, :k_sem].tolist(), best.indices[:, :k_sem].tolist(), strict=True)
         ]
 
     def _states(self, document: Document, section: Section, encoding: Encoding) -> Tensor:
@@ -157,7 +158,7 @@ class Mudy:
             return own
         if self.encoder is None:
             raise SettingError(
-                f"The mixture needs embeddings, and {self.backbone.name} has no encoder: pass encoder= or mixture=False."
+                f"The mixture needs embeddings, but {self.backbone.name} has no encoder: pass encoder or mixture=False."
             )
         return self.encoder.span_states(document.text, spans, [around(section.units, s, 0) for s in spans])
 
