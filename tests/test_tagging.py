@@ -119,7 +119,7 @@ def test_two_megabytes_without_white_space_are_skipped_in_seconds_and_reported(c
     document = english().document(f"Before it. {line} After it.")
     assert time.process_time() - start < 5
     assert words(document) == ["Before", "it", ".", "After", "it", "."]
-    assert document.omitted_words == 1
+    assert document.skipped_words == 1
 
 
 def test_runs_just_short_enough_are_read() -> None:

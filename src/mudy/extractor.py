@@ -156,7 +156,8 @@ class Extractor:
 def coverage(document: Document, scores: Sequence[OccurrenceScore]) -> Coverage:
     """How much of a text was read; a text without candidates counts as read in one go."""
     words = len(document.text.split())
-    return Coverage(words, words + document.omitted_words, max(1, len({score.section for score in scores})))
+    read = words - document.skipped_words
+    return Coverage(read, words + document.omitted_words, max(1, len({score.section for score in scores})))
 
 
 def _each(candidates: Any) -> Iterator[Iterable[str] | None]:

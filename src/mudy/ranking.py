@@ -12,7 +12,7 @@ from mudy.results import Keyphrase, ScoredOccurrence
 from mudy.stems import stems
 from mudy.text import squeeze
 
-TIE = 4  # decimals: scores nearer than this are a tie, so that float noise never decides a rank
+DIGITS = 5  # significant digits that decide a rank; what lies beyond is float noise, and a tie
 
 
 def rank(
@@ -37,7 +37,7 @@ def rank(
 
 def best_first(score: OccurrenceScore) -> tuple[float, int, int]:
     span = score.occurrence.span
-    return -round(score.score, TIE), span.start, span.end
+    return -float(f"{score.score:.{DIGITS}g}"), span.start, span.end
 
 
 def variant_key(phrase: str) -> tuple[str, ...]:

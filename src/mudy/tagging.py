@@ -82,7 +82,7 @@ class Tagger:
         """Cut a text into sentences and tagged words.
 
         Every character that is not white space lies in one sentence. A run of more than 200 characters without white
-        space is no prose and yields no words; it is counted in `omitted_words`.
+        space is no prose and yields no words; it is counted in `skipped_words`.
         """
         if not isinstance(text, str):
             raise InputError(f"A text was expected, not {type(text).__name__}. Decode bytes or read the file first.")
@@ -91,7 +91,7 @@ class Tagger:
         sentences = _sentences(text, [tokens[i].start for i in _openings(readable, tokens)])
         starts = [sentence.start for sentence in sentences]
         words = tuple(Word(Span(t.start, t.end), t.tag, bisect_right(starts, t.start) - 1) for t in tokens)
-        return Document(text, tuple(sentences), words, self.language, omitted_words + skipped)
+        return Document(text, tuple(sentences), words, self.language, omitted_words, skipped)
 
     def _pieces(self, text: str) -> Iterator[tuple[int, str]]:
         size = min(PIECE if self._spaced else PIECE_WITHOUT_SPACES, self._nlp.max_length)

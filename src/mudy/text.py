@@ -38,7 +38,8 @@ class Document:
     sentences: tuple[Span, ...]
     words: tuple[Word, ...]
     language: str = "en"
-    omitted_words: int = 0  # white-space words left unread: beyond a limit that was set, or no prose at all
+    omitted_words: int = 0  # white-space words beyond a limit that was set; they are not in `text`
+    skipped_words: int = 0  # white-space words of `text` that are no prose: runs of hundreds of characters
 
     def sentence_at(self, position: int) -> int:
         """Index of the sentence holding a character; white space belongs to the sentence before it."""

@@ -38,8 +38,9 @@ class Machine:
             raise SettingError(f"dtype is {dtype!r}, but must be one of {', '.join(DTYPES)}.")
         try:
             chosen = torch.device(device or best_device())
-        except RuntimeError as error:
-            raise SettingError(f"device is {device!r}, which torch does not know; try cpu, cuda or mps.") from error
+            torch.empty(0, device=chosen)
+        except (RuntimeError, AssertionError) as error:
+            raise SettingError(f"device is {device!r}, which torch cannot use here; try {best_device()}.") from error
         rows = batch_tokens or (
             512 if chosen.type == "cpu" else 8192
         )  # a CPU is twice as fast when a batch fits its cache

@@ -30,6 +30,10 @@ def settings_of(name: str) -> dict[str, Any]:
 
 def check_settings(name: str, settings: dict[str, Any]) -> None:
     """Unknown settings raise; nothing is ignored."""
+    if name not in METHODS:
+        raise SettingError(unknown("method", name, METHODS))
+    if not settings:
+        return  # nothing to check, and no need yet for what a method imports
     known = settings_of(name)
     for setting in settings:
         if setting not in known:

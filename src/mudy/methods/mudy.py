@@ -202,10 +202,11 @@ class Mudy:
     @property
     def layers(self) -> tuple[int, ...]:
         """The layers whose attention is observed."""
-        if self.sam_layers is not None:
-            return self.sam_layers
-        known = SAM_LAYERS.get((self.backbone.family, self.backbone.depth))
-        return known or (round(0.55 * self.backbone.depth),)
+        depth = self.backbone.depth
+        layers = self.sam_layers or SAM_LAYERS.get((self.backbone.family, depth), (round(0.55 * depth),))
+        if not all(0 <= layer < depth for layer in layers):
+            raise SettingError(f"sam_layers is {layers}, but {self.backbone.name} has the layers 0 to {depth - 1}.")
+        return layers
 
 
 # Where attention tells most: T5 and Gemma 2 as published, the others as measured on development data.

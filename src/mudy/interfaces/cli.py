@@ -1,0 +1,277 @@
+"""The command line: options in, data out on standard output, all else on standard error. It holds no scoring.
+
+Exit codes: 0 good, 1 some inputs failed or a model could not be had, 2 wrong usage, 130 interrupted, 141 the reader of
+our output went away.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mudy import __version__
+from mudy.candidates import MAX_WORDS
+from mudy.errors import InputError, MudyError, SettingError, unknown
+from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
+from mudy.interfaces import reading, writing
+from mudy.interfaces.extracting import Job
+from mudy.interfaces.listing import completion, methods, models
+from mudy.interfaces.options import METHOD, MODEL, TOP_N, settings
+from mudy.interfaces.screen import Screen
+
+DTYPES = ("float32", "bfloat16", "float16")
+INTERRUPTED, BROKEN_PIPE = 130, 141
+
+
+def main() -> None:
+    """What the command `mudy` runs."""
+    if not _debugging():
+        warnings.simplefilter("ignore")  # of libraries, for their authors
+    cli.main(prog_name="mudy")
+
+
+def _debugging() -> bool:
+    return os.environ.get("MUDY_DEBUG", "0") not in ("", "0")
+
+
+class Commands(click.Group):
+    """Commands whose every failure becomes one line on standard error and an exit code."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        extra |= {"complete_var": complete_var, "windows_expand_args": windows_expand_args}
+        if not standalone_mode:
+            return super().main(args, prog_name, standalone_mode=False, **extra)
+        try:
+            code = super().main(args, prog_name, standalone_mode=False, **extra)
+        except click.Abort:
+            code = INTERRUPTED
+        except Exception as error:
+            code = _explain(error)
+        sys.exit(code)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if not args[0].startswith("-") and args[0] not in self.commands:
+            file = f" To read a file: mudy extract {args[0]}" if Path(args[0]).exists() else ""
+            raise click.UsageError(unknown("command", args[0], self.commands) + file, ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            writing.silence_stdout()
+            ctx.exit(BROKEN_PIPE)
+
+
+def _explain(error: Exception) -> int:
+    """Print an error as one line, and give its exit code."""
+    if _debugging():
+        traceback.print_exception(error)
+    hint = ""
+    if isinstance(error, click.ClickException):
+        message, code = error.format_message(), error.exit_code
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            hint = f"\nTry '{error.ctx.command_path} --help' for help."
+    elif isinstance(error, MudyError):
+        message, code = str(error), 2 if isinstance(error, SettingError) else 1
+    else:
+        message, code = f"unexpected {_named(error)}", 1
+        hint = "" if _debugging() else "\nSet MUDY_DEBUG=1 to see where it came from."
+    with suppress(OSError):
+        click.echo(f"mudy: {writing.printable(message)}{hint}", err=True)
+    return code
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+EXAMPLES = """
+\b
+Examples:
+  mudy extract report.txt
+  mudy extract "docs/**/*.txt" --format jsonl --output keyphrases.jsonl
+  curl -s https://example.org/a.txt | mudy extract --format json | jq '.keyphrases[].text'
+  mudy extract --text "Deep learning has changed computer vision." --top-n 3
+  mudy models pull smollm2-135m
+"""
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    epilog=EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", prog_name="mudy", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Keyphrases of any text, found by a pre-trained language model without training data."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+for command in (models, methods, completion):
+    cli.add_command(command)
+
+# -- extract ----------------------------------------------------------------------------------------------------------
+
+
+@cli.command()
+@click.argument("files", nargs=-1, metavar="[FILES|-]...")
+@click.option("--text", help="Extract from this text instead of files.")
+@click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="See `mudy methods`.")
+@click.option(
+    "--model",
+    **MODEL,
+    default=DEFAULT_MODEL,
+    show_default=True,
+    help="A name of `mudy models`, a local folder, or an id on the Hugging Face hub.",
+)
+@click.option("--encoder", **MODEL, default=DEFAULT_ENCODER, show_default=True, help="For related phrases.")
+@click.option(
+    "-n",
+    "--top-n",
+    **TOP_N,
+    default="10",
+    show_default=True,
+    help="How many keyphrases: a number, a share of the words such as 0.02 or 2%, or all.",
+)
+@click.option(
+    "--candidates",
+    metavar="FILE",
+    help="Rank these phrases only: one a line, UTF-8; blank lines and lines that start with # are ignored.",
+)
+@click.option("--stop-phrases", metavar="FILE", help="Never return these phrases; a file like that of --candidates.")
+@click.option("--language", default="en", show_default=True, help="Language code, or spaCy package or folder.")
+@click.option("--max-words", type=click.IntRange(1), help="Read only the first words of each text.  [default: all]")
+@click.option("--max-candidate-words", type=click.IntRange(1), help=f"Longest phrases.  [default: {MAX_WORDS}]")
+@click.option("--protocol", type=click.Choice(["promptrank"]), help="Read texts as published experiments did.")
+@click.option("--preset", metavar="NAME", help="Published settings of the method for one data set.")
+@click.option(
+    "--set",
+    "pairs",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A setting of the method (see `mudy methods`); may be repeated. Lists: 1,2,3.",
+)
+@click.option("--diversity", type=click.FloatRange(0, 1), default=0.0, help="Above 0, avoid phrases that share words.")
+@click.option("--no-merge", is_flag=True, help="Keep forms with equal stems apart (model, models).")
+@click.option("-f", "--format", "form", type=click.Choice(writing.FORMATS), default="table", show_default=True)
+@click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+@click.option("--encoding", help="Encoding of the files.  [default: by byte-order mark, else UTF-8]")
+@click.option("--device", help="cpu, cuda, mps, ...  [default: a GPU if there is one]")
+@click.option("--dtype", type=click.Choice(DTYPES), help="[default: float32 on a CPU, half precision on a GPU]")
+@click.option("--threads", type=click.IntRange(1), help="CPU threads.")
+@click.option(
+    "--batch-tokens",
+    type=click.IntRange(1),
+    default=4096,
+    show_default=True,
+    help="Tokens computed at once: more takes more memory and changes no result.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")
+def extract(
+    files: tuple[str, ...],
+    text: str | None,
+    top_n: int | float | None,
+    candidates: str | None,
+    stop_phrases: str | None,
+    max_candidate_words: int | None,
+    pairs: tuple[str, ...],
+    diversity: float,
+    no_merge: bool,
+    form: str,
+    output: str | None,
+    encoding: str | None,
+    quiet: bool,
+    method: str,
+    **machine_and_model: Any,
+) -> None:
+    """Print the keyphrases of texts.
+
+    FILES are names of text files, patterns such as "docs/*.txt" (with ** for folders within folders), or - for standard
+    input, which is also read when there are none.
+
+    An input that fails is named on standard error and left out of the data; the others are still written, and the exit
+    code is 1. JSON is an object for one input, and a list for several or for a pattern; with jsonl each object is
+    written as soon as it is found. Where no input can be read, nothing is written. Offsets count characters (Unicode
+    code points) of the file as it stands, a byte-order mark aside.
+    """
+    if encoding is not None:
+        reading.check_encoding(encoding)
+    if max_candidate_words and (candidates or machine_and_model["protocol"]):
+        raise click.UsageError("--max-candidate-words has no effect on --candidates or under a --protocol.")
+    sources = _sources(files, text)
+    target = writing.Output(None if output == "-" else output, streaming=form == "jsonl")
+    _check_output(target, output, files)
+    own = _phrases("--candidates", candidates, encoding)
+    if own == []:
+        raise click.BadParameter(f"{candidates} holds no phrases.", param_hint="'--candidates'")
+    several = len(sources) > 1 or any(map(reading.is_pattern, files))
+    with Screen(quiet) as screen:
+        job = Job(
+            screen,
+            writing.format_of(form, several, target.terminal),
+            target,
+            extractor={"method": method, **machine_and_model, **settings(method, pairs)},
+            options={
+                "top_n": top_n,
+                "candidates": own,
+                "stop_phrases": _phrases("--stop-phrases", stop_phrases, encoding) or (),
+                "max_candidate_words": max_candidate_words or MAX_WORDS,
+                "merge": not no_merge,
+                "diversity": diversity,
+            },
+            debug=_debugging(),
+        )
+        failed = job.run(sources, encoding)
+    if failed:
+        click.get_current_context().exit(1)
+
+
+def _sources(files: tuple[str, ...], text: str | None) -> list[reading.Source]:
+    if text is not None:
+        if files:
+            raise click.UsageError("--text and FILES cannot be given together.")
+        return [reading.Source("--text", text=text)]
+    if not files:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise click.UsageError("No input: give files, or - to type a text, or --text, or pipe a text in.")
+        files = (reading.STDIN,)
+    if files.count(reading.STDIN) > 1:
+        raise click.UsageError("Standard input (-) can be read only once.")
+    return list(reading.sources(files))
+
+
+def _check_output(target: writing.Output, output: str | None, files: tuple[str, ...]) -> None:
+    target.check()
+    if output is not None and Path(output).is_file():
+        for name in files:
+            if Path(name).is_file() and Path(name).samefile(output):
+                raise click.UsageError(f"--output {output} is also an input; it would be overwritten.")
+
+
+def _phrases(option: str, path: str | None, encoding: str | None) -> list[str] | None:
+    if path is None:
+        return None
+    try:
+        return reading.phrases(path, encoding)
+    except InputError as error:
+        raise click.BadParameter(f"{path}: {error}", param_hint=f"'{option}'") from error

@@ -1,0 +1,192 @@
+"""The commands that list what there is: models (also to pull, verify and remove them), methods, completions."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from mudy.errors import MudyError
+from mudy.interfaces import writing
+from mudy.interfaces.options import KNOWN_MODEL
+from mudy.interfaces.screen import Screen
+from mudy.methods import METHODS
+
+# -- models -----------------------------------------------------------------------------------------------------------
+
+
+@click.group(invoke_without_command=True)
+@click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.pass_context
+def models(ctx: click.Context, form: str) -> None:
+    """List the known models, or pull, verify and remove them."""
+    if ctx.invoked_subcommand is None:
+        click.echo(_models_as_json() if form == "json" else _models_as_table(), nl=False)
+
+
+def _models_as_json() -> str:
+    from mudy import models
+
+    found = [
+        {
+            "name": model.name,
+            "kind": model.kind,
+            "description": model.description,
+            "parameters": models.KNOWN[model.name].parameters,
+            "download_bytes": model.download_bytes,
+            "disk_bytes": model.disk_bytes,
+            "licence": model.licence,
+            "author": models.KNOWN[model.name].author,
+            "packages": [package.requirement for package in model.packages],
+            "cached": model.cached,
+            "path": str(model.path),
+        }
+        for model in models.status()
+    ]
+    return writing.to_json(found, indent=2) + "\n"
+
+
+def _models_as_table() -> str:
+    from mudy import models
+
+    rows = [
+        (
+            m.name,
+            m.kind,
+            f"{models.KNOWN[m.name].parameters / 1e6:.0f} M",
+            f"{m.download_bytes / 1e6:,.0f} MB",
+            f"{m.disk_bytes / 1e6:,.0f} MB",
+            m.licence,
+            "yes" if m.cached else "no",
+        )
+        for m in models.status()
+    ]
+    head = ("Name", "Kind", "Size", "Download", "On disk", "Licence", "Cached")
+    right = {"Size", "Download", "On disk"}
+    about = [f"{m.name}: {m.description}; from the Python package {m.packages[0].requirement}" for m in models.status()]
+    return (
+        writing.table(head, rows, right, sys.stdout.isatty())
+        + "\n"
+        + "".join(f"{line}\n" for line in about)
+        + f"\nKept in {models.home() / 'models'}/NAME; MUDY_HOME moves them.\n"
+        + "Local folders and ids on the Hugging Face hub are accepted as models too.\n"
+    )
+
+
+@models.command()
+@click.argument("names", nargs=-1, required=True, **KNOWN_MODEL, metavar="NAME...")
+@click.option("--force", is_flag=True, help="Fetch again what is there.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.pass_context
+def pull(ctx: click.Context, names: tuple[str, ...], force: bool, quiet: bool) -> None:
+    """Fetch models into the cache; prints where each one is."""
+    from mudy import models
+
+    failed = False
+    with Screen(quiet) as screen:
+        for name in names:
+            try:
+                path = models.pull(name, force=force, report=screen.report)
+            except MudyError as error:
+                failed = True
+                screen.error(str(error))
+            else:
+                with screen.paused():
+                    click.echo(f"{name}\t{path}")
+    if failed:
+        ctx.exit(1)
+
+
+@models.command()
+@click.argument("names", nargs=-1, **KNOWN_MODEL, metavar="[NAME]...")
+@click.pass_context
+def verify(ctx: click.Context, names: tuple[str, ...]) -> None:
+    """Hash every file of cached models; exit code 1 if one is damaged."""
+    from mudy import models
+
+    wanted = names or [model.name for model in models.status() if model.path.exists()]
+    if not wanted:
+        click.echo("No model is in the cache.", err=True)
+    failed = False
+    for name in wanted:
+        problem = models.verify(name)
+        failed = failed or problem is not None
+        click.echo(f"{name}\t{problem or 'good'}")
+    if failed:
+        click.echo("Mend with: mudy models pull --force NAME", err=True)
+        ctx.exit(1)
+
+
+@models.command()
+@click.argument("names", nargs=-1, required=True, **KNOWN_MODEL, metavar="NAME...")
+def remove(names: tuple[str, ...]) -> None:
+    """Delete models from the cache."""
+    from mudy import models
+
+    for name in names:
+        click.echo(f"Removed {name}." if models.remove(name) else f"{name} was not in the cache.", err=True)
+
+
+# -- methods and completion -------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def methods(form: str) -> None:
+    """List the methods, with their settings and defaults."""
+    from mudy.methods import method_class, settings_of
+
+    found: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "description": _first_line(method_class(name)),
+            "presets": _presets(method_class(name)),
+            "settings": settings_of(name),
+        }
+        for name in METHODS
+    ]
+    if form == "json":
+        click.echo(writing.to_json(found, indent=2))
+        return
+    for method in found:
+        click.echo(f"{method['name']}: {method['description']}")
+        if method["presets"]:
+            click.echo(f"  --preset {'|'.join(method['presets'])}")
+        for setting, default in method["settings"].items():
+            click.echo(f"  --set {setting}={_as_typed(default)}")
+        click.echo()
+    click.echo("Shown are the defaults; for models on which others were measured to be better, those are used.")
+
+
+def _presets(kind: Any) -> list[str]:
+    return list(getattr(sys.modules[kind.__module__], "PRESETS", ()))
+
+
+def _first_line(kind: Any) -> str:
+    return str(kind.__doc__ or "").strip().split("\n")[0]
+
+
+def _as_typed(value: Any) -> str:
+    """A default as one would type it after --set."""
+    if isinstance(value, tuple):
+        return ",".join(map(_as_typed, value))
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    r"""Print a script that completes commands, options and names.
+
+    \b
+    bash: echo 'eval "$(mudy completion bash)"' >> ~/.bashrc
+    zsh:  echo 'eval "$(mudy completion zsh)"' >> ~/.zshrc
+    fish: mudy completion fish > ~/.config/fish/completions/mudy.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(ctx.find_root().command, {}, "mudy", "_MUDY_COMPLETE").source())

@@ -1,0 +1,143 @@
+"""Words of the command line -> values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isnan
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import click
+from click.shell_completion import CompletionItem
+
+from mudy.errors import ModelError, SettingError, unknown
+from mudy.methods import METHODS, check_settings, method_class
+from mudy.ranking import how_many
+
+TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+Values = list[CompletionItem]
+
+
+def top_n(ctx: click.Context, param: click.Parameter, value: str) -> int | float | None:
+    """A number, a share of the words (0.02 or 2%), or "all"."""
+    try:
+        wanted = _top_n(value.strip().lower())
+        how_many(wanted, 0)
+    except ValueError:  # SettingError is one
+        reason = f"{value!r} is neither a number from 1 up, nor a share such as 0.02 or 2%, nor 'all'."
+        raise click.BadParameter(reason, ctx, param) from None
+    return wanted
+
+
+def _top_n(value: str) -> int | float | None:
+    if value == "all":
+        return None
+    if value.endswith("%"):
+        return float(value[:-1]) / 100
+    return float(value) if "." in value else int(value)
+
+
+def method(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """The name of a method."""
+    if value not in METHODS:
+        raise click.BadParameter(unknown("method", value, METHODS), ctx, param)
+    return value
+
+
+def model(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """The name of a known model, a folder, or an id on the hub; nothing is fetched yet."""
+    from mudy import models
+
+    try:
+        return value if value in models.KNOWN else models.locate(value) and value
+    except ModelError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+
+
+def known_models(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of known models alone."""
+    from mudy import models
+
+    for value in values:
+        if value not in models.KNOWN:
+            raise click.BadParameter(unknown("model", value, models.KNOWN), ctx, param)
+    return values
+
+
+def _methods(ctx: click.Context, param: click.Parameter, incomplete: str) -> Values:  # noqa: ARG001
+    return [CompletionItem(name) for name in METHODS if name.startswith(incomplete)]
+
+
+def _models(ctx: click.Context, param: click.Parameter, incomplete: str) -> Values:  # noqa: ARG001
+    from mudy import models
+
+    return [CompletionItem(name) for name in models.KNOWN if name.startswith(incomplete)]
+
+
+TOP_N: dict[str, Any] = {"callback": top_n, "metavar": "NUMBER|SHARE|all"}
+METHOD: dict[str, Any] = {"callback": method, "metavar": "NAME", "shell_complete": _methods}
+MODEL: dict[str, Any] = {"callback": model, "metavar": "NAME", "shell_complete": _models}
+KNOWN_MODEL: dict[str, Any] = {"callback": known_models, "shell_complete": _models}
+
+
+# -- Settings of a method ---------------------------------------------------------------------------------------------
+
+
+def settings(method: str, pairs: Iterable[str]) -> dict[str, Any]:
+    """NAME=VALUE pairs as the method's settings, each of the type that its field has."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not name:
+            raise SettingError(f"--set takes NAME=VALUE, such as alpha=0.5, not {pair!r}.")
+        check_settings(method, {name: value})
+        kind = get_type_hints(method_class(method))[name]
+        try:
+            found[name] = parsed(value, kind)
+        except ValueError:
+            raise SettingError(f"--set {name}: {value!r} was given, but {described(kind)} is needed.") from None
+    return found
+
+
+def parsed(value: str, kind: Any) -> Any:
+    """A word as a value of a type; ValueError where it is none."""
+    arguments = get_args(kind)
+    if get_origin(kind) in (Union, UnionType):
+        if NoneType in arguments and value.lower() in ("none", "null"):
+            return None
+        return parsed(value, next(a for a in arguments if a is not NoneType))
+    if get_origin(kind) is Literal:
+        if value not in arguments:
+            raise ValueError(value)
+        return value
+    if get_origin(kind) is tuple:
+        return _tuple([part.strip() for part in value.strip("()").split(",") if part.strip()], arguments)
+    if kind is bool:
+        if value.lower() not in TRUTHS:
+            raise ValueError(value)
+        return TRUTHS[value.lower()]
+    if kind is float and isnan(float(value)):
+        raise ValueError(value)
+    return kind(value)
+
+
+def _tuple(parts: list[str], kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+    if kinds[-1] is Ellipsis:
+        return tuple(parsed(part, kinds[0]) for part in parts)
+    return tuple(parsed(part, kind) for part, kind in zip(parts, kinds, strict=True))
+
+
+def described(kind: Any) -> str:
+    """A type in words."""
+    arguments = get_args(kind)
+    if get_origin(kind) in (Union, UnionType):
+        return " or ".join(described(a) for a in arguments)
+    if get_origin(kind) is Literal:
+        return " or ".join(map(str, arguments))
+    if get_origin(kind) is tuple:
+        many = "a list" if arguments[-1] is Ellipsis else f"a list of {len(arguments)}"
+        return f"{many}, each {described(arguments[0])}, with commas between them"
+    words = {bool: "true or false", int: "a whole number", float: "a number", NoneType: "none"}
+    return words.get(kind, "a text")

@@ -1,0 +1,179 @@
+"""The one door: options, order, odd texts, and the same answer every time."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from mudy import Extractor, InputError, Result, SettingError
+from mudy.methods.mudy import Mudy
+from mudy.text import squeeze
+from tests import small
+from tests.taggers import TEXTS, english
+
+SETTINGS: dict[str, Any] = {"mixture": False, "unit": 6.0, "sam_layers": (1,), "k_attn": 3}
+
+
+def extractor(batch_tokens: int = 512, **options: Any) -> Extractor:
+    """An extractor on a small random model, made without a cache or a hub."""
+    made = Extractor(language=english(), **options)
+    made.__dict__["scorer"] = Mudy(small.decoder("gemma3", batch_tokens), **SETTINGS)
+    return made
+
+
+def check(result: Result) -> None:
+    """What holds for every result."""
+    assert [k.rank for k in result.keyphrases] == list(range(1, len(result.keyphrases) + 1))
+    assert [k.score for k in result.keyphrases] == sorted((k.score for k in result.keyphrases), reverse=True)
+    for keyphrase in result.keyphrases:
+        forms = {squeeze(result.text[o.start : o.end]) for o in keyphrase.occurrences}
+        assert forms == {keyphrase.text, *keyphrase.variants}
+        assert keyphrase.score == keyphrase.occurrences[0].score
+
+
+@settings(max_examples=60)
+@given(TEXTS)
+def test_any_text_gives_phrases_that_stand_where_they_are_said_to(text: str) -> None:
+    result = extractor().extract(text, None)
+    assert result.text == text
+    check(result)
+
+
+@settings(max_examples=15)
+@given(TEXTS)
+def test_the_ranking_depends_on_neither_the_batch_size_nor_the_company(text: str) -> None:
+    alone = extractor(batch_tokens=1).extract(text, None)
+    _, among = extractor(batch_tokens=4096).extract_many([small.TEXT, text], None)
+    assert [k.text for k in alone.keyphrases] == [k.text for k in among.keyphrases]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t ", "...", "!?", "😀", "the of and", "\x00", "\ud800", "42", "run"])
+def test_a_text_without_candidates_gives_an_empty_result(text: str) -> None:
+    result = Extractor(language=english()).extract(text)  # no model is loaded for it
+    assert result.keyphrases == ()
+    assert result.as_tuples() == []
+    assert result.coverage.sections == 1
+
+
+def test_several_texts_come_back_in_order_with_empty_ones_in_their_place() -> None:
+    results = list(extractor().extract_many([small.TEXT, "", "A radar map."], 1))
+    assert [len(r.keyphrases) for r in results] == [1, 0, 1]
+    assert results[0] == extractor().extract(small.TEXT, 1)
+
+
+def test_many_texts_are_read_as_they_are_asked_for() -> None:
+    read = []
+
+    def texts() -> Iterator[str]:
+        for number in range(3):
+            read.append(number)
+            yield small.TEXT
+
+    results = extractor().extract_many(texts(), 1)
+    assert read == []
+    next(results)
+    assert read == [0]
+
+
+def test_own_candidates_are_found_in_any_case_and_missing_ones_are_named() -> None:
+    result = extractor().extract(small.TEXT, candidates=["RADAR MAP", "ice", "submarine"])
+    assert {k.text for k in result.keyphrases} == {"radar map", "ice"}
+    assert result.not_found == ("submarine",)
+    assert result.to_dict()["not_found"] == ["submarine"]
+
+
+def test_each_text_may_have_its_own_candidates() -> None:
+    many = extractor().extract_many([small.TEXT] * 3, candidates=[["ferry"], None, ["ice road"]])
+    first, second, third = ([k.text for k in r.keyphrases] for r in many)
+    assert (first, third) == (["ferry"], ["ice road"])
+    assert len(second) > 3
+    shared = extractor().extract_many([small.TEXT] * 2, candidates=["ferry"])
+    assert [[k.text for k in r.keyphrases] for r in shared] == [["ferry"], ["ferry"]]
+
+
+def test_stop_phrases_are_never_returned() -> None:
+    everything = {k.text for k in extractor().extract(small.TEXT, None).keyphrases}
+    fewer = {k.text for k in extractor().extract(small.TEXT, None, stop_phrases=["RADAR MAP"]).keyphrases}
+    assert everything - fewer == {"radar map"}
+
+
+def test_a_limit_of_words_is_reported_and_keeps_offsets() -> None:
+    result = extractor(max_words=10).extract(small.TEXT)
+    assert small.TEXT.startswith(result.text)
+    assert result.coverage.words_read == 10
+    assert result.coverage.words == len(small.TEXT.split())
+    assert 0 < result.coverage.share < 1
+    check(result)
+
+
+def test_a_long_text_is_read_whole_in_sections() -> None:
+    made = extractor()
+    made.__dict__["scorer"] = Mudy(small.decoder("gemma3"), **SETTINGS, section_tokens=64)
+    result = made.extract(" ".join([small.TEXT] * 8), None)
+    assert result.coverage.share == 1.0
+    assert result.coverage.sections > 3
+    places = {o.start for k in result.keyphrases for o in k.occurrences if k.text == "radar map"}
+    assert len(places) == 16
+    check(result)
+
+
+def test_promptranks_protocol_lower_cases_and_cuts() -> None:
+    result = extractor(protocol="promptrank").extract("The Radar Map. " * 300)
+    assert result.text == " ".join(["the radar map."] * 300).rsplit(" ", 900 - 512)[0]
+    assert result.coverage.words == 900
+    assert result.keyphrases[0].text == "radar map"
+
+
+def test_results_are_ready_for_json() -> None:
+    found = extractor().extract(small.TEXT, 2, source="a.txt").to_dict()
+    assert list(found) == ["source", "method", "model", "coverage", "keyphrases"]
+    assert list(found["keyphrases"][0]) == ["rank", "text", "score", "variants", "occurrences"]
+    assert {"start", "end", "score", "p", "G", "L", "AS"} == set(found["keyphrases"][0]["occurrences"][0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "mudi"}, "Did you mean 'mudy'"),
+        ({"lamda": 1.0}, "Did you mean 'lambda_'"),
+        ({"method": "promptrank", "kappa": 1.0}, "setting of promptrank"),
+        ({"protocol": "other"}, "promptrank"),
+        ({"max_words": 0}, "max_words"),
+    ],
+)
+def test_unknown_names_and_values_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        Extractor(**options)
+
+
+@pytest.mark.parametrize("options", [{"device": "abacus"}, {"dtype": "int3"}, {"threads": 0}, {"batch_tokens": -1}])
+def test_a_machine_that_is_not_there_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(SettingError, match=next(iter(options))):
+        _ = Extractor(**options).scorer
+
+
+def test_a_layer_that_is_not_there_is_refused() -> None:
+    made = extractor()
+    made.__dict__["scorer"] = Mudy(small.decoder("gemma3"), mixture=False, sam_layers=(99,))
+    with pytest.raises(SettingError, match="layers 0 to 3"):
+        made.extract(small.TEXT)
+
+
+@pytest.mark.parametrize("text", [None, 5, b"bytes", ["a", "b"]])
+def test_what_is_no_text_is_refused(text: Any) -> None:
+    with pytest.raises(InputError, match="must be a str"):
+        extractor().extract(text)
+
+
+def test_one_text_given_as_many_is_refused() -> None:
+    with pytest.raises(InputError, match="several texts"):
+        next(extractor().extract_many("one text"))
+
+
+def test_importing_the_package_is_light() -> None:
+    heavy = "{'torch', 'spacy', 'transformers', 'nltk', 'numpy'}"
+    code = f"import sys, mudy; mudy.Extractor(); print(*({heavy} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
