@@ -149,7 +149,7 @@ def likelihood(backbone: Any, text: str, span: Span, phrase: str, pull: Pull | N
     for t in range(prompt.first - 1, prompt.last + 2):
         total += float(torch.log_softmax(logits[t - 1], dim=-1)[prompt.ids[t]])
         n += 1
-    return total / n**method.alpha
+    return float(total / n**method.alpha)
 
 
 def column_sums(backbone: Any, text: str, span: Span, layer: int) -> tuple[Any, list[float]]:
@@ -174,7 +174,7 @@ def received(backbone: Any, text: str, span: Span, layer: int, occurrence: Span)
     """Eq. 9: the mean over the occurrence's tokens."""
     tokens, sums = column_sums(backbone, text, span, layer)
     held = list(tokens.of(occurrence))
-    return sum(sums[x] for x in held) / len(held)
+    return float(sum(sums[x] for x in held) / len(held))
 
 
 def related(method: Mudy, places: Sequence[tuple[str, Span]], index: int, vectors: Tensor) -> list[int]:

@@ -5,9 +5,9 @@ printed: progress, and the licence at the first pull, go to the `Report` a calle
 MUDY_OFFLINE=1 forbids fetching. Hub ids are left to transformers, which honours HF_HOME and HF_HUB_OFFLINE.
 """
 
-from .cache import ModelStatus, home, locate, pull, remove, status, verify
-from .catalogue import KNOWN, KnownModel, PackageFile
-from .reports import Report
+from mudy.models.cache import ModelStatus, home, locate, pull, remove, status, verify
+from mudy.models.catalogue import KNOWN, KnownModel, PackageFile
+from mudy.models.reports import Report
 
 __all__ = [
     "KNOWN",

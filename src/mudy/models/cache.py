@@ -21,10 +21,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from ..errors import ModelUnavailable, unknown
-from .catalogue import KNOWN, KnownModel, PackageFile
-from .fetch import OTHERWISE, download, join, sha256, unpack
-from .reports import Report, silent
+from mudy.errors import ModelUnavailable, unknown
+from mudy.models.catalogue import KNOWN, KnownModel, PackageFile
+from mudy.models.fetch import OTHERWISE, download, join, sha256, unpack
+from mudy.models.reports import Report, silent
 
 CONVERSION = 1  # raise it when the files written change: caches of another number are pulled again
 NEEDED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
@@ -210,7 +210,7 @@ def write_manifest(model: KnownModel, folder: Path, hashes: dict[str, str]) -> N
 
 def build(model: KnownModel, partial: Path, report: Report) -> None:
     """Make the model's folder as partial/model."""
-    from .convert import convert
+    from mudy.models.convert import convert
 
     downloads, folder = partial / "download", partial / "model"
     downloads.mkdir()

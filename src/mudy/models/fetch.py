@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import IO
 from zipfile import ZipFile
 
-from ..errors import ModelUnavailable
-from .catalogue import KnownModel
-from .reports import Report
+from mudy.errors import ModelUnavailable
+from mudy.models.catalogue import KnownModel
+from mudy.models.reports import Report
 
 CHUNK = 1 << 20
 OTHERWISE = (

@@ -1,0 +1,27 @@
+# Everything from a bare clone with python3, pip and make.
+VENV   := .venv
+PYTHON := $(VENV)/bin/python
+
+.PHONY: run test lint types clean
+
+run: $(VENV)/installed  ## the keyphrases of an example, with the embedded model
+	$(VENV)/bin/mudy extract examples/floodplain.txt
+
+test: lint types  ## all checks
+	$(PYTHON) -m pytest
+
+lint: $(VENV)/installed
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+
+types: $(VENV)/installed
+	$(VENV)/bin/mypy
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	python3 -m venv $(VENV)
+	$(PYTHON) -m pip install --quiet --upgrade "pip>=24.1"
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
