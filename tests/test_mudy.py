@@ -1,5 +1,6 @@
 """MUDY's fast path says what the paper's equations say."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -154,6 +155,19 @@ def test_a_text_of_fewer_sentences_than_a_window_is_its_own_window() -> None:
     scored = method("llama").score(document, found)
     assert all(s.parts["G"] == s.parts["L"] for s in scored)
     assert sum(s.parts["G"] for s in scored) / len(scored) == pytest.approx(1.0)
+
+
+def test_a_phrase_that_comes_back_in_several_sections_is_raised() -> None:
+    document = english().document(" ".join([small.TEXT] * 6) + " There is one submarine.")
+    found = candidates(document)
+    settings: dict[str, Any] = {"section_tokens": 96, "mixture": False}
+    plain = method("llama", recurrence=0.0, **settings).score(document, found)
+    raised = method("llama", recurrence=0.5, **settings).score(document, found)
+    ratio = {found[a.candidate].phrase: a.score / b.score for a, b in zip(plain, raised, strict=True)}
+    sections = {s.section for s in plain if found[s.candidate].phrase == "radar map"}
+    assert len(sections) > 2
+    assert ratio["radar map"] == pytest.approx(1 + 0.5 * math.log(len(sections)))
+    assert ratio["submarine"] == 1.0
 
 
 def test_a_mixture_without_an_encoder_is_refused_in_a_decoder_only_model() -> None:

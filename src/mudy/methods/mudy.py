@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import log1p
+from dataclasses import dataclass, replace
+from math import log, log1p
 from typing import Any, Literal, Protocol
 
 import torch
@@ -69,7 +69,10 @@ class Mudy:
     # Likelihood (Eq. 1)
     alpha: float = 0.6  # exponent of the length that a phrase's log-likelihood is divided by
     score_tokens: ScoredTokens = "promptrank"
+
+    # Long documents (ours: the paper reads 512 words)
     section_tokens: int = 2048  # longer documents are read in sections
+    recurrence: float = 0.5  # how much it counts that a phrase comes back in several sections; 0 for not at all
 
     @classmethod
     def recommended(cls, backbone: Backbone, preset: str | None = None) -> dict[str, Any]:
@@ -91,7 +94,22 @@ class Mudy:
             return []
         limit = min(self.section_tokens, self.backbone.room())
         found = sections(document, candidates, self.backbone.token_ends(document.text), limit)
-        return [score for section in found for score in self._section(document, candidates, section)]
+        scores = [score for section in found for score in self._section(document, candidates, section)]
+        return self.recurring(candidates, scores)
+
+    def recurring(self, candidates: Sequence[Candidate], scores: Sequence[OccurrenceScore]) -> list[OccurrenceScore]:
+        """Raise phrases that come back: FS / (1 + rho log m), m the number of sections that hold the phrase's stems.
+
+        Ours. In a text of one section m is 1 and nothing changes, so the paper's equations stand.
+        """
+        keys = [stems(candidate.phrase) for candidate in candidates]
+        held: dict[tuple[str, ...], set[int]] = defaultdict(set)
+        for score in scores:
+            held[keys[score.candidate]].add(score.section)
+        return [
+            replace(score, score=score.score / (1 + self.recurrence * log(len(held[keys[score.candidate]]))))
+            for score in scores
+        ]
 
     def _section(self, document: Document, candidates: Sequence[Candidate], section: Section) -> list[OccurrenceScore]:
         encoding = self.backbone.encode(document.text, section.span)  # once for all occurrences
