@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from mudy import Extractor, InputError, Result, SettingError
+from mudy import CandidateTooLong, Extractor, InputError, Result, SettingError
 from mudy.methods.mudy import Mudy
 from mudy.text import squeeze
 from tests import small
@@ -92,6 +92,19 @@ def test_each_text_may_have_its_own_candidates() -> None:
     assert len(second) > 3
     shared = extractor().extract_many([small.TEXT] * 2, candidates=["ferry"])
     assert [[k.text for k in r.keyphrases] for r in shared] == [["ferry"], ["ferry"]]
+
+
+def test_fewer_lists_of_candidates_than_texts_are_refused() -> None:
+    results = extractor().extract_many([small.TEXT] * 2, candidates=[["ferry"]])
+    assert next(results).keyphrases
+    with pytest.raises(InputError, match="only 1 lists"):
+        next(results)
+
+
+def test_a_candidate_too_long_for_the_prompt_is_refused() -> None:
+    text = "river " * 600
+    with pytest.raises(CandidateTooLong, match="shorten"):
+        extractor().extract(text, candidates=[text])
 
 
 def test_stop_phrases_are_never_returned() -> None:

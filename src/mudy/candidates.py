@@ -11,6 +11,7 @@ from mudy.errors import InputError, SettingError
 from mudy.text import Document, Span, Word, squeeze
 
 MAX_WORDS = 6  # the lowest limit that lost no gold keyphrase in any of 11 data sets (60 documents of each)
+MAX_CHARACTERS = 100  # of a noun phrase; six words have about fifty
 LONGEST_STRETCH = 200  # words looked at together, which keeps the search linear in a text without any verb
 ADDRESS = re.compile(r"://|^www\.|\w@\w")
 QUOTES = "'\"`´‘’‚“”„«»‹›*_"  # and mark-up
@@ -185,7 +186,8 @@ def _unquoted(text: str, words: Sequence[Word]) -> Span:
 
 def _is_phrase(text: str) -> bool:
     """Whether a text can be a keyphrase: it has a letter, and two characters unless its script writes words in one."""
-    return any(map(str.isalpha, text)) and (len(text) > 1 or bool(re.match(UNSPACED, text)))
+    long_enough = len(text) > 1 or bool(re.match(UNSPACED, text))
+    return any(map(str.isalpha, text)) and long_enough and len(text) <= MAX_CHARACTERS
 
 
 # -- Candidates of the caller -----------------------------------------------------------------------------------------

@@ -110,7 +110,14 @@ class Extractor:
         """
         if isinstance(texts, str):
             raise InputError("extract_many takes several texts, but one was given. Use extract, or put it in a list.")
-        for text, own in zip(_tracked(texts) if progress else texts, _each(candidates), strict=False):
+        lists = _each(candidates)
+        for number, text in enumerate(_tracked(texts) if progress else texts):
+            try:
+                own = next(lists)
+            except StopIteration:
+                raise InputError(
+                    f"There are more than {number} texts, but only {number} lists of candidates."
+                ) from None
             yield self.extract(text, top_n, candidates=own, **options)
 
     def read(self, text: str) -> Document:

@@ -96,10 +96,10 @@ def how_many(top_n: int | float | None, words: int) -> int | None:
     """A number as it is; a share such as 0.02 as that part of the text's words, at least one; None for all."""
     if top_n is None:
         return None
-    if isinstance(top_n, bool) or not isinstance(top_n, int | float):
-        raise SettingError(f"top_n is {top_n!r}, but must be a whole number, a share between 0 and 1, or None for all.")
-    if isinstance(top_n, int) and top_n >= 1:
-        return top_n
+    if hasattr(top_n, "__index__") and not isinstance(top_n, bool) and top_n >= 1:
+        return int(top_n)
     if isinstance(top_n, float) and 0 < top_n < 1:
         return max(1, ceil(top_n * words))
-    raise SettingError(f"top_n is {top_n}, but must be at least 1, or a share of the words between 0 and 1, or None.")
+    raise SettingError(
+        f"top_n is {top_n!r}, but must be a whole number from 1 up, a share of the words between 0 and 1, or None for all."
+    )

@@ -17,7 +17,7 @@ from mudy.backbones.machine import Machine
 from mudy.backbones.tokens import Prompt, candidate_rows, prompts_of, tokenise
 from mudy.text import Span
 
-LONGEST_PROMPT = 128  # tokens kept free for the template and a candidate
+LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
 VOCABULARY_BLOCK = 256  # scored tokens projected to the vocabulary at once
 T = TypeVar("T")
 

@@ -159,8 +159,8 @@ class Mudy:
         self, document: Document, candidates: Sequence[Candidate], section: Section, encoding: Encoding
     ) -> list[tuple[int, ...]]:
         """The k_sem most similar occurrences to each one, as indices, of candidates that share no stem with it."""
-        vectors = self._states(document, section, encoding)
-        similarity = torch.nn.functional.normalize(vectors, dim=1) @ torch.nn.functional.normalize(vectors, dim=1).T
+        vectors = torch.nn.functional.normalize(self._states(document, section, encoding).cpu(), dim=1)
+        similarity = vectors @ vectors.T
         similarity.masked_fill_(~distinct([candidates[p.candidate].phrase for p in section.places]), -torch.inf)
         best = similarity.sort(dim=1, descending=True, stable=True)  # of equals, the earlier one
         k_sem = len(self.sigma_related)
