@@ -101,5 +101,5 @@ def how_many(top_n: int | float | None, words: int) -> int | None:
     if isinstance(top_n, float) and 0 < top_n < 1:
         return max(1, ceil(top_n * words))
     raise SettingError(
-        f"top_n is {top_n!r}, but must be a whole number from 1 up, a share of the words between 0 and 1, or None for all."
+        f"top_n is {top_n!r}, but must be a whole number from 1 up, a share between 0 and 1, or None for all."
     )
