@@ -207,7 +207,9 @@ def pulls(method: Mudy, text: str, span: Span, places: Sequence[tuple[str, Span]
                 start=held[index][0],
                 end=held[index][-1],
                 related=[int((held[i][0] + held[i][-1]) / 2) for i in near],
-                candidate_rows=list(range(prompt.first, prompt.last + 1)),
+                candidate_rows=list(
+                    range(prompt.first, prompt.last + 1 if method.aligned_rows == "candidate" else len(prompt.ids))
+                ),
                 blanks=set() if backbone.decoder_only else {i for i, p in enumerate(pieces) if p == "\u2581"},
                 sink=backbone.decoder_only and method.keep_sink,
             )

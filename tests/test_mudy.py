@@ -50,6 +50,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "post-softmax rule": {"rule": "post_softmax"},
     "vanilla": {"mixture": False, "k_attn": 0},
     "vanilla and aligned": {"mixture": False},
+    "aligned by the tail": {"mixture": False, "aligned_rows": "tail"},
     "gentle": {"mixture": False, "least_weight": 0.5, "keep_sink": False, "lambda_": 0.3},
 }
 
@@ -174,6 +175,15 @@ def test_a_mixture_without_an_encoder_is_refused_in_a_decoder_only_model() -> No
     document, found = read()
     with pytest.raises(SettingError, match="encoder"):
         Mudy(small.decoder("llama")).score(document, found)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("attention", "H"), ("rule", "none"), ("sigma", 0.0), ("k_attn", -1), ("w", 0), ("least_weight", 2.0)],
+)
+def test_a_setting_out_of_its_range_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(SettingError, match=f"{name} is .*, but must be"):
+        method("llama", **{name: value})
 
 
 def test_an_unknown_preset_is_refused_with_the_nearest_name() -> None:

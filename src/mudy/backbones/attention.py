@@ -19,6 +19,7 @@ from transformers.masking_utils import eager_mask
 
 NAME = "mudy"
 Rule = Literal["logit", "post_softmax"]
+AlignedRows = Literal["candidate", "tail"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,10 @@ class Weighting(Protocol):
         """How many best-aligned tokens each head always keeps; 0 for none."""
 
     @property
+    def aligned_rows(self) -> AlignedRows:
+        """Which of the prompt's rows say what is well-aligned: the candidate's, or all from its first on."""
+
+    @property
     def eligible(self) -> Tensor:
         """Which tokens may be among the best-aligned; (tokens,)."""
 
@@ -193,7 +198,7 @@ class Edit:
 
     weighting: Weighting
     prompts: Tensor  # (batch,): which prompts of the weighting these are
-    rows: Tensor  # (batch, rows): 1 where the candidate stands in the template
+    rows: Tensor  # (batch, rows): 1 for rows whose agreement with a token counts
 
     def __call__(self, layer: int, scores: Tensor, first: int) -> Tensor:
         """Edit the scores over tokens `first` and later; (kv_heads, batch, groups, rows, tokens)."""

@@ -88,11 +88,11 @@ def prompts_of(tokenizer: Any, template: str, phrases: Sequence[str], limit: int
     return found
 
 
-def candidate_rows(prompts: Sequence[Prompt], ids: Tensor) -> Tensor:
-    """1 where the candidate stands in its template, in the shape of `ids`."""
+def candidate_rows(prompts: Sequence[Prompt], ids: Tensor, tail: bool = False) -> Tensor:
+    """1 where the candidate stands in its template (and, with `tail`, after it), in the shape of `ids`."""
     rows = torch.zeros(ids.shape, device=ids.device)
     for row, prompt in zip(rows, prompts, strict=True):
-        row[prompt.first : prompt.last + 1] = 1
+        row[prompt.first : len(prompt.ids) if tail else prompt.last + 1] = 1
     return rows
 
 

@@ -67,12 +67,15 @@ class Transformer(ABC):
         def score(batch: list[int]) -> list[list[float]]:
             some = [prompts[i] for i in batch]
             ids = padded([p.ids for p in some], self.filler, self.device)
-            rows = candidate_rows(some, ids)
-            edit = None if weighting is None else Edit(weighting, torch.tensor(batch, device=self.device), rows)
+            edit = None if weighting is None else self._edit(weighting, batch, some, ids)
             return self._scored(ids, self._follow(encoding, ids, edit), some)
 
         with self.machine.at_work():
             return in_order([len(p.ids) for p in prompts], self.machine.batch_tokens, score)
+
+    def _edit(self, weighting: Weighting, batch: list[int], prompts: Sequence[Prompt], ids: Tensor) -> Edit:
+        rows = candidate_rows(prompts, ids, tail=weighting.aligned_rows == "tail")
+        return Edit(weighting, torch.tensor(batch, device=self.device), rows)
 
     def _scored(self, ids: Tensor, states: Tensor, prompts: Sequence[Prompt]) -> list[list[float]]:
         """Log-probability of every scored token of every prompt, from the hidden state before it."""

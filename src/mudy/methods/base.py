@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from mudy.candidates import Candidate, Occurrence
+from mudy.errors import SettingError
 from mudy.text import Document
 
 
@@ -19,6 +20,12 @@ class OccurrenceScore:
     score: float
     parts: Mapping[str, float] = field(default_factory=dict)  # what the score was made of, under the paper's symbols
     section: int = 0  # which part of a long document it was read in
+
+
+def require(name: str, value: object, fine: bool, needed: str) -> None:
+    """A setting out of its range raises, and says what was seen and what was needed."""
+    if not fine:
+        raise SettingError(f"{name} is {value!r}, but must be {needed}.")
 
 
 class Method(Protocol):

@@ -6,16 +6,17 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log, log1p
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import torch
 from torch import Tensor
 
-from mudy.backbones.attention import Rule
+from mudy.backbones.attention import RULES, AlignedRows, Rule
 from mudy.backbones.base import Backbone, Encoding
 from mudy.candidates import Candidate
 from mudy.errors import SettingError, unknown
-from mudy.methods.base import OccurrenceScore
+from mudy.methods.base import OccurrenceScore, require
+from mudy.methods.focus import Focus
 from mudy.methods.promptrank import ScoredTokens, likelihood
 from mudy.methods.sections import Place, Section, sections
 from mudy.stems import stems
@@ -50,6 +51,7 @@ class Mudy:
     mixture_floor: float = 0.3  # after division by its maximum, what is smaller becomes 0; 0 for a plain Gaussian
     least_weight: float = 0.0  # weights are mapped from [0, 1] to [least_weight, 1]; ours, the paper has 0
     k_attn: int = 15  # best-aligned tokens kept by each head, Eq. 7; 0 for none
+    aligned_rows: AlignedRows = "candidate"  # whose agreement counts in Eq. 5; "tail": also the rows after it
     rule: Rule | None = None  # Eq. 8 ("logit", T5's default) or the post-softmax rule (decoder-only's)
     weighted_layers: tuple[float, float] = (0.0, 1.0)  # from which to which part of the layers; the paper: all
     keep_sink: bool = True  # decoder-only: full weight for the first token, which takes what attention is not needed
@@ -59,9 +61,8 @@ class Mudy:
     attention: Attention = "GxL"  # or one of its factors, or "none" ("CAW only")
     sam_layers: tuple[int, ...] | None = None  # where attention is observed, averaged; None: as measured per family
     w: int = 1  # sentences on each side of the local window
-    normalise_global: bool | None = (
-        None  # divide G by its mean; by default in decoder-only models, whose sums are small
-    )
+    normalise_global: bool | None = None  # divide G by its mean; None: in decoder-only models, whose sums are small
+    normalise_local: bool = True  # divide L by its mean over a window's candidates, so that windows can be compared
     as_clip: float | None = 2.5  # largest AS
     lambda_: float = 1.0  # weight of attention against likelihood, Eq. 12
     lambda_outside: bool = False  # lambda log(1 + AS), as in the authors' earlier code, in place of log(1 + lambda AS)
@@ -73,6 +74,22 @@ class Mudy:
     # Long documents (ours: the paper reads 512 words)
     section_tokens: int = 2048  # longer documents are read in sections
     recurrence: float = 0.5  # how much it counts that a phrase comes back in several sections; 0 for not at all
+
+    def __post_init__(self) -> None:
+        require("attention", self.attention, self.attention in get_args(Attention), "GxL, G, L or none")
+        require("rule", self.rule, self.rule is None or self.rule in RULES, "logit, post_softmax or None")
+        require("aligned_rows", self.aligned_rows, self.aligned_rows in get_args(AlignedRows), "candidate or tail")
+        require(
+            "score_tokens", self.score_tokens, self.score_tokens in get_args(ScoredTokens), "promptrank or candidate"
+        )
+        for name in ("sigma", "unit"):
+            require(name, value := getattr(self, name), value > 0, "above 0")
+        require("sigma_related", self.sigma_related, all(s > 0 for s in self.sigma_related), "above 0")
+        for name in ("kappa", "k_attn", "lambda_", "mixture_floor", "recurrence", "pi", "pi_related"):
+            require(name, value := getattr(self, name), value >= 0, "0 or more")
+        require("least_weight", self.least_weight, 0 <= self.least_weight <= 1, "between 0 and 1")
+        require("w", self.w, self.w >= 1, "1 or more")
+        require("section_tokens", self.section_tokens, self.section_tokens >= 64, "64 or more")
 
     @classmethod
     def recommended(cls, backbone: Backbone, preset: str | None = None) -> dict[str, Any]:
@@ -115,8 +132,12 @@ class Mudy:
         encoding = self.backbone.encode(document.text, section.span)  # once for all occurrences
         focus = self.focus(document, candidates, section, encoding) if self.weighting else None  # Eqs. 2-4
         phrases = [place.span.of(document.text) for place in section.places]
-        prompts = self.backbone.log_likelihood(encoding, phrases, focus)  # Eqs. 5-8 run inside attention
-        p = [likelihood(prompt, self.alpha, self.score_tokens) for prompt in prompts]  # Eq. 1
+        prompts = phrases if focus else list(dict.fromkeys(phrases))  # without a focus, equal phrases score equally
+        found = self.backbone.log_likelihood(encoding, prompts, focus)  # Eqs. 5-8 run inside attention
+        p = [likelihood(scored, self.alpha, self.score_tokens) for scored in found]  # Eq. 1
+        if not focus:
+            known = dict(zip(prompts, p, strict=True))
+            p = [known[phrase] for phrase in phrases]
         g, local = self.granularities(document, section)  # Eqs. 9-10
         return [self.combine(place, section, *parts) for place, *parts in zip(section.places, p, g, local, strict=True)]
 
@@ -212,7 +233,8 @@ class Mudy:
         found = self.backbone.received_attention(document.text, list(windows), self.layers)
         scores = [0.0] * len(section.places)
         for received, held in zip(found, windows.values(), strict=True):
-            values = normalised([received.at(section.places[index].span) for index in held])
+            values = [received.at(section.places[index].span) for index in held]
+            values = normalised(values) if self.normalise_local else values
             for index, value in zip(held, values, strict=True):
                 scores[index] = value
         return scores
@@ -244,8 +266,11 @@ RECOMMENDED: Mapping[tuple[str, int], Mapping[str, Any]] = {
     ("llama", 30): {"mixture": False, "attention": "G"},
 }
 
-# The published settings, tuned per data set by the authors (methods for comparison, not for use).
+# The published settings, tuned per data set by the authors: for comparison, not for use. "mgrank" is the authors'
+# earlier code (HgKang1/MGRank) where a field can follow it; it also counts padding rows as aligned and scores the last
+# sentences of a text in windows of their own, which we do not.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "mgrank": {"lambda_outside": True, "aligned_rows": "tail"},
     "t5-duc2001": {"kappa": 0.1, "lambda_": 0.9},
     "t5-wikihow": {"kappa": 0.8, "lambda_": 1.0},
     "t5-nus": {"kappa": 1.0, "lambda_": 0.1},
@@ -279,66 +304,3 @@ def distinct(phrases: Sequence[str]) -> Tensor:
     for bag, phrase in zip(bags, phrases, strict=True):
         bag[[position[s] for s in stems(phrase)]] = 1
     return bags @ bags.T == 0
-
-
-def gaussian(distance: Tensor, sigma: float | Tensor) -> Tensor:
-    """exp(-d^2 / 2 sigma^2): 1 at the place itself (Eq. 2)."""
-    return torch.exp(-(distance**2) / (2 * sigma**2))
-
-
-@dataclass(frozen=True)
-class Focus:
-    """How strongly the prompt of each occurrence should look at each token of the document (Eqs. 2-4)."""
-
-    method: Mudy
-    rule: Rule
-    depth: int  # layers of the decoder
-    centre: Tensor  # (occurrences,): the middle token of each
-    inside: Tensor  # (occurrences, tokens): which tokens are the occurrence itself
-    related: Tensor  # (occurrences, k_sem): middle tokens of the most similar occurrences, nan where there are fewer
-    blank: Tensor  # (tokens,): lone word-boundary marks
-    sink: Tensor  # (tokens,): tokens that always keep full weight
-
-    @property
-    def k(self) -> int:
-        return self.method.k_attn
-
-    @property
-    def eligible(self) -> Tensor:
-        return ~self.blank
-
-    def weights(self, layer: int, prompts: Tensor) -> Tensor | None:
-        method = self.method
-        low, high = method.weighted_layers
-        if not low * self.depth <= layer < high * self.depth:
-            return None
-        own = self._own(self.spread(layer), prompts)
-        weights = own if not method.mixture else self._mixture(own, prompts)
-        weights = method.least_weight + (1 - method.least_weight) * weights
-        return weights.masked_fill(self.sink, 1.0)
-
-    def spread(self, layer: int) -> float:
-        """sigma_l = sigma_0 + kappa l: narrow in the lowest layer, wider in each one above it."""
-        cap = self.method.sigma_cap
-        spread = self.method.sigma + self.method.kappa * layer
-        return spread if cap is None else min(spread, cap)
-
-    def _own(self, sigma: float, prompts: Tensor) -> Tensor:
-        """A Gaussian around the occurrence, 1 on all of its tokens (Eq. 2)."""
-        distance = (self._positions - self.centre[prompts, None]) / self.method.unit
-        return gaussian(distance, sigma).masked_fill(self.inside[prompts], 1.0)  # (prompts, tokens)
-
-    def _mixture(self, own: Tensor, prompts: Tensor) -> Tensor:
-        """Add the places of related candidates; divide by the largest weight, and drop what is small (Eqs. 3-4)."""
-        method = self.method
-        total = method.pi * own
-        for rank, sigma in enumerate(method.sigma_related):
-            distance = (self._positions - self.related[prompts, rank, None]) / method.unit
-            total = total + method.pi_related * gaussian(distance, sigma).nan_to_num(0.0)
-        total = total / total.amax(dim=1, keepdim=True)
-        total = total.masked_fill(total < method.mixture_floor, 0.0)
-        return torch.where(self.blank, own, total)
-
-    @property
-    def _positions(self) -> Tensor:
-        return torch.arange(self.inside.shape[1], device=self.centre.device)

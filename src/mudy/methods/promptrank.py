@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from mudy.backbones.base import Backbone
 from mudy.candidates import Candidate
 from mudy.errors import SettingError
-from mudy.methods.base import OccurrenceScore
+from mudy.methods.base import OccurrenceScore, require
 from mudy.methods.sections import Section, sections
 from mudy.text import Document
 
@@ -27,6 +27,13 @@ class PromptRank:
     position_penalty: bool = True
     score_tokens: ScoredTokens = "promptrank"  # "about", the candidate and the token after it; or the candidate alone
     section_tokens: int = 2048  # longer documents are read in sections
+
+    def __post_init__(self) -> None:
+        require(
+            "score_tokens", self.score_tokens, self.score_tokens in get_args(ScoredTokens), "promptrank or candidate"
+        )
+        require("gamma", self.gamma, self.gamma >= 0, "0 or more")
+        require("section_tokens", self.section_tokens, self.section_tokens >= 64, "64 or more")
 
     @classmethod
     def recommended(cls, backbone: Backbone, preset: str | None = None) -> dict[str, Any]:  # noqa: ARG003 (same for all)
