@@ -20,6 +20,9 @@ from mudy.text import Document, first_words, squeeze
 if TYPE_CHECKING:
     from spacy.language import Language
 
+    from mudy.backbones.base import Backbone
+    from mudy.backbones.encoder import SentenceEncoder
+    from mudy.backbones.machine import Machine
     from mudy.methods.base import Method, OccurrenceScore
     from mudy.models import Report
 
@@ -62,9 +65,14 @@ class Extractor:
         if max_words is not None and max_words < 1:
             raise SettingError(f"max_words is {max_words}, but must be at least 1, or None to read all.")
         self.method, self.model, self.preset, self.settings = method, model, preset, settings
-        self.protocol, self.max_words, self.encoder = protocol, max_words, encoder
+        self.protocol, self.max_words, self._encoder = protocol, max_words, encoder
         self._language, self._report = language, report
-        self._machine = {"device": device, "dtype": dtype, "threads": threads, "batch_tokens": batch_tokens}
+        self._machine: dict[str, Any] = {
+            "device": device,
+            "dtype": dtype,
+            "threads": threads,
+            "batch_tokens": batch_tokens,
+        }
 
     def extract(
         self,
@@ -146,18 +154,27 @@ class Extractor:
     @cached_property
     def scorer(self) -> Method:
         """The method with its models, loaded now if they were not yet."""
+        made: Method = method_class(self.method).build(self, self.preset, self.settings)
+        return made
+
+    def backbone(self) -> Backbone:
+        """The language model, fetched if need be, and loaded."""
         from mudy import backbones, models
+
+        machine = self._at_hand()
+        return backbones.load(models.locate(self.model, report=self._report), machine, self.model)
+
+    def encoder(self) -> SentenceEncoder:
+        """The sentence encoder, fetched if need be, and loaded."""
+        from mudy import backbones, models
+
+        machine = self._at_hand()
+        return backbones.load_encoder(models.locate(self._encoder, report=self._report), machine, self._encoder)
+
+    def _at_hand(self) -> Machine:
         from mudy.backbones.machine import Machine
 
-        machine = Machine.of(**self._machine)  # type: ignore[arg-type]
-        backbone = backbones.load(models.locate(self.model, report=self._report), machine, self.model)
-        kind = method_class(self.method)
-        settings = kind.recommended(backbone, self.preset) | self.settings
-        if kind.needs_encoder(backbone, settings):
-            path = models.locate(self.encoder, report=self._report)
-            settings["encoder"] = backbones.load_encoder(path, machine, self.encoder)
-        scorer: Method = kind(backbone, **settings)
-        return scorer
+        return Machine.of(**self._machine)
 
 
 def coverage(document: Document, scores: Sequence[OccurrenceScore]) -> Coverage:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mudy.candidates import Candidate, Occurrence
 from mudy.errors import SettingError
 from mudy.text import Document
+
+if TYPE_CHECKING:
+    from mudy.backbones.base import Backbone
+    from mudy.backbones.encoder import SentenceEncoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +26,31 @@ class OccurrenceScore:
     section: int = 0  # which part of a long document it was read in
 
 
+def no_presets(name: str, preset: str | None) -> None:
+    """For methods whose paper has one setting."""
+    if preset is not None:
+        raise SettingError(f"{name} has no presets, but {preset!r} was asked for.")
+
+
 def require(name: str, value: object, fine: bool, needed: str) -> None:
     """A setting out of its range raises, and says what was seen and what was needed."""
     if not fine:
         raise SettingError(f"{name} is {value!r}, but must be {needed}.")
 
 
+class Models(Protocol):
+    """The models at hand, each loaded when it is asked for."""
+
+    def backbone(self) -> Backbone: ...
+
+    def encoder(self) -> SentenceEncoder: ...
+
+
 class Method(Protocol):
     """A way to rank candidates. Its fields are its paper's hyper-parameters."""
+
+    @classmethod
+    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> Method:
+        """Make it from the models it needs; `settings` go before those of a preset."""
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]: ...

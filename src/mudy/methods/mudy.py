@@ -15,7 +15,7 @@ from mudy.backbones.attention import RULES, AlignedRows, Rule
 from mudy.backbones.base import Backbone, Encoding
 from mudy.candidates import Candidate
 from mudy.errors import SettingError, unknown
-from mudy.methods.base import OccurrenceScore, require
+from mudy.methods.base import Models, OccurrenceScore, require
 from mudy.methods.focus import Focus
 from mudy.methods.promptrank import ScoredTokens, likelihood
 from mudy.methods.sections import Place, Section, sections
@@ -92,6 +92,16 @@ class Mudy:
         require("section_tokens", self.section_tokens, self.section_tokens >= 64, "64 or more")
 
     @classmethod
+    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> Mudy:
+        """With the settings measured to be best for the backbone, or those of a named preset, and the caller's own."""
+        backbone = models.backbone()
+        chosen = {**cls.recommended(backbone, preset), **settings}
+        made = cls(backbone, **chosen)
+        if made.weighting and made.mixture and backbone.decoder_only:  # no embeddings of its own to find kin with
+            return replace(made, encoder=models.encoder())
+        return made
+
+    @classmethod
     def recommended(cls, backbone: Backbone, preset: str | None = None) -> dict[str, Any]:
         """The settings measured to be best for a backbone, or those of a named preset."""
         if preset is None:
@@ -99,12 +109,6 @@ class Mudy:
         if preset not in PRESETS:
             raise SettingError(unknown("preset", preset, PRESETS))
         return dict(PRESETS[preset])
-
-    @classmethod
-    def needs_encoder(cls, backbone: Backbone, settings: Mapping[str, Any]) -> bool:
-        """A decoder-only model has no embeddings of its own to find related candidates with."""
-        wanted = settings.get("weighting", cls.weighting) and settings.get("mixture", cls.mixture)
-        return bool(wanted and backbone.decoder_only)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:

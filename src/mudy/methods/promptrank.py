@@ -9,8 +9,7 @@ from typing import Any, Literal, get_args
 
 from mudy.backbones.base import Backbone
 from mudy.candidates import Candidate
-from mudy.errors import SettingError
-from mudy.methods.base import OccurrenceScore, require
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require
 from mudy.methods.sections import Section, sections
 from mudy.text import Document
 
@@ -36,15 +35,9 @@ class PromptRank:
         require("section_tokens", self.section_tokens, self.section_tokens >= 64, "64 or more")
 
     @classmethod
-    def recommended(cls, backbone: Backbone, preset: str | None = None) -> dict[str, Any]:  # noqa: ARG003 (same for all)
-        """The published settings serve every model."""
-        if preset is not None:
-            raise SettingError(f"promptrank has no presets, but {preset!r} was asked for.")
-        return {}
-
-    @classmethod
-    def needs_encoder(cls, backbone: Backbone, settings: Mapping[str, Any]) -> bool:  # noqa: ARG003
-        return False
+    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> PromptRank:
+        no_presets("promptrank", preset)
+        return cls(models.backbone(), **settings)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         limit = min(self.section_tokens, self.backbone.room())
