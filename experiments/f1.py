@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 
 from mudy import Extractor
-from mudy.evaluation.measures import Counts, counts, micro_f1
+from mudy.evaluation.measures import F1, Outcome
 from mudy.interfaces.options import settings
 from mudy.stems import stems
 
-DEPTHS = (5, 10, 15)
+MEASURES = [F1 @ 5, F1 @ 10, F1 @ 15]
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
         **settings(asked.method, asked.settings),
     )
     rows = [json.loads(line) for line in Path(asked.data).read_text(encoding="utf-8").splitlines()[: asked.limit]]
-    found: dict[int, list[Counts]] = {k: [] for k in DEPTHS}
+    outcomes: list[Outcome] = []
     in_reach = gold_phrases = 0
     assert extractor.scorer, "loaded before the clock starts"
     cpu, wall = time.process_time(), time.perf_counter()
@@ -41,8 +41,8 @@ def main() -> None:
         gold = [phrase.lower() for phrase in row["keyphrases"]]
         result = extractor.extract(row["text"], None, merge=asked.merge)
         phrases = [k.text.lower() for k in result.keyphrases]
-        for k in DEPTHS:
-            found[k].append(counts(phrases, gold, k, sum(len(p.occurrences) for p in result.keyphrases)))
+        occurrences = sum(len(p.occurrences) for p in result.keyphrases)
+        outcomes.append(Outcome(str(number), phrases, gold, occurrences))
         reach = {stems(form.lower()) for p in result.keyphrases for form in (p.text, *p.variants)}
         in_reach += sum(stems(phrase) in reach for phrase in gold)
         gold_phrases += len(gold)
@@ -51,7 +51,7 @@ def main() -> None:
     cpu, wall = (time.process_time() - cpu) / len(rows), (time.perf_counter() - wall) / len(rows)
     print(
         f"{Path(asked.data).stem}\t{len(rows)} documents\t{asked.method}\t{asked.model}\t{' '.join(asked.settings)}\t"
-        f"F1@5/10/15 {'/'.join(f'{micro_f1(found[k]):.2f}' for k in DEPTHS)}\t"
+        f"F1@5/10/15 {'/'.join(f'{measure(outcomes):.2f}' for measure in MEASURES)}\t"
         f"ceiling {100 * in_reach / gold_phrases:.1f} %\t{cpu:.2f} CPU-s, {wall:.2f} s a document"
     )
 
@@ -67,7 +67,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--merge", action="store_true", help="merge variants, which the published measure does not")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--dtype")
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 if __name__ == "__main__":
