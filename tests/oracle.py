@@ -101,7 +101,7 @@ def _attention(
         if position_bias is not None:
             raw = raw + position_bias[0, head]
         scores = raw.tolist()
-        if pull is not None and (cross or decoder_only):
+        if pull is not None and (cross or decoder_only) and (sliding_window is None or pull.method.weight_sliding):
             first_row = pull.tokens if decoder_only else 0
             first = 0 if sliding_window is None else max(0, pull.tokens - sliding_window + 1)
             prompt = scores[first_row:]

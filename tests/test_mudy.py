@@ -51,6 +51,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "vanilla": {"mixture": False, "k_attn": 0},
     "vanilla and aligned": {"mixture": False},
     "aligned by the tail": {"mixture": False, "aligned_rows": "tail"},
+    "full layers only": {"mixture": False, "weight_sliding": False},
     "gentle": {"mixture": False, "least_weight": 0.5, "keep_sink": False, "lambda_": 0.3},
 }
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mudy import candidates as noun_phrases
 from mudy.candidates import MAX_WORDS, Candidate
 from mudy.errors import InputError, SettingError
-from mudy.methods import check_settings, method_class
+from mudy.methods import check_settings, method_class, model_fields
 from mudy.protocol import promptrank_candidates, promptrank_text
 from mudy.ranking import how_many, rank
 from mudy.results import Coverage, Result
@@ -99,7 +99,7 @@ class Extractor:
         scores = self.scorer.score(document, found) if found else []
         keyphrases = rank(document.text, found, scores, merge=merge, top_n=wanted, diversity=diversity)
         return Result(
-            document.text, keyphrases, coverage(document, scores), self.method, self.model, source, tuple(missing)
+            document.text, keyphrases, coverage(document, scores), self.method, self.model_used, source, tuple(missing)
         )
 
     def extract_many(
@@ -150,6 +150,12 @@ class Extractor:
     @cached_property
     def tagger(self) -> Tagger:
         return self._language if isinstance(self._language, Tagger) else Tagger(self._language)
+
+    @cached_property
+    def model_used(self) -> str | None:
+        """The name of the model that the method asks, if it asks one."""
+        needed = model_fields(self.method)
+        return self.model if "backbone" in needed else self._encoder if "encoder" in needed else None
 
     @cached_property
     def scorer(self) -> Method:

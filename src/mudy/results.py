@@ -64,7 +64,7 @@ class Result:
     keyphrases: tuple[Keyphrase, ...]
     coverage: Coverage
     method: str
-    model: str
+    model: str | None  # None for a method that asks no model
     source: str | None = None
     not_found: tuple[str, ...] = ()  # candidates of the caller that do not stand in the text
 

@@ -181,6 +181,10 @@ class Weighting(Protocol):
         """How many best-aligned tokens each head always keeps; 0 for none."""
 
     @property
+    def sliding(self) -> bool:
+        """Whether layers that see only the last few hundred tokens are edited too."""
+
+    @property
     def aligned_rows(self) -> AlignedRows:
         """Which of the prompt's rows say what is well-aligned: the candidate's, or all from its first on."""
 
@@ -259,7 +263,7 @@ class Continuation:
         query = group(call.query, keys.shape[0])  # (kv_heads, batch, groups, rows, width)
         far = soft_cap(shared_scores(query, keys[:, first:]) * call.scaling, call.softcap)
         near = soft_cap(query @ call.key.transpose(0, 1).unsqueeze(2).mT * call.scaling, call.softcap)
-        if self.edit is not None:
+        if self.edit is not None and (call.window is None or self.edit.weighting.sliding):
             far = self.edit(call.layer, far, first)
         if call.window is not None:
             far = far + sliding_mask(rows, tokens, first, call.window, far)

@@ -11,7 +11,19 @@ from mudy.errors import SettingError, unknown
 METHODS = {
     "mudy": "mudy.methods.mudy:Mudy",
     "promptrank": "mudy.methods.promptrank:PromptRank",
+    "textrank": "mudy.methods.textrank:TextRank",
+    "singlerank": "mudy.methods.singlerank:SingleRank",
+    "topicrank": "mudy.methods.topicrank:TopicRank",
+    "multipartiterank": "mudy.methods.multipartiterank:MultipartiteRank",
+    "yake": "mudy.methods.yake:Yake",
+    "embedrank": "mudy.methods.embedrank:EmbedRank",
+    "jointgl": "mudy.methods.jointgl:JointGL",
+    "mderank": "mudy.methods.mderank:MDERank",
+    "samrank": "mudy.methods.samrank:SAMRank",
+    "attentionseeker": "mudy.methods.attentionseeker:AttentionSeeker",
 }
+
+MODELS = frozenset({"backbone", "encoder"})  # fields of a method that hold a model
 
 
 def method_class(name: str) -> Any:
@@ -24,8 +36,12 @@ def method_class(name: str) -> Any:
 
 def settings_of(name: str) -> dict[str, Any]:
     """A method's settings and their defaults, without the models it is given."""
-    models = {"backbone", "encoder"}
-    return {f.name: f.default for f in fields(method_class(name)) if f.name not in models}
+    return {f.name: f.default for f in fields(method_class(name)) if f.name not in MODELS}
+
+
+def model_fields(name: str) -> set[str]:
+    """Which models a method is given."""
+    return {f.name for f in fields(method_class(name))} & MODELS
 
 
 def check_settings(name: str, settings: dict[str, Any]) -> None:

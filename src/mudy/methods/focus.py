@@ -37,6 +37,10 @@ class Focus:
         return self.method.k_attn
 
     @property
+    def sliding(self) -> bool:
+        return self.method.weight_sliding
+
+    @property
     def aligned_rows(self) -> AlignedRows:
         return self.method.aligned_rows
 

@@ -54,6 +54,7 @@ class Mudy:
     aligned_rows: AlignedRows = "candidate"  # whose agreement counts in Eq. 5; "tail": also the rows after it
     rule: Rule | None = None  # Eq. 8 ("logit", T5's default) or the post-softmax rule (decoder-only's)
     weighted_layers: tuple[float, float] = (0.0, 1.0)  # from which to which part of the layers; the paper: all
+    weight_sliding: bool = True  # Gemma 2 and 3: also pull in layers with a sliding window, which may not see the place
     keep_sink: bool = True  # decoder-only: full weight for the first token, which takes what attention is not needed
     ignore_blank_piece: bool = True  # T5: a lone word-boundary mark is never well-aligned and has its Gaussian alone
 

@@ -1,0 +1,228 @@
+"""Graphs of words, topics and candidates, and PageRank on them: what the four graph methods share.
+
+Graphs of words are sparse. The tables of all occurrences against all others, which the graphs of topics call for, are
+dense and never made (see `Nearness`). The one square table is that of the distances between candidates which are linked
+by common stems, 8 bytes for every two, and it has a limit (see `topics`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft, sparse
+from scipy.cluster.hierarchy import fcluster, linkage
+
+from mudy.candidates import GRAMMARS, UNIVERSAL, Candidate, stop_words
+from mudy.methods.lexical import Place, Reading, is_word
+from mudy.stems import stem
+from mudy.text import Document
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+TOLERANCE = 1e-10  # the sum of all changes in the last step; ranks are decided by five digits
+MAX_STEPS = 10_000  # 142 are needed at a damping of 0.85
+MOST_CLUSTERED = 5_000  # candidates compared with one another, at 8 bytes a pair
+BLOCK = 256  # rows of a table of pairs that are held at once
+
+
+class Weights(Protocol):
+    """Edges of a graph: `weights @ x` brings each node the sum of x over its neighbours, times the edge weights."""
+
+    def __matmul__(self, x: Vector, /) -> Any: ...
+
+
+def pagerank(weights: Weights, outgoing: Vector, damping: float) -> Vector:
+    """How often a walker visits each node, who follows edges by weight and jumps anywhere with chance 1 - damping.
+
+    `outgoing` is the sum of the weights of the edges that leave each node; from a node without any the walker jumps.
+    """
+    n = max(1, len(outgoing))
+    stuck = outgoing <= 0
+    divisor = np.where(stuck, 1.0, outgoing)
+    rank = np.full(len(outgoing), 1 / n)
+    for _ in range(MAX_STEPS):
+        before = rank
+        jumping = (1 - damping) / n + damping * before[stuck].sum() / n
+        rank = damping * (weights @ np.where(stuck, 0.0, before / divisor)) + jumping  # (nodes,)
+        if np.abs(rank - before).sum() < TOLERANCE:
+            break
+    return cast(Vector, rank)
+
+
+# -- Words (TextRank, SingleRank) -------------------------------------------------------------------------------------
+
+
+def word_scores(
+    document: Document, candidates: Sequence[Candidate], *, window: int, weighted: bool, damping: float
+) -> list[float]:
+    """For each candidate, the sum of its words' PageRank in the graph of words that stand near one another."""
+    if not candidates:
+        return []
+    reading = Reading.of(document, candidates)
+    nodes = word_nodes(document, reading)
+    edges = co_occurrences(nodes, window, weighted)
+    rank = pagerank(edges, edges.sum(axis=1), damping)
+    return [float(rank[[n for n in nodes[p[0].first : p[0].last + 1] if n >= 0]].sum()) for p in reading.places]
+
+
+def word_nodes(document: Document, reading: Reading) -> Indices:
+    """The node of each word of the text, -1 for words that have none.
+
+    Nodes are nouns and adjectives, as the grammar of the language has them, and the words of candidates, whatever their
+    tags. Stop words (but "IT" in capitals) and punctuation have none, but take up their places between the others.
+    """
+    grammar, stops = GRAMMARS.get(document.language, UNIVERSAL), stop_words(document.language)
+    inside = {i for places in reading.places for place in places for i in range(place.first, place.last + 1)}
+    numbers: dict[str, int] = {}
+    nodes = np.full(len(reading.forms), -1, dtype=np.int64)
+    for i, (form, word) in enumerate(zip(reading.forms, document.words, strict=True)):
+        stopped = form in stops and not word.span.of(document.text).isupper()
+        fitting = i in inside or grammar.letter(form, word.tag) in ("N", "A")
+        if fitting and not stopped and is_word(form):
+            nodes[i] = numbers.setdefault(form, len(numbers))
+    return nodes  # (words,)
+
+
+def co_occurrences(nodes: Indices, window: int, weighted: bool) -> Any:
+    """How often two words stand within a window of so many words; only whether they do, if not weighted."""
+    size = int(nodes.max(initial=-1)) + 1
+    pairs = [np.stack([nodes[:-gap], nodes[gap:]]) for gap in range(1, min(window, len(nodes)))]
+    left, right = np.concatenate([*pairs, np.empty((2, 0), dtype=np.int64)], axis=1)  # (pairs,) each
+    kept = (left >= 0) & (right >= 0) & (left != right)
+    counts = sparse.csr_array((np.ones(kept.sum()), (left[kept], right[kept])), shape=(size, size))
+    counts = (counts + counts.T).tocsr()
+    if not weighted:
+        counts.data[:] = 1.0
+    return counts  # (nodes, nodes)
+
+
+# -- Topics (TopicRank, MultipartiteRank) -----------------------------------------------------------------------------
+
+
+def topics(reading: Reading, threshold: float) -> Indices:
+    """The topic of each candidate: average linkage on the Jaccard distance of their stems, cut at a distance.
+
+    Candidates without a common stem, not even through others, lie at distance 1 and never meet below it, so each
+    connected part is clustered alone: the same topics, with less memory. Topics are numbered by their first candidate.
+    Parts of more than 5,000 candidates (books) are cut in text order.
+    """
+    similarity = jaccard([{stem(word) for word in words} for words in reading.words()])
+    found = np.empty(similarity.shape[0], dtype=np.int64)
+    topic = 0
+    for part in _connected(similarity):
+        labels = _average_linkage(similarity[part][:, part].tocoo(), threshold) if len(part) > 1 else np.zeros(1, int)
+        found[part] = labels + topic
+        topic += int(labels.max()) + 1
+    _, first, renamed = np.unique(found, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[renamed]  # (candidates,)
+
+
+def jaccard(sets: Sequence[set[str]]) -> Any:
+    """Shared stems over all stems of two candidates, for every two that share one."""
+    numbers = {name: i for i, name in enumerate(dict.fromkeys(name for names in sets for name in sorted(names)))}
+    columns = [numbers[name] for names in sets for name in sorted(names)]
+    sizes = np.array([len(names) for names in sets])
+    rows = np.repeat(np.arange(len(sets)), sizes)
+    incidence = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(sets), len(numbers)))
+    shared = (incidence @ incidence.T).tocoo()
+    left, right = shared.coords
+    values = shared.data / (sizes[left] + sizes[right] - shared.data)
+    return sparse.csr_array((values, (left, right)), shape=shared.shape)  # (candidates, candidates)
+
+
+def _connected(similarity: Any) -> Iterator[Indices]:
+    _, labels = sparse.csgraph.connected_components(similarity, directed=False)
+    order = np.argsort(labels, kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        yield from np.split(part, range(MOST_CLUSTERED, len(part), MOST_CLUSTERED))
+
+
+def _average_linkage(similarity: Any, threshold: float) -> Indices:
+    """Clusters from 0 of some candidates, from the similarities that are not zero."""
+    n = similarity.shape[0]
+    row, column = similarity.coords
+    upper = row < column
+    i, j = row[upper].astype(np.int64), column[upper].astype(np.int64)
+    distance = np.ones(n * (n - 1) // 2)
+    distance[n * i - i * (i + 1) // 2 + j - i - 1] -= similarity.data[upper]  # scipy's order of pairs i < j
+    return cast(Indices, fcluster(linkage(distance, "average"), threshold, "distance").astype(np.int64) - 1)
+
+
+# -- Nearness ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """Edges between nodes of different topics: the sum of 1 / gap over every two of their occurrences.
+
+    The gap is the number of words from the end of the earlier occurrence to the start of the later, 1 for neighbours.
+    Occurrences that overlap, which only a caller's own candidates can, add nothing.
+
+    The matrix is symmetric and dense, so it is never made. Multiplying by it is a convolution with 1, 1/2, 1/3, ...
+    along the text, done by FFT, less what it adds within topics.
+    """
+
+    node: Indices  # (occurrences,)
+    first: Indices  # (occurrences,): word index
+    last: Indices  # (occurrences,)
+    kernel: NDArray[np.complex128]  # the Fourier transform of 0, 1, 1/2, 1/3, ...
+    length: int  # of the convolution
+    within: Any  # (nodes, nodes), sparse: what stands within topics
+
+    @classmethod
+    def of(cls, places: Sequence[Sequence[Place]], node: Indices, topic: Indices) -> Nearness:
+        """Edges between nodes, given the node and the topic of each candidate."""
+        candidate = np.repeat(np.arange(len(places)), [len(p) for p in places])
+        first, last = np.array([place for p in places for place in p], dtype=np.int64).T
+        last = np.maximum(first, last)
+        words = int(last.max()) + 1
+        length = fft.next_fast_len(2 * words, real=True)
+        inverse = np.concatenate([[0.0], 1 / np.arange(1, words)])
+        within = _within(node[candidate], topic[candidate], first, last)
+        return cls(node[candidate], first, last, fft.rfft(inverse, length), length, within)
+
+    def __matmul__(self, x: Vector) -> Vector:
+        """(nodes,) -> (nodes,)"""
+        value = x[self.node]
+        before = self._spread(value, self.last, self.kernel)[self.first]  # from occurrences that end before this one
+        after = self._spread(value, self.first, self.kernel.conj())[self.last]  # and from those that start after it
+        everywhere = np.bincount(self.node, before + after, minlength=len(x))
+        return cast(Vector, everywhere - self.within @ x)
+
+    def _spread(self, value: Vector, position: Indices, kernel: NDArray[np.complex128]) -> Vector:
+        on_text = np.bincount(position, value, minlength=self.length)
+        return cast(Vector, fft.irfft(fft.rfft(on_text) * kernel, self.length))
+
+    def outgoing(self, weight: Vector) -> Vector:
+        """The weighted sum of each node's edges, with what the FFT leaves of a true zero removed."""
+        total = self @ weight
+        return np.where(total < 1e-9, 0.0, total)
+
+
+def _within(node: Indices, topic: Indices, first: Indices, last: Indices) -> Any:
+    """The same sums over the occurrences of one topic, in blocks."""
+    size = int(node.max()) + 1
+    order = np.argsort(topic, kind="stable")
+    rows, columns, values = [], [], []
+    for part in np.split(order, np.flatnonzero(np.diff(topic[order])) + 1):
+        nodes, local = np.unique(node[part], return_inverse=True)
+        table = np.zeros(len(nodes) ** 2)
+        for block in _blocks(len(part)):
+            gap = first[part] - last[part[block], None]  # (block, occurrences of the topic)
+            near = np.where(gap > 0, 1 / np.maximum(gap, 1), 0.0)
+            table += np.bincount((local[block, None] * len(nodes) + local).ravel(), near.ravel(), len(table))
+        rows.append(np.repeat(nodes, len(nodes)))
+        columns.append(np.tile(nodes, len(nodes)))
+        values.append(table)
+    places = (np.concatenate(rows), np.concatenate(columns))
+    forward = sparse.csr_array((np.concatenate(values), places), shape=(size, size))
+    return (forward + forward.T).tocsr()  # (nodes, nodes)
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(start, start + BLOCK) for start in range(0, n, BLOCK))

@@ -1,0 +1,71 @@
+"""A document as a row of word forms, and candidates as places in it: what methods without a model read."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mudy.candidates import QUOTES, Candidate
+from mudy.methods.base import OccurrenceScore
+from mudy.text import Document
+
+
+class Place(NamedTuple):
+    """The words that an occurrence touches: `first` up to and including `last`, as indices into `document.words`.
+
+    An occurrence in a stretch that is no prose touches none: then `last` is `first` - 1.
+    """
+
+    first: int
+    last: int
+
+    def of(self, forms: Sequence[str]) -> tuple[str, ...]:
+        return tuple(forms[self.first : self.last + 1])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A document's words in lower case, and where each candidate stands among them, in text order."""
+
+    forms: tuple[str, ...]  # (words,)
+    places: tuple[tuple[Place, ...], ...]  # (candidates, its occurrences)
+
+    @classmethod
+    def of(cls, document: Document, candidates: Sequence[Candidate]) -> Reading:
+        starts = [word.span.start for word in document.words]
+        ends = [word.span.end for word in document.words]
+        places = tuple(
+            tuple(
+                Place(bisect_right(ends, o.span.start), bisect_left(starts, o.span.end) - 1)
+                for o in candidate.occurrences
+            )
+            for candidate in candidates
+        )
+        return cls(tuple(form(word.span.of(document.text)) for word in document.words), places)
+
+    def words(self) -> list[tuple[str, ...]]:
+        """The words of each candidate, as they stand in its first occurrence."""
+        return [places[0].of(self.forms) for places in self.places]
+
+    def positions(self) -> list[int]:
+        """The word at which each candidate first stands."""
+        return [places[0].first for places in self.places]
+
+
+def form(word: str) -> str:
+    """A word without regard to case, or to quotes and mark-up stuck to it."""
+    return word.lower().strip(QUOTES) or word
+
+
+def is_word(text: str) -> bool:
+    """Whether a token is more than punctuation."""
+    return any(map(str.isalnum, text))
+
+
+def scored(candidates: Sequence[Candidate], scores: Sequence[float]) -> Iterator[OccurrenceScore]:
+    """One score a phrase, the same at each of its occurrences: ranking puts the earlier of two equal phrases first."""
+    for index, (candidate, score) in enumerate(zip(candidates, scores, strict=True)):
+        for occurrence in candidate.occurrences:
+            yield OccurrenceScore(index, occurrence, float(score))

@@ -1,0 +1,70 @@
+"""MultipartiteRank (Boudin, NAACL 2018): PageRank over candidates that are linked across topics only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mudy.candidates import Candidate
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require
+from mudy.methods.graphs import Indices, Nearness, Vector, pagerank, topics
+from mudy.methods.lexical import Reading, scored
+from mudy.methods.topicrank import heads
+from mudy.text import Document
+
+
+@dataclass(frozen=True)
+class MultipartiteRank:
+    """The PageRank of a phrase among those of other topics, with a lift for the first phrase of each topic."""
+
+    alpha: float = 1.1  # strength of the lift
+    threshold: float = 0.74  # phrases are one topic up to this mean distance of their stems
+    damping: float = 0.85
+
+    def __post_init__(self) -> None:
+        require("alpha", self.alpha, self.alpha >= 0, "0 or more")
+        require("threshold", self.threshold, 0 <= self.threshold < 1, "0 or more and less than 1")
+        require("damping", self.damping, 0 <= self.damping < 1, "0 or more and less than 1")
+
+    @classmethod
+    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> MultipartiteRank:  # noqa: ARG003
+        no_presets("multipartiterank", preset)
+        return cls(**settings)
+
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        if not candidates:
+            return []
+        reading = Reading.of(document, candidates)
+        topic = topics(reading, self.threshold)  # (candidates,)
+        edges = Nearness.of(reading.places, np.arange(len(topic)), topic)
+        head = heads(reading, topic)
+        lifted = Lifted(edges, head, self.lift(reading, head))
+        return list(scored(candidates, list(pagerank(lifted, lifted.outgoing(), self.damping))))
+
+    def lift(self, reading: Reading, head: Indices) -> Vector:
+        """How much each phrase lifts its topic's head: alpha * exp(1 / (1 + the head's word index)); heads nothing."""
+        position = np.array(reading.positions())
+        lift: Vector = self.alpha * np.exp(1 / (1 + position[head]))  # (candidates,)
+        return np.where(head == np.arange(len(head)), 0.0, lift)
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """Edges with more weight towards heads: w(j, head) += lift * (the sum of w(j, v) over the others v of its topic).
+
+    Since w is symmetric, what comes in at each other phrase of a topic comes in once more, lifted, at the head.
+    """
+
+    edges: Nearness
+    head: Indices  # (candidates,)
+    lift: Vector  # (candidates,)
+
+    def __matmul__(self, x: Vector) -> Vector:
+        plain = self.edges @ x
+        return plain + np.bincount(self.head, self.lift * plain, minlength=len(plain))
+
+    def outgoing(self) -> Vector:
+        return self.edges.outgoing(1 + self.lift)

@@ -1,0 +1,38 @@
+"""TextRank (Mihalcea and Tarau, EMNLP 2004): PageRank over words that stand side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mudy.candidates import Candidate
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require
+from mudy.methods.graphs import word_scores
+from mudy.methods.lexical import scored
+from mudy.text import Document
+
+
+@dataclass(frozen=True)
+class TextRank:
+    """The sum of a phrase's word scores, by PageRank on an unweighted graph of neighbouring words.
+
+    Every phrase is scored, where the paper keeps those made of the best third of the words. Words are compared in lower
+    case, not by stems. Of phrases with equal scores the earlier comes first.
+    """
+
+    window: int = 2  # words stand together within so many; 2 is side by side
+    damping: float = 0.85
+
+    def __post_init__(self) -> None:
+        require("window", self.window, self.window >= 2, "2 or more")
+        require("damping", self.damping, 0 <= self.damping < 1, "0 or more and less than 1")
+
+    @classmethod
+    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> TextRank:  # noqa: ARG003
+        no_presets("textrank", preset)
+        return cls(**settings)
+
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        scores = word_scores(document, candidates, window=self.window, weighted=False, damping=self.damping)
+        return list(scored(candidates, scores))

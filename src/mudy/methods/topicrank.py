@@ -1,0 +1,63 @@
+"""TopicRank (Bougouin, Boudin and Daille, IJCNLP 2013): PageRank over clusters of candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mudy.candidates import Candidate
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require
+from mudy.methods.graphs import Indices, Nearness, Vector, pagerank, topics
+from mudy.methods.lexical import Reading, scored
+from mudy.text import Document
+
+
+@dataclass(frozen=True)
+class TopicRank:
+    """The PageRank of a phrase's topic, for the first phrase of each topic; the others come after all of these.
+
+    The paper returns one phrase a topic. Here none is lost: see `heads_first`.
+    """
+
+    threshold: float = (
+        0.74  # phrases are one topic up to this mean distance; 0.74 asks for a quarter of stems in common
+    )
+    damping: float = 0.85
+
+    def __post_init__(self) -> None:
+        require("threshold", self.threshold, 0 <= self.threshold < 1, "0 or more and less than 1")
+        require("damping", self.damping, 0 <= self.damping < 1, "0 or more and less than 1")
+
+    @classmethod
+    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> TopicRank:  # noqa: ARG003
+        no_presets("topicrank", preset)
+        return cls(**settings)
+
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        if not candidates:
+            return []
+        reading = Reading.of(document, candidates)
+        topic = topics(reading, self.threshold)  # (candidates,)
+        edges = Nearness.of(reading.places, topic, topic)
+        rank = pagerank(edges, edges.outgoing(np.ones(topic.max() + 1)), self.damping)  # (topics,)
+        return list(scored(candidates, list(heads_first(rank[topic], heads(reading, topic)))))
+
+
+def heads(reading: Reading, topic: Indices) -> Indices:
+    """For each candidate, that of its topic which stands first in the text."""
+    order = np.argsort(reading.positions(), kind="stable")
+    _, first = np.unique(topic[order], return_index=True)
+    found: Indices = order[first][topic]
+    return found
+
+
+def heads_first(score: Vector, head: Indices) -> Vector:
+    """Heads keep their score; others get theirs times half the lowest head's.
+
+    Scores lie in (0, 1], so these are below every head and keep their own order.
+    """
+    is_head = head == np.arange(len(head))
+    return np.where(is_head, score, score * score[is_head].min() / 2)

@@ -1,0 +1,180 @@
+"""YAKE (Campos et al., Information Sciences 2020): word statistics of one text, no model and no graph.
+
+Written from the formula. The authors' package is AGPL-3, which a library under Apache-2.0 cannot depend on, and it cuts
+texts with a tokeniser of its own, so that its phrases would not be those of the other methods.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import log, prod
+from statistics import fmean, median, pstdev
+from typing import Any
+
+from mudy.candidates import Candidate, stop_words
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require
+from mudy.methods.lexical import Reading, is_word
+from mudy.text import Document
+
+Terms = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Yake:
+    """Casing, position, frequency, spread and neighbours of a phrase's words; the score is -ln H.
+
+    Where the authors' package scores its own n-grams of up to three words and drops those that resemble a better one,
+    the candidates given are scored here, of any length. Like that package, and unlike the paper, Rel has no PL and PR.
+    """
+
+    window: int = 1  # neighbours on each side
+
+    def __post_init__(self) -> None:
+        require("window", self.window, self.window >= 1, "1 or more")
+
+    @classmethod
+    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> Yake:  # noqa: ARG003
+        no_presets("yake", preset)
+        return cls(**settings)
+
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        if not candidates:
+            return []
+        reading = Reading.of(document, candidates)
+        terms = [term(form) for form in reading.forms]
+        weights = Weights.of(document, terms, self.window)
+        phrases = [place[0].of(terms) for place in reading.places]
+        times = frequencies(terms, phrases)
+        found = [weights.phrase(phrase, times[phrase]) for phrase in phrases]
+        return [
+            OccurrenceScore(index, occurrence, -log(h), {"H": h})
+            for index, (candidate, h) in enumerate(zip(candidates, found, strict=True))
+            for occurrence in candidate.occurrences
+        ]
+
+
+def term(form: str) -> str:
+    """A word as it is counted: without the final "s" of words longer than three letters."""
+    return form[:-1] if len(form) > 3 and form.endswith("s") else form
+
+
+def frequencies(terms: Terms, phrases: Iterable[tuple[str, ...]]) -> Counter[tuple[str, ...]]:
+    """How often each phrase stands in the text, also inside longer ones."""
+    wanted = set(phrases)
+    lengths = {len(phrase) for phrase in wanted} - {0}
+    windows = (tuple(terms[i : i + n]) for n in lengths for i in range(len(terms) - n + 1))
+    return Counter(window for window in windows if window in wanted)
+
+
+# -- What is counted --------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Statistics:
+    """What is counted of one word."""
+
+    tf: int = 0
+    acronym: int = 0  # times in capitals
+    name: int = 0  # times with a capital that does not open a sentence
+    sentences: set[int] = field(default_factory=set)
+    left: Counter[str] = field(default_factory=Counter)  # the words before it
+    right: Counter[str] = field(default_factory=Counter)
+
+
+def statistics(document: Document, terms: Terms, window: int) -> dict[str, Statistics]:
+    """Count every word, stop words too; punctuation is none, and words on either side of it are not neighbours."""
+    found: dict[str, Statistics] = {}
+    block: list[str] = []  # the words since the last punctuation; "" for those that are no one's neighbour
+    sentence = -1
+    for word, t in zip(document.words, terms, strict=True):
+        opens, sentence = word.sentence != sentence, word.sentence
+        if opens or not is_word(t):
+            block = []
+        if not is_word(t):
+            continue
+        written, ordinary = word.span.of(document.text), is_ordinary(t)
+        own = found.setdefault(t, Statistics())
+        own.tf += 1
+        own.sentences.add(word.sentence)
+        own.acronym += ordinary and written.isupper()
+        own.name += ordinary and not opens and written.istitle() and len(written) > 1
+        for neighbour in filter(None, block[-window:] if ordinary else ()):
+            own.left[neighbour] += 1
+            found[neighbour].right[t] += 1
+        block.append(t if ordinary else "")
+    return found
+
+
+def is_ordinary(word: str) -> bool:
+    """Whether a word is made of letters and at most one other mark, which is no digit."""
+    others = [c for c in word if not c.isalpha()]
+    return len(others) <= 1 and len(others) < len(word) and not any(map(str.isdigit, others))
+
+
+# -- What it weighs ---------------------------------------------------------------------------------------------------
+
+
+def word_weight(word: Statistics, usual: float, most: int, sentences: int) -> float:
+    """H = Rel * Pos / (Case + Freq / Rel + Spread / Rel) of one word.
+
+    `usual` is the mean frequency of content words plus its standard deviation, `most` the highest of all words.
+    """
+    case = max(word.acronym, word.name) / (1 + log(word.tf))
+    position = log(log(3 + median(word.sentences)))
+    frequency = word.tf / usual
+    spread = len(word.sentences) / sentences
+    related = 1 + (variety(word.left) + variety(word.right)) * word.tf / most
+    return related * position / (case + frequency / related + spread / related)
+
+
+def variety(neighbours: Counter[str]) -> float:
+    """DL or DR: how many different words stand on one side, over how many there are."""
+    return len(neighbours) / neighbours.total() if neighbours else 0.0
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weight H of words and phrases of one text: lower is better."""
+
+    words: Mapping[str, float]  # H of each word
+    tf: Mapping[str, int]
+    pairs: Counter[tuple[str, str]]  # how often one word stands right before another
+    stops: frozenset[str]
+
+    @classmethod
+    def of(cls, document: Document, terms: Terms, window: int) -> Weights:
+        counted = statistics(document, terms, window)
+        stops = stop_words(document.language)
+        stops |= {term(word) for word in stops} | {word for word in counted if len(word) < 3}
+        content = [word.tf for t, word in counted.items() if t not in stops] or [1]
+        usual, most = fmean(content) + pstdev(content), max((word.tf for word in counted.values()), default=1)
+        words = {t: word_weight(word, usual, most, len(document.sentences)) for t, word in counted.items()}
+        return cls(words, {t: word.tf for t, word in counted.items()}, Counter(pairwise(terms)), stops)
+
+    def phrase(self, phrase: Terms, times: int) -> float:
+        """H = prod h / (TF * (1 + sum h)).
+
+        A stop word inside the phrase does not count by its own weight: the less its neighbours call for it, the worse.
+        Of several such words at most one is taken from the sum, which keeps it positive; the authors' phrases of up to
+        three words have no more than one. A phrase without any word weighs as much as the worst word.
+        """
+        words = [word for word in phrase if word in self.words]
+        if not words:
+            return max(self.words.values(), default=1.0)
+        factors, total, uncalled = [], 1.0, 0.0
+        for i, word in enumerate(words):
+            if 0 < i < len(words) - 1 and word in self.stops:
+                surprise = 1 - self.called_for(words[i - 1], word, words[i + 1])
+                factors.append(1 + surprise)
+                uncalled += surprise
+            else:
+                factors.append(self.words[word])
+                total += self.words[word]
+        return prod(factors) / (max(times, 1) * (total - min(uncalled, 1.0)))
+
+    def called_for(self, left: str, stop: str, right: str) -> float:
+        """P(stop | left) * P(right | stop)."""
+        return self.pairs[left, stop] / self.tf[left] * self.pairs[stop, right] / self.tf[stop]
