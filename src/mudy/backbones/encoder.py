@@ -44,6 +44,17 @@ class SentenceEncoder:
         ]
         return torch.stack([row.mean(0) for row in rows])
 
+    def embed(self, texts: Sequence[str]) -> Tensor:
+        """A vector of length 1 for each text: the mean of its last states, those of special tokens too; (texts, width).
+
+        What does not fit into the model's window is not read.
+        """
+        if not texts:
+            return torch.empty(0, int(self.model.config.hidden_size))
+        read = [tokenise(self.tokenizer, text, Span(0, len(text))) for text in texts]
+        means = torch.stack([state.mean(0) for state in self._states(read)])
+        return torch.nn.functional.normalize(means, dim=1)
+
     def _states(self, texts: Sequence[Tokens]) -> list[Tensor]:
         longest = int(self.model.config.max_position_embeddings)
 

@@ -1,42 +1,329 @@
-"""F1 at k in the manner of PromptRank, so that our numbers can stand beside published ones.
+"""How good ranked keyphrases are: measures as values, `[F1 @ 5, F1 @ 10, F1 @ 15]`, in the manner of two lineages.
 
-A prediction hits if its stems equal those of a gold phrase, or if it equals one as written. Gold phrases that do not
-stand in the text count, and so do doubles. Counts are added up over all documents before precision and recall are taken
-(micro).
+A measure is taken of `Outcome`s, one a document, and comes in per cent:
+
+    >>> outcomes = [Outcome("a", ["oil spill", "tanker"], ["oil spills", "alaska"])]
+    >>> (F1 @ 5)(outcomes), (P @ 5)(outcomes, MACRO)
+    (50.0, 50.0)
+
+MICRO is PromptRank's manner, which MDERank and MUDY share; MACRO that of JointGL, SAMRank and Attention-Seeker. Numbers
+of one are not to be put beside numbers of the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
+import numpy as np
+from numpy.typing import NDArray
+
+from mudy.errors import InputError, SettingError
 from mudy.stems import stems
+
+Numbers = NDArray[np.float64]
+SAMPLES = 2000  # of a bootstrap
+SAME = 1e-9  # per cent; differences below are float noise
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was predicted for one document, best first, and what should have been.
+
+    `occurrences` is how often the candidates stand in the text, all of them together; None where there are no
+    candidates, and the phrases themselves are counted.
+    """
+
+    id: str
+    predictions: Sequence[str]
+    gold: Sequence[str]
+    occurrences: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("predictions", "gold"):
+            given = getattr(self, name)
+            if isinstance(given, str):
+                raise InputError(f"Document {self.id!r}: {name} is the single text {given!r}; a list is needed.")
+            object.__setattr__(self, name, tuple(given))
+        if not self.gold:
+            raise InputError(f"Document {self.id!r} has no gold keyphrases, so nothing can be measured on it.")
+        if self.occurrences is not None and self.occurrences < len(set(self.predictions)):
+            raise InputError(
+                f"Document {self.id!r}: {len(set(self.predictions))} phrases were predicted of candidates that occur "
+                f"{self.occurrences} times. Count every occurrence of every candidate, or pass None."
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Hits, predictions and gold phrases, of one document or of many."""
+    """Hits, predictions and gold phrases of one document."""
 
-    hits: int = 0
-    predicted: int = 0
-    gold: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.hits + other.hits, self.predicted + other.predicted, self.gold + other.gold)
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of precision and recall, in per cent."""
-        return 200 * self.hits / (self.predicted + self.gold) if self.hits else 0.0
+    hits: int
+    predicted: int
+    gold: int
 
 
-def counts(predictions: Sequence[str], gold: Sequence[str], k: int, occurrences: int) -> Counts:
-    """One document at k. Predictions are counted by candidate occurrences, not by phrases, as published."""
-    raw, stemmed = set(gold), {stems(phrase) for phrase in gold}
-    hits = sum(phrase in raw or stems(phrase) in stemmed for phrase in predictions[:k])
-    return Counts(hits, min(k, occurrences), len(gold))
+# -- Two lineages -----------------------------------------------------------------------------------------------------
 
 
-def micro_f1(documents: Iterable[Counts]) -> float:
-    """F1 over all documents together."""
-    return sum(documents, Counts()).f1
+@dataclass(frozen=True, slots=True)
+class Averaging:
+    """How documents are counted, and how they become one number."""
+
+    name: str
+    count: Callable[[Outcome, int], Counts]
+    pooled: bool  # counts are added up before they are divided; else each document has its value, and the mean is taken
+
+
+def promptrank_counts(outcome: Outcome, k: int) -> Counts:
+    """One document at k, to the letter of the published code.
+
+    A prediction hits if its stems are those of a gold phrase. (Published: or if it equals one as written; equal forms
+    have equal stems, so that adds nothing.) Two predictions with the stems of one gold phrase are two hits. Predictions
+    are counted by candidate occurrences, not by phrases; gold phrases with doubles and those that are not in the text.
+    """
+    gold = set(map(stems, outcome.gold))
+    hits = sum(stems(phrase) in gold for phrase in outcome.predictions[:k])
+    occurrences = len(outcome.predictions) if outcome.occurrences is None else outcome.occurrences
+    return Counts(hits, min(k, occurrences), len(outcome.gold))
+
+
+def stem_counts(outcome: Outcome, k: int) -> Counts:
+    """One document at k where phrases with equal stems are one, among the gold and among the predictions."""
+    gold = set(map(stems, outcome.gold))
+    predicted = list(islice(dict.fromkeys(map(stems, outcome.predictions)), k))
+    return Counts(sum(phrase in gold for phrase in predicted), len(predicted), len(gold))
+
+
+MICRO = Averaging("micro", promptrank_counts, pooled=True)
+MACRO = Averaging("macro", stem_counts, pooled=False)
+AVERAGINGS: Mapping[str, Averaging] = {averaging.name: averaging for averaging in (MICRO, MACRO)}
+
+# -- Measures ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A share of counts; with a depth it is a measure: `F1 @ 5`."""
+
+    name: str
+    share: Callable[[Numbers, Numbers, Numbers], Numbers]  # of hits, predicted, gold
+
+    def __matmul__(self, k: int) -> Measure:
+        return Measure(self, k)
+
+
+P = Kind("P", lambda hits, predicted, gold: _ratio(hits, predicted))  # noqa: ARG005
+R = Kind("R", lambda hits, predicted, gold: _ratio(hits, gold))  # noqa: ARG005
+F1 = Kind("F1", lambda hits, predicted, gold: _ratio(2 * hits, predicted + gold))  # harmonic mean of the two
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Precision, recall or F1 of the first k predictions.
+
+    In the micro manner the recall of a document may exceed 100, for one gold phrase may be hit twice.
+    """
+
+    kind: Kind
+    k: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
+            raise SettingError(f"{self.kind.name} @ {self.k!r} measures nothing; k must be a whole number from 1 up.")
+
+    def __str__(self) -> str:
+        return f"{self.kind.name}@{self.k}"
+
+    def __call__(self, outcomes: Iterable[Outcome], averaging: Averaging = MICRO) -> float:
+        """The measure over all documents."""
+        return self._overall(self._table(outcomes, averaging), averaging)
+
+    def of(self, outcome: Outcome, averaging: Averaging = MICRO) -> float:
+        """The measure of one document."""
+        return float(self._values(self._table([outcome], averaging))[0])
+
+    def interval(
+        self,
+        outcomes: Iterable[Outcome],
+        averaging: Averaging = MICRO,
+        *,
+        level: float = 0.95,
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> Interval:
+        """The measure with its confidence interval, by the percentiles of a bootstrap over documents."""
+        table = self._table(outcomes, averaging)
+        drawn = np.array([self._overall(table[rows], averaging) for rows in _draws(len(table), samples, seed)])
+        return Interval(self._overall(table, averaging), *_percentiles(drawn, level), level)
+
+    def _table(self, outcomes: Iterable[Outcome], averaging: Averaging) -> Numbers:
+        counts = [averaging.count(outcome, self.k) for outcome in outcomes]
+        if not counts:
+            raise InputError(f"{self} was asked of no documents; at least one is needed.")
+        return np.array([(c.hits, c.predicted, c.gold) for c in counts], dtype=np.float64)  # (documents, 3)
+
+    def _values(self, table: Numbers) -> Numbers:
+        return self.kind.share(table[:, 0], table[:, 1], table[:, 2])
+
+    def _overall(self, table: Numbers, averaging: Averaging) -> float:
+        return float(self._values(table.sum(0, keepdims=True) if averaging.pooled else table).mean())
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A number and where it lies with some confidence."""
+
+    value: float
+    low: float
+    high: float
+    level: float = 0.95
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+def _ratio(part: Numbers, whole: Numbers) -> Numbers:
+    """In per cent; of nothing, 0."""
+    return np.divide(100 * part, whole, out=np.zeros_like(part), where=whole > 0)
+
+
+def _draws(documents: int, samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Documents drawn with replacement, as many as there are; one draw at a time, so that memory stays small."""
+    if samples < 1:
+        raise SettingError(f"samples is {samples}, but a bootstrap needs at least 1.")
+    random = np.random.default_rng(seed)
+    return (random.integers(documents, size=documents) for _ in range(samples))
+
+
+def _percentiles(drawn: Numbers, level: float) -> tuple[float, float]:
+    if not 0 < level < 1:
+        raise SettingError(f"level is {level}, but a level of confidence lies between 0 and 1, such as 0.95.")
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+# -- Two runs ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One measure on two runs over the same documents; the difference is second - first."""
+
+    measure: Measure
+    averaging: Averaging
+    documents: int
+    unmatched: int  # documents that only one of the runs has; they are left out
+    first: float
+    second: float
+    difference: Interval  # by paired bootstrap
+    t: float
+    p_t_test: float  # two-sided, paired, on the documents' own values
+    p_bootstrap: float  # two-sided, on the measure over all documents
+
+
+def compare(
+    measure: Measure,
+    first: Iterable[Outcome],
+    second: Iterable[Outcome],
+    averaging: Averaging = MICRO,
+    *,
+    level: float = 0.95,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> Comparison:
+    """Whether two runs differ: a paired t-test and a paired bootstrap over the documents that both have."""
+    one, other, unmatched = _matched(first, second)
+    a, b = measure._table(one, averaging), measure._table(other, averaging)
+    t, p = paired_t_test(measure._values(a), measure._values(b))
+    drawn = np.array(
+        [
+            measure._overall(b[rows], averaging) - measure._overall(a[rows], averaging)
+            for rows in _draws(len(a), samples, seed)
+        ]
+    )
+    was, became = measure._overall(a, averaging), measure._overall(b, averaging)
+    difference = Interval(became - was, *_percentiles(drawn, level), level)
+    return Comparison(measure, averaging, len(a), unmatched, was, became, difference, t, p, _two_sided(drawn))
+
+
+def paired_t_test(first: Sequence[float] | Numbers, second: Sequence[float] | Numbers) -> tuple[float, float]:
+    """Student's t of second - first and its two-sided p; equal differences everywhere have p 1 (none) or 0."""
+    difference = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
+    if len(difference) < 2:
+        raise InputError(f"A paired t-test needs at least 2 documents that both runs have; there is {len(difference)}.")
+    mean = float(difference.mean())
+    if np.ptp(difference) < SAME:
+        return (0.0, 1.0) if abs(mean) < SAME else (float(np.copysign(np.inf, mean)), 0.0)
+    from scipy.special import stdtr  # not needed for any other measure
+
+    t = mean / float(difference.std(ddof=1) / np.sqrt(len(difference)))
+    return t, 2 * float(stdtr(len(difference) - 1, -abs(t)))
+
+
+def _two_sided(drawn: Numbers) -> float:
+    """How often the sign of a difference turns in a bootstrap, doubled; never 0, for the draws are finite."""
+    below, above = int((drawn < SAME).sum()), int((drawn > -SAME).sum())
+    return min(1.0, 2 * (min(below, above) + 1) / (len(drawn) + 1))
+
+
+def _matched(first: Iterable[Outcome], second: Iterable[Outcome]) -> tuple[list[Outcome], list[Outcome], int]:
+    """The outcomes of documents that both runs have, in the order of the first, and how many only one has."""
+    one, other = _by_id(first), _by_id(second)
+    common = [key for key in one if key in other]
+    if not common:
+        raise InputError("The two runs have no document in common; compare runs over the same data set.")
+    for key in common:
+        if Counter(one[key].gold) != Counter(other[key].gold):
+            raise InputError(f"Document {key!r} has other gold in one run than in the other; they are not comparable.")
+    return [one[key] for key in common], [other[key] for key in common], len(one.keys() ^ other.keys())
+
+
+def _by_id(outcomes: Iterable[Outcome]) -> dict[str, Outcome]:
+    found: dict[str, Outcome] = {}
+    for outcome in outcomes:
+        if outcome.id in found:
+            raise InputError(f"The id {outcome.id!r} stands twice in one run, so documents cannot be matched by it.")
+        found[outcome.id] = outcome
+    return found
+
+
+# -- Present and absent gold ------------------------------------------------------------------------------------------
+
+
+def present_and_absent(gold: Iterable[str], text: str) -> tuple[list[str], list[str]]:
+    """The gold phrases whose stemmed words stand next to one another in the stemmed text, and the others.
+
+    Words are runs of letters and digits, so that a hyphen is as good as a space.
+    """
+    read = _stemmed(text)
+    found: tuple[list[str], list[str]] = ([], [])
+    for phrase in gold:
+        sought = _stemmed(phrase)
+        present = sought in read if sought.strip() else phrase.strip() in text
+        found[0 if present else 1].append(phrase)
+    return found
+
+
+def only_present(outcomes: Iterable[Outcome], texts: Mapping[str, str]) -> list[Outcome]:
+    """The outcomes with gold that stands in the text (by document id); documents left without gold are left out."""
+    return _only(outcomes, texts, 0)
+
+
+def only_absent(outcomes: Iterable[Outcome], texts: Mapping[str, str]) -> list[Outcome]:
+    """The outcomes with gold that does not stand in the text; documents left without gold are left out."""
+    return _only(outcomes, texts, 1)
+
+
+def _only(outcomes: Iterable[Outcome], texts: Mapping[str, str], which: int) -> list[Outcome]:
+    parted = ((outcome, present_and_absent(outcome.gold, texts[outcome.id])[which]) for outcome in outcomes)
+    return [replace(outcome, gold=gold) for outcome, gold in parted if gold]
+
+
+def _stemmed(text: str) -> str:
+    """The stems of a text's words, with a space on either side of each."""
+    words = re.sub(r"[\W_]+", " ", text)
+    return f" {' '.join(stems(words))} "

@@ -22,6 +22,7 @@ from mudy.candidates import MAX_WORDS
 from mudy.errors import InputError, MudyError, SettingError, unknown
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.interfaces import reading, writing
+from mudy.interfaces.data import data
 from mudy.interfaces.extracting import Job
 from mudy.interfaces.listing import completion, methods, models
 from mudy.interfaces.options import METHOD, MODEL, TOP_N, settings
@@ -127,7 +128,7 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (models, methods, completion):
+for command in (models, methods, data, completion):
     cli.add_command(command)
 
 # -- extract ----------------------------------------------------------------------------------------------------------

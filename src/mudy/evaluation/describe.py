@@ -1,0 +1,106 @@
+"""What a data set is like: the columns of the paper's Table 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from mudy.candidates import candidates
+from mudy.evaluation.datasets import Dataset
+from mudy.evaluation.measures import present_and_absent
+from mudy.tagging import Tagger
+from mudy.text import Document, squeeze
+
+if TYPE_CHECKING:
+    from mudy.backbones.encoder import SentenceEncoder
+
+UNIT = 3  # sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """One row of Table 1; words, sentences and keyphrases are means a document."""
+
+    name: str
+    form: str
+    documents: int
+    problems: int  # rows that could not be read
+    words: float  # with white space between them
+    sentences: float
+    keyphrases: float
+    absent: float  # per cent of all gold phrases; see `present_and_absent`
+    noun_phrases: float  # per cent of all gold phrases; see `is_noun_phrase`
+    drift: float | None  # see `topic_drift`; None if it was not asked for, or no text has two units
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def describe(
+    dataset: Dataset,
+    tagger: Tagger,
+    encoder: SentenceEncoder | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Description:
+    """Measure a data set, on whole texts as they stand; without an encoder, all but the topic drift."""
+    words = sentences = gold = absent = noun_phrases = 0
+    known: dict[str, bool] = {}  # whether a phrase is a noun phrase; many come back in other documents
+    drifts: list[float] = []
+    for done, record in enumerate(dataset.documents, start=1):
+        document = tagger.document(record.text)
+        words += len(record.text.split())
+        sentences += len(document.sentences)
+        gold += len(record.keyphrases)
+        absent += len(present_and_absent(record.keyphrases, record.text)[1])
+        for phrase in map(str.lower, record.keyphrases):
+            if phrase not in known:
+                known[phrase] = is_noun_phrase(phrase, tagger)
+            noun_phrases += known[phrase]
+        if encoder is not None and (drift := topic_drift(document, encoder)) is not None:
+            drifts.append(drift)
+        if progress is not None:
+            progress(done)
+    count = len(dataset.documents)
+    return Description(
+        dataset.name,
+        dataset.form,
+        count,
+        len(dataset.problems),
+        words / count,
+        sentences / count,
+        gold / count,
+        100 * absent / gold,
+        100 * noun_phrases / gold,
+        sum(drifts) / len(drifts) if drifts else None,
+    )
+
+
+def is_noun_phrase(phrase: str, tagger: Tagger) -> bool:
+    """Whether a phrase, tagged alone and in lower case, is one candidate from end to end."""
+    phrase = squeeze(phrase).lower()
+    found = candidates(tagger.document(phrase), max_words=None)
+    return [candidate.phrase for candidate in found] == [phrase]
+
+
+def topic_drift(document: Document, encoder: SentenceEncoder) -> float | None:
+    """How far a text moves: 1 - the mean cosine of all pairs of its units of three sentences.
+
+    Units follow one another without overlap, and the last may be shorter. None for a text of one unit. The paper names
+    neither its encoder nor how it cuts units.
+    """
+    texts = list(units(document))
+    if len(texts) < 2:
+        return None
+    vectors = encoder.embed(texts).double()
+    n = len(texts)
+    total = float(vectors.sum(0).square().sum())  # of the cosines of all n x n pairs, since vectors have length 1
+    return 1 - (total - n) / (n * (n - 1))
+
+
+def units(document: Document, size: int = UNIT) -> Iterator[str]:
+    """The text in runs of `size` sentences."""
+    sentences = document.sentences
+    for start in range(0, len(sentences), size):
+        last = sentences[min(start + size, len(sentences)) - 1]
+        yield document.text[sentences[start].start : last.end]
