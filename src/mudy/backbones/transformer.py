@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from mudy.backbones.attention import NAME, Edit, Observer, Weighting
 from mudy.backbones.base import Received
 from mudy.backbones.machine import Machine
-from mudy.backbones.tokens import Prompt, candidate_rows, prompts_of, tokenise
+from mudy.backbones.tokens import Prompt, Tokens, candidate_rows, prompts_of, tokenise
 from mudy.text import Span
 
 LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
@@ -48,7 +48,7 @@ class Transformer(ABC):
         return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends
 
     def received_attention(self, text: str, spans: Sequence[Span], layers: Sequence[int]) -> list[Received]:
-        tokens = [tokenise(self.tokenizer, text, span, special=self.special_in_window) for span in spans]
+        tokens = [self.window(text, span) for span in spans]
 
         def observe(batch: list[int]) -> list[Received]:
             ids = padded([tokens[i].ids for i in batch], self.filler, self.device)
@@ -58,6 +58,15 @@ class Transformer(ABC):
 
         with self.machine.at_work():
             return in_order([len(t) for t in tokens], self.machine.batch_tokens, observe)
+
+    def window(self, text: str, span: Span) -> Tokens:
+        """A stretch of text as it is cut when its attention is observed."""
+        return tokenise(self.tokenizer, text, span, special=self.special_in_window)
+
+    def observe(self, tokens: Tokens, observer: Observer) -> None:
+        """Show one stretch of text to an observer, in the layers that it asks for."""
+        with self.machine.at_work():
+            self._observe(torch.tensor([tokens.ids], device=self.device), observer, max(observer.layers) + 1)
 
     def log_likelihood(
         self, encoding: Any, phrases: Sequence[str], weighting: Weighting | None = None

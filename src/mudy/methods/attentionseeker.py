@@ -1,0 +1,123 @@
+"""Attention-Seeker (López Z. et al., COLING 2025): attention, weighted by how much each head looks at candidates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+
+from mudy.backbones.base import Backbone
+from mudy.backbones.observers import RelevanceObserver, SeekingObserver, everyone, transformer
+from mudy.backbones.tokens import Tokens
+from mudy.candidates import Candidate
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require
+from mudy.methods.segments import Segment, Segments, candidate_mask, without_first
+from mudy.text import Document
+
+Form = Literal["auto", "short", "long"]
+
+
+@dataclass(frozen=True)
+class AttentionSeeker:
+    """The attention that a phrase's tokens receive from rows and heads that look at candidates, over all layers.
+
+    The paper has a form for short documents and one for long ones, which needs an abstract: the first segment stands
+    for it here, since a document does not say what its abstract is. The long form weighs each segment by how much it
+    looks at the candidates of the first. If the short form is asked for and the text is longer than a segment, its
+    scores are summed over segments. Phrases are scored from their tokens as by SAMRank.
+    """
+
+    backbone: Backbone
+    form: Form = "auto"  # short for a text of one segment, long for others
+    segment_tokens: int = 1024  # longer documents are read in sections
+
+    def __post_init__(self) -> None:
+        require("form", self.form, self.form in get_args(Form), "auto, short or long")
+        require("segment_tokens", self.segment_tokens, self.segment_tokens >= 64, "64 or more")
+
+    @classmethod
+    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> AttentionSeeker:
+        no_presets("attentionseeker", preset)
+        return cls(models.backbone(), **settings)
+
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        if not candidates:
+            return []
+        read = Segments.of(document, candidates, self.backbone, self.segment_tokens)
+        short = self.form == "short" or (self.form == "auto" and len(read.segments) == 1)
+        totals = [0.0] * len(candidates)
+        parts: list[dict[str, float]] = [{"b": 0.0, "n": 0.0} for _ in candidates]
+        for segment, weight, phrases in self._short(document, read) if short else self._long(document, read):
+            counts = Counter(place.candidate for place in segment.places)
+            for index, score in phrases.items():
+                totals[index] += weight * score
+                parts[index]["b"] += score
+                parts[index]["n"] += counts[index]
+        return read.scored(totals, parts)
+
+    # --- Short documents -----------------------------------------------------------------------------------------
+
+    def _short(self, document: Document, read: Segments) -> Iterator[tuple[Segment, float, dict[int, float]]]:
+        """Two passes: candidates are weighed equally in the first, and by what they received there in the second."""
+        for segment in read.segments:
+            tokens = transformer(self.backbone).window(document.text, segment.span)
+            mask = candidate_mask(segment, tokens, self.backbone.decoder_only)
+            first = self._sought(tokens, mask, mask)
+            yield segment, 1.0, read.phrases(segment, tokens, self._sought(tokens, mask, first * mask))
+
+    def _sought(self, tokens: Tokens, mask: Tensor, relevance: Tensor) -> Tensor:
+        """B, the sum over layers and heads of R (s^T A), with s = A m in the rows of candidates and R = mean(s)."""
+        backbone = transformer(self.backbone)
+        observer = SeekingObserver(
+            everyone(len(tokens), backbone),
+            frozenset(range(self.backbone.depth)),
+            chosen=mask.to(backbone.device),
+            relevance=relevance.to(backbone.device),
+        )
+        backbone.observe(tokens, observer)
+        return without_first(torch.stack(list(observer.sums.values())).sum(0)[0].cpu(), self.backbone.decoder_only)
+
+    # --- Long documents ------------------------------------------------------------------------------------------
+
+    def _long(self, document: Document, read: Segments) -> Iterator[tuple[Segment, float, dict[int, float]]]:
+        """Each segment's phrase scores, and its weight T."""
+        abstract: dict[int, float] | None = None
+        for segment in read.segments:
+            tokens = transformer(self.backbone).window(document.text, segment.span)
+            mask = candidate_mask(segment, tokens, self.backbone.decoder_only)
+            b = self._relevant(tokens, mask)
+            phrases = read.phrases(segment, tokens, b)
+            if abstract is None:
+                abstract, weight = phrases, float((b.square() * mask).sum())
+            else:
+                weight = float(b @ likeness(abstract, segment, tokens))
+            yield segment, weight, phrases
+
+    def _relevant(self, tokens: Tokens, mask: Tensor) -> Tensor:
+        """b, the column sums of the sum over layers and heads of R A / mean(R), with R = mean(A m)."""
+        backbone = transformer(self.backbone)
+        observer = RelevanceObserver(
+            everyone(len(tokens), backbone), frozenset(range(self.backbone.depth)), chosen=mask.to(backbone.device)
+        )
+        backbone.observe(tokens, observer)
+        mean = sum(observer.means.values()) / len(observer.means)
+        total = torch.stack(list(observer.sums.values())).sum(0)[0].cpu()
+        return without_first(total / mean if mean > 0 else total, self.backbone.decoder_only)
+
+
+def likeness(abstract: Mapping[int, float], segment: Segment, tokens: Tokens) -> Tensor:
+    """H: for each token of a candidate that the abstract has too, its score there over its number of places here.
+
+    Tokens of several such candidates have the sum; (tokens,).
+    """
+    counts = Counter(place.candidate for place in segment.places)
+    h = torch.zeros(len(tokens))
+    for place in segment.places:
+        if place.candidate in abstract:
+            held = tokens.of(place.span)
+            h[held.start : held.stop] += abstract[place.candidate] / counts[place.candidate]
+    return h

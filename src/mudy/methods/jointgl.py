@@ -1,0 +1,121 @@
+"""JointGL (Liang et al., EMNLP 2021): like the document as a whole, and central among the candidates around."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mudy.backbones import hidden
+from mudy.backbones.encoder import SentenceEncoder
+from mudy.candidates import Candidate
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require
+from mudy.methods.sections import Place, places
+from mudy.methods.windows import Window, window_at, windows
+from mudy.text import Document, Span
+
+BLOCK = 256  # rows of the table of all occurrences against all others that are held at once
+
+
+@dataclass(frozen=True)
+class JointGL:
+    """local * global * position of each occurrence.
+
+    Local is its centrality among all occurrences, boundary-aware; global is 1 / its L1-distance from the document;
+    position is a softmax of 1 / (i + 1), i its place among the occurrences.
+
+    The vector of a word is the mean of its pieces in the last layer, that of an occurrence the largest value of each
+    dimension over its words, and that of the document the first token's ([CLS]). A document longer than the encoder's
+    window is read in windows of whole sentences without overlap, and its vector is the mean of theirs; the paper leaves
+    out what does not fit into the first.
+    """
+
+    encoder: SentenceEncoder
+    beta: float = 0.1  # similarities below min + beta (max - min) do not count
+    lambda1: float = 1.0  # how much of a similarity counts for the one of two nearer to a boundary of the text
+    lambda2: float = 0.9  # and for the other
+    a: float = 1.2  # how much farther the end of the text is than its beginning
+    last_diagonal: float | None = 1.0  # the released code never fills this entry of the table; None: the true product
+
+    def __post_init__(self) -> None:
+        require("beta", self.beta, 0 <= self.beta <= 1, "between 0 and 1")
+        for name in ("lambda1", "lambda2", "a"):
+            require(name, value := getattr(self, name), value >= 0, "0 or more")
+
+    @classmethod
+    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> JointGL:
+        no_presets("jointgl", preset)
+        return cls(models.encoder(), **settings)
+
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        if not candidates:
+            return []
+        ordered, found = places(candidates), windows(document, self.encoder)
+        states = hidden.states(self.encoder, [window.tokens.ids for window in found])
+        vectors = torch.stack([v.double() for v in occurrence_vectors(document, ordered, found, states)])
+        whole = torch.stack([state[0] for state in states]).double().mean(0)  # (width,)
+        parts = {
+            "local": self.local(vectors),
+            "global": 1 / (vectors - whole).abs().sum(1).clamp(min=1e-12),
+            "position": torch.softmax(1 / torch.arange(1, len(ordered) + 1, dtype=torch.float64), dim=0),
+        }
+        rows = zip(*(part.tolist() for part in parts.values()), strict=True)
+        return [
+            self._combine(place, dict(zip(parts, row, strict=True)), found)
+            for place, row in zip(ordered, rows, strict=True)
+        ]
+
+    def _combine(self, place: Place, parts: dict[str, float], found: Sequence[Window]) -> OccurrenceScore:
+        score = parts["local"] * parts["global"] * parts["position"]
+        return OccurrenceScore(place.candidate, place.occurrence, score, parts, window_at(found, place.span.start))
+
+    def local(self, vectors: Tensor) -> Tensor:
+        """Similarity to all others as far as it is above a threshold, weighted by who is nearer to a boundary.
+
+        Similarities are products. An occurrence is d(i) = min(i, a (n - i)) from a boundary, and of two the nearer
+        takes lambda1 of what they have in common, the other lambda2; of two equally near the later counts as nearer.
+        """
+        n = len(vectors)
+        low, high = self._range(vectors)
+        theta = low + self.beta * (high - low)
+        index = torch.arange(n, dtype=torch.float64)
+        boundary = torch.minimum(index, self.a * (n - index))
+        sums = []
+        for rows in torch.split(index.long(), BLOCK):
+            common = (vectors[rows] @ vectors.T - theta).clamp(min=0)  # (rows, occurrences)
+            common[torch.arange(len(rows)), rows] = 0
+            mine, theirs = boundary[rows, None], boundary[None]
+            nearer = (mine < theirs) | ((mine == theirs) & (index[rows, None] > index[None]))
+            sums.append((common * torch.where(nearer, self.lambda1, self.lambda2)).sum(1))
+        return torch.cat(sums)  # (occurrences,)
+
+    def _range(self, vectors: Tensor) -> tuple[float, float]:
+        """The least and the greatest similarity, that of an occurrence with itself included."""
+        low, high = torch.inf, -torch.inf
+        for rows in torch.split(torch.arange(len(vectors)), BLOCK):
+            table = vectors[rows] @ vectors.T
+            if self.last_diagonal is not None and int(rows[-1]) == len(vectors) - 1:
+                table[-1, -1] = self.last_diagonal
+            low, high = min(low, float(table.min())), max(high, float(table.max()))
+        return low, high
+
+
+def occurrence_vectors(
+    document: Document, ordered: Sequence[Place], found: Sequence[Window], states: Sequence[Tensor]
+) -> Iterator[Tensor]:
+    """The element-wise maximum over an occurrence's words of the mean over their pieces; (width,) each."""
+    starts = [word.span.start for word in document.words]
+    ends = [word.span.end for word in document.words]
+    for place in ordered:
+        inside = document.words[bisect_right(ends, place.span.start) : bisect_left(starts, place.span.end)]
+        spans = [Span(max(w.span.start, place.span.start), min(w.span.end, place.span.end)) for w in inside]
+        means = []
+        for span in spans or [place.span]:  # what is no prose has no words
+            window = window_at(found, span.start)
+            pieces = found[window].tokens.of(span)
+            means.append(states[window][pieces.start : pieces.stop].mean(0))
+        yield torch.stack(means).amax(0)

@@ -1,0 +1,88 @@
+"""MDERank (Zhang et al., Findings of ACL 2022): a keyphrase is what a document is not itself without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mudy.backbones import hidden
+from mudy.backbones.encoder import SentenceEncoder
+from mudy.backbones.tokens import Tokens
+from mudy.candidates import Candidate
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require
+from mudy.methods.windows import Window, everywhere, same_at_each, windows
+from mudy.text import Document, Span
+
+
+@dataclass(frozen=True)
+class MDERank:
+    """How far the document's vector moves when every occurrence of a candidate is masked.
+
+    A document's vector is the largest value of each dimension over all tokens of a layer, special ones too. A
+    document longer than the encoder's window is read in windows of whole sentences without overlap; the largest value
+    over all tokens is then the largest of the windows', and only windows that hold the candidate are read again.
+
+    The paper ranks by the cosine of original and masked document, lowest first. The score is 1 - cosine, which is the
+    same order and keeps its digits where cosines are near 1. A candidate of which the tokeniser leaves nothing to mask
+    scores 0, the least there is.
+    """
+
+    encoder: SentenceEncoder
+    layer: int = -1  # whose states are compared: the last, as published, or -2, the one before it
+
+    def __post_init__(self) -> None:
+        require("layer", self.layer, self.layer in (-1, -2), "-1 or -2")
+
+    @classmethod
+    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> MDERank:
+        no_presets("mderank", preset)
+        return cls(models.encoder(), **settings)
+
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        if not candidates:
+            return []
+        found = windows(document, self.encoder)
+        original = torch.stack(self._maxima([window.tokens.ids for window in found]))  # (windows, width)
+        masked = [
+            (index, *parts)
+            for index, c in enumerate(everywhere(document, candidates))
+            for parts in self._masked(found, c)
+        ]
+        maxima = self._maxima([ids for _, _, ids in masked])
+        changed: list[dict[int, Tensor]] = [{} for _ in candidates]
+        for (index, window, _), vector in zip(masked, maxima, strict=True):
+            changed[index][window] = vector
+        scores = [distance(original, vectors) for vectors in changed]
+        return same_at_each(candidates, scores, [{"cosine": 1 - score} for score in scores], found)
+
+    def _masked(self, found: Sequence[Window], candidate: Candidate) -> Iterator[tuple[int, list[int]]]:
+        """Each window that holds a candidate, by index, and its tokens with the candidate masked."""
+        mask = hidden.mask_token(self.encoder)
+        spans = [occurrence.span for occurrence in candidate.occurrences]
+        for index, window in enumerate(found):
+            inside = {i for span in spans for i in held(window.tokens, span)}
+            if inside:
+                yield index, [mask if i in inside else token for i, token in enumerate(window.tokens.ids)]
+
+    def _maxima(self, rows: Sequence[Sequence[int]]) -> list[Tensor]:
+        return hidden.states(self.encoder, rows, self.layer, lambda state: state.amax(0))
+
+
+def held(tokens: Tokens, span: Span) -> list[int]:
+    """The tokens that stand for some character of a span; none if the tokeniser left it out, or it lies elsewhere."""
+    return [i for i in tokens.of(span) if max(tokens.starts[i], span.start) < min(tokens.ends[i], span.end)]
+
+
+def distance(original: Tensor, changed: Mapping[int, Tensor]) -> float:
+    """1 - the cosine of the document's vector before and after some windows change; 0 if none does."""
+    if not changed:
+        return 0.0
+    after = original.clone()
+    for index, vector in changed.items():
+        after[index] = vector
+    first, second = (torch.nn.functional.normalize(v.amax(0).double(), dim=0) for v in (original, after))
+    return float((first - second).square().sum() / 2)  # |a - b|^2 = 2 - 2 cos, without cancellation

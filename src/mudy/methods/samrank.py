@@ -1,0 +1,83 @@
+"""SAMRank (Kang and Shin, EMNLP 2023): phrases whose tokens are looked at most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from mudy.backbones.base import Backbone
+from mudy.backbones.observers import HeadObserver, everyone, heads_of, transformer
+from mudy.backbones.tokens import Tokens
+from mudy.candidates import Candidate
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require
+from mudy.methods.segments import Segment, Segments, without_first
+from mudy.text import Document
+
+
+@dataclass(frozen=True)
+class SAMRank:
+    """The attention that a phrase's tokens receive, summed over its occurrences (its mean for phrases of one word).
+
+    Without a head, as MUDY's authors ran it on Llama 3: the mean over all layers and heads of what each token receives
+    (G). With a layer and a head, as in the paper: what that head gives it, and its share in what the others receive
+    (G + P); the paper reports the best head of each data set, chosen on gold keyphrases. A decoder's first token counts
+    for nothing. Long documents are read in sections, and a phrase's scores are summed over them.
+
+    Candidates are the shared ones; the paper's have at most five words, and none that begins with a stop word.
+    """
+
+    backbone: Backbone
+    layer: int | None = None  # counts from 0; None: all layers
+    head: int | None = None  # counts from 0; None: all heads
+    segment_tokens: int = 1024  # longer documents are read in sections
+
+    def __post_init__(self) -> None:
+        require(
+            "head", self.head, (self.head is None) == (self.layer is None), "given together with layer, or not at all"
+        )
+        if self.layer is not None:
+            depth, heads = self.backbone.depth, heads_of(self.backbone)
+            require("layer", self.layer, 0 <= self.layer < depth, f"between 0 and {depth - 1}")
+            require("head", self.head, self.head is not None and 0 <= self.head < heads, f"between 0 and {heads - 1}")
+        require("segment_tokens", self.segment_tokens, self.segment_tokens >= 64, "64 or more")
+
+    @classmethod
+    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> SAMRank:
+        no_presets("samrank", preset)
+        return cls(models.backbone(), **settings)
+
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        if not candidates:
+            return []
+        read = Segments.of(document, candidates, self.backbone, self.segment_tokens)
+        observed = self._mean(document, read) if self.head is None else self._head(document, read)
+        names = ("G",) if self.head is None else ("G", "P")
+        parts = [dict.fromkeys(names, 0.0) for _ in candidates]
+        for segment, tokens, scores in observed:
+            for name, values in scores.items():
+                for index, score in read.phrases(segment, tokens, values).items():
+                    parts[index][name] += score
+        return read.scored([sum(part.values()) for part in parts], parts)
+
+    def _mean(self, document: Document, read: Segments) -> Iterator[tuple[Segment, Tokens, dict[str, Tensor]]]:
+        """The column sums of the mean map of all layers and heads."""
+        spans = [segment.span for segment in read.segments]
+        found = self.backbone.received_attention(document.text, spans, range(self.backbone.depth))
+        for segment, received in zip(read.segments, found, strict=True):
+            yield segment, received.tokens, {"G": without_first(received.sums, self.backbone.decoder_only)}
+
+    def _head(self, document: Document, read: Segments) -> Iterator[tuple[Segment, Tokens, dict[str, Tensor]]]:
+        """What each token receives from one head, and its share in what the others receive."""
+        assert self.layer is not None
+        assert self.head is not None
+        backbone = transformer(self.backbone)
+        first = 0 if self.backbone.decoder_only else None
+        for segment in read.segments:
+            tokens = backbone.window(document.text, segment.span)
+            rows = everyone(len(tokens), backbone)
+            observer = HeadObserver(rows, frozenset([self.layer]), head=self.head, without=first)
+            backbone.observe(tokens, observer)
+            yield segment, tokens, {"G": observer.sums[self.layer][0].cpu(), "P": observer.shares[self.layer][0].cpu()}

@@ -1,0 +1,375 @@
+"""EmbedRank, MDERank and JointGL against plain loops, on a small random BERT."""
+
+import math
+import re
+from collections.abc import Sequence
+from functools import cache
+from string import ascii_lowercase
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from torch import Tensor
+from transformers import PreTrainedTokenizerFast
+
+from mudy.backbones import hidden
+from mudy.backbones.encoder import SentenceEncoder
+from mudy.backbones.machine import Machine
+from mudy.candidates import Candidate, candidates, given
+from mudy.errors import SettingError, UnsupportedModel
+from mudy.methods import METHODS, method_class
+from mudy.methods.base import OccurrenceScore
+from mudy.methods.embedrank import EmbedRank, marginal_relevance
+from mudy.methods.jointgl import JointGL
+from mudy.methods.mderank import MDERank, held
+from mudy.methods.windows import everywhere, window_at, windows
+from mudy.text import Document, Span
+from tests import small
+from tests.taggers import english
+
+POSITIONS = 128
+NAMES = ("embedrank", "mderank", "jointgl")
+LONG = " ".join([small.TEXT] * 6)
+
+
+@cache
+def tokenizer(mask: str | None = "[MASK]") -> Any:
+    """A few words, and letters for all others, in lower case, between [CLS] and [SEP]."""
+    words = ["ice", "radar", "map", "road", "river", "the", "crew", "##ck", "##ea", "##es"]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words, *".,", *ascii_lowercase]
+    pieces += [f"##{letter}" for letter in ascii_lowercase]
+    inner = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    inner.normalizer = normalizers.BertNormalizer()
+    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    inner.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]", mask_token=mask)
+
+
+@cache
+def bert(batch_tokens: int = 512, mask: str | None = "[MASK]") -> SentenceEncoder:
+    torch.manual_seed(7)
+    shape = transformers.BertConfig(
+        vocab_size=90,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        max_position_embeddings=POSITIONS,
+        initializer_range=0.2,
+    )
+    machine = Machine.of("cpu", batch_tokens=batch_tokens)
+    return SentenceEncoder(transformers.BertModel(shape), tokenizer(mask), machine, "small-bert")
+
+
+@cache
+def document(text: str = small.TEXT) -> Document:
+    return english().document(text)
+
+
+def own(text: Document, *phrases: str) -> list[Candidate]:
+    return given(text, phrases)[0]
+
+
+def forward(ids: Sequence[int], layer: int = -1) -> Tensor:
+    """All states of one layer, by one pass without a batch."""
+    with torch.no_grad():
+        found = bert().model(input_ids=torch.tensor([list(ids)]), output_hidden_states=True).hidden_states[layer][0]
+    return torch.as_tensor(found).double()
+
+
+def cosine(first: Tensor, second: Tensor) -> float:
+    return float(first @ second / first.norm() / second.norm())
+
+
+def by_phrase(scores: Sequence[OccurrenceScore], found: Sequence[Candidate]) -> dict[str, float]:
+    return {found[s.candidate].phrase: s.score for s in scores}
+
+
+# --- Windows -----------------------------------------------------------------------------------------------------
+
+
+def test_a_text_that_fits_is_one_window() -> None:
+    (window,) = windows(document(), bert())
+    assert window.span == Span(0, len(small.TEXT))
+    assert window.tokens.ids == tokenizer()(small.TEXT)["input_ids"]
+
+
+def test_windows_hold_every_sentence_once_and_fit_the_encoder() -> None:
+    text = document(LONG)
+    found = windows(text, bert())
+    assert len(found) > 3
+    assert max(len(w.tokens) for w in found) <= POSITIONS
+    assert [w.span.start for w in found[1:]] == [
+        next(s.start for s in text.sentences if s.start >= w.span.end) for w in found[:-1]
+    ]
+    assert (found[0].span.start, found[-1].span.end) == (0, text.sentences[-1].end)
+    for word in text.words:
+        window = found[window_at(found, word.span.start)].span
+        assert window.start <= word.span.start < word.span.end <= window.end
+
+
+def test_a_sentence_longer_than_the_encoder_is_cut_and_nothing_is_lost() -> None:
+    text = document("the ice road map " * 80 + "closes.")
+    found = windows(text, bert())
+    assert max(len(w.tokens) for w in found) <= POSITIONS
+    assert [w.span.start for w in found] == [0, *(w.span.end for w in found[:-1])]
+    assert found[-1].span.end == len(text.text)
+    assert [w.tokens.ids for w in found] == [tokenizer()(w.span.of(text.text))["input_ids"] for w in found]
+
+
+def test_positions_of_roberta_count_on_from_its_padding() -> None:
+    encoder = bert()
+    shape = transformers.RobertaConfig(max_position_embeddings=514, pad_token_id=1)
+
+    class Bare:
+        config = shape
+
+    other = SentenceEncoder.__new__(SentenceEncoder)
+    other.model, other.tokenizer = Bare(), encoder.tokenizer
+    assert hidden.positions(other) == 512
+    assert hidden.positions(encoder) == POSITIONS
+
+
+def test_candidates_are_looked_up_in_the_whole_text() -> None:
+    text = document("Ice is cold. River ice melts. They ice cakes.")
+    (ice,) = everywhere(text, [Candidate("ice", own(text, "ice")[0].occurrences[:1])])
+    assert [o.span.start for o in ice.occurrences] == [0, 19, 35]
+
+
+# --- EmbedRank ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layer", [-1, -2])
+def test_embedrank_is_the_cosine_of_mean_states(layer: int) -> None:
+    found = candidates(document())
+    whole = forward(tokenizer()(small.TEXT)["input_ids"], layer).mean(0)
+    scores = by_phrase(EmbedRank(bert(), layer=layer).score(document(), found), found)
+    for phrase, score in scores.items():
+        assert score == pytest.approx(cosine(forward(tokenizer()(phrase)["input_ids"], layer).mean(0), whole), abs=1e-5)
+    assert len(scores) == len(found)
+
+
+def test_a_phrase_that_is_the_document_has_cosine_one() -> None:
+    text = document("river ice")
+    scores = by_phrase(EmbedRank(bert()).score(text, own(text, "river ice", "ice")), own(text, "river ice", "ice"))
+    assert scores["river ice"] == pytest.approx(1)
+    assert scores["ice"] < scores["river ice"]
+
+
+def test_the_vector_of_a_long_document_is_the_mean_over_the_tokens_of_its_windows() -> None:
+    text = document(LONG)
+    found = candidates(text)
+    states = [forward(tokenizer()(w.span.of(LONG))["input_ids"]) for w in windows(text, bert())]
+    whole = torch.cat(states).mean(0)
+    for phrase, score in by_phrase(EmbedRank(bert()).score(text, found), found).items():
+        assert score == pytest.approx(cosine(forward(tokenizer()(phrase)["input_ids"]).mean(0), whole), abs=1e-5)
+
+
+def test_marginal_relevance_chooses_as_a_plain_loop_does() -> None:
+    torch.manual_seed(1)
+    vectors = torch.nn.functional.normalize(torch.randn(7, 5).double(), dim=1)
+    near, table = (vectors @ vectors.mean(0)).tolist(), (vectors @ vectors.T).tolist()
+
+    def normal(value: float, among: list[float]) -> float:
+        scaled = [x / max(among) for x in among]  # as in the paper
+        mean = sum(scaled) / len(scaled)
+        return 0.5 + (value / max(among) - mean) / math.sqrt(sum((x - mean) ** 2 for x in scaled) / len(scaled))
+
+    between = [[normal(table[i][j], [table[i][k] for k in range(7) if k != i]) for j in range(7)] for i in range(7)]
+    chosen = [max(range(7), key=lambda i: near[i])]
+    while len(chosen) < 7:
+        value = {
+            i: 0.55 * normal(near[i], near) - 0.45 * max(between[i][j] for j in chosen)
+            for i in range(7)
+            if i not in chosen
+        }
+        chosen.append(max(value, key=lambda i: value[i]))
+    scores = marginal_relevance(torch.tensor(near).double(), torch.tensor(table).double(), 0.55)
+    assert sorted(range(7), key=lambda i: -scores[i]) == chosen
+
+
+def test_marginal_relevance_with_beta_one_ranks_by_the_document_alone() -> None:
+    found = candidates(document())
+    plain = EmbedRank(bert()).score(document(), found)
+    diverse = EmbedRank(bert(), mmr=True, beta=1.0).score(document(), found)
+    order = sorted(range(len(plain)), key=lambda i: -plain[i].score)
+    assert order == sorted(range(len(plain)), key=lambda i: -diverse[i].score)
+    assert [s.parts for s in plain] == [s.parts for s in diverse]
+
+
+# --- MDERank -----------------------------------------------------------------------------------------------------
+
+
+def masked_ids(text: str, phrase: str) -> list[int]:
+    """The text's pieces, those of every match of the phrase masked."""
+    encoded = tokenizer()(text, return_offsets_mapping=True)
+    matches = [m.span() for m in re.finditer(rf"\b{re.escape(phrase)}\b", text.lower())]
+    return [
+        4 if any(a < end and start < b for a, b in matches) else token
+        for token, (start, end) in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
+    ]
+
+
+@pytest.mark.parametrize("layer", [-1, -2])
+def test_mderank_masks_every_occurrence_and_compares_maxima(layer: int) -> None:
+    found = candidates(document())
+    before = forward(tokenizer()(small.TEXT)["input_ids"], layer).amax(0)
+    scores = MDERank(bert(), layer).score(document(), found)
+    for score in scores:
+        ids = masked_ids(small.TEXT, found[score.candidate].phrase)
+        assert ids != tokenizer()(small.TEXT)["input_ids"]
+        expected = cosine(before, forward(ids, layer).amax(0))
+        assert score.score == pytest.approx(1 - expected, abs=1e-5)
+        assert score.parts["cosine"] == pytest.approx(expected, abs=1e-5)
+    assert len({s.score for s in scores}) > 3
+
+
+def test_mderank_takes_the_largest_value_over_all_windows() -> None:
+    text = document(LONG)
+    found = candidates(text)
+    spans = [w.span.of(LONG) for w in windows(text, bert())]
+    before = torch.cat([forward(tokenizer()(part)["input_ids"]) for part in spans]).amax(0)
+    for phrase, score in by_phrase(MDERank(bert()).score(text, found), found).items():
+        after = torch.cat([forward(masked_ids(part, phrase)) for part in spans]).amax(0)
+        assert score == pytest.approx(1 - cosine(before, after), abs=1e-5)
+
+
+def test_a_candidate_with_nothing_to_mask_scores_lowest() -> None:
+    text = document("A \u200b\u200d map of river ice.")  # the tokeniser drops characters of no width
+    found = own(text, "\u200b\u200d", "map", "river ice")
+    scores = by_phrase(MDERank(bert()).score(text, found), found)
+    assert scores["\u200b\u200d"] == 0
+    assert min(scores["map"], scores["river ice"]) > 0
+
+
+def test_special_tokens_are_never_masked() -> None:
+    (window,) = windows(document(), bert())
+    assert held(window.tokens, Span(0, len(small.TEXT))) == list(range(1, len(window.tokens) - 1))
+    assert held(window.tokens, Span(10_000, 10_004)) == []
+
+
+def test_mderank_needs_a_mask_token() -> None:
+    with pytest.raises(UnsupportedModel, match="mask token"):
+        MDERank(bert(mask=None)).score(document(), candidates(document()))
+
+
+# --- JointGL -----------------------------------------------------------------------------------------------------
+
+
+def jointgl(method: JointGL, text: Document, found: Sequence[Candidate], parts: Sequence[Span]) -> list[float]:
+    """Scores of all occurrences in text order, by loops over pairs."""
+    vectors, firsts = [], []
+    spans = sorted(o.span for c in found for o in c.occurrences)
+    read = []
+    for part in parts:
+        encoded = tokenizer()(part.of(text.text), return_offsets_mapping=True)
+        states = forward(encoded["input_ids"])
+        firsts.append(states[0])
+        offsets = [(a + part.start, b + part.start) for a, b in encoded["offset_mapping"]]
+        read += [(a, b, state) for (a, b), state in zip(offsets, states, strict=True) if a < b]
+    for span in spans:
+        words = [w.span for w in text.words if span.start <= w.span.start and w.span.end <= span.end]
+        means = [torch.stack([s for a, b, s in read if w.start <= a and b <= w.end]).mean(0) for w in words]
+        vectors.append(torch.stack(means).amax(0))
+    n, whole = len(vectors), torch.stack(firsts).mean(0)
+    s = [[float(vectors[i] @ vectors[j]) for j in range(n)] for i in range(n)]
+    entries = [list(row) for row in s]
+    if method.last_diagonal is not None:
+        entries[-1][-1] = method.last_diagonal
+    low, high = min(map(min, entries)), max(map(max, entries))
+    theta = low + method.beta * (high - low)
+    d = [min(i, method.a * (n - i)) for i in range(n)]
+    local = [0.0] * n
+    for i in range(n):
+        for j in range(i + 1, n):
+            e = max(s[i][j] - theta, 0)
+            first, second = (method.lambda1, method.lambda2) if d[i] < d[j] else (method.lambda2, method.lambda1)
+            local[i] += first * e
+            local[j] += second * e
+    total = sum(math.exp(1 / (i + 1)) for i in range(n))
+    return [local[i] / float((vectors[i] - whole).abs().sum()) * math.exp(1 / (i + 1)) / total for i in range(n)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"last_diagonal": None}, {"beta": 0.5, "lambda2": 0.3, "a": 0.4}])
+@pytest.mark.parametrize("text", [small.TEXT, LONG])
+def test_jointgl_scores_as_loops_over_pairs_do(settings: dict[str, Any], text: str) -> None:
+    read = document(text)
+    found = candidates(read)
+    method = JointGL(bert(), **settings)
+    scores = method.score(read, found)
+    expected = jointgl(method, read, found, [w.span for w in windows(read, bert())])
+    assert [s.score for s in scores] == pytest.approx(expected, rel=1e-4)
+    assert [s.occurrence.span for s in scores] == sorted(s.occurrence.span for s in scores)
+    assert max(expected) > 0
+
+
+def test_blocks_do_not_change_the_local_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(3)
+    vectors = torch.randn(11, 4).double()
+    whole = JointGL(bert()).local(vectors)
+    monkeypatch.setattr("mudy.methods.jointgl.BLOCK", 3)
+    assert torch.allclose(JointGL(bert()).local(vectors), whole)
+
+
+# --- All three ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_text_without_candidates_has_no_scores(name: str) -> None:
+    assert method_class(name)(bert()).score(document(), []) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_candidate_is_scored(name: str) -> None:
+    for settings in ({}, {"mmr": True}) if name == "embedrank" else ({},):
+        (score,) = method_class(name)(bert(), **settings).score(document(), own(document(), "ferry"))
+        assert math.isfinite(score.score)
+        assert score.occurrence.span.of(small.TEXT) == "ferry"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_occurrence_of_a_long_text_is_scored_in_its_window(name: str) -> None:
+    text = document(LONG)
+    found = candidates(text)
+    scores = method_class(name)(bert()).score(text, found)
+    assert sorted(s.occurrence.span for s in scores) == sorted(o.span for c in found for o in c.occurrences)
+    assert {s.section for s in scores} == set(range(len(windows(text, bert()))))
+    assert all(math.isfinite(s.score) for s in scores)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("batch_tokens", [1, 4096])
+def test_scores_depend_neither_on_the_batch_nor_on_the_run(name: str, batch_tokens: int) -> None:
+    text = document(LONG)
+    found = candidates(text)
+    plain = method_class(name)(bert()).score(text, found)
+    assert method_class(name)(bert()).score(text, found) == plain
+    other = method_class(name)(bert(batch_tokens)).score(text, found)
+    assert [s.score for s in other] == pytest.approx([s.score for s in plain], rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_methods_are_built_from_an_encoder_alone(name: str) -> None:
+    class Models:
+        def encoder(self) -> SentenceEncoder:
+            return bert()
+
+    assert name in METHODS
+    assert method_class(name).build(Models(), None, {}).encoder is bert()
+    with pytest.raises(SettingError, match="presets"):
+        method_class(name).build(Models(), "published", {})
+
+
+def test_settings_out_of_range_raise() -> None:
+    with pytest.raises(SettingError, match="layer"):
+        EmbedRank(bert(), layer=-3)
+    with pytest.raises(SettingError, match="layer"):
+        MDERank(bert(), layer=0)
+    with pytest.raises(SettingError, match="beta"):
+        EmbedRank(bert(), beta=2)
+    with pytest.raises(SettingError, match="lambda1"):
+        JointGL(bert(), lambda1=-1)
