@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -152,6 +153,7 @@ def likelihood(backbone: Any, text: str, span: Span, phrase: str, pull: Pull | N
     return float(total / n**method.alpha)
 
 
+@lru_cache(maxsize=256)
 def column_sums(backbone: Any, text: str, span: Span, layer: int) -> tuple[Any, list[float]]:
     """Eqs. 13-14: attention received by each token, averaged over heads."""
     model = backbone.model
