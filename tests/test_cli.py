@@ -465,7 +465,7 @@ def test_own_candidates_are_ranked_and_those_in_no_text_are_named(folder: Path) 
 
 @pytest.mark.real
 def test_a_candidate_too_long_for_the_model_fails_its_document_alone(folder: Path) -> None:
-    phrase = " ".join(f"word{i}" for i in range(100))
+    phrase = " ".join(f"word{i}" for i in range(300))
     (folder / "long.txt").write_text(f"Here {phrase} stands.", encoding="utf-8")
     (folder / "phrases.txt").write_text(f"{phrase}\ncomputer vision\n", encoding="utf-8")
     ended = run("extract", "long.txt", "vision.txt", *SMALL, "--candidates", "phrases.txt", "--format", "jsonl")
