@@ -264,9 +264,8 @@ SAM_LAYERS: Mapping[tuple[str, int], tuple[int, ...]] = {
 
 
 # One setting for all documents, as measured on development data for the models that we embed.
-# Both do without the mixture and without L, which cost F1 (experiments/README.md). In Gemma 3 fifteen of eighteen
-# layers see only the last 512 tokens; pulled towards an occurrence they cannot see, they lose the document, so they are
-# left alone.
+# Both do without the mixture and without L, which cost F1 on most sets (experiments/README.md). Gemma 3 did better with
+# the fifteen of its eighteen layers left alone that see only the last 512 tokens; why is not known.
 RECOMMENDED: Mapping[tuple[str, int], Mapping[str, Any]] = {
     ("gemma3_text", 18): {"mixture": False, "attention": "G", "weight_sliding": False},
     ("llama", 30): {"mixture": False, "attention": "G"},
