@@ -93,7 +93,30 @@ class Extractor:
         are never returned. `merge` joins forms with equal stems; `diversity` above 0 keeps phrases that share words
         apart.
         """
-        document = self.read(text)
+        return self.extract_from(
+            self.read(text),
+            top_n,
+            candidates=candidates,
+            stop_phrases=stop_phrases,
+            max_candidate_words=max_candidate_words,
+            merge=merge,
+            diversity=diversity,
+            source=source,
+        )
+
+    def extract_from(
+        self,
+        document: Document,
+        top_n: int | float | None = 10,
+        *,
+        candidates: Iterable[str] | None = None,
+        stop_phrases: Iterable[str] = (),
+        max_candidate_words: int | None = MAX_WORDS,
+        merge: bool = True,
+        diversity: float = 0.0,
+        source: str | None = None,
+    ) -> Result:
+        """The keyphrases of a document that is read already; options are those of `extract`."""
         wanted = how_many(top_n, len(document.text.split()))
         found, missing = self._candidates(document, candidates, stop_phrases, max_candidate_words)
         scores = self.scorer.score(document, found) if found else []
