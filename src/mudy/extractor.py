@@ -65,8 +65,8 @@ class Extractor:
         if max_words is not None and max_words < 1:
             raise SettingError(f"max_words is {max_words}, but must be at least 1, or None to read all.")
         self.method, self.model, self.preset, self.settings = method, model, preset, settings
-        self.protocol, self.max_words, self._encoder = protocol, max_words, encoder
-        self._language, self._report = language, report
+        self.protocol, self.max_words, self.encoder_name = protocol, max_words, encoder
+        self.language, self._report = language, report
         self._machine: dict[str, Any] = {
             "device": device,
             "dtype": dtype,
@@ -172,13 +172,18 @@ class Extractor:
 
     @cached_property
     def tagger(self) -> Tagger:
-        return self._language if isinstance(self._language, Tagger) else Tagger(self._language)
+        return self.language if isinstance(self.language, Tagger) else Tagger(self.language)
+
+    @property
+    def dtype(self) -> str | None:
+        """The precision asked for; None leaves it to the machine."""
+        return self._machine["dtype"]
 
     @cached_property
     def model_used(self) -> str | None:
         """The name of the model that the method asks, if it asks one."""
         needed = model_fields(self.method)
-        return self.model if "backbone" in needed else self._encoder if "encoder" in needed else None
+        return self.model if "backbone" in needed else self.encoder_name if "encoder" in needed else None
 
     @cached_property
     def scorer(self) -> Method:
@@ -198,7 +203,7 @@ class Extractor:
         from mudy import backbones, models
 
         machine = self._at_hand()
-        return backbones.load_encoder(models.locate(self._encoder, report=self._report), machine, self._encoder)
+        return backbones.load_encoder(models.locate(self.encoder_name, report=self._report), machine, self.encoder_name)
 
     def _at_hand(self) -> Machine:
         from mudy.backbones.machine import Machine

@@ -37,7 +37,12 @@ def rank(
 
 def best_first(score: OccurrenceScore) -> tuple[float, int, int]:
     span = score.occurrence.span
-    return -float(f"{score.score:.{DIGITS}g}"), span.start, span.end
+    return -rounded(score.score), span.start, span.end
+
+
+def rounded(score: float) -> float:
+    """A score as it counts in a ranking."""
+    return float(f"{score:.{DIGITS}g}")
 
 
 def variant_key(phrase: str) -> tuple[str, ...]:

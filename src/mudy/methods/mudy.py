@@ -147,14 +147,11 @@ class Mudy:
         return [self.combine(place, section, *parts) for place, *parts in zip(section.places, p, g, local, strict=True)]
 
     def combine(self, place: Place, section: Section, p: float, g: float, local: float) -> OccurrenceScore:
-        """Likelihood, raised by attention: FS = p / (1 + log(1 + lambda AS)), AS = G L (Eqs. 11-12)."""
-        attention = {"GxL": g * local, "G": g, "L": local, "none": 0.0}[self.attention]
-        if self.as_clip is not None:
-            attention = min(attention, self.as_clip)
-        inside, outside = (1.0, self.lambda_) if self.lambda_outside else (self.lambda_, 1.0)
-        boost = outside * log1p(inside * attention)
+        """Likelihood, raised by attention (Eqs. 11-12)."""
+        attention = attention_score(g, local, self.attention, self.as_clip)
+        score = final_score(p, attention, self.lambda_, outside=self.lambda_outside)
         parts = {"p": p, "G": g, "L": local, "AS": attention}
-        return OccurrenceScore(place.candidate, place.occurrence, p / (1 + boost), parts, section.index)
+        return OccurrenceScore(place.candidate, place.occurrence, score, parts, section.index)
 
     # --- Candidate-aware weighting -------------------------------------------------------------------------------
 
@@ -285,6 +282,17 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "gemma2-nus": {"kappa": 0.8, "lambda_": 0.7},
     "gemma2-semeval2017": {"kappa": 0.1, "lambda_": 0.1},
 }
+
+
+def attention_score(g: float, local: float, attention: Attention, clip: float | None) -> float:
+    """AS = G L (Eq. 11), or one of its factors, and no more than `clip`."""
+    found = {"GxL": g * local, "G": g, "L": local, "none": 0.0}[attention]
+    return found if clip is None else min(found, clip)
+
+
+def final_score(p: float, attention: float, lambda_: float, *, outside: bool = False) -> float:
+    """FS = p / (1 + log(1 + lambda AS)), Eq. 12; `outside`: 1 + lambda log(1 + AS)."""
+    return p / (1 + (lambda_ * log1p(attention) if outside else log1p(lambda_ * attention)))
 
 
 def normalised(values: Sequence[float]) -> list[float]:

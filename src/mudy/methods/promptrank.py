@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from mudy.backbones.base import Backbone
 from mudy.candidates import Candidate
 from mudy.methods.base import Models, OccurrenceScore, no_presets, require
-from mudy.methods.sections import Section, sections
+from mudy.methods.sections import Place, Section, sections
 from mudy.text import Document
 
 ScoredTokens = Literal["promptrank", "candidate"]
@@ -51,11 +51,9 @@ class PromptRank:
         phrases = {p.candidate: p.span.of(document.text) for p in reversed(section.places)}  # the first form of each
         found = self.backbone.log_likelihood(encoding, list(phrases.values()))
         p = {c: likelihood(f, self.alpha, self.score_tokens) for c, f in zip(phrases, found, strict=True)}
+        penalties = self._penalties(document, section)
         return [
-            OccurrenceScore(
-                place.candidate, place.occurrence, r * p[place.candidate], {"p": p[place.candidate]}, section.index
-            )
-            for place, r in zip(section.places, self._penalties(document, section), strict=True)
+            _scored(place, section, p[place.candidate], r) for place, r in zip(section.places, penalties, strict=True)
         ]
 
     def _penalties(self, document: Document, section: Section) -> list[float]:
@@ -65,6 +63,10 @@ class PromptRank:
         starts, length = [word.span.start for word in document.words], len(document.text.split())
         positions = [bisect_right(starts, place.span.start) - 1 for place in section.places]
         return [position / length + self.gamma / length**3 for position in positions]
+
+
+def _scored(place: Place, section: Section, p: float, r: float) -> OccurrenceScore:
+    return OccurrenceScore(place.candidate, place.occurrence, r * p, {"p": p, "r": r}, section.index)
 
 
 def likelihood(log_probabilities: Sequence[float], alpha: float, tokens: ScoredTokens = "promptrank") -> float:

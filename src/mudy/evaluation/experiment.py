@@ -1,0 +1,193 @@
+"""One method over data sets with gold keyphrases, document by document, into a run.
+
+>>> run = evaluate(Extractor("yake", protocol="promptrank"), [load("duc2001.jsonl")], "run.json")
+>>> print((F1 @ 10).interval(run.outcomes("duc2001")))
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from mudy.errors import InputError
+from mudy.evaluation.datasets import Dataset, Record
+from mudy.evaluation.measures import present_and_absent
+from mudy.evaluation.runs import Judged, Run, RunFile, differences
+from mudy.extractor import Extractor
+from mudy.methods import MODELS, model_fields
+from mudy.protocol import MAX_WORDS
+from mudy.results import Result
+from mudy.stems import stems
+from mudy.text import Document
+
+COMPUTES = ("mudy", "torch", "transformers", "spacy", "numpy", "scipy", "nltk")
+Progress = Callable[[str, int, int], None]  # name of the data set, documents done, of how many
+
+
+def evaluate(
+    extractor: Extractor,
+    datasets: Sequence[Dataset],
+    output: str | Path | None = None,
+    *,
+    places: bool = False,
+    restart: bool = False,
+    progress: Progress | None = None,
+) -> Run:
+    """Extract from every document, and give the run over just these documents.
+
+    With an output, documents that it holds already are not computed again; it is refused if they were computed in
+    another way, unless `restart` throws them away. `places` also keeps every occurrence with what its score was made
+    of. Under the extractor's protocol "promptrank" texts are read by the published rules of their data set.
+    """
+    names = [dataset.name for dataset in datasets]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"Two data sets have the name {twice[0]!r}; rename one of the files.")
+    asked = asked_of(extractor, places)
+    file = RunFile(output) if output is not None else None
+    with file.locked() if file else nullcontext():
+        if file and restart:
+            file.forget()
+        before = file.found(asked) if file else None
+        known = {(d.data, d.id): d for d in before.documents} if before else {}
+        todo = [(data, record) for data in datasets for record in data.documents if not _done(known, data, record)]
+        if todo or before is None:
+            fresh = Run(asked, used_by(extractor), (), machine())
+            if file:
+                file.refuse([] if before is None else _changes(before, fresh), "computed")
+                file.begin(before or fresh)
+            counted = {data.name: len(data.documents) for data in datasets}
+            for data, record in todo:
+                if progress:
+                    progress(data.name, sum(name == data.name for name, _ in known), counted[data.name])
+                judged = judge(extractor, data, record, places=places)
+                known[data.name, record.id] = judged
+                if file:
+                    file.add(judged)
+            before = Run(asked, (before or fresh).used, tuple(known.values()), (before or fresh).machine)
+            if file:
+                file.finish(before)
+    wanted = tuple(known[data.name, record.id] for data in datasets for record in data.documents)
+    return Run(before.asked, before.used, wanted, before.machine)
+
+
+def _done(known: Mapping[tuple[str, str], Judged], data: Dataset, record: Record) -> bool:
+    """Whether a document is there already; one that has changed since must not pass for it."""
+    found = known.get((data.name, record.id))
+    if found is not None and found.hash != hash_of(record):
+        raise InputError(
+            f"Document {record.id!r} of {data.name} has changed since it was computed; pass --restart to begin anew."
+        )
+    return found is not None
+
+
+def _changes(before: Run, now: Run) -> list[str]:
+    return differences(before.used, now.used)
+
+
+def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool = False) -> Judged:
+    """One document: read, extracted from, timed, and put beside its gold."""
+    assert extractor.scorer, "loaded before the clock starts"
+    wall, cpu = time.perf_counter(), time.process_time()
+    error = None
+    document = read(extractor, data, record)
+    try:
+        result: Result | None = extractor.extract_from(document, None, merge=False)
+    except InputError as failure:  # of this document; what is wrong with a setting or a model is raised
+        result, error = None, str(failure)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    keyphrases = result.keyphrases if result else ()
+    gold = tuple(phrase.lower() for phrase in record.keyphrases)
+    standing = present_and_absent(gold, document.text)[0]
+    candidates = {stems(keyphrase.text.lower()) for keyphrase in keyphrases}
+    return Judged(
+        data=data.name,
+        id=record.id,
+        hash=hash_of(record),
+        gold=gold,
+        present=tuple(phrase in standing for phrase in gold),
+        phrases=tuple(keyphrase.text.lower() for keyphrase in keyphrases),
+        scores=tuple(keyphrase.score for keyphrase in keyphrases),
+        occurrences=sum(len(keyphrase.occurrences) for keyphrase in keyphrases),
+        reached=sum(stems(phrase) in candidates for phrase in gold),
+        words=len(document.text.split()),
+        seconds=round(wall, 4),
+        cpu_seconds=round(cpu, 4),
+        error=error,
+        places=tuple(_places(result)) if places and result else (),
+    )
+
+
+def _places(result: Result) -> list[dict[str, float]]:
+    return [
+        {"phrase": index, **occurrence.to_dict()}
+        for index, keyphrase in enumerate(result.keyphrases)
+        for occurrence in keyphrase.occurrences
+    ]
+
+
+def read(extractor: Extractor, data: Dataset, record: Record) -> Document:
+    """A record as the extractor's protocol reads texts of this data set."""
+    if extractor.protocol is None:
+        return extractor.read(record.text)
+    return extractor.tagger.document(*data.promptrank_text(record, max_words=extractor.max_words or MAX_WORDS))
+
+
+def hash_of(record: Record) -> str:
+    content = json.dumps([record.title, record.text, record.keyphrases])
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+# -- What a run depends on --------------------------------------------------------------------------------------------
+
+
+def asked_of(extractor: Extractor, places: bool) -> dict[str, Any]:
+    """What was asked for, in JSON's types. Nothing is loaded for it."""
+    needed = model_fields(extractor.method)
+    return {
+        "method": extractor.method,
+        "model": extractor.model_used,
+        **({"encoder": extractor.encoder_name} if {"backbone", "encoder"} <= needed else {}),
+        "preset": extractor.preset,
+        "settings": {name: extractor.settings[name] for name in sorted(extractor.settings)},
+        "protocol": extractor.protocol,
+        "max_words": extractor.max_words,
+        "language": extractor.language if isinstance(extractor.language, str) else extractor.tagger.name,
+        "dtype": extractor.dtype,
+        "places": places,
+    }
+
+
+def used_by(extractor: Extractor) -> dict[str, Any]:
+    """Every setting in force, once the method is made, and the versions of all that computes."""
+    scorer: Any = extractor.scorer
+    return {
+        "settings": {f.name: getattr(scorer, f.name) for f in fields(scorer) if f.name not in MODELS},
+        "tagger": extractor.tagger.name,
+        "versions": {name: found for name in COMPUTES if (found := _version(name))},
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def machine() -> dict[str, Any]:
+    """Where it was computed; only the cost depends on it."""
+    return {
+        "system": platform.system(),
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+    }

@@ -1,0 +1,52 @@
+"""The same run, scored otherwise: what each score was made of is known, so other weights need no new run of a model.
+
+>>> run = Run.load("duc2001-mudy.json")  # evaluated with places=True
+>>> reread(run, mudy(lambda_=0.5, attention="G"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from mudy.errors import InputError
+from mudy.evaluation.runs import Judged, Run
+from mudy.methods.mudy import Attention, attention_score, final_score
+from mudy.ranking import rounded
+
+Place = Mapping[str, float]
+Scoring = Callable[[Place], float]  # one occurrence -> its score
+
+
+def reread(run: Run, scoring: Scoring) -> Run:
+    """Rank the phrases of every document by other scores of their occurrences; the cost stays that of the run."""
+    if not run.asked.get("places") or run.asked.get("protocol") is None:
+        raise InputError(f"The run {run.title} cannot be scored otherwise: it needs places, and texts of one section.")
+    return replace(run, documents=tuple(_reranked(document, scoring) for document in run.documents))
+
+
+def _reranked(document: Judged, scoring: Scoring) -> Judged:
+    scored = [(scoring(place), place) for place in document.places]
+    scored.sort(key=lambda pair: (-rounded(pair[0]), pair[1]["start"], pair[1]["end"]))
+    best: dict[int, float] = {}
+    for score, place in scored:
+        best.setdefault(int(place["phrase"]), score)
+    kept = tuple({**place, "score": score} for score, place in scored)
+    phrases = tuple(document.phrases[index] for index in best)
+    order = {index: position for position, index in enumerate(best)}
+    places = tuple({**place, "phrase": order[int(place["phrase"])]} for place in kept)
+    return replace(document, phrases=phrases, scores=tuple(best.values()), places=places)
+
+
+def mudy(lambda_: float = 1.0, attention: Attention = "GxL", as_clip: float | None = 2.5) -> Scoring:
+    """MUDY with another weight or factor of attention (Eqs. 11-12); the run must hold the factors, so `GxL`."""
+
+    def score(place: Place) -> float:
+        return final_score(place["p"], attention_score(place["G"], place["L"], attention, as_clip), lambda_)
+
+    return score
+
+
+def likelihood(place: Place) -> float:
+    """The prompt's likelihood alone: PromptRank without its position penalty."""
+    return place["p"]

@@ -1,0 +1,279 @@
+"""A run: what one method found in every document of some data sets, written so that it survives being killed.
+
+While it goes on, each document is one line of a journal beside the output; when all are done the output itself is
+written, whole or not at all. Nothing is computed twice, and documents of different settings are never mixed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from mudy.errors import InputError
+from mudy.evaluation.measures import F1, MACRO, MICRO, Outcome, P, R
+
+FORMAT = 1  # of the file
+DEPTHS = (5, 10, 15)
+Gold = Literal["all", "present", "absent"]
+GOLD = ("all", "present", "absent")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One document: what was found, best first, and what should have been."""
+
+    data: str  # name of its data set
+    id: str
+    hash: str  # of its text and gold
+    gold: tuple[str, ...]
+    present: tuple[bool, ...]  # for each gold phrase, whether it stands in the text that was read
+    phrases: tuple[str, ...]
+    scores: tuple[float, ...]
+    occurrences: int  # of all candidates together
+    reached: int  # gold phrases that are among the candidates, by their stems
+    words: int  # that were read
+    seconds: float  # tagging and scoring
+    cpu_seconds: float
+    error: str | None = None  # why nothing was found
+    dropped: int = 0  # phrases that a language model wrote and that do not stand in the text
+    places: tuple[Mapping[str, float], ...] = ()  # every occurrence: "phrase" (index), "start", "end", "score", parts
+
+    def outcome(self, gold: Gold = "all") -> Outcome | None:
+        """For the measures; None where no such gold is left."""
+        kept = [g for g, is_present in zip(self.gold, self.present, strict=True) if _wanted(gold, is_present)]
+        return Outcome(self.id, self.phrases, kept, self.occurrences) if kept else None
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Judged:
+        lists = {name: tuple(row.get(name, ())) for name in ("gold", "present", "phrases", "scores", "places")}
+        return cls(**{**row, **lists})
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value not in (None, ()) or name in _ALWAYS}
+
+
+_ALWAYS = {"phrases", "scores", "gold", "present"}
+
+
+def _wanted(gold: Gold, is_present: bool) -> bool:
+    return gold == "all" or is_present == (gold == "present")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was asked, what that came to, and every document."""
+
+    asked: Mapping[str, Any]  # method, model, settings ...: what decides the result
+    used: Mapping[str, Any]  # every setting in force, and the versions of what computed
+    documents: tuple[Judged, ...]
+    machine: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """The data sets, in order."""
+        return list(dict.fromkeys(document.data for document in self.documents))
+
+    def of(self, data: str) -> list[Judged]:
+        return [document for document in self.documents if document.data == data]
+
+    def outcomes(self, data: str, gold: Gold = "all") -> list[Outcome]:
+        return [outcome for document in self.of(data) if (outcome := document.outcome(gold))]
+
+    @property
+    def title(self) -> str:
+        """Method, model and settings in a few words."""
+        words = [str(self.asked["method"]), str(self.asked.get("model") or "")]
+        words += [f"{name}={value}" for name, value in (self.asked.get("settings") or {}).items()]
+        return " ".join(filter(None, words))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "asked": dict(self.asked),
+            "used": dict(self.used),
+            "machine": dict(self.machine),
+            "totals": {name: totals(self.of(name)) for name in self.names},
+            "documents": [document.to_dict() for document in self.documents],
+        }
+
+    @classmethod
+    def load(cls, path: str | Path) -> Run:
+        """A run that was written before."""
+        try:
+            row = json.loads(Path(path).read_text(encoding="utf-8"))
+            if not isinstance(row, dict) or row.get("format") != FORMAT:
+                raise InputError(f"{path}: not a run of `mudy evaluate` in a form that this version reads.")
+            documents = tuple(Judged.from_dict(document) for document in row["documents"])
+            return cls(row["asked"], row["used"], documents, row.get("machine", {}))
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from error
+        except (ValueError, KeyError, TypeError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{path}: not a run of `mudy evaluate` ({type(error).__name__}: {error}).") from error
+
+
+def totals(documents: Sequence[Judged]) -> dict[str, Any]:
+    """What a run comes to on one data set: measures in per cent with 95 % intervals, the ceiling, the cost."""
+    outcomes = [outcome for document in documents if (outcome := document.outcome())]
+    measured = {
+        averaging.name: {
+            str(m): asdict(m.interval(outcomes, averaging)) for k in DEPTHS for m in (P @ k, R @ k, F1 @ k)
+        }
+        for averaging in (MICRO, MACRO)
+    }
+    return {
+        "documents": len(documents),
+        "without_candidates": sum(not document.occurrences for document in documents),
+        "errors": sum(document.error is not None for document in documents),
+        "ceiling": ceiling(documents),
+        "seconds": sum(document.seconds for document in documents) / len(documents),
+        "cpu_seconds": sum(document.cpu_seconds for document in documents) / len(documents),
+        **measured,
+    }
+
+
+def ceiling(documents: Sequence[Judged]) -> float:
+    """The share of gold phrases that are among the candidates, in per cent: no ranking can reach a higher recall."""
+    return 100 * sum(document.reached for document in documents) / sum(len(document.gold) for document in documents)
+
+
+# -- Files ------------------------------------------------------------------------------------------------------------
+
+
+class RunFile:
+    """The output of a run and its journal."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.journal = self.path.with_name(f"{self.path.name}.journal")
+        self._stream: IO[str] | None = None
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs away from the output."""
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(f"{self.path}.lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise InputError(f"{self.path}: another run is writing to it; wait for it, or name another file.") from None
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written ({error.strerror or error}).") from error
+        try:
+            yield
+        finally:
+            self.close()
+            with suppress(OSError):
+                Path(lock.lock_file).unlink()
+            lock.release()
+
+    def found(self, asked: Mapping[str, Any]) -> Run | None:
+        """What was done before, by the output and by its journal, if it was asked for in the same words."""
+        done = [run for run in (Run.load(self.path) if self.path.exists() else None, self._journalled()) if run]
+        for run in done:
+            self.refuse(differences(run.asked, asked), "asked for")
+        if not done:
+            return None
+        if len(done) == 2:
+            self.refuse(differences(done[0].used, done[1].used), "computed")
+        documents = {(d.data, d.id): d for run in done for d in run.documents}
+        return Run(done[0].asked, done[0].used, tuple(documents.values()), done[0].machine)
+
+    def refuse(self, changes: Sequence[str], how: str) -> None:
+        if changes:
+            raise InputError(
+                f"{self.path} holds a run that was {how} otherwise ({'; '.join(changes)}). Name another --output, or "
+                f"pass --restart to throw it away."
+            )
+
+    def forget(self) -> None:
+        """Throw away what was done before."""
+        for path in (self.path, self.journal):
+            path.unlink(missing_ok=True)
+
+    def begin(self, run: Run) -> None:
+        """Open the journal for more documents."""
+        fresh = self._journalled() is None
+        head = {"format": FORMAT, "asked": run.asked, "used": run.used, "machine": run.machine}
+        try:
+            if fresh:
+                self.journal.write_text(_line(head), encoding="utf-8")
+            self._cut_half_line()
+            self._stream = self.journal.open("a", encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{self.journal}: cannot be written ({error.strerror or error}).") from error
+
+    def add(self, document: Judged) -> None:
+        """One document more; it is on the disk when this returns."""
+        assert self._stream is not None
+        self._stream.write(_line(document.to_dict()))
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+
+    def finish(self, run: Run) -> None:
+        """Write the output, whole, and drop the journal."""
+        self.close()
+        beside = self.path.with_name(f".{self.path.name}.part")
+        beside.write_text(json.dumps(run.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        beside.replace(self.path)
+        self.journal.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def _journalled(self) -> Run | None:
+        """What the journal holds; a last line that was cut off by a kill does not count."""
+        if not self.journal.exists():
+            return None
+        head, *rows = [*_whole_lines(self.journal)] or [None]
+        if head is None:
+            return None
+        if head.get("format") != FORMAT:
+            raise InputError(f"{self.journal}: not a journal that this version reads; pass --restart to throw it away.")
+        return Run(head["asked"], head["used"], tuple(map(Judged.from_dict, rows)), head.get("machine", {}))
+
+    def _cut_half_line(self) -> None:
+        content = self.journal.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            os.truncate(self.journal, whole)
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return json.dumps(row) + "\n"
+
+
+def _whole_lines(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_bytes().splitlines(keepends=True):
+        if line.endswith(b"\n"):
+            try:
+                yield json.loads(line)
+            except ValueError:
+                raise InputError(f"{path}: a line of it is damaged; pass --restart to throw it away.") from None
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What changed, in words, entry by entry; after both went through JSON."""
+    first, second = _flat(before), _flat(now)
+    names: Iterable[str] = dict.fromkeys([*first, *second])
+    return [
+        f"{name} was {first.get(name)!r}, now {second.get(name)!r}"
+        for name in names
+        if first.get(name) != second.get(name)
+    ]
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, entry in json.loads(json.dumps(value)).items():
+        found |= _flat(entry, f"{prefix}{name}.") if isinstance(entry, dict) else {f"{prefix}{name}": entry}
+    return found
