@@ -26,6 +26,7 @@ from mudy.stems import stems
 
 Numbers = NDArray[np.float64]
 SAMPLES = 2000  # of a bootstrap
+DRAWN_AT_ONCE = 1_000_000  # documents
 SAME = 1e-9  # per cent; differences below are float noise
 
 
@@ -157,7 +158,7 @@ class Measure:
     ) -> Interval:
         """The measure with its confidence interval, by the percentiles of a bootstrap over documents."""
         table = self._table(outcomes, averaging)
-        drawn = np.array([self._overall(table[rows], averaging) for rows in _draws(len(table), samples, seed)])
+        drawn = np.concatenate([self._drawn(table, times, averaging) for times in _draws(len(table), samples, seed)])
         return Interval(self._overall(table, averaging), *_percentiles(drawn, level), level)
 
     def _table(self, outcomes: Iterable[Outcome], averaging: Averaging) -> Numbers:
@@ -171,6 +172,10 @@ class Measure:
 
     def _overall(self, table: Numbers, averaging: Averaging) -> float:
         return float(self._values(table.sum(0, keepdims=True) if averaging.pooled else table).mean())
+
+    def _drawn(self, table: Numbers, times: Numbers, averaging: Averaging) -> Numbers:
+        """The measure over each of several draws of documents, given how often each was drawn; (draws,)."""
+        return self._values(times @ table) if averaging.pooled else times @ self._values(table) / len(table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +196,17 @@ def _ratio(part: Numbers, whole: Numbers) -> Numbers:
     return np.divide(100 * part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
-def _draws(documents: int, samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Documents drawn with replacement, as many as there are; one draw at a time, so that memory stays small."""
+def _draws(documents: int, samples: int, seed: int) -> Iterator[Numbers]:
+    """How often each document is drawn, with replacement, as many as there are; (draws, documents), in blocks."""
     if samples < 1:
         raise SettingError(f"samples is {samples}, but a bootstrap needs at least 1.")
     random = np.random.default_rng(seed)
-    return (random.integers(documents, size=documents) for _ in range(samples))
+    block = max(1, DRAWN_AT_ONCE // documents)
+    equally = np.full(documents, 1 / documents)
+    return (
+        random.multinomial(documents, equally, size=min(block, samples - start)).astype(np.float64)
+        for start in range(0, samples, block)
+    )
 
 
 def _percentiles(drawn: Numbers, level: float) -> tuple[float, float]:
@@ -239,10 +249,10 @@ def compare(
     one, other, unmatched = _matched(first, second)
     a, b = measure._table(one, averaging), measure._table(other, averaging)
     t, p = paired_t_test(measure._values(a), measure._values(b))
-    drawn = np.array(
+    drawn = np.concatenate(
         [
-            measure._overall(b[rows], averaging) - measure._overall(a[rows], averaging)
-            for rows in _draws(len(a), samples, seed)
+            measure._drawn(b, times, averaging) - measure._drawn(a, times, averaging)
+            for times in _draws(len(a), samples, seed)
         ]
     )
     was, became = measure._overall(a, averaging), measure._overall(b, averaging)

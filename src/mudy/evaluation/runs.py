@@ -159,6 +159,8 @@ class RunFile:
         """Keep other runs away from the output."""
         from filelock import FileLock, Timeout
 
+        if not self.path.absolute().parent.is_dir():
+            raise InputError(f"{self.path}: the folder {self.path.absolute().parent} does not exist.")
         lock = FileLock(f"{self.path}.lock")
         try:
             lock.acquire(timeout=0)
@@ -213,16 +215,22 @@ class RunFile:
     def add(self, document: Judged) -> None:
         """One document more; it is on the disk when this returns."""
         assert self._stream is not None
-        self._stream.write(_line(document.to_dict()))
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
+        try:
+            self._stream.write(_line(document.to_dict()))
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            raise InputError(f"{self.journal}: cannot be written ({error.strerror or error}).") from error
 
     def finish(self, run: Run) -> None:
         """Write the output, whole, and drop the journal."""
         self.close()
         beside = self.path.with_name(f".{self.path.name}.part")
-        beside.write_text(json.dumps(run.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        beside.replace(self.path)
+        try:
+            beside.write_text(json.dumps(run.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            beside.replace(self.path)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written ({error.strerror or error}).") from error
         self.journal.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -234,9 +242,10 @@ class RunFile:
         """What the journal holds; a last line that was cut off by a kill does not count."""
         if not self.journal.exists():
             return None
-        head, *rows = [*_whole_lines(self.journal)] or [None]
-        if head is None:
+        lines = list(_whole_lines(self.journal))
+        if not lines:
             return None
+        head, *rows = lines
         if head.get("format") != FORMAT:
             raise InputError(f"{self.journal}: not a journal that this version reads; pass --restart to throw it away.")
         return Run(head["asked"], head["used"], tuple(map(Judged.from_dict, rows)), head.get("machine", {}))

@@ -23,6 +23,7 @@ from mudy.errors import InputError, MudyError, SettingError, unknown
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.interfaces import reading, writing
 from mudy.interfaces.data import data
+from mudy.interfaces.evaluating import compare, evaluate
 from mudy.interfaces.extracting import Job
 from mudy.interfaces.listing import completion, methods, models
 from mudy.interfaces.options import METHOD, MODEL, TOP_N, settings
@@ -128,7 +129,7 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (models, methods, data, completion):
+for command in (models, methods, data, evaluate, compare, completion):
     cli.add_command(command)
 
 # -- extract ----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,19 +67,11 @@ def describe(
 
     Bad rows are named on standard error and left out. The exit code is 1 if a path could not be read at all.
     """
-    from mudy.evaluation.datasets import load
     from mudy.evaluation.describe import describe as described
     from mudy.tagging import Tagger
 
     with Screen(quiet) as screen:
-        sets: list[Dataset] = []
-        for path in paths:
-            try:
-                sets.append(load(path, form, limit=limit))
-            except InputError as error:
-                screen.error(str(error))
-            else:
-                _warn(screen, sets[-1])
+        sets = loaded(screen, paths, form, limit)
         rows: list[Description] = []
         if sets:
             tagger, encoder = Tagger("en"), None if no_drift else _encoder(screen, threads)
@@ -97,6 +90,21 @@ class _Progress:
 
     def __call__(self, done: int) -> None:
         self._screen.show(f"Reading {self._name}", done, self._total, amount=f"{done:,} of {self._total:,}")
+
+
+def loaded(screen: Screen, paths: Sequence[str], form: str | None, limit: int | None) -> list[Dataset]:
+    """The data sets that can be read; the others are named, and rows that cannot be used."""
+    from mudy.evaluation.datasets import load
+
+    sets: list[Dataset] = []
+    for path in paths:
+        try:
+            sets.append(load(path, form, limit=limit))
+        except InputError as error:
+            screen.error(str(error))
+        else:
+            _warn(screen, sets[-1])
+    return sets
 
 
 def _warn(screen: Screen, dataset: Dataset) -> None:

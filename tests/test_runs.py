@@ -1,0 +1,258 @@
+"""Facts about runs: what is written, what is resumed, what is refused; and about scoring them otherwise."""
+
+import json
+import math
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mudy.errors import InputError
+from mudy.evaluation import rereading
+from mudy.evaluation.datasets import Dataset, Record, load
+from mudy.evaluation.experiment import evaluate, judge
+from mudy.evaluation.measures import F1
+from mudy.evaluation.rereading import likelihood, reread
+from mudy.evaluation.runs import Judged, Run, RunFile, differences
+from mudy.extractor import Extractor
+from mudy.methods.mudy import Mudy
+from mudy.methods.promptrank import PromptRank
+
+from .small import TEXT, decoder
+from .taggers import english
+
+PARTS = TEXT.split(". ")
+RECORDS = tuple(Record(f"d{i}", None, ". ".join(PARTS[i:]), ("River ice", "ice road", "hovercraft")) for i in range(4))
+RIVERS = Dataset("rivers", "mudy", RECORDS)
+
+
+def extractor(method: str = "singlerank", **settings: Any) -> Extractor:
+    return Extractor(method, protocol="promptrank", language=english(), **settings)
+
+
+def content(run: Run) -> list[Judged]:
+    """All of a run but the clock."""
+    return [replace(document, seconds=0, cpu_seconds=0) for document in run.documents]
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "run.json"
+
+
+# -- One document -----------------------------------------------------------------------------------------------------
+
+
+def test_a_document_is_put_beside_its_gold() -> None:
+    found = judge(extractor(), RIVERS, RECORDS[0], places=True)
+    assert found.gold == ("river ice", "ice road", "hovercraft")
+    assert found.present == (True, True, False)
+    assert found.reached == 2  # the hovercraft is not in the text
+    assert len(found.phrases) == len(found.scores) == len(set(found.phrases))
+    assert list(found.scores) == sorted(found.scores, reverse=True)
+    assert found.occurrences == len(found.places) >= len(found.phrases)
+    read = " ".join(RECORDS[0].text.lower().split())
+    for place in found.places:
+        assert read[int(place["start"]) : int(place["end"])] == found.phrases[int(place["phrase"])]
+
+
+def test_present_and_absent_gold_are_measured_apart() -> None:
+    found = judge(extractor(), RIVERS, RECORDS[0])
+    present, absent = found.outcome("present"), found.outcome("absent")
+    assert present is not None
+    assert absent is not None
+    assert (present.gold, absent.gold) == (("river ice", "ice road"), ("hovercraft",))
+    assert replace(found, present=(True, True, True)).outcome("absent") is None
+
+
+def test_a_document_without_candidates_counts_as_found_nothing() -> None:
+    empty = Record("e", None, "And so, then, it was.", ("ice",))
+    run = evaluate(extractor(), [Dataset("rivers", "mudy", (empty, RECORDS[0]))])
+    assert (run.documents[0].phrases, run.documents[0].occurrences, run.documents[0].reached) == ((), 0, 0)
+    alone = evaluate(extractor(), [Dataset("rivers", "mudy", (RECORDS[0],))])
+    assert (F1 @ 5)(run.outcomes("rivers")) < (F1 @ 5)(alone.outcomes("rivers"))
+
+
+def test_whole_texts_are_read_as_they_stand() -> None:
+    found = judge(Extractor("singlerank", language=english()), RIVERS, RECORDS[0], places=True)
+    for place in found.places:
+        assert TEXT[int(place["start"]) : int(place["end"])].lower() == found.phrases[int(place["phrase"])]
+
+
+# -- Files ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_says_what_it_came_from_and_what_it_came_to(output: Path) -> None:
+    run = evaluate(extractor(window=5), [RIVERS], output)
+    written = json.loads(output.read_text(encoding="utf-8"))
+    assert written["asked"]["settings"] == {"window": 5}
+    assert written["used"]["settings"]["window"] == 5
+    assert {"mudy", "spacy", "scipy"} <= set(written["used"]["versions"])
+    assert written["totals"]["rivers"]["micro"]["F1@5"]["value"] == (F1 @ 5)(run.outcomes("rivers"))
+    assert Run.load(output) == run
+    assert sorted(p.name for p in output.parent.iterdir()) == ["run.json"]  # no journal, no lock, no half file
+
+
+def test_what_is_done_is_not_done_again(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = evaluate(extractor(), [replace(RIVERS, documents=RECORDS[:2])], output)
+    seen: list[str] = []
+    whole = evaluate(extractor(), [RIVERS], output, progress=lambda *step: seen.append(str(step)))
+    assert seen == ["('rivers', 2, 4)", "('rivers', 3, 4)"]
+    assert whole.documents[:2] == first.documents
+    monkeypatch.setattr(Extractor, "scorer", None)  # cannot be asked any more
+    assert evaluate(extractor(), [RIVERS], output) == whole
+    fewer = evaluate(extractor(), [replace(RIVERS, documents=RECORDS[1:2])], output)
+    assert fewer.documents == whole.documents[1:2]
+    assert Run.load(output) == whole, "asking for fewer documents throws none away"
+
+
+def test_another_setting_is_refused_and_named_unless_begun_anew(output: Path) -> None:
+    before = evaluate(extractor(), [RIVERS], output)
+    with pytest.raises(InputError, match=r"settings\.window was None, now 5.*--restart"):
+        evaluate(extractor(window=5), [RIVERS], output)
+    with pytest.raises(InputError, match="method was 'singlerank', now 'textrank'"):
+        evaluate(extractor("textrank"), [RIVERS], output)
+    assert Run.load(output) == before
+    assert evaluate(extractor(window=5), [RIVERS], output, restart=True).asked["settings"] == {"window": 5}
+
+
+def test_documents_of_another_version_are_not_mixed_in(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate(extractor(), [replace(RIVERS, documents=RECORDS[:2])], output)
+    monkeypatch.setattr("mudy.evaluation.experiment.version", lambda _: "99")
+    with pytest.raises(InputError, match=r"versions\.mudy was '.*', now '99'"):
+        evaluate(extractor(), [RIVERS], output)
+    assert len(evaluate(extractor(), [replace(RIVERS, documents=RECORDS[:2])], output).documents) == 2
+
+
+def test_a_changed_document_is_refused(output: Path) -> None:
+    evaluate(extractor(), [RIVERS], output)
+    changed = (replace(RECORDS[0], keyphrases=("ice",)), *RECORDS[1:])
+    with pytest.raises(InputError, match="'d0' of rivers has changed"):
+        evaluate(extractor(), [replace(RIVERS, documents=changed)], output)
+
+
+def test_two_data_sets_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match="the name 'rivers'"):
+        evaluate(extractor(), [RIVERS, RIVERS])
+
+
+def test_equal_ids_in_two_data_sets_are_two_documents(output: Path) -> None:
+    run = evaluate(extractor(), [RIVERS, replace(RIVERS, name="lakes")], output)
+    assert (run.names, len(run.documents)) == (["rivers", "lakes"], 8)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[]", '{"format": 99}', '{"format": 1, "documents": [{"x": 1}]}', "\x00"]
+)
+def test_a_file_that_is_no_run_is_refused_and_kept(output: Path, content: str) -> None:
+    output.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match="not a run"):
+        evaluate(extractor(), [RIVERS], output)
+    assert output.read_text(encoding="utf-8") == content
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the folder .*nowhere does not exist"):
+        evaluate(extractor(), [RIVERS], tmp_path / "nowhere" / "run.json")
+
+
+def test_a_second_run_to_the_same_output_is_refused(output: Path) -> None:
+    with RunFile(output).locked(), pytest.raises(InputError, match="another run is writing"):
+        evaluate(extractor(), [RIVERS], output)
+
+
+# -- Kills ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_journal_cut_anywhere_gives_the_unbroken_run(output: Path, tmp_path: Path) -> None:
+    whole = evaluate(extractor(), [RIVERS], output, places=True)
+    file = RunFile(tmp_path / "cut.json")
+    with file.locked():
+        file.begin(whole)
+        for document in whole.documents[:3]:
+            file.add(document)
+    journal = file.journal.read_bytes()
+    for length in [*range(0, len(journal), len(journal) // 12), len(journal)]:
+        file.path.unlink(missing_ok=True)
+        file.journal.write_bytes(journal[:length])
+        again = evaluate(extractor(), [RIVERS], file.path, places=True)
+        assert content(again) == content(whole)
+        assert content(Run.load(file.path)) == content(whole)
+        assert not file.journal.exists()
+
+
+def test_a_killed_process_resumes_and_equals_an_unbroken_one(tmp_path: Path) -> None:
+    data = tmp_path / "rivers.jsonl"
+    rows = [{"id": f"d{i}", "text": f"{TEXT} " * (1 + i % 3), "keyphrases": ["river ice"]} for i in range(60)]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    output = tmp_path / "killed.json"
+    command = [sys.executable, "-m", "mudy", "evaluate", str(data), "-m", "multipartiterank", "-o", str(output), "-q"]
+    journal = RunFile(output).journal
+    kills = 0
+    for wanted in (3, 20):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        while process.poll() is None and (not journal.exists() or journal.read_bytes().count(b"\n") <= wanted):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        kills += process.wait() == -signal.SIGKILL
+    assert kills == 2
+    assert not output.exists()
+    before = journal.read_bytes()
+    assert subprocess.run(command, stdout=subprocess.DEVNULL, check=True).returncode == 0
+    again = Run.load(output)
+    unbroken = evaluate(Extractor("multipartiterank", protocol="promptrank"), [load(data)])
+    assert content(again) == content(unbroken)
+    kept = [json.loads(line)["seconds"] for line in before.splitlines()[1:-1]]
+    assert [document.seconds for document in again.documents[: len(kept)]] == kept, "what was done is not done again"
+
+
+# -- Scored otherwise -------------------------------------------------------------------------------------------------
+
+
+class Given(Extractor):
+    """An extractor with a method that is made already."""
+
+    def __init__(self, name: str, scorer: Any, **settings: Any) -> None:
+        super().__init__(name, protocol="promptrank", language=english(), **settings)
+        vars(self)["scorer"] = scorer
+
+
+def test_other_weights_of_attention_give_what_a_new_run_gives() -> None:
+    settings: dict[str, Any] = {"mixture": False, "sam_layers": (1,)}
+    kept = evaluate(Given("mudy", Mudy(decoder("llama"), **settings)), [RIVERS], places=True)
+    for changed in ({"lambda_": 0.3}, {"attention": "G"}, {"attention": "L", "lambda_": 2.0}, {"attention": "none"}):
+        fresh = evaluate(Given("mudy", Mudy(decoder("llama"), **settings, **changed)), [RIVERS], places=True)
+        found = reread(kept, rereading.mudy(**changed))
+        assert [d.phrases for d in found.documents] == [d.phrases for d in fresh.documents]
+        for one, other in zip(found.documents, fresh.documents, strict=True):
+            assert one.scores == pytest.approx(other.scores, rel=1e-6)
+            assert [p["start"] for p in one.places] == [p["start"] for p in kept_order(other)]
+
+
+def kept_order(document: Judged) -> list[Any]:
+    return sorted(document.places, key=lambda p: (-float(f"{p['score']:.5g}"), p["start"], p["end"]))
+
+
+def test_promptrank_without_its_penalty_is_the_likelihood_alone() -> None:
+    kept = evaluate(Given("promptrank", PromptRank(decoder("llama"), gamma=1.0)), [RIVERS], places=True)
+    fresh = evaluate(Given("promptrank", PromptRank(decoder("llama"), position_penalty=False)), [RIVERS])
+    assert [d.phrases for d in reread(kept, likelihood).documents] == [d.phrases for d in fresh.documents]
+    assert [d.phrases for d in kept.documents] != [d.phrases for d in fresh.documents]
+
+
+def test_a_run_without_places_cannot_be_scored_otherwise() -> None:
+    with pytest.raises(InputError, match="needs places"):
+        reread(evaluate(extractor(), [RIVERS]), likelihood)
+
+
+def test_differences_are_named_entry_by_entry() -> None:
+    assert differences({"a": {"b": (1, 2)}, "c": None}, {"a": {"b": [1, 2]}}) == []
+    assert differences({"a": {"b": 1}}, {"a": {"b": 2}, "d": math.pi}) == [
+        "a.b was 1, now 2",
+        f"d was None, now {math.pi!r}",
+    ]
