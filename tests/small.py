@@ -1,14 +1,16 @@
 """Small, random, seeded models and tokenisers, built in memory: for equations, never for quality."""
 
 from functools import cache
+from string import ascii_lowercase
 from typing import Any
 
 import torch
 import transformers
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
 from mudy.backbones.causal import CausalBackbone
+from mudy.backbones.encoder import SentenceEncoder
 from mudy.backbones.machine import Machine
 from mudy.backbones.seq2seq import Seq2SeqBackbone
 
@@ -16,6 +18,7 @@ TEXT = (
     "River ice is thin. The ice road closes in early spring. A radar map guides trucks over the ice. Old maps fail. "
     "Then a ferry crosses, and its crew reads the radar map too."
 )
+POSITIONS = 128  # how many tokens the encoder reads at once
 DECODERS = ("llama", "gemma2", "gemma3", "qwen2", "qwen3")
 
 
@@ -95,3 +98,34 @@ def t5(batch_tokens: int = 512) -> Seq2SeqBackbone:
     )
     model = transformers.T5ForConditionalGeneration(shape)
     return Seq2SeqBackbone(model, tokenizer("t5"), Machine.of("cpu", batch_tokens=batch_tokens), "small-t5")
+
+
+@cache
+def wordpieces(mask: str | None = "[MASK]") -> Any:
+    """The encoder's tokeniser: a few words, and letters for all others, in lower case, between [CLS] and [SEP]."""
+    words = ["ice", "radar", "map", "road", "river", "the", "crew", "##ck", "##ea", "##es"]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words, *".,", *ascii_lowercase]
+    pieces += [f"##{letter}" for letter in ascii_lowercase]
+    inner = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    inner.normalizer = normalizers.BertNormalizer()
+    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    inner.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]", mask_token=mask)
+
+
+@cache
+def bert(batch_tokens: int = 512, mask: str | None = "[MASK]") -> SentenceEncoder:
+    torch.manual_seed(7)
+    shape = transformers.BertConfig(
+        vocab_size=90,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        max_position_embeddings=POSITIONS,
+        initializer_range=0.2,
+    )
+    machine = Machine.of("cpu", batch_tokens=batch_tokens)
+    return SentenceEncoder(transformers.BertModel(shape), wordpieces(mask), machine, "small-bert")

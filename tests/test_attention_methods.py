@@ -15,7 +15,7 @@ from mudy.backbones import observers
 from mudy.backbones.base import Backbone
 from mudy.backbones.tokens import Tokens, tokenise
 from mudy.candidates import Candidate, candidates, given
-from mudy.errors import SettingError, UnsupportedModel
+from mudy.errors import SettingError
 from mudy.methods import METHODS, method_class
 from mudy.methods.attentionseeker import AttentionSeeker
 from mudy.methods.base import OccurrenceScore
@@ -301,14 +301,11 @@ def test_blocks_of_rows_do_not_change_the_scores(
     )
 
 
-def test_a_model_that_is_no_transformer_is_refused() -> None:
-    class Other:
-        name = "other"
-
-    other: Any = Other()
-    plain: Backbone = other
-    with pytest.raises(UnsupportedModel, match="other"):
-        observers.transformer(plain)
+def test_a_backbone_says_how_many_heads_can_be_observed() -> None:
+    models: list[Backbone] = [small.decoder("llama"), small.decoder("gemma2"), small.t5()]
+    for model in models:
+        maps = attention_maps(model, model.window(small.TEXT, Span(0, 40)))
+        assert maps.shape[:2] == (model.depth, model.heads)
 
 
 # --- Both --------------------------------------------------------------------------------------------------------

@@ -4,19 +4,15 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache
-from string import ascii_lowercase
 from typing import Any
 
 import pytest
 import torch
 import transformers
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from torch import Tensor
-from transformers import PreTrainedTokenizerFast
 
 from mudy.backbones import hidden
 from mudy.backbones.encoder import SentenceEncoder
-from mudy.backbones.machine import Machine
 from mudy.candidates import Candidate, candidates, given
 from mudy.errors import SettingError, UnsupportedModel
 from mudy.methods import METHODS, method_class
@@ -27,42 +23,11 @@ from mudy.methods.mderank import MDERank, held
 from mudy.methods.windows import everywhere, window_at, windows
 from mudy.text import Document, Span
 from tests import small
+from tests.small import POSITIONS, bert, wordpieces
 from tests.taggers import english
 
-POSITIONS = 128
 NAMES = ("embedrank", "mderank", "jointgl")
 LONG = " ".join([small.TEXT] * 6)
-
-
-@cache
-def tokenizer(mask: str | None = "[MASK]") -> Any:
-    """A few words, and letters for all others, in lower case, between [CLS] and [SEP]."""
-    words = ["ice", "radar", "map", "road", "river", "the", "crew", "##ck", "##ea", "##es"]
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words, *".,", *ascii_lowercase]
-    pieces += [f"##{letter}" for letter in ascii_lowercase]
-    inner = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
-    inner.normalizer = normalizers.BertNormalizer()
-    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    inner.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    return PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]", mask_token=mask)
-
-
-@cache
-def bert(batch_tokens: int = 512, mask: str | None = "[MASK]") -> SentenceEncoder:
-    torch.manual_seed(7)
-    shape = transformers.BertConfig(
-        vocab_size=90,
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=3,
-        num_attention_heads=4,
-        max_position_embeddings=POSITIONS,
-        initializer_range=0.2,
-    )
-    machine = Machine.of("cpu", batch_tokens=batch_tokens)
-    return SentenceEncoder(transformers.BertModel(shape), tokenizer(mask), machine, "small-bert")
 
 
 @cache
@@ -95,7 +60,7 @@ def by_phrase(scores: Sequence[OccurrenceScore], found: Sequence[Candidate]) -> 
 def test_a_text_that_fits_is_one_window() -> None:
     (window,) = windows(document(), bert())
     assert window.span == Span(0, len(small.TEXT))
-    assert window.tokens.ids == tokenizer()(small.TEXT)["input_ids"]
+    assert window.tokens.ids == wordpieces()(small.TEXT)["input_ids"]
 
 
 def test_windows_hold_every_sentence_once_and_fit_the_encoder() -> None:
@@ -118,7 +83,7 @@ def test_a_sentence_longer_than_the_encoder_is_cut_and_nothing_is_lost() -> None
     assert max(len(w.tokens) for w in found) <= POSITIONS
     assert [w.span.start for w in found] == [0, *(w.span.end for w in found[:-1])]
     assert found[-1].span.end == len(text.text)
-    assert [w.tokens.ids for w in found] == [tokenizer()(w.span.of(text.text))["input_ids"] for w in found]
+    assert [w.tokens.ids for w in found] == [wordpieces()(w.span.of(text.text))["input_ids"] for w in found]
 
 
 def test_positions_of_roberta_count_on_from_its_padding() -> None:
@@ -146,10 +111,12 @@ def test_candidates_are_looked_up_in_the_whole_text() -> None:
 @pytest.mark.parametrize("layer", [-1, -2])
 def test_embedrank_is_the_cosine_of_mean_states(layer: int) -> None:
     found = candidates(document())
-    whole = forward(tokenizer()(small.TEXT)["input_ids"], layer).mean(0)
+    whole = forward(wordpieces()(small.TEXT)["input_ids"], layer).mean(0)
     scores = by_phrase(EmbedRank(bert(), layer=layer).score(document(), found), found)
     for phrase, score in scores.items():
-        assert score == pytest.approx(cosine(forward(tokenizer()(phrase)["input_ids"], layer).mean(0), whole), abs=1e-5)
+        assert score == pytest.approx(
+            cosine(forward(wordpieces()(phrase)["input_ids"], layer).mean(0), whole), abs=1e-5
+        )
     assert len(scores) == len(found)
 
 
@@ -163,10 +130,10 @@ def test_a_phrase_that_is_the_document_has_cosine_one() -> None:
 def test_the_vector_of_a_long_document_is_the_mean_over_the_tokens_of_its_windows() -> None:
     text = document(LONG)
     found = candidates(text)
-    states = [forward(tokenizer()(w.span.of(LONG))["input_ids"]) for w in windows(text, bert())]
+    states = [forward(wordpieces()(w.span.of(LONG))["input_ids"]) for w in windows(text, bert())]
     whole = torch.cat(states).mean(0)
     for phrase, score in by_phrase(EmbedRank(bert()).score(text, found), found).items():
-        assert score == pytest.approx(cosine(forward(tokenizer()(phrase)["input_ids"]).mean(0), whole), abs=1e-5)
+        assert score == pytest.approx(cosine(forward(wordpieces()(phrase)["input_ids"]).mean(0), whole), abs=1e-5)
 
 
 def test_marginal_relevance_chooses_as_a_plain_loop_does() -> None:
@@ -206,7 +173,7 @@ def test_marginal_relevance_with_beta_one_ranks_by_the_document_alone() -> None:
 
 def masked_ids(text: str, phrase: str) -> list[int]:
     """The text's pieces, those of every match of the phrase masked."""
-    encoded = tokenizer()(text, return_offsets_mapping=True)
+    encoded = wordpieces()(text, return_offsets_mapping=True)
     matches = [m.span() for m in re.finditer(rf"\b{re.escape(phrase)}\b", text.lower())]
     return [
         4 if any(a < end and start < b for a, b in matches) else token
@@ -217,11 +184,11 @@ def masked_ids(text: str, phrase: str) -> list[int]:
 @pytest.mark.parametrize("layer", [-1, -2])
 def test_mderank_masks_every_occurrence_and_compares_maxima(layer: int) -> None:
     found = candidates(document())
-    before = forward(tokenizer()(small.TEXT)["input_ids"], layer).amax(0)
+    before = forward(wordpieces()(small.TEXT)["input_ids"], layer).amax(0)
     scores = MDERank(bert(), layer).score(document(), found)
     for score in scores:
         ids = masked_ids(small.TEXT, found[score.candidate].phrase)
-        assert ids != tokenizer()(small.TEXT)["input_ids"]
+        assert ids != wordpieces()(small.TEXT)["input_ids"]
         expected = cosine(before, forward(ids, layer).amax(0))
         assert score.score == pytest.approx(1 - expected, abs=1e-5)
         assert score.parts["cosine"] == pytest.approx(expected, abs=1e-5)
@@ -232,7 +199,7 @@ def test_mderank_takes_the_largest_value_over_all_windows() -> None:
     text = document(LONG)
     found = candidates(text)
     spans = [w.span.of(LONG) for w in windows(text, bert())]
-    before = torch.cat([forward(tokenizer()(part)["input_ids"]) for part in spans]).amax(0)
+    before = torch.cat([forward(wordpieces()(part)["input_ids"]) for part in spans]).amax(0)
     for phrase, score in by_phrase(MDERank(bert()).score(text, found), found).items():
         after = torch.cat([forward(masked_ids(part, phrase)) for part in spans]).amax(0)
         assert score == pytest.approx(1 - cosine(before, after), abs=1e-5)
@@ -266,7 +233,7 @@ def jointgl(method: JointGL, text: Document, found: Sequence[Candidate], parts: 
     spans = sorted(o.span for c in found for o in c.occurrences)
     read = []
     for part in parts:
-        encoded = tokenizer()(part.of(text.text), return_offsets_mapping=True)
+        encoded = wordpieces()(part.of(text.text), return_offsets_mapping=True)
         states = forward(encoded["input_ids"])
         firsts.append(states[0])
         offsets = [(a + part.start, b + part.start) for a, b in encoded["offset_mapping"]]

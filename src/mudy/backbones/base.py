@@ -1,7 +1,8 @@
 """What a backbone is: a language model that answers three questions about a text, whatever its architecture.
 
 `encode` reads a stretch of text once; `received_attention` says how much each token is looked at; `log_likelihood` says
-how well each prompt follows, with an optional edit of its attention. Only this room knows what a cache or a head is.
+how well each prompt follows, with an optional edit of its attention. Methods that ask more of attention than its sums
+show a text to an observer of their own with `observe`. Only this room knows what a cache is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from mudy.backbones.attention import Weighting
+from mudy.backbones.attention import Observer, Weighting
 from mudy.backbones.tokens import Tokens
 from mudy.text import Span
 
@@ -56,6 +57,10 @@ class Backbone(Protocol):
         """Layers in which attention within the text can be observed."""
 
     @property
+    def heads(self) -> int:
+        """Heads of each of these layers."""
+
+    @property
     def prompt_depth(self) -> int:
         """Layers in which a prompt looks at the text."""
 
@@ -76,6 +81,12 @@ class Backbone(Protocol):
 
     def received_attention(self, text: str, spans: Sequence[Span], layers: Sequence[int]) -> list[Received]:
         """Attention received in each of many stretches of text, each read alone (Eqs. 13-14)."""
+
+    def window(self, text: str, span: Span) -> Tokens:
+        """A stretch of text as it is cut when its attention is observed."""
+
+    def observe(self, tokens: Tokens, observer: Observer) -> None:
+        """Show one stretch of text to an observer, in the layers that it asks for."""
 
     def log_likelihood(
         self, encoding: Any, phrases: Sequence[str], weighting: Weighting | None = None

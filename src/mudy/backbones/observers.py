@@ -13,27 +13,11 @@ from torch import Tensor
 
 from mudy.backbones.attention import Call, Observer, probabilities
 from mudy.backbones.base import Backbone
-from mudy.backbones.transformer import Transformer
-from mudy.errors import UnsupportedModel
 
 BLOCK = 256  # rows
 
 
-def transformer(backbone: Backbone) -> Transformer:
-    """The backbone as one whose attention can be observed."""
-    if not isinstance(backbone, Transformer):
-        raise UnsupportedModel(
-            f"The attention of {backbone.name} cannot be observed; one of our transformers is needed."
-        )
-    return backbone
-
-
-def heads_of(backbone: Backbone) -> int:
-    """How many heads a layer has that looks at the text."""
-    return int(transformer(backbone).model.config.num_attention_heads)
-
-
-def everyone(tokens: int, backbone: Transformer) -> Tensor:
+def everyone(tokens: int, backbone: Backbone) -> Tensor:
     """All rows of one text, as an observer wants them; (1, tokens)."""
     return torch.ones(1, tokens, device=backbone.device)
 

@@ -41,6 +41,10 @@ class Transformer(ABC):
         return str(self.model.config.model_type)
 
     @property
+    def heads(self) -> int:
+        return int(self.model.config.num_attention_heads)
+
+    @property
     def device(self) -> torch.device:
         return self.machine.device
 
@@ -60,11 +64,9 @@ class Transformer(ABC):
             return in_order([len(t) for t in tokens], self.machine.batch_tokens, observe)
 
     def window(self, text: str, span: Span) -> Tokens:
-        """A stretch of text as it is cut when its attention is observed."""
         return tokenise(self.tokenizer, text, span, special=self.special_in_window)
 
     def observe(self, tokens: Tokens, observer: Observer) -> None:
-        """Show one stretch of text to an observer, in the layers that it asks for."""
         with self.machine.at_work():
             self._observe(torch.tensor([tokens.ids], device=self.device), observer, max(observer.layers) + 1)
 

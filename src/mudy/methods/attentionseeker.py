@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from mudy.backbones.base import Backbone
-from mudy.backbones.observers import RelevanceObserver, SeekingObserver, everyone, transformer
+from mudy.backbones.observers import RelevanceObserver, SeekingObserver, everyone
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
 from mudy.methods.base import Models, OccurrenceScore, no_presets, require
@@ -64,21 +64,20 @@ class AttentionSeeker:
     def _short(self, document: Document, read: Segments) -> Iterator[tuple[Segment, float, dict[int, float]]]:
         """Two passes: candidates are weighed equally in the first, and by what they received there in the second."""
         for segment in read.segments:
-            tokens = transformer(self.backbone).window(document.text, segment.span)
+            tokens = self.backbone.window(document.text, segment.span)
             mask = candidate_mask(segment, tokens, self.backbone.decoder_only)
             first = self._sought(tokens, mask, mask)
             yield segment, 1.0, read.phrases(segment, tokens, self._sought(tokens, mask, first * mask))
 
     def _sought(self, tokens: Tokens, mask: Tensor, relevance: Tensor) -> Tensor:
         """B, the sum over layers and heads of R (s^T A), with s = A m in the rows of candidates and R = mean(s)."""
-        backbone = transformer(self.backbone)
         observer = SeekingObserver(
-            everyone(len(tokens), backbone),
+            everyone(len(tokens), self.backbone),
             frozenset(range(self.backbone.depth)),
-            chosen=mask.to(backbone.device),
-            relevance=relevance.to(backbone.device),
+            chosen=mask.to(self.backbone.device),
+            relevance=relevance.to(self.backbone.device),
         )
-        backbone.observe(tokens, observer)
+        self.backbone.observe(tokens, observer)
         return without_first(torch.stack(list(observer.sums.values())).sum(0)[0].cpu(), self.backbone.decoder_only)
 
     # --- Long documents ------------------------------------------------------------------------------------------
@@ -87,7 +86,7 @@ class AttentionSeeker:
         """Each segment's phrase scores, and its weight T."""
         abstract: dict[int, float] | None = None
         for segment in read.segments:
-            tokens = transformer(self.backbone).window(document.text, segment.span)
+            tokens = self.backbone.window(document.text, segment.span)
             mask = candidate_mask(segment, tokens, self.backbone.decoder_only)
             b = self._relevant(tokens, mask)
             phrases = read.phrases(segment, tokens, b)
@@ -99,11 +98,12 @@ class AttentionSeeker:
 
     def _relevant(self, tokens: Tokens, mask: Tensor) -> Tensor:
         """b, the column sums of the sum over layers and heads of R A / mean(R), with R = mean(A m)."""
-        backbone = transformer(self.backbone)
         observer = RelevanceObserver(
-            everyone(len(tokens), backbone), frozenset(range(self.backbone.depth)), chosen=mask.to(backbone.device)
+            everyone(len(tokens), self.backbone),
+            frozenset(range(self.backbone.depth)),
+            chosen=mask.to(self.backbone.device),
         )
-        backbone.observe(tokens, observer)
+        self.backbone.observe(tokens, observer)
         mean = sum(observer.means.values()) / len(observer.means)
         total = torch.stack(list(observer.sums.values())).sum(0)[0].cpu()
         return without_first(total / mean if mean > 0 else total, self.backbone.decoder_only)

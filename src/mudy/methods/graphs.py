@@ -17,6 +17,7 @@ from scipy import fft, sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from mudy.candidates import GRAMMARS, UNIVERSAL, Candidate, stop_words
+from mudy.methods.base import require
 from mudy.methods.lexical import Place, Reading, is_word
 from mudy.stems import stem
 from mudy.text import Document
@@ -54,6 +55,10 @@ def pagerank(weights: Weights, outgoing: Vector, damping: float) -> Vector:
     return cast(Vector, rank)
 
 
+def check_damping(damping: float) -> None:
+    require("damping", damping, 0 <= damping < 1, "0 or more and less than 1")
+
+
 # -- Words (TextRank, SingleRank) -------------------------------------------------------------------------------------
 
 
@@ -68,6 +73,10 @@ def word_scores(
     edges = co_occurrences(nodes, window, weighted)
     rank = pagerank(edges, edges.sum(axis=1), damping)
     return [float(rank[[n for n in nodes[p[0].first : p[0].last + 1] if n >= 0]].sum()) for p in reading.places]
+
+
+def check_window(window: int) -> None:
+    require("window", window, window >= 2, "2 or more")
 
 
 def word_nodes(document: Document, reading: Reading) -> Indices:
@@ -120,6 +129,18 @@ def topics(reading: Reading, threshold: float) -> Indices:
         topic += int(labels.max()) + 1
     _, first, renamed = np.unique(found, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[renamed]  # (candidates,)
+
+
+def check_threshold(threshold: float) -> None:
+    require("threshold", threshold, 0 <= threshold < 1, "0 or more and less than 1")
+
+
+def heads(reading: Reading, topic: Indices) -> Indices:
+    """For each candidate, that of its topic which stands first in the text."""
+    order = np.argsort(reading.positions(), kind="stable")
+    _, first = np.unique(topic[order], return_index=True)
+    found: Indices = order[first][topic]
+    return found
 
 
 def jaccard(sets: Sequence[set[str]]) -> Any:

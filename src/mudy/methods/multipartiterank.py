@@ -10,9 +10,8 @@ import numpy as np
 
 from mudy.candidates import Candidate
 from mudy.methods.base import Models, OccurrenceScore, no_presets, require
-from mudy.methods.graphs import Indices, Nearness, Vector, pagerank, topics
+from mudy.methods.graphs import Indices, Nearness, Vector, check_damping, check_threshold, heads, pagerank, topics
 from mudy.methods.lexical import Reading, scored
-from mudy.methods.topicrank import heads
 from mudy.text import Document
 
 
@@ -26,8 +25,8 @@ class MultipartiteRank:
 
     def __post_init__(self) -> None:
         require("alpha", self.alpha, self.alpha >= 0, "0 or more")
-        require("threshold", self.threshold, 0 <= self.threshold < 1, "0 or more and less than 1")
-        require("damping", self.damping, 0 <= self.damping < 1, "0 or more and less than 1")
+        check_threshold(self.threshold)
+        check_damping(self.damping)
 
     @classmethod
     def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> MultipartiteRank:  # noqa: ARG003

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from mudy.backbones.base import Backbone
-from mudy.backbones.observers import HeadObserver, everyone, heads_of, transformer
+from mudy.backbones.observers import HeadObserver, everyone
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
 from mudy.methods.base import Models, OccurrenceScore, no_presets, require
@@ -39,7 +39,7 @@ class SAMRank:
             "head", self.head, (self.head is None) == (self.layer is None), "given together with layer, or not at all"
         )
         if self.layer is not None:
-            depth, heads = self.backbone.depth, heads_of(self.backbone)
+            depth, heads = self.backbone.depth, self.backbone.heads
             require("layer", self.layer, 0 <= self.layer < depth, f"between 0 and {depth - 1}")
             require("head", self.head, self.head is not None and 0 <= self.head < heads, f"between 0 and {heads - 1}")
         require("segment_tokens", self.segment_tokens, self.segment_tokens >= 64, "64 or more")
@@ -73,11 +73,10 @@ class SAMRank:
         """What each token receives from one head, and its share in what the others receive."""
         assert self.layer is not None
         assert self.head is not None
-        backbone = transformer(self.backbone)
         first = 0 if self.backbone.decoder_only else None
         for segment in read.segments:
-            tokens = backbone.window(document.text, segment.span)
-            rows = everyone(len(tokens), backbone)
+            tokens = self.backbone.window(document.text, segment.span)
+            rows = everyone(len(tokens), self.backbone)
             observer = HeadObserver(rows, frozenset([self.layer]), head=self.head, without=first)
-            backbone.observe(tokens, observer)
+            self.backbone.observe(tokens, observer)
             yield segment, tokens, {"G": observer.sums[self.layer][0].cpu(), "P": observer.shares[self.layer][0].cpu()}

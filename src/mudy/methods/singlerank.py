@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require
-from mudy.methods.graphs import word_scores
+from mudy.methods.base import Models, OccurrenceScore, no_presets
+from mudy.methods.graphs import check_damping, check_window, word_scores
 from mudy.methods.lexical import scored
 from mudy.text import Document
 
@@ -24,8 +24,8 @@ class SingleRank:
     damping: float = 0.85
 
     def __post_init__(self) -> None:
-        require("window", self.window, self.window >= 2, "2 or more")
-        require("damping", self.damping, 0 <= self.damping < 1, "0 or more and less than 1")
+        check_window(self.window)
+        check_damping(self.damping)
 
     @classmethod
     def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> SingleRank:  # noqa: ARG003

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require
-from mudy.methods.graphs import Indices, Nearness, Vector, pagerank, topics
+from mudy.methods.base import Models, OccurrenceScore, no_presets
+from mudy.methods.graphs import Indices, Nearness, Vector, check_damping, check_threshold, heads, pagerank, topics
 from mudy.methods.lexical import Reading, scored
 from mudy.text import Document
 
@@ -22,14 +22,12 @@ class TopicRank:
     The paper returns one phrase a topic. Here none is lost: see `heads_first`.
     """
 
-    threshold: float = (
-        0.74  # phrases are one topic up to this mean distance; 0.74 asks for a quarter of stems in common
-    )
+    threshold: float = 0.74  # phrases are one topic up to this mean distance: with a quarter of their stems in common
     damping: float = 0.85
 
     def __post_init__(self) -> None:
-        require("threshold", self.threshold, 0 <= self.threshold < 1, "0 or more and less than 1")
-        require("damping", self.damping, 0 <= self.damping < 1, "0 or more and less than 1")
+        check_threshold(self.threshold)
+        check_damping(self.damping)
 
     @classmethod
     def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> TopicRank:  # noqa: ARG003
@@ -44,14 +42,6 @@ class TopicRank:
         edges = Nearness.of(reading.places, topic, topic)
         rank = pagerank(edges, edges.outgoing(np.ones(topic.max() + 1)), self.damping)  # (topics,)
         return list(scored(candidates, list(heads_first(rank[topic], heads(reading, topic)))))
-
-
-def heads(reading: Reading, topic: Indices) -> Indices:
-    """For each candidate, that of its topic which stands first in the text."""
-    order = np.argsort(reading.positions(), kind="stable")
-    _, first = np.unique(topic[order], return_index=True)
-    found: Indices = order[first][topic]
-    return found
 
 
 def heads_first(score: Vector, head: Indices) -> Vector:
