@@ -6,6 +6,8 @@
 
 from mudy.errors import (
     CandidateTooLong,
+    EndpointError,
+    EndpointRefused,
     InputError,
     MissingExtra,
     ModelError,
@@ -22,6 +24,8 @@ __version__ = "0.1.0"
 __all__ = [
     "CandidateTooLong",
     "Coverage",
+    "EndpointError",
+    "EndpointRefused",
     "Extractor",
     "InputError",
     "Keyphrase",

@@ -6,7 +6,9 @@
     ├── SettingError           an unknown name or a value out of range (also a ValueError)
     ├── ModelError             a model cannot be had or cannot be used
     │   ├── ModelUnavailable   not in the cache and not to be fetched
-    │   └── UnsupportedModel   loaded, but of an architecture that no backbone reads
+    │   ├── UnsupportedModel   of an architecture that no backbone reads, or without a chat template
+    │   └── EndpointError      a server that was asked gave no answer of use
+    │       └── EndpointRefused    and will give none: its address, key or model is wrong
     └── MissingExtra           an optional dependency is not installed (also an ImportError)
 
 An error says what was seen, what was needed, and what to do.
@@ -41,7 +43,15 @@ class ModelUnavailable(ModelError):
 
 
 class UnsupportedModel(ModelError):
-    """A model of an architecture that no backbone reads."""
+    """A model of an architecture that no backbone reads, or that cannot do what a method asks of it."""
+
+
+class EndpointError(ModelError):
+    """A server that gave no answer of use."""
+
+
+class EndpointRefused(EndpointError):
+    """A server that will give none, whatever the text: its address, the key or the model's name is wrong."""
 
 
 class MissingExtra(MudyError, ImportError):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Literal
 
 from mudy import candidates as noun_phrases
-from mudy.candidates import MAX_WORDS, Candidate
-from mudy.errors import InputError, SettingError
+from mudy.candidates import MAX_CHARACTERS, MAX_WORDS, Candidate
+from mudy.errors import InputError, SettingError, UnsupportedModel
 from mudy.methods import check_settings, method_class, model_fields
+from mudy.methods.base import Choice, Writer
 from mudy.protocol import promptrank_candidates, promptrank_text
 from mudy.ranking import how_many, rank
 from mudy.results import Coverage, Result
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
     from mudy.backbones.base import Backbone
+    from mudy.backbones.chat import Chat
     from mudy.backbones.encoder import SentenceEncoder
     from mudy.backbones.machine import Machine
-    from mudy.methods.base import Method, OccurrenceScore
+    from mudy.methods.base import Method
     from mudy.models import Report
 
 DEFAULT_METHOD = "mudy"
@@ -37,7 +39,8 @@ class Extractor:
 
     `method` and `model` are names (`mudy methods`, `mudy models`), `model` also a local folder or hub id. Further
     keyword arguments are settings of the method, under its paper's symbols; unknown ones raise. Models are loaded on
-    first use.
+    first use. `endpoint` is the address of a server that speaks OpenAI's chat completions, for a method that writes
+    phrases; `model` is then a name that this server knows, and OPENAI_API_KEY its key.
 
         >>> Extractor(lambda_=0.5).extract("...").as_tuples()
     """
@@ -52,6 +55,7 @@ class Extractor:
         protocol: Protocol | None = None,
         max_words: int | None = None,
         encoder: str = DEFAULT_ENCODER,
+        endpoint: str | None = None,
         device: str | None = None,
         dtype: str | None = None,
         threads: int | None = None,
@@ -64,9 +68,11 @@ class Extractor:
             raise SettingError(f"protocol is {protocol!r}, but must be 'promptrank' or None.")
         if max_words is not None and max_words < 1:
             raise SettingError(f"max_words is {max_words}, but must be at least 1, or None to read all.")
+        if endpoint is not None and "chat" not in model_fields(method):
+            raise SettingError(f"An endpoint was given, but {method} does not write phrases. Use method='empirical'.")
         self.method, self.model, self.preset, self.settings = method, model, preset, settings
         self.protocol, self.max_words, self.encoder_name = protocol, max_words, encoder
-        self.language, self._report = language, report
+        self.language, self.endpoint, self._report = language, endpoint, report
         self._machine: dict[str, Any] = {
             "device": device,
             "dtype": dtype,
@@ -91,7 +97,7 @@ class Extractor:
         `top_n` is a number, a share of the text's words such as 0.02, or None for all. `candidates` replaces the noun
         phrases found by the tagger; those that do not stand in the text are named in `Result.not_found`. `stop_phrases`
         are never returned. `merge` joins forms with equal stems; `diversity` above 0 keeps phrases that share words
-        apart.
+        apart. What a model wrote but cannot be returned is in `Result.dropped`.
         """
         return self.extract_from(
             self.read(text),
@@ -118,11 +124,19 @@ class Extractor:
     ) -> Result:
         """The keyphrases of a document that is read already; options are those of `extract`."""
         wanted = how_many(top_n, len(document.text.split()))
+        stop_phrases = stop_phrases if isinstance(stop_phrases, str) else tuple(stop_phrases)
         found, missing = self._candidates(document, candidates, stop_phrases, max_candidate_words)
-        scores = self.scorer.score(document, found) if found else []
-        keyphrases = rank(document.text, found, scores, merge=merge, top_n=wanted, diversity=diversity)
+        others = None if candidates is not None else self._others(stop_phrases, max_candidate_words)
+        choice = self._choice(document, found, others)
         return Result(
-            document.text, keyphrases, coverage(document, scores), self.method, self.model_used, source, tuple(missing)
+            document.text,
+            rank(document.text, choice.candidates, choice.scores, merge=merge, top_n=wanted, diversity=diversity),
+            coverage(document, choice),
+            self.method,
+            self.model_used,
+            source,
+            tuple(missing),
+            choice.dropped,
         )
 
     def extract_many(
@@ -170,6 +184,29 @@ class Extractor:
         excluded = {squeeze(phrase).lower() for phrase in stop_phrases}
         return [candidate for candidate in found if candidate.phrase not in excluded], missing
 
+    def _others(self, stop_phrases: Iterable[str], max_words: int | None) -> Callable[[Candidate], bool]:
+        """Which phrases a method may return beside the candidates; under a protocol they may have any length."""
+        excluded = {squeeze(phrase).lower() for phrase in stop_phrases}
+        longest = None if self.protocol else max_words
+
+        def allowed(candidate: Candidate) -> bool:
+            words, characters = len(candidate.phrase.split()), len(candidate.phrase)
+            short = longest is None or (words <= longest and characters <= MAX_CHARACTERS)
+            return short and candidate.phrase not in excluded
+
+        return allowed
+
+    def _choice(
+        self, document: Document, found: Sequence[Candidate], others: Callable[[Candidate], bool] | None
+    ) -> Choice:
+        """Candidates with their scores; from a method that writes, those chosen, and such others as are allowed."""
+        if not found:
+            return Choice((), ())
+        if isinstance(self.scorer, Writer):
+            given = set(found)
+            return self.scorer.choose(document, found).only(lambda c: c in given or (others is not None and others(c)))
+        return Choice(tuple(found), tuple(self.scorer.score(document, found)))
+
     @cached_property
     def tagger(self) -> Tagger:
         return self.language if isinstance(self.language, Tagger) else Tagger(self.language)
@@ -177,13 +214,14 @@ class Extractor:
     @property
     def dtype(self) -> str | None:
         """The precision asked for; None leaves it to the machine."""
-        return self._machine["dtype"]
+        asked: str | None = self._machine["dtype"]
+        return asked
 
     @cached_property
     def model_used(self) -> str | None:
         """The name of the model that the method asks, if it asks one."""
         needed = model_fields(self.method)
-        return self.model if "backbone" in needed else self.encoder_name if "encoder" in needed else None
+        return self.model if needed & {"backbone", "chat"} else self.encoder_name if "encoder" in needed else None
 
     @cached_property
     def scorer(self) -> Method:
@@ -205,17 +243,32 @@ class Extractor:
         machine = self._at_hand()
         return backbones.load_encoder(models.locate(self.encoder_name, report=self._report), machine, self.encoder_name)
 
+    def chat(self) -> Chat:
+        """The model that writes: behind the endpoint, if there is one, else fetched if need be, and loaded."""
+        if self.endpoint is not None:
+            from mudy.backbones.endpoint import Endpoint
+
+            return Endpoint.of(self.endpoint, self.model)
+        from mudy import backbones, models
+        from mudy.backbones.chat import no_template
+
+        known = models.KNOWN.get(self.model)
+        if known is not None and not known.chat_template:
+            raise UnsupportedModel(no_template(self.model))  # before it is fetched for nothing
+        machine, template = self._at_hand(), known.chat_template if known else ""
+        return backbones.load_chat(models.locate(self.model, report=self._report), machine, self.model, template)
+
     def _at_hand(self) -> Machine:
         from mudy.backbones.machine import Machine
 
         return Machine.of(**self._machine)
 
 
-def coverage(document: Document, scores: Sequence[OccurrenceScore]) -> Coverage:
+def coverage(document: Document, choice: Choice) -> Coverage:
     """How much of a text was read; a text without candidates counts as read in one go."""
     words = len(document.text.split())
-    read = words - document.skipped_words
-    return Coverage(read, words + document.omitted_words, max(1, len({score.section for score in scores})))
+    read = max(0, words - document.skipped_words - choice.unread_words)
+    return Coverage(read, words + document.omitted_words, max(1, len({score.section for score in choice.scores})))
 
 
 def _each(candidates: Any) -> Iterator[Iterable[str] | None]:

@@ -67,6 +67,7 @@ class Result:
     model: str | None  # None for a method that asks no model
     source: str | None = None
     not_found: tuple[str, ...] = ()  # candidates of the caller that do not stand in the text
+    dropped: tuple[str, ...] = ()  # phrases that a model wrote but that do not stand in the text or may not be returned
 
     def as_tuples(self) -> list[tuple[str, float]]:
         return [(keyphrase.text, keyphrase.score) for keyphrase in self.keyphrases]
@@ -80,4 +81,5 @@ class Result:
             "coverage": self.coverage.to_dict(),
             "keyphrases": [keyphrase.to_dict() for keyphrase in self.keyphrases],
         }
-        return found | ({"not_found": list(self.not_found)} if self.not_found else {})
+        left_out = {"not_found": list(self.not_found), "dropped": list(self.dropped)}
+        return found | {name: phrases for name, phrases in left_out.items() if phrases}

@@ -8,6 +8,7 @@ from mudy.errors import ModelUnavailable, UnsupportedModel
 
 if TYPE_CHECKING:
     from mudy.backbones.base import Backbone
+    from mudy.backbones.chat import Chat
     from mudy.backbones.encoder import SentenceEncoder
     from mudy.backbones.machine import Machine
 
@@ -40,6 +41,14 @@ def load_encoder(path: str, machine: Machine, name: str) -> SentenceEncoder:
     return loaded
 
 
+def load_chat(path: str, machine: Machine, name: str, template: str = "") -> Chat:
+    """A chat model from a folder or a hub id; `template` serves where the folder holds none."""
+    from mudy.backbones import local
+
+    loaded: Chat = _loaded(local.LocalChat, path, machine, name, template)
+    return loaded
+
+
 def _family(path: str, name: str) -> str:
     from transformers import AutoConfig
 
@@ -49,13 +58,13 @@ def _family(path: str, name: str) -> str:
         raise ModelUnavailable(_sentence(name, error)) from error
 
 
-def _loaded(kind: Any, path: str, machine: Machine, name: str) -> Any:
+def _loaded(kind: Any, path: str, machine: Machine, name: str, *more: str) -> Any:
     from transformers.utils import logging
 
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
-        return kind.load(path, machine, name)
+        return kind.load(path, machine, name, *more)
     except (OSError, ValueError) as error:
         raise ModelUnavailable(_sentence(name, error)) from error
     finally:

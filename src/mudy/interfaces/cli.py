@@ -26,7 +26,7 @@ from mudy.interfaces.data import data
 from mudy.interfaces.evaluating import compare, evaluate
 from mudy.interfaces.extracting import Job
 from mudy.interfaces.listing import completion, methods, models
-from mudy.interfaces.options import METHOD, MODEL, TOP_N, settings
+from mudy.interfaces.options import ENDPOINT, METHOD, MODEL, TOP_N, settings
 from mudy.interfaces.screen import Screen
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -147,6 +147,12 @@ for command in (models, methods, data, evaluate, compare, completion):
     help="A name of `mudy models`, a local folder, or an id on the Hugging Face hub.",
 )
 @click.option("--encoder", **MODEL, default=DEFAULT_ENCODER, show_default=True, help="For related phrases.")
+@click.option(
+    "--endpoint",
+    **ENDPOINT,
+    help="For `empirical`: a server that speaks OpenAI's chat completions, such as http://localhost:8080/v1, and knows "
+    "--model. Its key is read from OPENAI_API_KEY.",
+)
 @click.option(
     "-n",
     "--top-n",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mudy.errors import InputError, MudyError, SettingError
+from mudy.errors import EndpointRefused, InputError, MudyError, SettingError
 from mudy.interfaces.reading import Source
 from mudy.interfaces.screen import Screen
 from mudy.interfaces.writing import Format, Output
@@ -15,7 +15,7 @@ from mudy.interfaces.writing import Format, Output
 if TYPE_CHECKING:
     from mudy.extractor import Extractor
 
-NAMED = 5  # candidates named in a warning
+NAMED = 5  # phrases named in a warning
 
 
 @dataclass
@@ -30,6 +30,7 @@ class Job:
     debug: bool = False
     _made: Extractor | None = None
     _missing: list[set[str]] = field(default_factory=list)
+    _dropped: list[str] = field(default_factory=list)
 
     def run(self, sources: Sequence[Source], encoding: str | None) -> int:
         """Extract from all, and give the number that failed."""
@@ -53,6 +54,7 @@ class Job:
             self.target.discard()
             raise
         self._warn_of_missing()
+        self._warn_of_dropped()
         return failed
 
     def _read(self, source: Source, encoding: str | None) -> str | None:
@@ -79,7 +81,7 @@ class Job:
         try:
             result = extractor.extract(text, source=source.label, **self.options)
             written = self.form.one(result)
-        except SettingError:
+        except (SettingError, EndpointRefused):
             raise  # it would be the same for all
         except MudyError as error:
             self._fail(source, str(error))
@@ -91,6 +93,7 @@ class Job:
             return None
         if self.options["candidates"] is not None:
             self._missing.append(set(result.not_found))
+        self._dropped += result.dropped
         return written
 
     def _fail(self, source: Source, reason: str) -> None:
@@ -116,9 +119,21 @@ class Job:
         nowhere = set.intersection(*self._missing)
         names = [repr(shorten(p, 60)) for p in self.options["candidates"] if p in nowhere]
         if names:
-            more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
             where = "the text" if len(self._missing) == 1 else "any of the texts"
-            self.screen.warning(f"candidates not found in {where}: {', '.join(names[:NAMED])}{more}")
+            self.screen.warning(f"candidates not found in {where}: {some(names)}")
+
+    def _warn_of_dropped(self) -> None:
+        """Count the phrases that a model wrote in vain, and name a few."""
+        if self._dropped:
+            count = "1 phrase" if len(self._dropped) == 1 else f"{len(self._dropped):,} phrases"
+            names = [repr(shorten(phrase, 60)) for phrase in self._dropped]
+            self.screen.warning(f"{count} of the model not in the text, or not to be returned: {some(names)}")
+
+
+def some(names: Sequence[str]) -> str:
+    """The first few of many names."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def shorten(text: str, longest: int) -> str:

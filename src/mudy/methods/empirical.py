@@ -1,0 +1,137 @@
+"""Empirical (Kang and Shin, COLING 2025): a chat model is told to name the keyphrases, and they rank as it wrote them.
+
+The published runs asked Llama 3 8B; the comparison with GPT-5 in MUDY's paper works alike. The wording is ours.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from mudy.backbones.chat import Chat
+from mudy.candidates import Candidate
+from mudy.errors import SettingError
+from mudy.methods.answers import MARKER, phrases, standing
+from mudy.methods.base import Choice, Models, OccurrenceScore, no_presets, require
+from mudy.text import Document
+
+Prompting = Literal["candidate", "vanilla", "hybrid"]
+HYBRID_TOP = 5  # candidates that hybrid prompting adds to the model's own phrases
+
+ROLE = "You work as a keyphrase extractor: you read a text and name the phrases that say best what it is about."
+OWN = "Name the {top} most important keyphrases of the text, each worded exactly as in the text."
+LISTED = (
+    "A list of keyphrase candidates follows the text. Choose the {top} most important keyphrases from this list, "
+    "each worded exactly as in the list."
+)
+FORM = f'Answer with one line: "{MARKER}" and then the phrases, the most important first, separated by semicolons.'
+
+
+@dataclass(frozen=True)
+class Empirical:
+    """Keyphrases that a chat model writes: chosen from the candidates, from the text itself, or both in three calls.
+
+    Hybrid prompting asks for phrases of the text, then for 5 of the candidates, then for a choice from both; we list
+    only what stands in the text. A phrase beside the candidates is kept where it stands in the text, unless `strict`.
+    Its score is 1 / rank.
+
+    A prompt may be longer than the model's room less `max_new_tokens`. Then the list of candidates stays whole as long
+    as it takes half of the room or less, and beyond that loses its end (the phrases that appear last); and the text
+    is cut after the last word that fits. `Coverage` counts the words left. Where the room is not known, as with an
+    endpoint, nothing is cut.
+
+    We name `top` in every prompt, as for GPT-5; the published prompt for phrases of the text sets no number.
+    """
+
+    chat: Chat
+    prompting: Prompting = "candidate"
+    top: int = 15  # phrases asked for; as many come back as are written
+    max_new_tokens: int = 128
+    strict: bool = False  # drop phrases beside the candidates
+    role: bool = True  # whether the system message opens with a role
+
+    def __post_init__(self) -> None:
+        require("prompting", self.prompting, self.prompting in get_args(Prompting), " or ".join(get_args(Prompting)))
+        require("top", self.top, self.top >= 1, "1 or more")
+        require("max_new_tokens", self.max_new_tokens, self.max_new_tokens >= 1, "1 or more")
+
+    @classmethod
+    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> Empirical:
+        no_presets("empirical", preset)
+        return cls(models.chat(), **settings)
+
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        """The candidates that were written; the others have no score."""
+        choice = self.choose(document, candidates)
+        place = {candidate: index for index, candidate in enumerate(candidates)}
+        return [
+            replace(score, candidate=place[written])
+            for score in choice.scores
+            if (written := choice.candidates[score.candidate]) in place
+        ]
+
+    def choose(self, document: Document, candidates: Sequence[Candidate]) -> Choice:
+        if not candidates:
+            return Choice((), ())
+        written, unread = self._written(document, candidates)
+        chosen, dropped = standing(document, candidates, written, self.strict)
+        scores = [
+            OccurrenceScore(index, occurrence, 1 / (index + 1))
+            for index, candidate in enumerate(chosen)
+            for occurrence in candidate.occurrences
+        ]
+        return Choice(tuple(chosen), tuple(scores), tuple(dropped), unread)
+
+    def _written(self, document: Document, candidates: Sequence[Candidate]) -> tuple[list[str], int]:
+        """The phrases of the last answer, and how many words of the text no prompt had room for."""
+        listed = [candidate.phrase for candidate in candidates]
+        if self.prompting == "candidate":
+            return self._ask(document.text, listed, self.top)
+        own, unread = self._ask(document.text, (), self.top)
+        if self.prompting == "vanilla":
+            return own, unread
+        some, more = self._ask(document.text, listed, HYBRID_TOP)
+        both, absent = standing(document, candidates, list(dict.fromkeys([*own, *some])), self.strict)
+        shown = list(dict.fromkeys(candidate.phrase for candidate in both))
+        last, most = self._ask(document.text, shown, self.top) if shown else ([], more)
+        return list(dict.fromkeys([*last, *absent])), min(unread, more, most)  # what is absent will be told as dropped
+
+    def _ask(self, text: str, listed: Sequence[str], top: int) -> tuple[list[str], int]:
+        told = (LISTED if listed else OWN).format(top=top)
+        system = " ".join([ROLE, told, FORM] if self.role else [told, FORM])
+        user, unread = self._fitted(system, text, listed)
+        return phrases(self.chat.write(system, user, self.max_new_tokens)), unread
+
+    def _fitted(self, system: str, text: str, listed: Sequence[str]) -> tuple[str, int]:
+        """The user's turn, cut to the model's room, and the number of words cut off."""
+        if self.chat.room is None:
+            return turn(text, listed), 0
+        room, ends = self.chat.room - self.max_new_tokens, [0, *(word.end() for word in re.finditer(r"\S+", text))]
+
+        def length(words: int, candidates: int) -> int:
+            return self.chat.length(system, turn(text[: ends[words]], listed[:candidates]))
+
+        words, kept = len(ends) - 1, len(listed)
+        if length(words, kept) <= room:
+            return turn(text, listed), 0
+        if (bare := length(0, 0)) >= room:
+            raise SettingError(
+                f"max_new_tokens is {self.max_new_tokens:,}, but {self.chat.name} has room for {self.chat.room:,} "
+                f"tokens, of which the prompt takes {bare:,} before any text. Lower it, or use another model."
+            )
+        kept = most(kept, lambda n: length(0, n), bare + (room - bare) // 2)
+        read = most(min(words, room), lambda n: length(n, kept), room)  # a word takes a token or more
+        return turn(text[: ends[read]], listed[:kept]), words - read
+
+
+def turn(text: str, listed: Sequence[str]) -> str:
+    """What the user says: the text, and the candidates where there are any."""
+    return f"Text: {text.strip()}" + (f"\n\nKeyphrase candidates: {' ; '.join(listed)}" if listed else "")
+
+
+def most(limit: int, length: Callable[[int], int], room: int) -> int:
+    """How many of a series fit into a room: at most `limit`, and none where even one is too long."""
+    return max(0, bisect_right(range(limit + 1), room, key=length) - 1)
