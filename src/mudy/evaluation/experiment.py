@@ -24,8 +24,9 @@ from mudy.evaluation.measures import present_and_absent
 from mudy.evaluation.runs import Judged, Run, RunFile, differences
 from mudy.extractor import Extractor
 from mudy.methods import MODELS, model_fields
+from mudy.methods.base import Writer
 from mudy.protocol import MAX_WORDS
-from mudy.results import Result
+from mudy.results import Keyphrase, Result
 from mudy.stems import stems
 from mudy.text import Document
 
@@ -116,14 +117,22 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
         present=tuple(phrase in standing for phrase in gold),
         phrases=tuple(keyphrase.text.lower() for keyphrase in keyphrases),
         scores=tuple(keyphrase.score for keyphrase in keyphrases),
-        occurrences=sum(len(keyphrase.occurrences) for keyphrase in keyphrases),
+        occurrences=counted(extractor, keyphrases),
         reached=sum(stems(phrase) in candidates for phrase in gold),
         words=len(document.text.split()),
         seconds=round(wall, 4),
         cpu_seconds=round(cpu, 4),
         error=error,
+        dropped=len(result.dropped) if result else 0,
         places=tuple(_places(result)) if places and result else (),
     )
+
+
+def counted(extractor: Extractor, keyphrases: Sequence[Keyphrase]) -> int:
+    """How many predictions there are to count: candidate occurrences, as PromptRank has it, or phrases written."""
+    if isinstance(extractor.scorer, Writer):
+        return len(keyphrases)
+    return sum(len(keyphrase.occurrences) for keyphrase in keyphrases)
 
 
 def _places(result: Result) -> list[dict[str, float]]:
@@ -156,6 +165,7 @@ def asked_of(extractor: Extractor, places: bool) -> dict[str, Any]:
         "method": extractor.method,
         "model": extractor.model_used,
         **({"encoder": extractor.encoder_name} if {"backbone", "encoder"} <= needed else {}),
+        **({"endpoint": extractor.endpoint} if extractor.endpoint else {}),
         "preset": extractor.preset,
         "settings": {name: extractor.settings[name] for name in sorted(extractor.settings)},
         "protocol": extractor.protocol,
