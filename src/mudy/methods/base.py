@@ -27,6 +27,21 @@ class OccurrenceScore:
     section: int = 0  # which part of a long document it was read in
 
 
+def same_at_each(
+    candidates: Sequence[Candidate],
+    scores: Sequence[float],
+    parts: Sequence[Mapping[str, float]] | None = None,
+    section: Callable[[int, Occurrence], int] = lambda candidate, occurrence: 0,  # noqa: ARG005
+) -> list[OccurrenceScore]:
+    """One score a phrase, the same at each of its occurrences: ranking puts the earlier of two equal phrases first."""
+    made_of = parts if parts is not None else [{} for _ in candidates]
+    return [
+        OccurrenceScore(index, occurrence, float(score), part, section(index, occurrence))
+        for index, (candidate, score, part) in enumerate(zip(candidates, scores, made_of, strict=True))
+        for occurrence in candidate.occurrences
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What a method that writes chose: perhaps phrases beside the candidates that it was given."""

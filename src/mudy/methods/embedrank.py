@@ -12,8 +12,8 @@ from torch import Tensor
 from mudy.backbones import hidden
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require
-from mudy.methods.windows import Window, same_at_each, windows
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each
+from mudy.methods.windows import Window, home, windows
 from mudy.text import Document
 
 
@@ -47,7 +47,7 @@ class EmbedRank:
         vectors = self._phrases(candidates)  # (candidates, width)
         cosine = vectors @ self._document(found)  # (candidates,)
         scores = marginal_relevance(cosine, vectors @ vectors.T, self.beta) if self.mmr else cosine.tolist()
-        return same_at_each(candidates, scores, [{"cosine": value} for value in cosine.tolist()], found)
+        return same_at_each(candidates, scores, [{"cosine": value} for value in cosine.tolist()], home(found))
 
     def _document(self, found: Sequence[Window]) -> Tensor:
         rows = [window.tokens.ids for window in found]

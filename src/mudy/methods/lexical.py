@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from mudy.candidates import QUOTES, Candidate
-from mudy.methods.base import OccurrenceScore
 from mudy.text import Document
 
 
@@ -62,10 +61,3 @@ def form(word: str) -> str:
 def is_word(text: str) -> bool:
     """Whether a token is more than punctuation."""
     return any(map(str.isalnum, text))
-
-
-def scored(candidates: Sequence[Candidate], scores: Sequence[float]) -> Iterator[OccurrenceScore]:
-    """One score a phrase, the same at each of its occurrences: ranking puts the earlier of two equal phrases first."""
-    for index, (candidate, score) in enumerate(zip(candidates, scores, strict=True)):
-        for occurrence in candidate.occurrences:
-            yield OccurrenceScore(index, occurrence, float(score))

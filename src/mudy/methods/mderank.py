@@ -13,8 +13,8 @@ from mudy.backbones import hidden
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require
-from mudy.methods.windows import Window, everywhere, same_at_each, windows
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each
+from mudy.methods.windows import Window, everywhere, home, windows
 from mudy.text import Document, Span
 
 
@@ -57,7 +57,7 @@ class MDERank:
         for (index, window, _), vector in zip(masked, maxima, strict=True):
             changed[index][window] = vector
         scores = [distance(original, vectors) for vectors in changed]
-        return same_at_each(candidates, scores, [{"cosine": 1 - score} for score in scores], found)
+        return same_at_each(candidates, scores, [{"cosine": 1 - score} for score in scores], home(found))
 
     def _masked(self, found: Sequence[Window], candidate: Candidate) -> Iterator[tuple[int, list[int]]]:
         """Each window that holds a candidate, by index, and its tokens with the candidate masked."""

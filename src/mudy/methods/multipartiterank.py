@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each
 from mudy.methods.graphs import Indices, Nearness, Vector, check_damping, check_threshold, heads, pagerank, topics
-from mudy.methods.lexical import Reading, scored
+from mudy.methods.lexical import Reading
 from mudy.text import Document
 
 
@@ -41,7 +41,7 @@ class MultipartiteRank:
         edges = Nearness.of(reading.places, np.arange(len(topic)), topic)
         head = heads(reading, topic)
         lifted = Lifted(edges, head, self.lift(reading, head))
-        return list(scored(candidates, list(pagerank(lifted, lifted.outgoing(), self.damping))))
+        return same_at_each(candidates, list(pagerank(lifted, lifted.outgoing(), self.damping)))
 
     def lift(self, reading: Reading, head: Indices) -> Vector:
         """How much each phrase lifts its topic's head: alpha * exp(1 / (1 + the head's word index)); heads nothing."""

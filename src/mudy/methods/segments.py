@@ -13,7 +13,7 @@ from torch import Tensor
 from mudy.backbones.base import Backbone
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
-from mudy.methods.base import OccurrenceScore
+from mudy.methods.base import OccurrenceScore, same_at_each
 from mudy.methods.sections import Place, sections
 from mudy.methods.windows import everywhere
 from mudy.text import Document, Span
@@ -56,11 +56,7 @@ class Segments:
 
     def scored(self, scores: Sequence[float], parts: Sequence[Mapping[str, float]]) -> list[OccurrenceScore]:
         """One score a phrase, the same at each of its occurrences."""
-        return [
-            OccurrenceScore(index, occurrence, score, part, self.homes[Place(index, occurrence)])
-            for index, (candidate, score, part) in enumerate(zip(self.candidates, scores, parts, strict=True))
-            for occurrence in candidate.occurrences
-        ]
+        return same_at_each(self.candidates, scores, parts, lambda index, place: self.homes[Place(index, place)])
 
     def phrases(self, segment: Segment, tokens: Tokens, scores: Tensor) -> dict[int, float]:
         """The score of each candidate in a segment: the sum over its occurrences of the sum over their tokens.

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets
+from mudy.methods.base import Models, OccurrenceScore, no_presets, same_at_each
 from mudy.methods.graphs import check_damping, check_window, word_scores
-from mudy.methods.lexical import scored
 from mudy.text import Document
 
 
@@ -34,4 +33,4 @@ class SingleRank:
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         scores = word_scores(document, candidates, window=self.window, weighted=True, damping=self.damping)
-        return list(scored(candidates, scores))
+        return same_at_each(candidates, scores)

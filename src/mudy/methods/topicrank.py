@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets
+from mudy.methods.base import Models, OccurrenceScore, no_presets, same_at_each
 from mudy.methods.graphs import Indices, Nearness, Vector, check_damping, check_threshold, heads, pagerank, topics
-from mudy.methods.lexical import Reading, scored
+from mudy.methods.lexical import Reading
 from mudy.text import Document
 
 
@@ -41,7 +41,7 @@ class TopicRank:
         topic = topics(reading, self.threshold)  # (candidates,)
         edges = Nearness.of(reading.places, topic, topic)
         rank = pagerank(edges, edges.outgoing(np.ones(topic.max() + 1)), self.damping)  # (topics,)
-        return list(scored(candidates, list(heads_first(rank[topic], heads(reading, topic)))))
+        return same_at_each(candidates, list(heads_first(rank[topic], heads(reading, topic))))
 
 
 def heads_first(score: Vector, head: Indices) -> Vector:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
 from mudy.backbones import hidden
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.backbones.tokens import Tokens
-from mudy.candidates import Candidate, given
-from mudy.methods.base import OccurrenceScore
+from mudy.candidates import Candidate, Occurrence, given
 from mudy.methods.sections import count, split_sentences
 from mudy.text import Document, Span
 
@@ -49,6 +48,11 @@ def window_at(found: Sequence[Window], position: int) -> int:
     return max(0, bisect_right(found, position, key=lambda window: window.span.start) - 1)
 
 
+def home(found: Sequence[Window]) -> Callable[[int, Occurrence], int]:
+    """In which window an occurrence stands."""
+    return lambda _, occurrence: window_at(found, occurrence.span.start)
+
+
 def everywhere(document: Document, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates with every place where their words stand, whatever the tagger took them for, in text order.
 
@@ -62,17 +66,3 @@ def everywhere(document: Document, candidates: Sequence[Candidate]) -> list[Cand
         places = {**{o.span: o for o in matched.get(candidate.phrase, ())}, **own}
         complete.append(Candidate(candidate.phrase, tuple(places[span] for span in sorted(places))))
     return complete
-
-
-def same_at_each(
-    candidates: Sequence[Candidate],
-    scores: Sequence[float],
-    parts: Sequence[Mapping[str, float]],
-    found: Sequence[Window],
-) -> list[OccurrenceScore]:
-    """One score a phrase, the same at each of its occurrences."""
-    return [
-        OccurrenceScore(index, occurrence, score, part, window_at(found, occurrence.span.start))
-        for index, (candidate, score, part) in enumerate(zip(candidates, scores, parts, strict=True))
-        for occurrence in candidate.occurrences
-    ]

@@ -15,7 +15,7 @@ from statistics import fmean, median, pstdev
 from typing import Any
 
 from mudy.candidates import Candidate, stop_words
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each
 from mudy.methods.lexical import Reading, is_word
 from mudy.text import Document
 
@@ -49,11 +49,7 @@ class Yake:
         phrases = [place[0].of(terms) for place in reading.places]
         times = frequencies(terms, phrases)
         found = [weights.phrase(phrase, times[phrase]) for phrase in phrases]
-        return [
-            OccurrenceScore(index, occurrence, -log(h), {"H": h})
-            for index, (candidate, h) in enumerate(zip(candidates, found, strict=True))
-            for occurrence in candidate.occurrences
-        ]
+        return same_at_each(candidates, [-log(h) for h in found], [{"H": h} for h in found])
 
 
 def term(form: str) -> str:
