@@ -27,6 +27,7 @@ from mudy.interfaces.evaluating import compare, evaluate
 from mudy.interfaces.extracting import Job
 from mudy.interfaces.listing import completion, methods, models
 from mudy.interfaces.options import ENDPOINT, METHOD, MODEL, TOP_N, settings
+from mudy.interfaces.reproducing import reproduce
 from mudy.interfaces.screen import Screen
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -129,7 +130,7 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (models, methods, data, evaluate, compare, completion):
+for command in (models, methods, data, evaluate, compare, reproduce, completion):
     cli.add_command(command)
 
 # -- extract ----------------------------------------------------------------------------------------------------------

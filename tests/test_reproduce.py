@@ -1,0 +1,409 @@
+"""The paper's tables and figures made again, with small random models on texts of our own: the way, not the numbers."""
+
+import json
+import re
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from mudy.errors import InputError
+from mudy.evaluation import experiment, paper, plots
+from mudy.evaluation.plots import Passage
+from mudy.evaluation.reproduce import ITEMS, bench, choosing, recall, rows, variants
+from mudy.evaluation.reproduce.bench import Asked, Bench, Sharing
+from mudy.evaluation.reproduce.case import passage
+from mudy.evaluation.reproduce.pages import Gap, Page, literal, number
+from mudy.evaluation.reproduce.timing import STEPS, seconds
+from mudy.evaluation.runs import Judged, Run
+from mudy.interfaces.cli import cli
+from tests import small
+
+TEXTS = {
+    "ice": (small.TEXT, ["ice road", "radar map", "ferry"]),
+    "tides": (
+        "Tide tables list the height of the sea. A harbour pilot reads tide tables each day. The pilot boat waits for "
+        "the flood tide. Sea charts show the harbour mouth.",
+        ["tide tables", "harbour pilot", "sea charts", "moon"],
+    ),
+    "bread": (
+        "Sour dough needs a warm kitchen. The baker feeds the sour dough with rye flour. Rye bread has a dark crust. A "
+        "stone oven bakes the crust.",
+        ["sour dough", "rye bread", "stone oven"],
+    ),
+}
+SETS = ("duc2001", "wikihow", "kp20k")  # the others are missing
+Folder = Path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    """Data sets, a language model and an encoder; runs are shared by the tests, as they are by items."""
+    place = tmp_path_factory.mktemp("paper")
+    (place / "data").mkdir()
+    texts = [{"id": name, "text": text, "keyphrases": gold} for name, (text, gold) in TEXTS.items()]
+    for name in SETS:
+        (place / "data" / f"{name}.jsonl").write_text("".join(json.dumps(text) + "\n" for text in texts))
+    models: dict[str, Any] = {"model": small.decoder("llama"), "encoder": small.bert()}
+    for name, made in models.items():
+        made.model.save_pretrained(place / name)
+        made.tokenizer.save_pretrained(place / name)
+    return place
+
+
+def reproduce(folder: Folder, *arguments: str, limit: str = "2", output: str = "out") -> Result:
+    options = {"data": "data", "model": "model", "encoder": "encoder", "output": output}
+    words = [word for name, value in options.items() for word in (f"--{name}", str(folder / value))]
+    words += ["--limit", limit, "--threads", "1", "--timed", "1", "--quiet"]
+    return CliRunner().invoke(cli, ["reproduce", *arguments, *words])
+
+
+def at(folder: Folder, **options: Any) -> Bench:
+    """A bench without the command."""
+    given: dict[str, Any] = {"limit": 2, "encoder": str(folder / "encoder"), "threads": 1} | options
+    return Bench(Asked(folder / "data", (str(folder / "model"),), folder / "out", **given))
+
+
+def size(png: bytes) -> tuple[int, int]:
+    """Width and height, from the head of a PNG."""
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    assert png.endswith(b"IEND\xaeB`\x82")
+    width, height = struct.unpack(">II", png[16:24])
+    return width, height
+
+
+# -- The pages --------------------------------------------------------------------------------------------------------
+
+HELD = {  # a number of the paper on each page, and who has an open cell
+    "table1": ("*(0.47)*", "all of NUS"),
+    "table2": ("*(32.8)*", "MUDY, t5-base"),
+    "table3": ("*(25.9)*", "all of NUS"),
+    "table4": ("*(32.28)*", "all of NUS"),
+    "table5": ("*(34.1)*", "GPT-5, vanilla"),
+    "table6": ("*(16.3)*", "all of KPTimes"),
+    "fig-sigma": ("*(0.3–0.5)*", "all of NUS"),
+    "fig-kappa": ("*(0.8)*", "all of NUS"),
+    "fig-lambda": ("*(0.9)*", "all of NUS"),
+    "fig-recall": ("", "all of NUS"),  # the paper prints no numbers with this and the next two
+    "fig-time": ("", "Empirical, model"),
+    "fig-case": ("", ""),
+}
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_every_item_is_a_page_with_our_numbers_the_papers_and_the_open_cells(folder: Folder, item: str) -> None:
+    ended = reproduce(folder, item)
+    assert ended.exit_code == 0, ended.output
+    page = (folder / "out" / f"{item}.md").read_text()
+    assert ended.stdout == page
+    printed, open_cell = HELD[item]
+    assert printed in page
+    assert open_cell in page.partition("## Notes")[2]
+    assert re.search(r"\| \d+\.\d|: F1@15 of this document \d", page)
+    assert f"    mudy reproduce {item} --data {folder / 'data'} --model {folder / 'model'}" in page
+    assert re.search(r"Documents, the first of each set: .+ [12]\.", page)
+    assert "Precision: default" in page
+    assert re.search(r"Versions: mudy .+torch .+; en_core_web", page)
+    if ITEMS[item].drawn:
+        width, height = size((folder / "out" / f"{item}.png").read_bytes())
+        assert 300 <= width <= 4000
+        assert 150 <= height <= 4000
+        assert f"]({item}.png)" in page
+
+
+def test_what_was_computed_is_not_computed_again(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = reproduce(folder, "table2", "table3", "fig-lambda", limit="wikihow=1")
+    written = {path: path.stat().st_mtime_ns for path in (folder / "out" / "runs").iterdir()}
+    assert all(path.suffix == ".json" for path in written)
+
+    def judge(*_: Any, **__: Any) -> None:
+        raise AssertionError("a document was computed")
+
+    monkeypatch.setattr(experiment, "judge", judge)
+    second = reproduce(folder, "table2", "table3", "fig-lambda", limit="wikihow=1")
+    assert (second.exit_code, second.stdout) == (0, first.stdout)
+    assert "DUC2001 3, WikiHow 1." in second.stdout
+    assert {path: path.stat().st_mtime_ns for path in (folder / "out" / "runs").iterdir()} == written
+    assert "DUC2001 2, WikiHow 2." in reproduce(folder, "table2").stdout  # fewer documents than the run holds
+
+
+def test_a_run_that_was_asked_for_otherwise_is_refused_and_not_an_open_cell(folder: Folder) -> None:
+    reproduce(folder, "table4")
+    ended = reproduce(folder, "table4", "--dtype", "bfloat16")
+    assert ended.exit_code == 1
+    assert "dtype was None, now 'bfloat16'" in ended.stderr
+
+
+def test_a_model_that_cannot_be_loaded_leaves_its_rows_open(folder: Folder, tmp_path: Path) -> None:
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "config.json").write_text('{"model_type": "llama"}')
+    ended = reproduce(folder, "table4", "--model", str(tmp_path / "broken"))
+    assert ended.exit_code == 0
+    assert "| broken, w = 1 | – *(31.97)* |" in ended.stdout
+    assert "could not be loaded" in ended.stdout.partition("## Notes")[2]
+
+
+class Parrot:
+    """A chat model that always writes the same."""
+
+    name, room = "parrot", None
+
+    def length(self, system: str, user: str) -> int:
+        return len(system) + len(user)
+
+    def write(self, system: str, user: str, max_new_tokens: int) -> str:  # noqa: ARG002
+        return "Keyphrases: ice road; radar map; ferry"
+
+
+def test_an_endpoint_fills_the_rows_of_gpt5(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sharing, "chat", lambda _: Parrot())
+    options = ("--endpoint", "http://localhost:1/v1", "--endpoint-model", "parrot")
+    ended = reproduce(folder, "table5", *options, limit="1", output="chat")
+    assert re.search(r"\| parrot \(endpoint\), candidate \| \d+\.\d \*\(34\.1\)\* \|", ended.stdout)
+    assert (folder / "chat" / "runs" / "duc2001-empirical-parrot-prompting=vanilla.json").exists()
+
+
+def test_one_document_is_named_by_its_id(folder: Folder) -> None:
+    assert "# One document: bread of DUC2001" in reproduce(folder, "fig-case", "--document", "bread").stdout
+    assert "There is no document 'cake'" in reproduce(folder, "fig-case", "--document", "cake").stderr
+
+
+# -- Usage ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table7"], "Did you mean 'table6'? Known: all, fig-case, fig-kappa"),
+        (["table1", "--limit", "few"], "'few' is neither a number from 1 up nor NAME=NUMBER"),
+        (["table1", "--limit", "duc=3"], "Did you mean 'duc2001'?"),
+        (["table1", "--endpoint", "http://localhost"], "--endpoint and --endpoint-model are needed together"),
+        (["table1", "--model", "smollm2"], "Did you mean 'smollm2-135m'?"),
+    ],
+)
+def test_wrong_usage_says_what_is_known(folder: Folder, arguments: list[str], message: str) -> None:
+    ended = reproduce(folder, *arguments)
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert message in ended.stderr
+
+
+def test_a_folder_without_data_sets_is_refused(folder: Folder, tmp_path: Path) -> None:
+    (tmp_path / "duc2001.txt").write_text("no data set\n")
+    ended = CliRunner().invoke(cli, ["reproduce", "table1", "--data", str(tmp_path), "-o", str(folder / "out")])
+    assert ended.exit_code == 2
+    assert "none of the paper's data sets is in it. Looked for: duc2001.jsonl" in ended.stderr
+
+
+def test_without_matplotlib_figures_are_refused_before_any_work(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"] + ["matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    ended = reproduce(folder, "table1", "fig-sigma", output="none")
+    assert ended.exit_code == 1
+    assert 'pip install "mudy[plots]"' in ended.stderr
+    assert not (folder / "none").exists()
+    assert reproduce(folder, "table4").exit_code == 0  # tables do without it
+
+
+# -- What is at hand --------------------------------------------------------------------------------------------------
+
+
+def test_a_data_set_is_found_by_its_name_and_not_in_translation(tmp_path: Path) -> None:
+    row = json.dumps({"id": "a", "text": "Ice.", "keyphrases": ["ice"]})
+    for name in (
+        "kptimes_sample.jsonl",
+        "kptimes_sample10.jsonl",
+        "semeval2017_es.jsonl",
+        "NUS.jsonl",
+        "nusantara.jsonl",
+    ):
+        (tmp_path / name).write_text(row)
+    found = {name: path.name for name, path in bench.found(tmp_path).items()}
+    assert found == {"kptimes": "kptimes_sample.jsonl", "nus": "NUS.jsonl"}
+    (tmp_path / "kptimes.jsonl").write_text(row)
+    assert bench.found(tmp_path)["kptimes"].name == "kptimes.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("shape", "default", "published"),
+    [
+        (("gemma3_text", 18), "G", "-attention=GxL-mixture=True-weight_sliding=True"),
+        (("llama", 30), "G", "-attention=GxL-mixture=True"),
+        (("qwen3", 28), "GxL", "-attention=GxL"),  # nothing is recommended, so the default is the paper's
+    ],
+)
+def test_runs_have_one_name_each_and_published_undoes_what_is_recommended(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, shape: tuple[str, int], default: str, published: str
+) -> None:
+    monkeypatch.setattr(Bench, "shape", lambda *_: shape)
+    own = at(folder)
+
+    def name(settings: dict[str, Any]) -> str:
+        return own.file("duc2001", "mudy", "gemma3-270m", settings).name
+
+    assert variants.default_reading(own, "m") == (default, 1.0)
+    assert name(variants.asked(own, "m")) == "duc2001-mudy-gemma3-270m-attention=GxL.json"
+    assert name(variants.published(own, "m")) == f"duc2001-mudy-gemma3-270m{published}.json"
+    assert name(variants.published(own, "m", sigma=0.3, w=1)) == f"duc2001-mudy-gemma3-270m{published}.json"
+    assert name(variants.unweighted(own, "m")) == "duc2001-mudy-gemma3-270m-attention=GxL-weighting=False.json"
+    assert variants.published(own, "m", weighting=False) == variants.unweighted(own, "m")
+    assert own.file("nus", "yake", None, {}).name == "nus-yake.json"
+    assert own.file("nus", "mudy", "a/b", {"sam_layers": (1, 2)}).name == "nus-mudy-a_b-sam_layers=1+2.json"
+
+
+def test_a_reading_of_a_run_is_the_run_with_that_setting(folder: Folder) -> None:
+    own = at(folder)
+    model = own.asked.models[0]
+    direct = own.run("duc2001", "mudy", model, attention="G", lambda_=0.5)
+    again = variants.attended(own, "duc2001", model, variants.asked(own, model), ("G", 0.5))
+    assert isinstance(direct, Run)
+    assert isinstance(again, Run)
+    assert [document.phrases for document in again.documents] == [document.phrases for document in direct.documents]
+
+
+def test_a_run_over_fewer_documents_is_no_finished_one(folder: Folder) -> None:
+    few, many = at(folder, limit=1), at(folder, limit=3)
+    model = few.asked.models[0]
+    few.run("kp20k", "mudy", model, attention="GxL", alpha=0.7)
+    assert few.finished("kp20k", "mudy", model, attention="GxL", alpha=0.7)
+    assert not many.finished("kp20k", "mudy", model, attention="GxL", alpha=0.7)
+    assert not few.finished("kp20k", "mudy", model, attention="GxL", alpha=0.8)
+    assert not few.finished("nus", "mudy", model)
+
+
+def test_tuning_never_lowers_the_sum_it_tunes(folder: Folder) -> None:
+    own = at(folder)
+    fixed, tuned = (made(own, "duc2001", own.asked.models[0]) for made in (variants.fixed, variants.tuned))
+    assert isinstance(fixed, Run)
+    assert isinstance(tuned, Run)
+    assert sum(variants.f1(tuned)) >= sum(variants.f1(fixed))
+
+
+def test_a_setting_is_chosen_by_the_other_data_sets_alone() -> None:
+    good: choosing.Setting = ("default", ("G", 1.0))
+    bad: choosing.Setting = ("default", ("L", 1.0))
+    scores: choosing.Scores = {
+        "a": {good: (9.0, 9.0, 9.0), bad: (1.0, 1.0, 1.0)},
+        "b": {good: (2.0, 2.0, 2.0), bad: (3.0, 3.0, 3.0)},
+        "c": {good: (2.0, 2.0, 2.0), bad: (3.0, 3.0, 3.0)},
+    }
+    for data, expected in {"a": bad, "b": good, "c": good}.items():
+        others = {name: found for name, found in scores.items() if name != data}
+        assert choosing.chosen(others, [good, bad]) == expected
+
+
+# -- The paper's numbers ----------------------------------------------------------------------------------------------
+
+
+def test_the_papers_numbers_are_the_printed_ones() -> None:
+    assert paper.TABLE2["mudy gemma2"]["duc2001"] == (32.77, 36.86, 36.00)
+    assert paper.TABLE2["mudy t5"]["nus"] == (16.84, 19.95, 20.41)
+    assert paper.TABLE2["empirical llama3"]["wikihow"] == (10.97, 15.08, 16.25)
+    assert paper.TABLE2["jointgl"]["semeval2017"] == (18.05, 26.00, 29.27)
+    assert paper.TABLE3["vanilla+aligned"]["semeval2017"] == (27.26, 37.99, 42.08)
+    assert paper.TABLE3["L"]["duc2001"] == (25.05, 29.72, 30.02)
+    assert paper.TABLE4[3]["duc2001"] == 32.28
+    assert paper.TABLE5["gpt5 candidate"]["nus"] == (21.62, 21.54, 20.15)
+    assert paper.TABLE6["mudy t5"]["kp20k"] == (16.32, 16.40, 14.87)
+    assert paper.DRIFT["wikihow"] == 0.50
+    assert paper.PROMPTRANK_README["inspec"] == (31.73, 37.88, 38.17)
+
+
+@pytest.mark.parametrize("table", [paper.TABLE2, paper.TABLE3, paper.TABLE5])
+def test_every_row_of_the_paper_has_the_four_data_sets(table: dict[str, paper.Row]) -> None:
+    assert {tuple(row) for row in table.values()} == {paper.SETS}
+    assert all(0 < value < 100 for row in table.values() for triple in row.values() for value in triple)
+
+
+def test_the_whole_method_is_the_same_row_in_two_tables() -> None:
+    assert paper.TABLE3["mudy"] == paper.TABLE2["mudy t5"]
+    assert paper.TABLE4[1] == {name: paper.TABLE2["mudy t5"][name][2] for name in ("duc2001", "wikihow", "nus")}
+
+
+# -- Cells and pages --------------------------------------------------------------------------------------------------
+
+
+def test_a_cell_holds_our_number_and_the_papers() -> None:
+    assert number(37.44, 32.77) == "37.4 *(32.8)*"
+    assert number(None, 31.95) == "– *(32.0)*"  # halves upwards
+    assert number(1.0, "0.3–0.5", 2) == "1.00 *(0.3–0.5)*"
+    assert (number(37.44), number(None)) == ("37.4", "–")
+
+
+def test_a_phrase_means_itself_in_markdown() -> None:
+    assert literal("a|b *c* _d_") == r"a\|b \*c\* \_d\_"
+
+
+def test_equal_reasons_are_one_note() -> None:
+    page = Page("table2", "Title")
+    for cell in ("A", "B", "A"):
+        page.gap(cell, Gap("no\nendpoint."))
+    assert page.markdown().endswith("## Notes\n\n- – A; B: no endpoint.\n")
+
+
+def test_a_page_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be written"):
+        Page("table2", "Title").write(tmp_path / "absent")
+    Page("table2", "Title").write(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["table2.md"]
+
+
+def test_rows_of_the_paper_that_nothing_stands_for_are_open() -> None:
+    row = rows.unfilled("GPT-5", paper.TABLE5["gpt5 vanilla"])
+    assert row.of("duc2001") == Gap(rows.NOT_FETCHED)
+
+
+# -- Figures ----------------------------------------------------------------------------------------------------------
+
+
+def judged(phrases: list[str], gold: list[str], places: list[dict[str, float]] | None = None) -> Judged:
+    found = places or []
+    return Judged(
+        "duc2001", "a", "", tuple(gold), (True,) * len(gold), tuple(phrases), (0.0,) * len(phrases), len(phrases), 0, 9,
+        0.0, 0.0, places=tuple(found),
+    )  # fmt: skip
+
+
+def test_recall_is_counted_in_the_bin_of_each_gold_phrase() -> None:
+    first = judged(["ice roads", "map"], ["ice road", "moon"])
+    second = judged(["sea"], ["sea", "boat", "tide"])
+    run = Run({}, {}, (first, second))
+    found = recall.by_bin(run, np.array([0, 0, 1, 1, 4]))
+    assert found == [50.0, 50.0, 0.0, 0.0, 0.0]
+
+
+def test_heat_is_the_rank_of_a_score_and_gold_is_set_off() -> None:
+    text = "ice road. old maps. ice road."
+    places = [
+        {"phrase": 0, "start": 0, "end": 8, "score": -1.0},
+        {"phrase": 0, "start": 20, "end": 28, "score": -2.0},
+        {"phrase": 1, "start": 10, "end": 18, "score": -9.0},
+    ]
+    shown = passage(text, judged(["ice road", "old maps"], ["ice roads"], places))
+    assert shown == Passage(text, ((0, 8, 1.0, True), (10, 18, 0.0, False), (20, 28, 0.5, True)))
+
+
+def test_a_passage_is_drawn_whatever_stands_in_it() -> None:
+    text = "it costs $5 and $6 _ ^ \\ 深度 " + "w" * 200 + " end"
+    width, height = size(plots.passages({"one": Passage(text, ((3, 8, 0.2, True),)), "two": Passage(text, ())}))
+    assert width > height > 100
+
+
+def test_curves_without_any_slope_are_drawn() -> None:
+    assert size(plots.curves({"m": {"DUC2001": [0.0, 0.0]}}, [0.1, 0.2], xlabel="x", ylabel="y"))[0] > 300
+
+
+def test_steps_of_a_method_add_up_and_leave_its_backbone_alone(folder: Folder) -> None:
+    own = at(folder, limit=1)
+    data = own.dataset("duc2001")
+    assert not isinstance(data, Gap)
+    extractor = own.extractor("promptrank", own.asked.models[0])
+    spent = seconds(extractor, data)
+    assert set(spent) == set(STEPS)
+    assert spent["log_likelihood"] > 0 == spent["received_attention"]
+    assert type(extractor.scorer.backbone).__name__ == "CausalBackbone"  # type: ignore[attr-defined]
