@@ -250,8 +250,6 @@ def test_runs_have_one_name_each_and_published_undoes_what_is_recommended(
     assert name(variants.asked(own, "m")) == "duc2001-mudy-gemma3-270m-attention=GxL.json"
     assert name(variants.published(own, "m")) == f"duc2001-mudy-gemma3-270m{published}.json"
     assert name(variants.published(own, "m", sigma=0.3, w=1)) == f"duc2001-mudy-gemma3-270m{published}.json"
-    assert name(variants.unweighted(own, "m")) == "duc2001-mudy-gemma3-270m-attention=GxL-weighting=False.json"
-    assert variants.published(own, "m", weighting=False) == variants.unweighted(own, "m")
     assert own.file("nus", "yake", None, {}).name == "nus-yake.json"
     assert own.file("nus", "mudy", "a/b", {"sam_layers": (1, 2)}).name == "nus-mudy-a_b-sam_layers=1+2.json"
 

@@ -157,7 +157,7 @@ def test_a_file_that_is_no_run_is_refused_and_kept(output: Path, content: str) -
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the folder .*nowhere does not exist"):
+    with pytest.raises(InputError, match=r"the folder .*nowhere does not exist"):
         evaluate(extractor(), [RIVERS], tmp_path / "nowhere" / "run.json")
 
 
@@ -243,6 +243,18 @@ def test_promptrank_without_its_penalty_is_the_likelihood_alone() -> None:
     fresh = evaluate(Given("promptrank", PromptRank(decoder("llama"), position_penalty=False)), [RIVERS])
     assert [d.phrases for d in reread(kept, likelihood).documents] == [d.phrases for d in fresh.documents]
     assert [d.phrases for d in kept.documents] != [d.phrases for d in fresh.documents]
+
+
+def test_mudy_without_weighting_is_read_from_runs_of_mudy_and_promptrank() -> None:
+    settings: dict[str, Any] = {"mixture": False, "sam_layers": (1,)}
+    weighted = evaluate(Given("mudy", Mudy(decoder("llama"), **settings)), [RIVERS], places=True)
+    plain = evaluate(Given("promptrank", PromptRank(decoder("llama"))), [RIVERS], places=True)
+    fresh = evaluate(Given("mudy", Mudy(decoder("llama"), weighting=False, **settings)), [RIVERS])
+    found = reread(rereading.unweighted(weighted, plain), rereading.mudy())
+    assert [d.phrases for d in found.documents] == [d.phrases for d in fresh.documents]
+    assert [d.phrases for d in weighted.documents] != [d.phrases for d in fresh.documents]
+    for one, other in zip(found.documents, fresh.documents, strict=True):
+        assert one.scores == pytest.approx(other.scores, rel=1e-4)
 
 
 def test_a_run_without_places_cannot_be_scored_otherwise() -> None:

@@ -38,6 +38,22 @@ def _reranked(document: Judged, scoring: Scoring) -> Judged:
     return replace(document, phrases=phrases, scores=tuple(best.values()), places=places)
 
 
+def unweighted(run: Run, promptrank: Run) -> Run:
+    """MUDY without candidate-aware weighting: attention from its own run, likelihood from one of PromptRank.
+
+    The prompt sees the text as it is in both. PromptRank asks for a phrase in its first form, though, and MUDY in each:
+    where texts keep their case, the two are not quite the same.
+    """
+    known = {(document.data, document.id): document for document in promptrank.documents}
+    documents = [_with_likelihood(document, known[document.data, document.id]) for document in run.documents]
+    return reread(replace(run, documents=tuple(documents)), likelihood)
+
+
+def _with_likelihood(document: Judged, other: Judged) -> Judged:
+    p = {(place["start"], place["end"]): place["p"] for place in other.places}
+    return replace(document, places=tuple({**x, "p": p[x["start"], x["end"]]} for x in document.places))
+
+
 def mudy(lambda_: float = 1.0, attention: Attention = "GxL", as_clip: float | None = 2.5) -> Scoring:
     """MUDY with another weight or factor of attention (Eqs. 11-12); the run must hold the factors, so `GxL`."""
 

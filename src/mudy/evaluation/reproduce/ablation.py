@@ -29,7 +29,8 @@ def table3(bench: Bench) -> Page:
 PARTS = (
     "Vanilla is the Gaussian around the occurrence alone, without the mixture of related candidates and without the "
     "best-aligned tokens; the rows below it add one of the two, CAW both. G, L and MGA leave the prompt's attention as "
-    "it is. Likelihood alone is PromptRank without its penalty."
+    "it is: they are read from the runs of MUDY (attention) and of PromptRank (likelihood; without its penalty it is "
+    "likelihood alone)."
 )
 
 
@@ -43,15 +44,22 @@ def ablation_rows(bench: Bench, model: str) -> list[Row]:
             paper.TABLE3.get(name, {}),
         )
 
+    def plain(name: str, label: str, attention: Attention) -> Row:
+        return Row(
+            f"{label}, {bench.label(model)}",
+            lambda data: variants.attended(bench, data, model, variants.UNWEIGHTED, (attention, 1.0)),
+            paper.TABLE3.get(name, {}),
+        )
+
     return [
-        weighted("likelihood", "likelihood alone", "none", weighting=False),
+        plain("likelihood", "likelihood alone", "none"),
         weighted("vanilla", "vanilla", "none", mixture=False, k_attn=0),
         weighted("vanilla+mixture", "vanilla + mixture", "none", k_attn=0),
         weighted("vanilla+aligned", "vanilla + aligned tokens", "none", mixture=False),
         weighted("caw", "CAW only", "none"),
-        weighted("G", "G only", "G", weighting=False),
-        weighted("L", "L only", "L", weighting=False),
-        weighted("mga", "MGA only", "GxL", weighting=False),
+        plain("G", "G only", "G"),
+        plain("L", "L only", "L"),
+        plain("mga", "MGA only", "GxL"),
         weighted("mudy", "MUDY", "GxL"),
     ]
 

@@ -35,12 +35,13 @@ def candidates(bench: Bench, data: str, model: str) -> dict[Setting, Triple]:
     """F1 of every candidate whose run is there; that of the default always is."""
     runs = {
         "default": variants.asked(bench, model),
-        "no": variants.unweighted(bench, model),
+        "no": variants.UNWEIGHTED,
         "published": variants.published(bench, model),
     }
     found: dict[Setting, Triple] = {}
     for name, settings in runs.items():
-        if name == "default" or (settings != runs["default"] and bench.finished(data, "mudy", model, **settings)):
+        made = name != "published" or bench.finished(data, "mudy", model, **settings)
+        if made and (name == "default" or settings != runs["default"]):
             found |= {(name, how): f1 for how, f1 in variants.readings(bench, data, model, settings).items()}
     return found
 

@@ -13,7 +13,7 @@ from mudy.evaluation.measures import F1
 from mudy.evaluation.paper import DEPTHS
 from mudy.evaluation.reproduce.bench import Bench, Found
 from mudy.evaluation.reproduce.pages import Gap
-from mudy.evaluation.rereading import Scoring, likelihood, mudy, reread
+from mudy.evaluation.rereading import likelihood, mudy, reread, unweighted
 from mudy.evaluation.runs import Run
 from mudy.methods.mudy import RECOMMENDED, Attention, Mudy
 
@@ -24,7 +24,7 @@ PAPER: Mapping[str, Any] = {f.name: f.default for f in fields(Mudy)}  # the fiel
 LAMBDAS = (*(round(0.1 * step, 1) for step in range(1, 11)), 1.5, 2.0)
 ATTENTIONS: tuple[Attention, ...] = ("none", "G", "L", "GxL")
 READ_LATER = ("attention", "lambda_")  # settings of a reading, not of a run
-OF_WEIGHTING = ("mixture", "weight_sliding", "sigma", "kappa", "k_attn", "mixture_floor", "least_weight", "rule")
+UNWEIGHTED: Settings = {"weighting": False}
 
 
 def recommended(bench: Bench, model: str) -> Mapping[str, Any]:
@@ -40,17 +40,19 @@ def asked(bench: Bench, model: str, **changes: Any) -> Settings:
 
 
 def published(bench: Bench, model: str, **changes: Any) -> Settings:
-    """The paper's settings, whatever is recommended for a model, with changes.
-
-    Without the weighting its other settings say nothing, and the run is that of `unweighted`.
-    """
-    silent = READ_LATER if changes.get("weighting", True) else (*READ_LATER, *OF_WEIGHTING)
-    own = {name: PAPER[name] for name in recommended(bench, model) if name not in silent}
+    """The paper's settings, whatever is recommended for a model, with changes."""
+    own = {name: PAPER[name] for name in recommended(bench, model) if name not in READ_LATER}
     return asked(bench, model, **{**own, **changes})
 
 
-def unweighted(bench: Bench, model: str) -> Settings:
-    return asked(bench, model, weighting=False)
+def base(bench: Bench, data: str, model: str, settings: Settings) -> Found:
+    """A run of MUDY; without weighting it is read from the runs of MUDY and of PromptRank."""
+    if settings != UNWEIGHTED:
+        return bench.run(data, "mudy", model, **settings)
+    own, plain = bench.run(data, "mudy", model, **asked(bench, model)), bench.run(data, "promptrank", model)
+    if isinstance(own, Gap) or isinstance(plain, Gap):
+        return own if isinstance(own, Gap) else plain
+    return unweighted(own, plain)
 
 
 def default_reading(bench: Bench, model: str) -> Reading:
@@ -62,25 +64,25 @@ def default_reading(bench: Bench, model: str) -> Reading:
 # -- Rows -------------------------------------------------------------------------------------------------------------
 
 
-def read(bench: Bench, data: str, model: str, method: str, settings: Settings, scoring: Scoring, name: str) -> Found:
-    """A run, read with other scores; `name` tells this reading from others."""
-
-    def make() -> Found:
-        run = bench.run(data, method, model, **settings)
-        return run if isinstance(run, Gap) else reread(run, scoring)
-
-    return bench.once((data, model, method, str(settings), name), make)
-
-
 def promptrank(bench: Bench, data: str, model: str) -> Found:
     """PromptRank as the paper compares with it: without its penalty for late positions."""
-    return read(bench, data, model, "promptrank", {}, likelihood, "p")
+
+    def make() -> Found:
+        run = bench.run(data, "promptrank", model)
+        return run if isinstance(run, Gap) else reread(run, likelihood)
+
+    return bench.once((data, model, "promptrank"), make)
 
 
 def attended(bench: Bench, data: str, model: str, settings: Settings, reading: Reading) -> Found:
     """A run of MUDY, read with some factor and lambda."""
     attention, lambda_ = reading
-    return read(bench, data, model, "mudy", settings, mudy(lambda_, attention), str(reading))
+
+    def make() -> Found:
+        run = base(bench, data, model, settings)
+        return run if isinstance(run, Gap) else reread(run, mudy(lambda_, attention))
+
+    return bench.once((data, model, "mudy", str(settings), reading), make)
 
 
 def fixed(bench: Bench, data: str, model: str) -> Found:
@@ -105,7 +107,7 @@ def readings(bench: Bench, data: str, model: str, settings: Settings) -> dict[Re
     """F1 of a run under every factor and lambda; nothing where there is no run."""
     key = f"{data} {model} {settings}"
     if key not in bench.grids:
-        run = bench.run(data, "mudy", model, **settings)
+        run = base(bench, data, model, settings)
         if isinstance(run, Gap):
             return {}
         wanted = dict.fromkeys([*grid(), default_reading(bench, model)])
