@@ -105,7 +105,7 @@ def test_an_interrupted_run_says_where_it_goes_on(rivers: Path, monkeypatch: pyt
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Extractor, "extract_from", stop)
+    monkeypatch.setattr(Extractor, "extract", stop)
     found = run("evaluate", rivers, "-m", "yake", "-o", "run.json")
     assert found.exit_code == 130
     assert "the same command goes on" in found.stderr

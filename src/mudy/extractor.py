@@ -82,7 +82,7 @@ class Extractor:
 
     def extract(
         self,
-        text: str,
+        text: str | Document,
         top_n: int | float | None = 10,
         *,
         candidates: Iterable[str] | None = None,
@@ -92,37 +92,14 @@ class Extractor:
         diversity: float = 0.0,
         source: str | None = None,
     ) -> Result:
-        """The keyphrases of one text, best first.
+        """The keyphrases of one text, best first; or of a document, that is, a text that `read` has read already.
 
         `top_n` is a number, a share of the text's words such as 0.02, or None for all. `candidates` replaces the noun
         phrases found by the tagger; those that do not stand in the text are named in `Result.not_found`. `stop_phrases`
         are never returned. `merge` joins forms with equal stems; `diversity` above 0 keeps phrases that share words
         apart. What a model wrote but cannot be returned is in `Result.dropped`.
         """
-        return self.extract_from(
-            self.read(text),
-            top_n,
-            candidates=candidates,
-            stop_phrases=stop_phrases,
-            max_candidate_words=max_candidate_words,
-            merge=merge,
-            diversity=diversity,
-            source=source,
-        )
-
-    def extract_from(
-        self,
-        document: Document,
-        top_n: int | float | None = 10,
-        *,
-        candidates: Iterable[str] | None = None,
-        stop_phrases: Iterable[str] = (),
-        max_candidate_words: int | None = MAX_WORDS,
-        merge: bool = True,
-        diversity: float = 0.0,
-        source: str | None = None,
-    ) -> Result:
-        """The keyphrases of a document that is read already; options are those of `extract`."""
+        document = text if isinstance(text, Document) else self.read(text)
         wanted = how_many(top_n, len(document.text.split()))
         stop_phrases = stop_phrases if isinstance(stop_phrases, str) else tuple(stop_phrases)
         found, missing = self._candidates(document, candidates, stop_phrases, max_candidate_words)

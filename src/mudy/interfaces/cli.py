@@ -26,11 +26,10 @@ from mudy.interfaces.data import data
 from mudy.interfaces.evaluating import compare, evaluate
 from mudy.interfaces.extracting import Job
 from mudy.interfaces.listing import completion, methods, models
-from mudy.interfaces.options import ENDPOINT, METHOD, MODEL, TOP_N, settings
+from mudy.interfaces.options import ENDPOINT, METHOD, MODEL, TOP_N, on_machine, settings
 from mudy.interfaces.reproducing import reproduce
 from mudy.interfaces.screen import Screen
 
-DTYPES = ("float32", "bfloat16", "float16")
 INTERRUPTED, BROKEN_PIPE = 130, 141
 
 
@@ -185,14 +184,7 @@ for command in (models, methods, data, evaluate, compare, reproduce, completion)
 @click.option("-f", "--format", "form", type=click.Choice(writing.FORMATS), default="table", show_default=True)
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
 @click.option("--encoding", help="Encoding of the files.  [default: by byte-order mark, else UTF-8]")
-@click.option("--device", help="cpu, cuda, mps, ...  [default: a GPU if there is one]")
-@click.option("--dtype", type=click.Choice(DTYPES), help="[default: float32 on a CPU, half precision on a GPU]")
-@click.option("--threads", type=click.IntRange(1), help="CPU threads.")
-@click.option(
-    "--batch-tokens",
-    type=click.IntRange(1),
-    help="Tokens computed at once: more takes more memory and changes no result.  [default: 512 on a CPU, else 8192]",
-)
+@on_machine
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")
 def extract(
     files: tuple[str, ...],

@@ -11,6 +11,7 @@ import click
 from mudy.errors import InputError
 from mudy.extractor import DEFAULT_ENCODER
 from mudy.interfaces import writing
+from mudy.interfaces.options import THREADS
 from mudy.interfaces.screen import Screen
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def data() -> None:
 @click.option("--form", **FORM, help="How the data lie on the disk.  [default: told from their contents]")
 @click.option("--limit", type=click.IntRange(1), help="Only the first documents of each.  [default: all]")
 @click.option("--no-drift", is_flag=True, help="Leave out the topic drift, which needs a sentence encoder.")
-@click.option("--threads", type=click.IntRange(1), help="CPU threads of the encoder.")
+@click.option("--threads", **THREADS)
 @click.option("-f", "--format", "output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")
 @click.pass_context

@@ -12,7 +12,7 @@ from mudy.errors import InputError
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.interfaces import writing
 from mudy.interfaces.data import FORM, loaded
-from mudy.interfaces.options import ENDPOINT, METHOD, MODEL, settings
+from mudy.interfaces.options import ENDPOINT, METHOD, MODEL, Command, on_machine, settings
 from mudy.interfaces.screen import Screen
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ AVERAGINGS = ("micro", "macro")
 GOLD = ("all", "present", "absent")
 DEPTHS = (5, 10, 15)
 SURE = 0.05  # below, a difference is called significant
-
-Command = Callable[..., Any]
 
 
 def measured(command: Command) -> Command:
@@ -64,10 +62,7 @@ def measured(command: Command) -> Command:
 @click.option("--max-words", type=click.IntRange(1), help="Read only the first words of each text.")
 @click.option("--form", **FORM, help="How the data lie on the disk.  [default: told from their contents]")
 @click.option("--language", default="en", show_default=True, help="Language code, or spaCy package or folder.")
-@click.option("--device", help="cpu, cuda, mps, ...  [default: a GPU if there is one]")
-@click.option("--dtype", type=click.Choice(["float32", "bfloat16", "float16"]), help="[default: float32 on a CPU]")
-@click.option("--threads", type=click.IntRange(1), help="CPU threads.")
-@click.option("--batch-tokens", type=click.IntRange(1), help="Tokens computed at once.")
+@on_machine
 @measured
 @click.option("-f", "--format", "form_out", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import isnan
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -18,6 +18,7 @@ TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no"
 
 
 Values = list[CompletionItem]
+Command = Callable[..., Any]
 
 
 def top_n(ctx: click.Context, param: click.Parameter, value: str) -> int | float | None:
@@ -81,8 +82,25 @@ def _models(ctx: click.Context, param: click.Parameter, incomplete: str) -> Valu
 TOP_N: dict[str, Any] = {"callback": top_n, "metavar": "NUMBER|SHARE|all"}
 METHOD: dict[str, Any] = {"callback": method, "metavar": "NAME", "shell_complete": _methods}
 MODEL: dict[str, Any] = {"callback": model, "metavar": "NAME", "shell_complete": _models}
+DTYPE: dict[str, Any] = {
+    "type": click.Choice(["float32", "bfloat16", "float16"]),
+    "help": "[default: float32 on a CPU, half precision on a GPU]",
+}
+THREADS: dict[str, Any] = {"type": click.IntRange(1), "help": "CPU threads."}
+DEVICE: dict[str, Any] = {"help": "cpu, cuda, mps, ...  [default: a GPU if there is one]"}
+BATCH: dict[str, Any] = {
+    "type": click.IntRange(1),
+    "help": "Tokens computed at once: more take more memory and change no result.  [default: 512 on a CPU, else 8192]",
+}
 ENDPOINT: dict[str, Any] = {"metavar": "URL", "is_eager": True}  # for it decides what --model may be
 KNOWN_MODEL: dict[str, Any] = {"callback": known_models, "shell_complete": _models}
+
+
+def on_machine(command: Command) -> Command:
+    """The options that say where and how to compute; they change the cost, and but for --dtype no result."""
+    for name, option in {"batch-tokens": BATCH, "threads": THREADS, "dtype": DTYPE, "device": DEVICE}.items():
+        command = click.option(f"--{name}", **option)(command)
+    return command
 
 
 # -- Settings of a method ---------------------------------------------------------------------------------------------

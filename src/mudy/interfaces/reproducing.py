@@ -14,10 +14,9 @@ from mudy.errors import InputError, unknown
 from mudy.evaluation.reproduce import ITEMS
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_MODEL
 from mudy.interfaces import writing
-from mudy.interfaces.options import MODEL, model
+from mudy.interfaces.options import DTYPE, MODEL, THREADS, model
 from mudy.interfaces.screen import Screen
 
-DTYPES = ("float32", "bfloat16", "float16")
 ALL = "all"
 
 
@@ -70,8 +69,8 @@ MODELS: dict[str, Any] = {**MODEL, "callback": models}
     callback=limits,
     help="Only the first documents of each data set, or of one; may be repeated.  [default: all]",
 )
-@click.option("--dtype", type=click.Choice(DTYPES), help="[default: float32 on a CPU, half precision on a GPU]")
-@click.option("--threads", type=click.IntRange(1), help="CPU threads.")
+@click.option("--dtype", **DTYPE)
+@click.option("--threads", **THREADS)
 @click.option("--endpoint", metavar="URL", help="A server of chat completions, for table5.")
 @click.option("--endpoint-model", metavar="NAME", help="What that server calls its model.")
 @click.option("--document", metavar="ID", help="For fig-case.  [default: the first of the first data set]")
