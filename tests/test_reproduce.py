@@ -131,6 +131,19 @@ def test_what_was_computed_is_not_computed_again(folder: Folder, monkeypatch: py
     assert "DUC2001 2, WikiHow 2." in reproduce(folder, "table2").stdout  # fewer documents than the run holds
 
 
+def test_runs_are_taken_as_they_are_and_nothing_is_computed(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert reproduce(folder, "table6", limit="1", output="kept").exit_code == 0
+    monkeypatch.setattr(experiment, "judge", None)
+    ended = reproduce(folder, "table6", "--kept", limit="2", output="kept")
+    assert ended.exit_code == 0, ended.output
+    assert "--kept" in ended.stdout.splitlines()[2].split()
+    assert "True" not in ended.stdout.splitlines()[2]
+    assert re.search(r"\| \d+\.\d†", ended.stdout)
+    assert "† Attention-Seeker, model: 1 of 2 documents of KP20k." in ended.stdout
+    nothing = reproduce(folder, "table6", "--kept", limit="2", output="nothing")
+    assert "--kept runs nothing" in nothing.stdout
+
+
 def test_a_run_that_was_asked_for_otherwise_is_refused_and_not_an_open_cell(folder: Folder) -> None:
     reproduce(folder, "table4")
     ended = reproduce(folder, "table4", "--dtype", "bfloat16")

@@ -45,8 +45,8 @@ def unweighted(run: Run, promptrank: Run) -> Run:
     where texts keep their case, the two are not quite the same.
     """
     known = {(document.data, document.id): document for document in promptrank.documents}
-    documents = [_with_likelihood(document, known[document.data, document.id]) for document in run.documents]
-    return reread(replace(run, documents=tuple(documents)), likelihood)
+    both = [(document, known[key]) for document in run.documents if (key := (document.data, document.id)) in known]
+    return reread(replace(run, documents=tuple(_with_likelihood(*pair) for pair in both)), likelihood)
 
 
 def _with_likelihood(document: Judged, other: Judged) -> Judged:

@@ -73,6 +73,7 @@ MODELS: dict[str, Any] = {**MODEL, "callback": models}
 @click.option("--threads", **THREADS)
 @click.option("--endpoint", metavar="URL", help="A server of chat completions, for table5.")
 @click.option("--endpoint-model", metavar="NAME", help="What that server calls its model.")
+@click.option("--kept", is_flag=True, help="Compute nothing: take the runs that are there, with what they hold.")
 @click.option("--document", metavar="ID", help="For fig-case.  [default: the first of the first data set]")
 @click.option("--timed", type=click.IntRange(1), default=5, show_default=True, help="Documents for fig-time.")
 @click.option("-o", "--output", default="reproduced", show_default=True, metavar="DIR", help="For pages and runs.")
@@ -146,6 +147,9 @@ def command(ctx: click.Context) -> str:
         if not isinstance(parameter, click.Option) or name == "quiet" or not given:
             continue
         value = ctx.params[name]
+        if parameter.is_flag:
+            words.append(max(parameter.opts, key=len))
+            continue
         if name == "counts":
             value = tuple(f"{key}={count}" if key else str(count) for key, count in value.items())
         for one in value if isinstance(value, tuple) else (value,):

@@ -16,9 +16,9 @@ from mudy.backbones.encoder import SentenceEncoder
 from mudy.errors import InputError, MissingExtra, ModelError, SettingError
 from mudy.evaluation import paper
 from mudy.evaluation.datasets import Dataset, load, recognised, set_name
-from mudy.evaluation.experiment import evaluate
+from mudy.evaluation.experiment import asked_of, evaluate
 from mudy.evaluation.reproduce.pages import Gap
-from mudy.evaluation.runs import Judged, Run
+from mudy.evaluation.runs import Judged, Run, RunFile
 from mudy.extractor import DEFAULT_ENCODER, Extractor
 from mudy.methods import model_fields
 from mudy.models import Report
@@ -48,6 +48,7 @@ class Asked:
     endpoint_model: str | None = None
     document: str | None = None  # for the figure of one document
     timed: int = 5  # documents for the figure of processing time
+    kept: bool = False  # take runs as they are and compute nothing
     command: str = "mudy reproduce"
 
 
@@ -113,7 +114,10 @@ class Bench:
             return self._failed[tried]
         if key not in self._runs:
             try:
-                self._runs[key] = self._evaluated(dataset, file, method, model, settings)
+                run = self._evaluated(dataset, file, method, model, settings)
+                if isinstance(run, Gap):
+                    return run
+                self._runs[key] = run
             except (ModelError, SettingError, MissingExtra) as error:
                 self._failed[tried] = Gap(str(error))
                 return self._failed[tried]
@@ -126,8 +130,10 @@ class Bench:
 
     def _evaluated(
         self, dataset: Dataset, file: Path, method: str, model: str | None, settings: Mapping[str, Any]
-    ) -> Run:
+    ) -> Found:
         extractor = self.extractor(method, model, **settings)
+        if self.asked.kept:
+            return _kept(RunFile(file).found(asked_of(extractor, method in REREADABLE)), dataset)
 
         def progress(name: str, done: int, total: int) -> None:
             self.show(f"{method} {model or ''} on {name}", done, total)
@@ -139,7 +145,7 @@ class Bench:
         dataset = self.dataset(data)
         if isinstance(dataset, Gap) or not (file := self.file(dataset.name, method, model, settings)).exists():
             return False
-        known = {document.id for document in Run.load(file).documents}
+        known = {document.id for document in Run.load(file).documents}  # a journal does not count
         return all(record.id in known for record in dataset.documents)
 
     def file(self, data: str, method: str, model: str | None, settings: Mapping[str, Any]) -> Path:
@@ -253,6 +259,13 @@ def found(folder: Path) -> dict[str, Path]:
         known = ", ".join(f"{name}.jsonl" for name in paper.TITLES)
         raise InputError(f"{folder}: none of the paper's data sets is in it. Looked for: {known}, or folders so named.")
     return sets
+
+
+def _kept(run: Run | None, dataset: Dataset) -> Found:
+    """Those of some documents that a run holds."""
+    known = {document.id: document for document in run.documents} if run else {}
+    documents = tuple(known[record.id] for record in dataset.documents if record.id in known)
+    return replace(run, documents=documents) if run and documents else Gap("it was not run, and --kept runs nothing.")
 
 
 def _stem(path: Path) -> str:

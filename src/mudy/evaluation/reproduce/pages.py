@@ -72,9 +72,9 @@ def _written(path: Path, content: bytes) -> Path:
     return path
 
 
-def number(ours: float | None, paper: float | str | None = None, digits: int = 1) -> str:
+def number(ours: float | None, paper: float | str | None = None, digits: int = 1, mark: str = "") -> str:
     """A cell: "37.4 *(32.8)*"; open where there is no number of ours."""
-    own = OPEN if ours is None else f"{ours:.{digits}f}"
+    own = OPEN if ours is None else f"{ours:.{digits}f}{mark}"
     printed = paper if isinstance(paper, str) or paper is None else _rounded(paper, digits)
     return own if printed is None else f"{own} *({printed})*"
 

@@ -35,6 +35,8 @@ def recall(bench: Bench) -> Page:
             called = bench.label(model)
             for label, made in METHODS.items():
                 run = made(bench, name, model)
+                if isinstance(run, Run) and len(run.documents) < len(data.documents):
+                    run = Gap("it was not run on all of the documents.")
                 if isinstance(run, Gap):
                     page.gap(f"{label}, {called}", run)
                     continue

@@ -19,6 +19,8 @@ NOT_FETCHED = (
     "from; to fill such a row, pass a local folder or a hub id as --model."
 )
 
+FEWER = "†"
+
 
 @dataclass(frozen=True)
 class Row:
@@ -80,16 +82,30 @@ def f1_table(bench: Bench, page: Page, rows: Sequence[Row], sets: Sequence[str],
         for row in rows:
             run = row.of(data)
             ours: Sequence[float | None] = [None] * len(paper.DEPTHS)
+            mark = ""
             if isinstance(run, Run):
-                ours = f1(run)
+                ours, mark = f1(run), _fewer(bench, page, row.label, run)
                 if failed := sum(document.error is not None for document in run.documents):
                     page.remarks.append(f"{row.label} failed on {failed:,} documents of {paper.TITLES[data]}.")
             elif not isinstance(bench.dataset(data), Gap):
                 page.gap(row.label, run)
             printed: Sequence[float | None] = row.paper.get(data) or [None] * len(paper.DEPTHS)
-            cells[row.label, data] = [number(o, p, digits) for o, p in zip(ours, printed, strict=True)]
+            cells[row.label, data] = [number(o, p, digits, mark) for o, p in zip(ours, printed, strict=True)]
     head = ["F1", *(f"{paper.TITLES[data]} @{k}" for data in sets for k in paper.DEPTHS)]
     return table(head, [[row.label, *(cell for data in sets for cell in cells[row.label, data])] for row in rows])
+
+
+def _fewer(bench: Bench, page: Page, label: str, run: Run) -> str:
+    """A mark for a run that holds not all of the documents that were asked for."""
+    data = bench.dataset(run.names[0])
+    if isinstance(data, Gap) or len(run.documents) == len(data.documents):
+        return ""
+    remark = (
+        f"{FEWER} {label}: {len(run.documents):,} of {len(data.documents):,} documents of {paper.TITLES[data.name]}."
+    )
+    if remark not in page.remarks:
+        page.remarks.append(remark)
+    return FEWER
 
 
 BEHIND = (
