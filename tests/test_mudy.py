@@ -11,7 +11,7 @@ from torch import Tensor
 from mudy.backbones import attention
 from mudy.candidates import Candidate, candidates
 from mudy.errors import SettingError
-from mudy.methods.mudy import Mudy
+from mudy.methods.mudy import Mudy, weight_of
 from mudy.methods.sections import sections
 from mudy.text import Document, Span
 from tests import oracle, small
@@ -140,6 +140,16 @@ def test_each_factor_of_attention_can_be_left_out() -> None:
         assert both.parts["L"] == local.parts["L"]
         assert g.parts["L"] == local.parts["G"] == none.parts["G"] == 1.0
         assert none.score == none.parts["p"]
+
+
+def test_attention_counts_less_in_short_texts_and_as_ever_in_long_ones() -> None:
+    assert weight_of(100, 0.8, 400) == pytest.approx(0.8 / 16)
+    assert weight_of(400, 0.8, 400) == weight_of(9000, 0.8, 400) == 0.8
+    assert weight_of(3, 0.8, 0) == 0.8  # the paper's
+    text, found = read()
+    words = len(text.text.split())
+    short, plain = method("llama", lambda_words=2 * words), method("llama", lambda_=0.25)
+    assert [s.score for s in short.score(text, found)] == [s.score for s in plain.score(text, found)]
 
 
 def test_lambda_inside_or_outside_the_logarithm_is_the_same_at_one() -> None:

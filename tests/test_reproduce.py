@@ -21,6 +21,7 @@ from mudy.evaluation.reproduce.pages import Gap, Page, literal, number
 from mudy.evaluation.reproduce.timing import STEPS, seconds
 from mudy.evaluation.runs import Judged, Run
 from mudy.interfaces.cli import cli
+from mudy.methods.mudy import Attention
 from tests import small
 
 TEXTS = {
@@ -251,7 +252,7 @@ def test_a_data_set_is_found_by_its_name_and_not_in_translation(tmp_path: Path) 
     ],
 )
 def test_runs_have_one_name_each_and_published_undoes_what_is_recommended(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch, shape: tuple[str, int], default: str, published: str
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, shape: tuple[str, int], default: Attention, published: str
 ) -> None:
     monkeypatch.setattr(Bench, "shape", lambda *_: shape)
     own = at(folder)
@@ -259,7 +260,7 @@ def test_runs_have_one_name_each_and_published_undoes_what_is_recommended(
     def name(settings: dict[str, Any]) -> str:
         return own.file("duc2001", "mudy", "gemma3-270m", settings).name
 
-    assert variants.default_reading(own, "m") == (default, 1.0)
+    assert variants.default_reading(own, "m") == variants.Reading(default, 1.0, 400 if default == "G" else 0)
     assert name(variants.asked(own, "m")) == "duc2001-mudy-gemma3-270m-attention=GxL.json"
     assert name(variants.published(own, "m")) == f"duc2001-mudy-gemma3-270m{published}.json"
     assert name(variants.published(own, "m", sigma=0.3, w=1)) == f"duc2001-mudy-gemma3-270m{published}.json"
@@ -271,7 +272,7 @@ def test_a_reading_of_a_run_is_the_run_with_that_setting(folder: Folder) -> None
     own = at(folder)
     model = own.asked.models[0]
     direct = own.run("duc2001", "mudy", model, attention="G", lambda_=0.5)
-    again = variants.attended(own, "duc2001", model, variants.asked(own, model), ("G", 0.5))
+    again = variants.attended(own, "duc2001", model, variants.asked(own, model), variants.Reading("G", 0.5))
     assert isinstance(direct, Run)
     assert isinstance(again, Run)
     assert [document.phrases for document in again.documents] == [document.phrases for document in direct.documents]
@@ -296,8 +297,8 @@ def test_tuning_never_lowers_the_sum_it_tunes(folder: Folder) -> None:
 
 
 def test_a_setting_is_chosen_by_the_other_data_sets_alone() -> None:
-    good: choosing.Setting = ("default", ("G", 1.0))
-    bad: choosing.Setting = ("default", ("L", 1.0))
+    good: choosing.Setting = ("default", variants.Reading("G"))
+    bad: choosing.Setting = ("default", variants.Reading("L"))
     scores: choosing.Scores = {
         "a": {good: (9.0, 9.0, 9.0), bad: (1.0, 1.0, 1.0)},
         "b": {good: (2.0, 2.0, 2.0), bad: (3.0, 3.0, 3.0)},

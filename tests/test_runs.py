@@ -225,7 +225,14 @@ class Given(Extractor):
 def test_other_weights_of_attention_give_what_a_new_run_gives() -> None:
     settings: dict[str, Any] = {"mixture": False, "sam_layers": (1,)}
     kept = evaluate(Given("mudy", Mudy(decoder("llama"), **settings)), [RIVERS], places=True)
-    for changed in ({"lambda_": 0.3}, {"attention": "G"}, {"attention": "L", "lambda_": 2.0}, {"attention": "none"}):
+    words = {"lambda_words": 40, "lambda_": 0.7}
+    for changed in (
+        words,
+        {"lambda_": 0.3},
+        {"attention": "G"},
+        {"attention": "L", "lambda_": 2.0},
+        {"attention": "none"},
+    ):
         fresh = evaluate(Given("mudy", Mudy(decoder("llama"), **settings, **changed)), [RIVERS], places=True)
         found = reread(kept, rereading.mudy(**changed))
         assert [d.phrases for d in found.documents] == [d.phrases for d in fresh.documents]

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from mudy.errors import InputError
 from mudy.evaluation.runs import Judged, Run
-from mudy.methods.mudy import Attention, attention_score, final_score
+from mudy.methods.mudy import Attention, attention_score, final_score, weight_of
 from mudy.ranking import rounded
 
 Place = Mapping[str, float]
-Scoring = Callable[[Place], float]  # one occurrence -> its score
+Scoring = Callable[[Judged, Place], float]  # a document and one occurrence -> its score
 
 
 def reread(run: Run, scoring: Scoring) -> Run:
@@ -26,7 +26,7 @@ def reread(run: Run, scoring: Scoring) -> Run:
 
 
 def _reranked(document: Judged, scoring: Scoring) -> Judged:
-    scored = [(scoring(place), place) for place in document.places]
+    scored = [(scoring(document, place), place) for place in document.places]
     scored.sort(key=lambda pair: (-rounded(pair[0]), pair[1]["start"], pair[1]["end"]))
     best: dict[int, float] = {}
     for score, place in scored:
@@ -54,15 +54,18 @@ def _with_likelihood(document: Judged, other: Judged) -> Judged:
     return replace(document, places=tuple({**x, "p": p[x["start"], x["end"]]} for x in document.places))
 
 
-def mudy(lambda_: float = 1.0, attention: Attention = "GxL", as_clip: float | None = 2.5) -> Scoring:
+def mudy(
+    lambda_: float = 1.0, attention: Attention = "GxL", lambda_words: int = 0, as_clip: float | None = 2.5
+) -> Scoring:
     """MUDY with another weight or factor of attention (Eqs. 11-12); the run must hold the factors, so `GxL`."""
 
-    def score(place: Place) -> float:
-        return final_score(place["p"], attention_score(place["G"], place["L"], attention, as_clip), lambda_)
+    def score(document: Judged, place: Place) -> float:
+        weight = weight_of(document.words, lambda_, lambda_words)
+        return final_score(place["p"], attention_score(place["G"], place["L"], attention, as_clip), weight)
 
     return score
 
 
-def likelihood(place: Place) -> float:
+def likelihood(_: Judged, place: Place) -> float:
     """The prompt's likelihood alone: PromptRank without its position penalty."""
     return place["p"]

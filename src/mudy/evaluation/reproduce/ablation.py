@@ -40,14 +40,14 @@ def ablation_rows(bench: Bench, model: str) -> list[Row]:
     def weighted(name: str, label: str, attention: Attention, **changes: object) -> Row:
         return Row(
             f"{label}, {bench.label(model)}",
-            lambda data: variants.as_published(bench, data, model, (attention, 1.0), **changes),
+            lambda data: variants.as_published(bench, data, model, variants.Reading(attention), **changes),
             paper.TABLE3.get(name, {}),
         )
 
     def plain(name: str, label: str, attention: Attention) -> Row:
         return Row(
             f"{label}, {bench.label(model)}",
-            lambda data: variants.attended(bench, data, model, variants.UNWEIGHTED, (attention, 1.0)),
+            lambda data: variants.attended(bench, data, model, variants.UNWEIGHTED, variants.Reading(attention)),
             paper.TABLE3.get(name, {}),
         )
 

@@ -14,7 +14,7 @@ from mudy.evaluation.reproduce import variants
 from mudy.evaluation.reproduce.bench import Bench, Found
 from mudy.evaluation.reproduce.pages import Gap, Page, literal, table
 from mudy.evaluation.reproduce.rows import finish, start
-from mudy.evaluation.rereading import likelihood, mudy, reread
+from mudy.evaluation.rereading import likelihood, reread
 from mudy.evaluation.runs import Judged
 from mudy.stems import stems
 
@@ -60,12 +60,12 @@ def chosen(bench: Bench) -> tuple[str, Dataset, Record]:
 
 
 def _runs(bench: Bench, data: Dataset, model: str) -> dict[str, Found]:
-    attention, lambda_ = variants.default_reading(bench, model)
     prompt = bench.run_on(data, "promptrank", model)
     own = bench.run_on(data, "mudy", model, **variants.asked(bench, model))
+    ours = variants.scoring(variants.default_reading(bench, model))
     return {
         "PromptRank, no penalty": prompt if isinstance(prompt, Gap) else reread(prompt, likelihood),
-        "MUDY, one setting": own if isinstance(own, Gap) else reread(own, mudy(lambda_, attention)),
+        "MUDY, one setting": own if isinstance(own, Gap) else reread(own, ours),
     }
 
 

@@ -24,8 +24,7 @@ def left_out_table(bench: Bench, model: str, sets: Sequence[str]) -> str:
     for data, found in scores.items():
         others = {name: other for name, other in scores.items() if name != data}
         setting = chosen(others, [s for s in found if all(s in other for other in others.values())])
-        run, (attention, lambda_) = setting
-        how = f"{run} weighting, {attention}" + ("" if attention == "none" else f", lambda {lambda_:g}")
+        how = f"{setting[0]} weighting, {setting[1]}"
         lines.append([bench.label(model), paper.TITLES[data], how, _numbers(found[setting]), _numbers(found[default])])
     head = ["model", "left out", "chosen on the others", "F1@5/10/15 of the choice", "of our default"]
     return table(head, lines, left=3)

@@ -37,7 +37,7 @@ def lambda_(bench: Bench) -> Page:
     """The weight of attention (Eq. 12); all points are read from one run."""
 
     def point(data: str, model: str, value: float) -> Found:
-        return variants.as_published(bench, data, model, ("GxL", value))
+        return variants.as_published(bench, data, model, variants.Reading("GxL", value))
 
     return _page(bench, "fig-lambda", "lambda", "λ", variants.LAMBDAS, point, paper.BEST_LAMBDA)
 

@@ -7,23 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from itertools import product, starmap
+from typing import Any, NamedTuple
 
 from mudy.evaluation.measures import F1
 from mudy.evaluation.paper import DEPTHS
 from mudy.evaluation.reproduce.bench import Bench, Found
 from mudy.evaluation.reproduce.pages import Gap
-from mudy.evaluation.rereading import likelihood, mudy, reread, unweighted
+from mudy.evaluation.rereading import Scoring, likelihood, mudy, reread, unweighted
 from mudy.evaluation.runs import Run
 from mudy.methods.mudy import RECOMMENDED, Attention, Mudy
 
 Settings = dict[str, Any]
-Reading = tuple[Attention, float]  # factor and lambda
 Triple = tuple[float, ...]
 PAPER: Mapping[str, Any] = {f.name: f.default for f in fields(Mudy)}  # the fields' defaults are the paper's
 LAMBDAS = (*(round(0.1 * step, 1) for step in range(1, 11)), 1.5, 2.0)
 ATTENTIONS: tuple[Attention, ...] = ("none", "G", "L", "GxL")
-READ_LATER = ("attention", "lambda_")  # settings of a reading, not of a run
+LENGTHS = (0, 400)  # lambda_words: the paper's, and ours
+
+
+class Reading(NamedTuple):
+    """How a run is read: settings that need no run of their own."""
+
+    attention: Attention = "GxL"
+    lambda_: float = 1.0
+    lambda_words: int = 0
+
+    def __str__(self) -> str:
+        if self.attention == "none":
+            return "no attention"
+        return f"{self.attention}, lambda {self.lambda_:g}" + (f" from {self.lambda_words} words on" * bool(self[2]))
+
+
 UNWEIGHTED: Settings = {"weighting": False}
 
 
@@ -41,8 +56,12 @@ def asked(bench: Bench, model: str, **changes: Any) -> Settings:
 
 def published(bench: Bench, model: str, **changes: Any) -> Settings:
     """The paper's settings, whatever is recommended for a model, with changes."""
-    own = {name: PAPER[name] for name in recommended(bench, model) if name not in READ_LATER}
+    own = {name: PAPER[name] for name in recommended(bench, model) if name not in Reading._fields}
     return asked(bench, model, **{**own, **changes})
+
+
+def scoring(reading: Reading) -> Scoring:
+    return mudy(reading.lambda_, reading.attention, reading.lambda_words)
 
 
 def base(bench: Bench, data: str, model: str, settings: Settings) -> Found:
@@ -58,7 +77,7 @@ def base(bench: Bench, data: str, model: str, settings: Settings) -> Found:
 def default_reading(bench: Bench, model: str) -> Reading:
     """The factor and the lambda that `Mudy` uses for a model."""
     used = {**PAPER, **recommended(bench, model)}
-    return used["attention"], used["lambda_"]
+    return Reading(*(used[name] for name in Reading._fields))
 
 
 # -- Rows -------------------------------------------------------------------------------------------------------------
@@ -76,11 +95,10 @@ def promptrank(bench: Bench, data: str, model: str) -> Found:
 
 def attended(bench: Bench, data: str, model: str, settings: Settings, reading: Reading) -> Found:
     """A run of MUDY, read with some factor and lambda."""
-    attention, lambda_ = reading
 
     def make() -> Found:
         run = base(bench, data, model, settings)
-        return run if isinstance(run, Gap) else reread(run, mudy(lambda_, attention))
+        return run if isinstance(run, Gap) else reread(run, scoring(reading))
 
     return bench.once((data, model, "mudy", str(settings), reading), make)
 
@@ -90,9 +108,9 @@ def fixed(bench: Bench, data: str, model: str) -> Found:
     return attended(bench, data, model, asked(bench, model), default_reading(bench, model))
 
 
-def as_published(bench: Bench, data: str, model: str, reading: Reading = ("GxL", 1.0), **changes: Any) -> Found:
+def as_published(bench: Bench, data: str, model: str, reading: Reading | None = None, **changes: Any) -> Found:
     """MUDY with the paper's settings."""
-    return attended(bench, data, model, published(bench, model, **changes), reading)
+    return attended(bench, data, model, published(bench, model, **changes), reading or Reading())
 
 
 # -- Choosing ---------------------------------------------------------------------------------------------------------
@@ -111,13 +129,14 @@ def readings(bench: Bench, data: str, model: str, settings: Settings) -> dict[Re
         if isinstance(run, Gap):
             return {}
         wanted = dict.fromkeys([*grid(), default_reading(bench, model)])
-        bench.grids[key] = {how: f1(reread(run, mudy(how[1], how[0]))) for how in wanted}
+        bench.grids[key] = {how: f1(reread(run, scoring(how))) for how in wanted}
     return dict(bench.grids[key])
 
 
 def grid() -> list[Reading]:
-    """Every factor with every lambda; without attention lambda does nothing."""
-    return [("none", 1.0), *((attention, x) for attention in ATTENTIONS if attention != "none" for x in LAMBDAS)]
+    """Every factor with every lambda, in short texts too or not; without attention lambda does nothing."""
+    factors = [attention for attention in ATTENTIONS if attention != "none"]
+    return [Reading("none"), *starmap(Reading, product(factors, LAMBDAS, LENGTHS))]
 
 
 def tuned(bench: Bench, data: str, model: str) -> Found:
