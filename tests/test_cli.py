@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -415,7 +416,9 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(folder: Path) -> None:
 
 def test_an_interrupt_ends_with_130_and_no_traceback(folder: Path) -> None:
     os.mkfifo(folder / "slow.txt")
-    with spawn("extract", "slow.txt", cwd=folder) as process, (folder / "slow.txt").open("wb"):  # opens at its reading
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # which a shell lets its background jobs ignore
+    command = spawn("extract", "slow.txt", cwd=folder, preexec_fn=heed)
+    with command as process, (folder / "slow.txt").open("wb"):  # opens at its reading
         process.send_signal(signal.SIGINT)
         written, said = process.communicate(timeout=60)
     assert (process.returncode, written, said.strip()) == (130, "", "")
