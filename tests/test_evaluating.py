@@ -1,7 +1,9 @@
 """Facts about `mudy evaluate` and `mudy compare`: what they print, keep, refuse, and how they end."""
 
 import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner, Result
@@ -109,6 +111,44 @@ def test_an_interrupted_run_says_where_it_goes_on(rivers: Path, monkeypatch: pyt
     found = run("evaluate", rivers, "-m", "yake", "-o", "run.json")
     assert found.exit_code == 130
     assert "the same command goes on" in found.stderr
+
+
+class Flaky(BaseHTTPRequestHandler):
+    """A chat model that lists the candidates it is shown, and turns callers away after some answers."""
+
+    answers = 2
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        listed = asked["messages"][1]["content"].rpartition("andidates: ")[2].replace(" ; ", "; ")
+        choice = {"message": {"content": f"Keyphrases: {listed}; a ship of fools"}, "finish_reason": "stop"}
+        body = json.dumps({"choices": [choice]}).encode()
+        type(self).answers -= 1
+        self.send_response(200 if self.answers >= 0 else 401)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_server_that_turns_away_ends_the_run_which_goes_on_later(rivers: Path) -> None:
+    Flaky.answers = 2
+    with ThreadingHTTPServer(("127.0.0.1", 0), Flaky) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        endpoint = f"http://127.0.0.1:{server.server_port}/v1"
+        command = ("evaluate", rivers, "-m", "empirical", "--endpoint", endpoint, "--model", "any", "-o", "run.json")
+        refused = run(*command)
+        assert refused.exit_code == 1
+        assert "OPENAI_API_KEY" in refused.stderr
+        assert not Path("run.json").exists()
+        Flaky.answers = 2  # enough for the two documents that are left
+        found = run(*command)
+        server.shutdown()
+    assert found.exit_code == 0, found.output
+    assert "4 phrases were written that do not stand in the text" in found.stderr
+    assert [document.dropped for document in Run.load("run.json").documents] == [1, 1, 1, 1]
 
 
 # -- compare ----------------------------------------------------------------------------------------------------------
