@@ -246,13 +246,17 @@ def test_a_data_set_is_found_by_its_name_and_not_in_translation(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("shape", "default", "published"),
     [
-        (("gemma3_text", 18), "G", "-attention=GxL-mixture=True-weight_sliding=True"),
-        (("llama", 30), "G", "-attention=GxL-mixture=True"),
-        (("qwen3", 28), "GxL", "-attention=GxL"),  # nothing is recommended, so the default is the paper's
+        (("gemma3_text", 18), ("G", 1.0, 400), "-attention=GxL-mixture=True-weight_sliding=True"),
+        (("llama", 30), ("G", 2.0, 400), "-attention=GxL-mixture=True"),
+        (("qwen3", 28), ("GxL", 1.0, 0), "-attention=GxL"),  # nothing is recommended, so the default is the paper's
     ],
 )
 def test_runs_have_one_name_each_and_published_undoes_what_is_recommended(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch, shape: tuple[str, int], default: Attention, published: str
+    folder: Folder,
+    monkeypatch: pytest.MonkeyPatch,
+    shape: tuple[str, int],
+    default: tuple[Attention, float, int],
+    published: str,
 ) -> None:
     monkeypatch.setattr(Bench, "shape", lambda *_: shape)
     own = at(folder)
@@ -260,7 +264,7 @@ def test_runs_have_one_name_each_and_published_undoes_what_is_recommended(
     def name(settings: dict[str, Any]) -> str:
         return own.file("duc2001", "mudy", "gemma3-270m", settings).name
 
-    assert variants.default_reading(own, "m") == variants.Reading(default, 1.0, 400 if default == "G" else 0)
+    assert variants.default_reading(own, "m") == variants.Reading(*default)
     assert name(variants.asked(own, "m")) == "duc2001-mudy-gemma3-270m-attention=GxL.json"
     assert name(variants.published(own, "m")) == f"duc2001-mudy-gemma3-270m{published}.json"
     assert name(variants.published(own, "m", sigma=0.3, w=1)) == f"duc2001-mudy-gemma3-270m{published}.json"
