@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mudy.backbones.attention import joint_softmax, keep_aligned, received, reweight, reweight_after_softmax
-from mudy.backbones.transformer import batches, lower_layers
+from mudy.backbones.base import Stretch
+from mudy.backbones.transformer import batches, layers_between
 from mudy.text import Span
 from tests import small
 
@@ -26,7 +27,7 @@ def test_full_weight_keeps_positive_scores_and_lifts_negative_ones_to_zero() -> 
 def test_the_post_softmax_rule_multiplies_attention_and_renormalises() -> None:
     scores, weights = torch.randn(3, 9), torch.rand(3, 9)
     weights[:, 4] = 0
-    product = scores.softmax(-1) * weights
+    product = scores.softmax(-1) * weights  # before the edit, which is made in place
     edited = reweight_after_softmax(scores, weights).softmax(-1)
     torch.testing.assert_close(edited, product / product.sum(-1, keepdim=True))
 
@@ -40,17 +41,18 @@ def test_aligned_tokens_keep_full_weight_and_ineligible_ones_are_passed_over() -
 
 
 def test_a_softmax_over_two_blocks_equals_one_over_both() -> None:
-    far, near = torch.randn(2, 3, 1, 4, 7) * 9, torch.randn(2, 3, 1, 4, 4) * 9
-    far_values, near_values = torch.randn(2, 7, 5), torch.randn(2, 3, 1, 4, 5)
+    far, near = torch.randn(2, 1, 3, 4, 7) * 9, torch.randn(2, 1, 3, 4, 4) * 9
+    far_values, near_values = torch.randn(2, 7, 5), torch.randn(2, 1, 3, 4, 5)
     attention = torch.cat([far, near], -1).softmax(-1)
-    values = torch.cat([far_values[:, None, None].expand(2, 3, 1, 7, 5), near_values], -2)
+    values = torch.cat([far_values[:, None, None].expand(2, 1, 3, 7, 5), near_values], -2)
     torch.testing.assert_close(joint_softmax(far, far_values, near, near_values), attention @ values)
 
 
 def test_a_document_that_is_wholly_masked_leaves_the_prompt_alone() -> None:
     far, near = torch.full((1, 1, 1, 2, 3), -torch.inf), torch.randn(1, 1, 1, 2, 2)
     values = torch.randn(1, 1, 1, 2, 4)
-    torch.testing.assert_close(joint_softmax(far, torch.randn(1, 3, 4), near, values), near.softmax(-1) @ values)
+    expected = near.softmax(-1) @ values
+    torch.testing.assert_close(joint_softmax(far, torch.randn(1, 3, 4), near, values), expected)
 
 
 def test_received_attention_ignores_padded_rows() -> None:
@@ -63,7 +65,7 @@ def test_received_attention_ignores_padded_rows() -> None:
 def test_what_follows_in_a_text_changes_no_earlier_state(family: str) -> None:
     backbone = small.decoder(family)
     text = small.TEXT
-    short, long = backbone.encode(text, Span(0, 120)), backbone.encode(text, Span(0, len(text)))
+    short, long = backbone.encode([Stretch(text, Span(0, 120)), Stretch(text, Span(0, len(text)))])
     shared = len(short.tokens) - 2  # the cut may change the last tokens themselves
     assert short.tokens.ids[:shared] == long.tokens.ids[:shared]
     for layer, keys in short.memory.keys.items():
@@ -74,26 +76,27 @@ def test_what_follows_in_a_text_changes_no_earlier_state(family: str) -> None:
 def test_windows_in_one_batch_are_read_as_if_each_were_alone(family: str) -> None:
     backbone = small.t5() if family == "t5" else small.decoder(family)
     spans = [Span(0, 30), Span(10, 200), Span(150, 190)]
-    together = backbone.received_attention(small.TEXT, spans, [1])
+    together = backbone.received_attention([Stretch(small.TEXT, span) for span in spans], [1])
     for span, found in zip(spans, together, strict=True):
-        (alone,) = backbone.received_attention(small.TEXT, [span], [1])
+        (alone,) = backbone.received_attention([Stretch(small.TEXT, span)], [1])
         torch.testing.assert_close(found.sums, alone.sums, atol=1e-5, rtol=1e-4)
         assert float(found.sums.sum()) == pytest.approx(len(found.tokens), rel=1e-4)  # every row gives away 1
 
 
-def test_lower_layers_share_weights_and_leave_the_network_whole() -> None:
+def test_some_layers_share_weights_and_leave_the_network_whole() -> None:
     body = small.decoder("llama").model.model
-    lower = lower_layers(body, "layers", 2)
-    assert len(lower.layers) == 2
+    some = layers_between(body, "layers", 1, 3)
+    assert len(some.layers) == 3
     assert len(body.layers) == 4
-    assert lower.layers[0] is body.layers[0]
+    assert some.layers[2] is body.layers[2]
+    assert not list(some.layers[0].parameters())
 
 
 def test_several_layers_are_averaged() -> None:
     backbone = small.decoder("gemma3")
     span = Span(0, 100)
-    (both,) = backbone.received_attention(small.TEXT, [span], [0, 2])
-    (low,), (high,) = (backbone.received_attention(small.TEXT, [span], [layer]) for layer in (0, 2))
+    (both,) = backbone.received_attention([Stretch(small.TEXT, span)], [0, 2])
+    (low,), (high,) = (backbone.received_attention([Stretch(small.TEXT, span)], [layer]) for layer in (0, 2))
     torch.testing.assert_close(both.sums, (low.sums + high.sums) / 2)
 
 

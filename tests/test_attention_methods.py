@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from mudy.backbones import observers
-from mudy.backbones.base import Backbone
+from mudy.backbones.base import Backbone, Stretch
 from mudy.backbones.tokens import Tokens, tokenise
 from mudy.candidates import Candidate, candidates, given
 from mudy.errors import SettingError
@@ -264,7 +264,7 @@ def test_single_words_have_the_mean_of_their_occurrences_and_longer_phrases_the_
     text = document("Ice melts. River ice melts. Ice melts. River ice melts.")
     found = own(text, "ice", "river ice")
     model = backbone("llama")
-    (received,) = model.received_attention(text.text, [Span(0, len(text.text))], range(4))
+    (received,) = model.received_attention([Stretch(text.text, Span(0, len(text.text)))], range(4))
     total = {
         c.phrase: [float(received.sums[list(received.tokens.of(o.span))].sum()) for o in c.occurrences] for c in found
     }

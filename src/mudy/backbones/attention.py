@@ -1,10 +1,10 @@
-"""Attention as a visitor sees it: observed (Eqs. 13-14), remembered, or pulled towards a place (Eqs. 5-8).
+"""Attention as a visitor sees it: observed (Eqs. 13-14), or pulled towards a place (Eqs. 5-8).
 
 One function is registered with transformers' AttentionInterface and serves every architecture. A model is called with
 `visitor=...`, which reaches that function; without one, attention is the model's own.
 
-Scores of rows that follow a shared document are laid out as (kv_heads, batch, groups, rows, tokens): the document's
-keys are multiplied once for all rows of a head, and are copied neither per candidate nor per query head.
+Scores of prompts that follow a shared document are laid out as (kv_heads, groups, prompts, rows, tokens): the
+document's keys are multiplied once for all rows of a head, and are copied neither per prompt nor per query head.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
 NAME = "mudy"
+PACKED = "mudy_packed"  # texts and prompts one after the other in one row: only a visitor knows who sees whom
 Rule = Literal["logit", "post_softmax"]
 AlignedRows = Literal["candidate", "tail"]
 
@@ -42,6 +43,10 @@ class Visitor(Protocol):
     """Computes attention in a model's stead; gives (batch, heads, rows, width)."""
 
     def attend(self, call: Call) -> Tensor: ...
+
+
+class Enough(Exception):
+    """Raised by a visitor that has seen what it wanted: the layers above need not run."""
 
 
 def _attention(
@@ -73,8 +78,16 @@ def _attention(
     return attended.transpose(1, 2).contiguous(), None
 
 
+def _packed(module: nn.Module, *tensors: Any, visitor: Visitor, **more: Any) -> tuple[Tensor, None]:
+    """The same without a mask, so a visitor is needed."""
+    query, key, value, mask = tensors
+    return _attention(module, query, key, value, mask, visitor=visitor, **more)
+
+
 AttentionInterface.register(NAME, _attention)
 AttentionMaskInterface.register(NAME, eager_mask)  # without a mask of its own, causality would silently disappear
+AttentionInterface.register(PACKED, _packed)
+AttentionMaskInterface.register(PACKED, lambda **_: None)
 
 
 def own_attention(call: Call) -> Tensor:
@@ -128,9 +141,13 @@ class Observer:
     sums: dict[int, Tensor] = field(default_factory=dict)  # layer -> (batch, tokens)
 
     def attend(self, call: Call) -> Tensor:
+        self.see(call)
+        return own_attention(call)
+
+    def see(self, call: Call) -> None:
+        """Add up one layer, if it is among those asked for."""
         if call.layer in self.layers:
             self.sums[call.layer] = self._received(call)
-        return own_attention(call)
 
     def mean(self) -> Tensor:
         """The average over the layers observed; (batch, tokens)."""
@@ -149,22 +166,6 @@ class Observer:
             )
             total += received(probabilities(some), self.rows[:, part])
         return total
-
-
-# --- Remembering: the document's keys and values, computed once --------------------------------------------------
-
-
-@dataclass(slots=True)
-class Memory:
-    """Keeps every layer's keys and values while a document is read for the first time."""
-
-    keys: dict[int, Tensor] = field(default_factory=dict)  # layer -> (kv_heads, tokens, width)
-    values: dict[int, Tensor] = field(default_factory=dict)
-
-    def attend(self, call: Call) -> Tensor:
-        self.keys[call.layer] = call.key[0]
-        self.values[call.layer] = call.value[0]
-        return own_attention(call)
 
 
 # --- Editing: Eqs. 5-8 -------------------------------------------------------------------------------------------
@@ -192,34 +193,36 @@ class Weighting(Protocol):
     def eligible(self) -> Tensor:
         """Which tokens may be among the best-aligned; (tokens,)."""
 
-    def weights(self, layer: int, prompts: Tensor) -> Tensor | None:
-        """Weights in [0, 1], (prompts, tokens); None leaves this layer untouched."""
+    def touches(self, layer: int) -> bool:
+        """Whether this layer is edited at all."""
+
+    def weights(self, layer: int, prompts: Tensor) -> Tensor:
+        """Weights in [0, 1] in a layer that is edited; (prompts, tokens)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A weighting, applied to one batch of prompts."""
+    """A weighting, applied to prompts of one shape."""
 
     weighting: Weighting
-    prompts: Tensor  # (batch,): which prompts of the weighting these are
-    rows: Tensor  # (batch, rows): 1 for rows whose agreement with a token counts
+    prompts: Tensor  # (prompts,): which prompts of the weighting these are
+    counted: slice  # rows of each prompt whose agreement with a token counts
+
+    def touches(self, layer: int, window: int | None) -> bool:
+        return self.weighting.touches(layer) and (window is None or self.weighting.sliding)
 
     def __call__(self, layer: int, scores: Tensor, first: int) -> Tensor:
-        """Edit the scores over tokens `first` and later; (kv_heads, batch, groups, rows, tokens)."""
-        weights = self.weighting.weights(layer, self.prompts)
-        if weights is None:
-            return scores
-        weights = weights[None, :, None, first:].to(scores.dtype)  # (1, batch, 1, tokens)
+        """Edit the scores over tokens `first` and later; (kv_heads, groups, prompts, rows, tokens)."""
+        weights = self.weighting.weights(layer, self.prompts)[:, first:].to(scores.dtype)  # (prompts, tokens)
         if self.weighting.k:
-            eligible = self.weighting.eligible[first:]
-            weights = keep_aligned(weights, alignment(scores, self.rows), eligible, self.weighting.k)
-        weights = weights.unsqueeze(3)  # (kv_heads or 1, batch, groups or 1, 1, tokens)
-        return RULES[self.weighting.rule](scores, weights)
+            aligned = alignment(scores, self.counted)
+            weights = keep_aligned(weights, aligned, self.weighting.eligible[first:], self.weighting.k)
+        return RULES[self.weighting.rule](scores, weights.unsqueeze(-2))
 
 
-def alignment(scores: Tensor, rows: Tensor) -> Tensor:
+def alignment(scores: Tensor, rows: slice) -> Tensor:
     """How well each document token agrees with the candidate's own rows, per head (Eqs. 5-6)."""
-    return torch.einsum("kbgrt,br->kbgt", scores, rows.to(scores.dtype))
+    return scores[..., rows, :].sum(-2)  # (kv_heads, groups, prompts, tokens)
 
 
 def keep_aligned(weights: Tensor, aligned: Tensor, eligible: Tensor, k: int) -> Tensor:
@@ -240,37 +243,13 @@ def reweight(scores: Tensor, weights: Tensor) -> Tensor:
 
 def reweight_after_softmax(scores: Tensor, weights: Tensor) -> Tensor:
     """Multiply the attention itself by the weights and renormalise, which equals adding log W before the softmax."""
-    return scores + weights.log()
+    return scores.add_(weights.log())  # in place: the scores are the largest thing in memory
 
 
 RULES = {"logit": reweight, "post_softmax": reweight_after_softmax}
 
 
-# --- Following a document that was read before -------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Continuation:
-    """Decoder-only: rows that look at a remembered document, shared by all, and at their own earlier tokens."""
-
-    memory: Memory
-    edit: Edit | None = None
-
-    def attend(self, call: Call) -> Tensor:
-        keys, values = self.memory.keys[call.layer], self.memory.values[call.layer]
-        tokens, rows = keys.shape[1], call.query.shape[2]
-        first = 0 if call.window is None else max(0, tokens - call.window + 1)  # what no row sees is not computed
-        query = group(call.query, keys.shape[0])  # (kv_heads, batch, groups, rows, width)
-        far = soft_cap(shared_scores(query, keys[:, first:]) * call.scaling, call.softcap)
-        near = soft_cap(query @ call.key.transpose(0, 1).unsqueeze(2).mT * call.scaling, call.softcap)
-        if self.edit is not None and (call.window is None or self.edit.weighting.sliding):
-            far = self.edit(call.layer, far, first)
-        if call.window is not None:
-            far = far + sliding_mask(rows, tokens, first, call.window, far)
-        if call.mask is not None:
-            near = near + call.mask.transpose(0, 1).unsqueeze(2)
-        own = call.value.transpose(0, 1).unsqueeze(2)  # (kv_heads, batch, 1, rows, width)
-        return ungroup(joint_softmax(far, values[:, first:], near, own))
+# --- Looking at a document that all prompts share ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,53 +261,32 @@ class CrossAttention:
     def attend(self, call: Call) -> Tensor:
         if not call.cross:
             return own_attention(call)
-        query = group(call.query, call.key.shape[1])
-        scores = shared_scores(query, call.key[0]) * call.scaling
-        if self.edit is not None:
+        query = call.query.transpose(0, 1).unsqueeze(1)  # (heads, 1, prompts, rows, width): every head has its own keys
+        scores = shared_scores(query * call.scaling, call.key[0])
+        if self.edit is not None and self.edit.touches(call.layer, None):
             scores = self.edit(call.layer, scores, 0)
         attention = torch.softmax(scores, dim=-1, dtype=torch.float32).to(call.value.dtype)
-        return ungroup(shared_sum(attention, call.value[0]))
-
-
-def group(query: Tensor, kv_heads: int) -> Tensor:
-    """(batch, heads, rows, width) -> (kv_heads, batch, groups, rows, width): query heads beside their key head."""
-    batch, heads, rows, width = query.shape
-    return query.reshape(batch, kv_heads, heads // kv_heads, rows, width).transpose(0, 1)
-
-
-def ungroup(attended: Tensor) -> Tensor:
-    """The way back: (kv_heads, batch, groups, rows, width) -> (batch, heads, rows, width)."""
-    kv_heads, batch, groups, rows, width = attended.shape
-    return attended.transpose(0, 1).reshape(batch, kv_heads * groups, rows, width)
+        return shared_sum(attention, call.value[0]).squeeze(1).transpose(0, 1)
 
 
 def shared_scores(query: Tensor, keys: Tensor) -> Tensor:
-    """All rows of all candidates against one document, as one product per key head."""
-    kv_heads, batch, groups, rows, width = query.shape
-    scores = query.reshape(kv_heads, batch * groups * rows, width) @ keys.mT
-    return scores.view(kv_heads, batch, groups, rows, keys.shape[1])
+    """All rows of all prompts against one document, as one product per key head."""
+    kv_heads, groups, prompts, rows, width = query.shape
+    scores = query.reshape(kv_heads, groups * prompts * rows, width) @ keys.mT
+    return scores.view(kv_heads, groups, prompts, rows, keys.shape[1])
 
 
 def shared_sum(attention: Tensor, values: Tensor) -> Tensor:
-    kv_heads, batch, groups, rows, tokens = attention.shape
-    attended = attention.reshape(kv_heads, batch * groups * rows, tokens) @ values
-    return attended.view(kv_heads, batch, groups, rows, values.shape[-1])
+    kv_heads, groups, prompts, rows, tokens = attention.shape
+    attended = attention.reshape(kv_heads, groups * prompts * rows, tokens) @ values
+    return attended.view(kv_heads, groups, prompts, rows, values.shape[-1])
 
 
 def joint_softmax(far: Tensor, far_values: Tensor, near: Tensor, near_values: Tensor) -> Tensor:
-    """One softmax over two blocks of scores that are never put side by side in memory."""
+    """One softmax over two blocks of scores that are never put side by side in memory; the scores are used up."""
     dtype, far, near = far_values.dtype, far.float(), near.float()
     top = torch.maximum(far.amax(-1, keepdim=True), near.amax(-1, keepdim=True))
-    far, near = (far - top).exp_(), (near - top).exp_()
+    far, near = far.sub_(top).exp_(), near.sub_(top).exp_()
     mass = far.sum(-1, keepdim=True) + near.sum(-1, keepdim=True)
     attended = shared_sum(far.to(dtype), far_values) + near.to(dtype) @ near_values
     return attended / mass.to(dtype)
-
-
-def sliding_mask(rows: int, tokens: int, first: int, window: int, like: Tensor) -> Tensor:
-    """-inf where a row, counted on from the document's end, can no longer see a token (rows, tokens - first)."""
-    row = torch.arange(tokens, tokens + rows, device=like.device)[:, None]
-    token = torch.arange(first, tokens, device=like.device)
-    return torch.zeros(rows, tokens - first, dtype=like.dtype, device=like.device).masked_fill_(
-        row - token >= window, -torch.inf
-    )

@@ -1,15 +1,16 @@
 """What a backbone is: a language model that answers three questions about a text, whatever its architecture.
 
-`encode` reads a stretch of text once; `received_attention` says how much each token is looked at; `log_likelihood` says
-how well each prompt follows, with an optional edit of its attention. Methods that ask more of attention than its sums
-show a text to an observer of their own with `observe`. Only this room knows what a cache is.
+`encode` reads stretches of text once; `received_attention` says how much each token is looked at; `log_likelihood` says
+how well each prompt follows, with an optional edit of its attention. All three take many texts at once, so that short
+ones share the cost of a pass. Methods that ask more of attention than its sums show a text to an observer of their own
+with `observe`. Only this room knows what a cache is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -32,11 +33,27 @@ class Received:
         return float(self.sums[tokens.start : tokens.stop].mean())
 
 
+class Stretch(NamedTuple):
+    """A part of a text that is read as if it stood alone."""
+
+    text: str
+    span: Span
+
+
 class Encoding(Protocol):
     """A stretch of text, read once by one backbone."""
 
     @property
     def tokens(self) -> Tokens: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Phrases that may follow a text in the prompt, and how their prompts should look at it."""
+
+    encoding: Any
+    phrases: Sequence[str]
+    weighting: Weighting | None = None
 
 
 class Backbone(Protocol):
@@ -76,10 +93,10 @@ class Backbone(Protocol):
     def blank_pieces(self, tokens: Tokens) -> list[int]:
         """Which tokens are nothing but the mark of a word's beginning and should draw no attention."""
 
-    def encode(self, text: str, span: Span) -> Any:
-        """Read `span` of `text` once, for any number of prompts to follow."""
+    def encode(self, stretches: Sequence[Stretch]) -> list[Any]:
+        """Read each stretch once, for any number of prompts to follow."""
 
-    def received_attention(self, text: str, spans: Sequence[Span], layers: Sequence[int]) -> list[Received]:
+    def received_attention(self, stretches: Sequence[Stretch], layers: Sequence[int]) -> list[Received]:
         """Attention received in each of many stretches of text, each read alone (Eqs. 13-14)."""
 
     def window(self, text: str, span: Span) -> Tokens:
@@ -88,10 +105,8 @@ class Backbone(Protocol):
     def observe(self, tokens: Tokens, observer: Observer) -> None:
         """Show one stretch of text to an observer, in the layers that it asks for."""
 
-    def log_likelihood(
-        self, encoding: Any, phrases: Sequence[str], weighting: Weighting | None = None
-    ) -> list[list[float]]:
-        """Log-probabilities of "about", the phrase's tokens and the token after it, in the prompt for each phrase."""
+    def log_likelihood(self, questions: Sequence[Question]) -> list[list[list[float]]]:
+        """Log-probabilities of "about", the phrase's tokens and the token after it, for each question's phrases."""
 
     def span_states(self, encoding: Any, spans: Sequence[Span]) -> Tensor | None:
         """A vector for each span, or None where the model has no encoder."""

@@ -1,20 +1,27 @@
 """Decoder-only language models: Llama and SmolLM2, Gemma 2 and 3, Qwen 2 and 3, Mistral.
 
 The prompt follows the document, so the document's keys and values are computed once and all candidates look at them.
+Rows that no weighting has reached yet are alike for all prompts that begin alike: the template's head is computed once
+for a document, and a phrase once for all of its occurrences, up to the first layer that is edited.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby, islice, takewhile
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from mudy.backbones.attention import Continuation, Edit, Memory, Observer
+from mudy.backbones.attention import PACKED, Enough, Observer, Visitor, Weighting
+from mudy.backbones.base import Question, Stretch
 from mudy.backbones.machine import Machine
-from mudy.backbones.tokens import Tokens, fast_tokenizer, tokenise
-from mudy.backbones.transformer import LONGEST_PROMPT, Transformer, lower_layers
+from mudy.backbones.packing import Following, Memory, Reading, Run
+from mudy.backbones.tokens import Prompt, Tokens, fast_tokenizer, tokenise
+from mudy.backbones.transformer import LONGEST_PROMPT, Transformer, layers_between, of_one_shape, packs
 from mudy.text import Span
 
 FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3", "mistral"})
@@ -23,16 +30,54 @@ OPENING = "Text: "
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """A document as the decoder remembers it."""
+    """A document, and the template's head after it, as the decoder remembers them."""
 
-    tokens: Tokens
+    tokens: Tokens  # of the document alone
     memory: Memory
+
+
+Places = Sequence[Sequence[Sequence[int]]]  # question, prompt -> rows of a tensor of states
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question's prompts, cut where they cease to be alike."""
+
+    prefix: Prefix
+    prompts: list[Prompt]
+    weighting: Weighting | None
+    shared: int  # leading tokens that all prompts have in common with the template's head
+    stop: int | None  # where the rows of a prompt that are needed end: nothing is asked of its last token
+
+    def tail(self, prompt: Prompt) -> tuple[int, ...]:
+        """The tokens of a prompt after the head."""
+        return tuple(prompt.ids[self.shared : self.stop])
+
+    def tails(self, budget: int) -> Iterator[list[tuple[int, ...]]]:
+        """Each tail once, those of one length together, within a budget of tokens."""
+        found = sorted(dict.fromkeys(self.tail(prompt) for prompt in self.prompts), key=len)
+        for length, same in groupby(found, key=len):
+            if length:
+                yield from packs(same, len, budget)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """One run of prompts on its way through the model."""
+
+    run: Run
+    start: int  # position of each prompt's first row
+    given: Sequence[int]  # token ids, or which known states the rows begin with
+
+    def positions(self, device: torch.device) -> Tensor:
+        return torch.arange(self.start, self.start + self.run.length, device=device).repeat(self.run.prompts)
 
 
 class CausalBackbone(Transformer):
     """A decoder-only model and its tokeniser."""
 
     decoder_only = True
+    implementation = PACKED
     template = " Answer: This text mainly talks about {}."
     special_in_prompt = False
     special_in_window = True  # Gemma is lost without its BOS
@@ -61,21 +106,136 @@ class CausalBackbone(Transformer):
     def span_states(self, encoding: Prefix, spans: Sequence[Span]) -> Tensor | None:  # noqa: ARG002 (no encoder)
         return None
 
-    def encode(self, text: str, span: Span) -> Prefix:
-        tokens = tokenise(self.tokenizer, text, span, prefix=OPENING)
-        memory = Memory()
+    # --- Reading -------------------------------------------------------------------------------------------------
+
+    def encode(self, stretches: Sequence[Stretch]) -> list[Prefix]:
+        found = [Prefix(tokenise(self.tokenizer, *stretch, prefix=OPENING), Memory()) for stretch in stretches]
         with self.machine.at_work():
-            self.model.model(input_ids=torch.tensor([tokens.ids], device=self.device), use_cache=False, visitor=memory)
-        return Prefix(tokens, memory)
+            for pack in packs(found, lambda prefix: len(prefix.tokens), self.machine.batch_tokens):
+                rows = [prefix.tokens.ids + self._head for prefix in pack]
+                self._read(rows, self.depth - 1, memories=[prefix.memory for prefix in pack])
+        return found
 
-    def _observe(self, ids: Tensor, observer: Observer, layers: int) -> None:
-        lower_layers(self.model.model, "layers", layers)(input_ids=ids, use_cache=False, visitor=observer)
+    def _observe(self, texts: Sequence[Tokens], observers: Sequence[Observer]) -> None:
+        pairs = zip(texts, observers, strict=True)
+        for pack in packs(pairs, lambda pair: len(pair[0]), self.machine.batch_tokens):
+            last = max(max(observer.layers) for _, observer in pack)
+            self._read([tokens.ids for tokens, _ in pack], last, observers=[observer for _, observer in pack])
 
-    def _follow(self, encoding: Prefix, ids: Tensor, edit: Edit | None) -> Tensor:
-        start = len(encoding.tokens)
-        positions = torch.arange(start, start + ids.shape[1], device=self.device)[None]
-        visitor = Continuation(encoding.memory, edit)
-        states: Tensor = self.model.model(
-            input_ids=ids, position_ids=positions, use_cache=False, visitor=visitor
+    def _read(self, texts: Sequence[list[int]], last: int, **kept: Any) -> None:
+        """Read several texts in one pass, up to the keys of the last layer that is wanted."""
+        ids = torch.tensor([[token for text in texts for token in text]], device=self.device)
+        positions = torch.cat([torch.arange(len(text), device=self.device) for text in texts])[None]
+        reading = Reading([len(text) for text in texts], last, **kept)
+        try:
+            self._pass(0, last + 1, positions, reading, input_ids=ids)
+        except Enough:
+            return
+
+    @cached_property
+    def _head(self) -> list[int]:
+        """The template's tokens before the candidate."""
+        (prompt,) = self._prompts(["x"])
+        return prompt.ids[: prompt.first]
+
+    # --- Prompting -----------------------------------------------------------------------------------------------
+
+    def log_likelihood(self, questions: Sequence[Question]) -> list[list[list[float]]]:
+        asked = [self._asked(question) for question in questions if question.phrases]
+        if not asked:
+            return [[] for _ in questions]
+        with self.machine.at_work():
+            unedited = min(self._unedited(each.weighting) for each in asked)
+            states, places = self._alike(asked, unedited)
+            if unedited < self.depth:
+                states, places = self._apart(asked, unedited, states, places)
+            found = iter(self._scored(asked, states, places))
+        return [list(islice(found, len(question.phrases))) for question in questions]
+
+    def _asked(self, question: Question) -> Asked:
+        prompts = self._prompts(question.phrases)
+        shared = min(alike(self._head, prompt.ids) for prompt in prompts)
+        counted = question.weighting is not None and question.weighting.aligned_rows == "tail"
+        return Asked(question.encoding, prompts, question.weighting, shared, None if counted else -1)
+
+    def _unedited(self, weighting: Weighting | None) -> int:
+        """How many layers there are below the first one that a weighting edits."""
+        if weighting is None:
+            return self.depth
+        edited = (i for i in range(self.depth) if weighting.touches(i) and (weighting.sliding or not self._slides(i)))
+        return next(edited, self.depth)
+
+    def _slides(self, layer: int) -> bool:
+        everywhere = getattr(self.model.config, "sliding_window", None)
+        return getattr(self.model.model.layers[layer].self_attn, "sliding_window", everywhere) is not None
+
+    def _alike(self, asked: Sequence[Asked], layers: int) -> tuple[Tensor, Places]:
+        """States after the first layers, each beginning computed once; and in which of them each prompt's rows are."""
+        every, places, made = [], [], 0
+        for each in asked:
+            start, memory = len(each.prefix.tokens), each.prefix.memory
+            head = range(made, made := made + each.shared)
+            if each.shared:
+                every.append(Rows(Run(memory, start, 1, each.shared), start, self._head[: each.shared]))
+            tails: dict[tuple[int, ...], range] = {(): range(0)}
+            start += each.shared
+            for same in each.tails(self.machine.batch_tokens):
+                run = Run(memory, start, len(same), len(same[0]))
+                every.append(Rows(run, start, [token for tail in same for token in tail]))
+                tails.update((tail, range(made, made := made + run.length)) for tail in same)
+            places.append([[*head, *tails[each.tail(prompt)]] for prompt in each.prompts])
+        return self._follow(every, 0, layers), places
+
+    def _apart(self, asked: Sequence[Asked], layers: int, states: Tensor, known: Places) -> tuple[Tensor, Places]:
+        """States after the last layer, every prompt on its own from the first edited layer on; and where they are."""
+        every, places, made = [], [], 0
+        for each, rows in zip(asked, known, strict=True):
+            start, found = len(each.prefix.tokens), dict[int, range]()
+            for same in of_one_shape(each.prompts, self.machine.batch_tokens):
+                edit = self._edit(each.weighting, same, each.prompts[same[0]])
+                run = Run(each.prefix.memory, start, len(same), len(rows[same[0]]), edit)
+                every.append(Rows(run, start, [row for prompt in same for row in rows[prompt]]))
+                found.update((prompt, range(made, made := made + run.length)) for prompt in same)
+            places.append([found[prompt] for prompt in range(len(each.prompts))])
+        return self._follow(every, layers, self.depth, states), places
+
+    def _follow(self, every: Sequence[Rows], start: int, stop: int, known: Tensor | None = None) -> Tensor:
+        """The states of all runs after some layers, one after the other; (rows, width)."""
+        found = []
+        for pack in packs(every, lambda rows: rows.run.rows, self.machine.batch_tokens):
+            positions = torch.cat([rows.positions(self.device) for rows in pack])[None]
+            given = torch.tensor([item for rows in pack for item in rows.given], device=self.device)
+            rows_in = {"input_ids": given[None]} if known is None else {"inputs_embeds": known[given][None]}
+            found.append(self._pass(start, stop, positions, Following([rows.run for rows in pack]), **rows_in)[0])
+        return torch.cat(found)
+
+    def _pass(self, start: int, stop: int, positions: Tensor, visitor: Visitor, **given: Tensor) -> Tensor:
+        """Some of the network's layers; the final norm only with the last of them."""
+        if (start, stop) not in self._parts:
+            part = layers_between(self.model.model, "layers", start, stop)
+            if stop < self.depth:
+                part._modules["norm"] = nn.Identity()
+            self._parts[start, stop] = part
+        states: Tensor = self._parts[start, stop](
+            position_ids=positions, use_cache=False, visitor=visitor, **given
         ).last_hidden_state
         return states
+
+    @cached_property
+    def _parts(self) -> dict[tuple[int, int], Any]:
+        return {}
+
+    def _scored(self, asked: Sequence[Asked], states: Tensor, places: Places) -> list[list[float]]:
+        """Log-probability of every scored token of every prompt, from the state before it."""
+        prompts = [prompt for each in asked for prompt in each.prompts]
+        rows = [row for each in places for row in each]
+        before = [row[token - 1] for prompt, row in zip(prompts, rows, strict=True) for token in prompt.scored]
+        words = [prompt.ids[token] for prompt in prompts for token in prompt.scored]
+        used = {row: i for i, row in enumerate(dict.fromkeys(before))}
+        values = iter(self._log_probabilities(states[list(used)], [used[row] for row in before], words))
+        return [list(islice(values, len(prompt.scored))) for prompt in prompts]
+
+
+def alike(first: Sequence[int], second: Sequence[int]) -> int:
+    """How many leading tokens two sequences have in common."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
 from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache
 
-from mudy.backbones.attention import CrossAttention, Edit, Observer
+from mudy.backbones.attention import NAME, CrossAttention, Edit, Observer
+from mudy.backbones.base import Question, Stretch
 from mudy.backbones.machine import Machine
 from mudy.backbones.tokens import Tokens, blank_pieces, fast_tokenizer, tokenise
-from mudy.backbones.transformer import Transformer, lower_layers
+from mudy.backbones.transformer import Transformer, batches, layers_between, of_one_shape, padded, presence
 from mudy.text import Span
 
 FAMILIES = frozenset({"t5"})
@@ -36,6 +38,7 @@ class Seq2SeqBackbone(Transformer):
     """An encoder-decoder model and its tokeniser."""
 
     decoder_only = False
+    implementation = NAME
     template = "This book mainly talks about {} ."
     special_in_prompt = True
     special_in_window = False
@@ -67,7 +70,10 @@ class Seq2SeqBackbone(Transformer):
         tokens = [encoding.tokens.of(span) for span in spans]
         return torch.stack([encoding.states[0, t.start : t.stop].float().mean(0) for t in tokens])
 
-    def encode(self, text: str, span: Span) -> Source:
+    def encode(self, stretches: Sequence[Stretch]) -> list[Source]:
+        return [self._encode(*stretch) for stretch in stretches]
+
+    def _encode(self, text: str, span: Span) -> Source:
         tokens = tokenise(self.tokenizer, text, span, prefix=OPENING, suffix=CLOSING)
         with self.machine.at_work():
             states = self.model.encoder(input_ids=torch.tensor([tokens.ids], device=self.device)).last_hidden_state
@@ -80,13 +86,45 @@ class Seq2SeqBackbone(Transformer):
         self.model.decoder(input_ids=start, encoder_hidden_states=states, past_key_values=cache, use_cache=True)
         return cache.cross_attention_cache
 
-    def _observe(self, ids: Tensor, observer: Observer, layers: int) -> None:
-        lower_layers(self.model.encoder, "block", layers)(
-            input_ids=ids, attention_mask=observer.rows.long(), visitor=observer
-        )
+    def _observe(self, texts: Sequence[Tokens], observers: Sequence[Observer]) -> None:
+        """One text at a time is shown to its own observer; of several, one watches all, and each gets its row."""
+        for batch in batches([len(tokens) for tokens in texts], self.machine.batch_tokens):
+            lengths = [len(texts[i]) for i in batch]
+            ids = padded([texts[i].ids for i in batch], self.filler, self.device)
+            one = observers[batch[0]]
+            watching = one if len(batch) == 1 else Observer(presence(lengths, ids), one.layers)
+            self._show(ids, watching)
+            for row, (i, length) in enumerate(zip(batch, lengths, strict=True)):
+                sums = {layer: found[row : row + 1, :length] for layer, found in watching.sums.items()}
+                observers[i].sums.update(sums)
+
+    def _show(self, ids: Tensor, observer: Observer) -> None:
+        encoder = layers_between(self.model.encoder, "block", 0, max(observer.layers) + 1)
+        encoder(input_ids=ids, attention_mask=observer.rows.long(), visitor=observer)
+
+    def log_likelihood(self, questions: Sequence[Question]) -> list[list[list[float]]]:
+        with self.machine.at_work():
+            return [self._likelihood(question) for question in questions]
+
+    def _likelihood(self, question: Question) -> list[list[float]]:
+        prompts = self._prompts(question.phrases)
+        found: dict[int, list[float]] = {}
+        for same in of_one_shape(prompts, self.machine.batch_tokens):
+            one = prompts[same[0]]
+            edit = self._edit(question.weighting, same, one)
+            ids = torch.tensor([prompts[i].ids for i in same], device=self.device)
+            states = self._follow(question.encoding, ids, edit)
+            before = states[:, one.scored.start - 1 : one.scored.stop - 1].flatten(0, 1)
+            words = ids[:, one.scored.start : one.scored.stop].flatten().tolist()
+            values = iter(self._log_probabilities(before, range(len(words)), words))
+            found.update((i, list(islice(values, len(one.scored)))) for i in same)
+        return [found[i] for i in range(len(prompts))]
 
     def _follow(self, encoding: Source, ids: Tensor, edit: Edit | None) -> Tensor:
-        """The start token stands in the place of the template's first word, as in PromptRank."""
+        """The start token stands in the place of the template's first word, as in PromptRank.
+
+        Gives the last hidden states of prompts of one shape that follow one text; (prompts, tokens, width).
+        """
         ids = torch.cat([torch.full_like(ids[:, :1], self._start), ids[:, 1:]], dim=1)
         states: Tensor = self.model.decoder(
             input_ids=ids,

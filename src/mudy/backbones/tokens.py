@@ -8,9 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from mudy.errors import CandidateTooLong, UnsupportedModel
 from mudy.text import Span
 
@@ -63,6 +60,11 @@ class Prompt:
     last: int  # and its last
 
     @property
+    def shape(self) -> tuple[int, int, int]:
+        """What prompts must have in common to be computed side by side without padding."""
+        return len(self.ids), self.first, self.last
+
+    @property
     def scored(self) -> range:
         """The last token of the template ("about"), the candidate, and the token after it (Eq. 1, as published)."""
         return range(max(self.first - 1, 1), min(self.last + 2, len(self.ids)))
@@ -86,14 +88,6 @@ def prompts_of(tokenizer: Any, template: str, phrases: Sequence[str], limit: int
         held = [i for i, (low, high) in enumerate(offsets) if low < end and high > before - 1 and high > low]
         found.append(Prompt(list(ids), held[0], held[-1]))
     return found
-
-
-def candidate_rows(prompts: Sequence[Prompt], ids: Tensor, tail: bool = False) -> Tensor:
-    """1 where the candidate stands in its template (and, with `tail`, after it), in the shape of `ids`."""
-    rows = torch.zeros(ids.shape, device=ids.device)
-    for row, prompt in zip(rows, prompts, strict=True):
-        row[prompt.first : len(prompt.ids) if tail else prompt.last + 1] = 1
-    return rows
 
 
 def blank_pieces(tokenizer: Any, tokens: Tokens) -> list[int]:

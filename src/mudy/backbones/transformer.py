@@ -4,37 +4,39 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from mudy.backbones.attention import NAME, Edit, Observer, Weighting
-from mudy.backbones.base import Received
+from mudy.backbones.attention import Edit, Observer, Weighting
+from mudy.backbones.base import Received, Stretch
 from mudy.backbones.machine import Machine
-from mudy.backbones.tokens import Prompt, Tokens, candidate_rows, prompts_of, tokenise
+from mudy.backbones.tokens import Prompt, Tokens, prompts_of, tokenise
+from mudy.backbones.vocabulary import Head, LinearHead, log_probabilities
 from mudy.text import Span
 
 LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
-VOCABULARY_BLOCK = 256  # scored tokens projected to the vocabulary at once
 T = TypeVar("T")
 
 
 class Transformer(ABC):
     """A model, its tokeniser and a machine. A family says how a text is read and how a prompt follows it."""
 
+    implementation: str  # of attention, as registered with transformers
     template: str  # with {} in the candidate's place
     special_in_prompt: bool  # whether the tokeniser's special tokens belong to the prompt
     special_in_window: bool  # and to a text whose attention is observed
 
     def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
         self.model = model.eval().to(machine.device)
-        self.model.set_attn_implementation(NAME)
+        self.model.set_attn_implementation(self.implementation)
         self.tokenizer = tokenizer
         self.machine = machine
         self.name = name
+        self.head: Head = LinearHead(self.model.lm_head, getattr(self.model.config, "final_logit_softcapping", None))
 
     @property
     def family(self) -> str:
@@ -51,59 +53,42 @@ class Transformer(ABC):
     def token_ends(self, text: str) -> list[int]:
         return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends
 
-    def received_attention(self, text: str, spans: Sequence[Span], layers: Sequence[int]) -> list[Received]:
-        tokens = [self.window(text, span) for span in spans]
-
-        def observe(batch: list[int]) -> list[Received]:
-            ids = padded([tokens[i].ids for i in batch], self.filler, self.device)
-            observer = Observer(presence([len(tokens[i]) for i in batch], ids), frozenset(layers))
-            self._observe(ids, observer, max(layers) + 1)
-            return [Received(tokens[i], row[: len(tokens[i])]) for i, row in zip(batch, observer.mean(), strict=True)]
-
+    def received_attention(self, stretches: Sequence[Stretch], layers: Sequence[int]) -> list[Received]:
+        tokens = [self.window(*stretch) for stretch in stretches]
+        observers = [Observer(self._everyone(len(t)), frozenset(layers)) for t in tokens]
         with self.machine.at_work():
-            return in_order([len(t) for t in tokens], self.machine.batch_tokens, observe)
+            self._observe(tokens, observers)
+        return [Received(t, observer.mean()[0]) for t, observer in zip(tokens, observers, strict=True)]
 
     def window(self, text: str, span: Span) -> Tokens:
         return tokenise(self.tokenizer, text, span, special=self.special_in_window)
 
     def observe(self, tokens: Tokens, observer: Observer) -> None:
         with self.machine.at_work():
-            self._observe(torch.tensor([tokens.ids], device=self.device), observer, max(observer.layers) + 1)
-
-    def log_likelihood(
-        self, encoding: Any, phrases: Sequence[str], weighting: Weighting | None = None
-    ) -> list[list[float]]:
-        prompts = prompts_of(self.tokenizer, self.template, phrases, LONGEST_PROMPT, self.special_in_prompt)
-
-        def score(batch: list[int]) -> list[list[float]]:
-            some = [prompts[i] for i in batch]
-            ids = padded([p.ids for p in some], self.filler, self.device)
-            edit = None if weighting is None else self._edit(weighting, batch, some, ids)
-            return self._scored(ids, self._follow(encoding, ids, edit), some)
-
-        with self.machine.at_work():
-            return in_order([len(p.ids) for p in prompts], self.machine.batch_tokens, score)
-
-    def _edit(self, weighting: Weighting, batch: list[int], prompts: Sequence[Prompt], ids: Tensor) -> Edit:
-        rows = candidate_rows(prompts, ids, tail=weighting.aligned_rows == "tail")
-        return Edit(weighting, torch.tensor(batch, device=self.device), rows)
-
-    def _scored(self, ids: Tensor, states: Tensor, prompts: Sequence[Prompt]) -> list[list[float]]:
-        """Log-probability of every scored token of every prompt, from the hidden state before it."""
-        row = torch.tensor([r for r, p in enumerate(prompts) for _ in p.scored], device=self.device)
-        token = torch.tensor([t for p in prompts for t in p.scored], device=self.device)
-        cap = getattr(self.model.config, "final_logit_softcapping", None)
-        found = log_probabilities(self.model.lm_head, states[row, token - 1], ids[row, token], cap)
-        values = iter(found.tolist())
-        return [list(islice(values, len(p.scored))) for p in prompts]
+            self._observe([tokens], [observer])
 
     @abstractmethod
-    def _observe(self, ids: Tensor, observer: Observer, layers: int) -> None:
-        """Show a padded batch of texts to an observer, running no more than the first `layers` layers."""
+    def _observe(self, texts: Sequence[Tokens], observers: Sequence[Observer]) -> None:
+        """Show each text to its observer, and run no layer above those that it asks for."""
 
-    @abstractmethod
-    def _follow(self, encoding: Any, ids: Tensor, edit: Edit | None) -> Tensor:
-        """Last hidden states of a padded batch of prompts that follow one text; (prompts, tokens, width)."""
+    def _everyone(self, tokens: int) -> Tensor:
+        """All rows of a text, as an observer wants them; (1, tokens)."""
+        return torch.ones(1, tokens, device=self.device)
+
+    def _prompts(self, phrases: Sequence[str]) -> list[Prompt]:
+        return prompts_of(self.tokenizer, self.template, phrases, LONGEST_PROMPT, self.special_in_prompt)
+
+    def _edit(self, weighting: Weighting | None, prompts: Sequence[int], one: Prompt) -> Edit | None:
+        """A weighting as applied to prompts of the shape of one of them."""
+        if weighting is None:
+            return None
+        stop = len(one.ids) if weighting.aligned_rows == "tail" else one.last + 1
+        return Edit(weighting, torch.tensor(prompts, device=self.device), slice(one.first, stop))
+
+    def _log_probabilities(self, states: Tensor, rows: Sequence[int], words: Sequence[int]) -> list[float]:
+        asked = torch.tensor(rows, device=self.device), torch.tensor(words, device=self.device)
+        found: list[float] = log_probabilities(self.head, states, *asked).tolist()
+        return found
 
     @property
     def filler(self) -> int:
@@ -121,6 +106,27 @@ def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
         batch.append(index)
     if batch:
         yield batch
+
+
+def packs(items: Iterable[T], size: Callable[[T], int], budget: int) -> Iterator[list[T]]:
+    """Items in their order, as many together as a budget holds (at least one)."""
+    pack: list[T] = []
+    held = 0
+    for item in items:
+        if pack and held + size(item) > budget:
+            yield pack
+            pack, held = [], 0
+        pack.append(item)
+        held += size(item)
+    if pack:
+        yield pack
+
+
+def of_one_shape(prompts: Sequence[Prompt], budget: int) -> Iterator[list[int]]:
+    """Indices of prompts with equally many tokens and the candidate in the same place, within a budget of tokens."""
+    order = sorted(range(len(prompts)), key=lambda i: (prompts[i].shape, i))
+    for (length, _, _), same in groupby(order, key=lambda i: prompts[i].shape):
+        yield from packs(same, lambda _, length=length: length, budget)  # type: ignore[misc]
 
 
 def in_order(lengths: Sequence[int], budget: int, work: Callable[[list[int]], Sequence[T]]) -> list[T]:
@@ -142,21 +148,17 @@ def presence(lengths: Sequence[int], ids: Tensor) -> Tensor:
     return (torch.arange(ids.shape[1], device=ids.device) < torch.tensor(lengths, device=ids.device)[:, None]).float()
 
 
-def lower_layers(body: nn.Module, name: str, count: int) -> Any:
-    """The same network, sharing all weights, that ends after its first `count` layers."""
-    lower = copy.copy(body)
-    lower._modules = dict(body._modules)
-    lower._modules[name] = nn.ModuleList(list(getattr(body, name))[:count])
-    return lower
+class Skip(nn.Module):
+    """A layer that is not run."""
+
+    def forward(self, states: Tensor, *_: Any, **__: Any) -> Tensor:
+        return states
 
 
-def log_probabilities(head: nn.Module, states: Tensor, targets: Tensor, cap: float | None) -> Tensor:
-    """Log-probability of each target after its state; only these are projected to the vocabulary, in blocks."""
-    parts = []
-    for start in range(0, len(targets), VOCABULARY_BLOCK):
-        wanted = targets[start : start + VOCABULARY_BLOCK]
-        logits = head(states[start : start + VOCABULARY_BLOCK]).float()
-        if cap is not None:
-            logits = torch.tanh(logits / cap) * cap
-        parts.append(logits.gather(1, wanted[:, None])[:, 0] - logits.logsumexp(dim=1))
-    return torch.cat(parts)
+def layers_between(body: nn.Module, name: str, start: int, stop: int) -> Any:
+    """The same network, sharing all weights, with only the layers from `start` to `stop`."""
+    part = copy.copy(body)
+    part._modules = dict(body._modules)
+    whole = list(getattr(body, name))
+    part._modules[name] = nn.ModuleList([Skip() for _ in whole[:start]] + whole[start:stop])
+    return part

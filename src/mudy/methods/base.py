@@ -80,6 +80,9 @@ class Models(Protocol):
     def chat(self) -> Chat: ...
 
 
+Work = Sequence[tuple[Document, Sequence[Candidate]]]  # documents with their candidates
+
+
 class Method(Protocol):
     """A way to rank candidates. Its fields are its paper's hyper-parameters."""
 
@@ -88,6 +91,13 @@ class Method(Protocol):
         """Make it from the models it needs; `settings` go before those of a preset."""
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]: ...
+
+
+@runtime_checkable
+class Gathering(Protocol):
+    """A method that computes several documents together, which is faster where they are short."""
+
+    def score_many(self, work: Work) -> list[list[OccurrenceScore]]: ...
 
 
 @runtime_checkable

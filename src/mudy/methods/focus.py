@@ -48,11 +48,12 @@ class Focus:
     def eligible(self) -> Tensor:
         return ~self.blank
 
-    def weights(self, layer: int, prompts: Tensor) -> Tensor | None:
+    def touches(self, layer: int) -> bool:
+        low, high = self.method.weighted_layers
+        return low * self.depth <= layer < high * self.depth
+
+    def weights(self, layer: int, prompts: Tensor) -> Tensor:
         method = self.method
-        low, high = method.weighted_layers
-        if not low * self.depth <= layer < high * self.depth:
-            return None
         own = self._own(self.spread(layer), prompts)
         weights = own if not method.mixture else self._mixture(own, prompts)
         weights = method.least_weight + (1 - method.least_weight) * weights

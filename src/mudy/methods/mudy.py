@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log, log1p
 from typing import Any, Literal, Protocol, get_args
@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 
 from mudy.backbones.attention import RULES, AlignedRows, Rule
-from mudy.backbones.base import Backbone, Encoding
+from mudy.backbones.base import Backbone, Encoding, Question, Stretch
 from mudy.candidates import Candidate
 from mudy.errors import SettingError, unknown
-from mudy.methods.base import Models, OccurrenceScore, require
+from mudy.methods.base import Models, OccurrenceScore, Work, require
 from mudy.methods.focus import Focus
 from mudy.methods.promptrank import ScoredTokens, likelihood
-from mudy.methods.sections import Place, Section, sections
+from mudy.methods.sections import Part, together
 from mudy.stems import stems
 from mudy.text import Document, Span
 
@@ -113,12 +113,16 @@ class Mudy:
         return dict(PRESETS[preset])
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        if not candidates:
-            return []
-        limit = min(self.section_tokens, self.backbone.room())
-        found = sections(document, candidates, self.backbone.token_ends(document.text), limit)
-        scores = [score for section in found for score in self._section(document, candidates, section)]
-        return self.recurring(candidates, scores)
+        return self.score_many([(document, candidates)])[0]
+
+    def score_many(self, work: Work) -> list[list[OccurrenceScore]]:
+        scores: list[list[OccurrenceScore]] = [[] for _ in work]
+        for parts in together(work, self.backbone, self.section_tokens):
+            p = self.likelihoods(parts)  # Eqs. 1-8
+            g, local = self.granularities(parts)  # Eqs. 9-10
+            for part, *factors in zip(parts, p, g, local, strict=True):
+                scores[part.owner] += self.combine(part, *factors)  # Eqs. 11-12
+        return [self.recurring(candidates, found) for (_, candidates), found in zip(work, scores, strict=True)]
 
     def recurring(self, candidates: Sequence[Candidate], scores: Sequence[OccurrenceScore]) -> list[OccurrenceScore]:
         """Raise phrases that come back: FS / (1 + rho log m), m the number of sections that hold the phrase's stems.
@@ -134,42 +138,40 @@ class Mudy:
             for score in scores
         ]
 
-    def _section(self, document: Document, candidates: Sequence[Candidate], section: Section) -> list[OccurrenceScore]:
-        encoding = self.backbone.encode(document.text, section.span)  # once for all occurrences
-        focus = self.focus(document, candidates, section, encoding) if self.weighting else None  # Eqs. 2-4
-        phrases = [place.span.of(document.text) for place in section.places]
-        prompts = phrases if focus else list(dict.fromkeys(phrases))  # without a focus, equal phrases score equally
-        found = self.backbone.log_likelihood(encoding, prompts, focus)  # Eqs. 5-8 run inside attention
-        p = [likelihood(scored, self.alpha, self.score_tokens) for scored in found]  # Eq. 1
-        if not focus:
-            known = dict(zip(prompts, p, strict=True))
-            p = [known[phrase] for phrase in phrases]
-        g, local = self.granularities(document, section)  # Eqs. 9-10
-        lambda_ = weight_of(len(document.text.split()), self.lambda_, self.lambda_words)
-        parts = zip(section.places, p, g, local, strict=True)
-        return [self.combine(place, section, lambda_, *three) for place, *three in parts]
-
     def combine(
-        self, place: Place, section: Section, lambda_: float, p: float, g: float, local: float
-    ) -> OccurrenceScore:
-        """Likelihood, raised by attention (Eqs. 11-12)."""
-        attention = attention_score(g, local, self.attention, self.as_clip)
-        score = final_score(p, attention, lambda_, outside=self.lambda_outside)
-        parts = {"p": p, "G": g, "L": local, "AS": attention}
-        return OccurrenceScore(place.candidate, place.occurrence, score, parts, section.index)
+        self, part: Part, p: Sequence[float], g: Sequence[float], local: Sequence[float]
+    ) -> Iterator[OccurrenceScore]:
+        """The likelihood of each occurrence, raised by attention (Eqs. 11-12)."""
+        lambda_ = weight_of(len(part.text.split()), self.lambda_, self.lambda_words)
+        for place, p_c, g_c, l_c in zip(part.places, p, g, local, strict=True):
+            attention = attention_score(g_c, l_c, self.attention, self.as_clip)
+            score = final_score(p_c, attention, lambda_, outside=self.lambda_outside)
+            factors = {"p": p_c, "G": g_c, "L": l_c, "AS": attention}
+            yield OccurrenceScore(place.candidate, place.occurrence, score, factors, part.section.index)
 
     # --- Candidate-aware weighting -------------------------------------------------------------------------------
 
-    def focus(self, document: Document, candidates: Sequence[Candidate], section: Section, encoding: Encoding) -> Focus:
+    def likelihoods(self, parts: Sequence[Part]) -> list[list[float]]:
+        """P of every occurrence (Eq. 1), its prompt looking where it should (Eqs. 2-8)."""
+        encodings = self.backbone.encode([part.stretch for part in parts])  # once for all occurrences
+        phrases = [[place.span.of(part.text) for place in part.places] for part in parts]
+        questions = [
+            Question(encoding, said, self.focus(part, encoding) if self.weighting else None)
+            for part, encoding, said in zip(parts, encodings, phrases, strict=True)
+        ]
+        found = self.backbone.log_likelihood(questions)  # Eqs. 5-8 run inside attention
+        return [[likelihood(scored, self.alpha, self.score_tokens) for scored in each] for each in found]
+
+    def focus(self, part: Part, encoding: Encoding) -> Focus:
         """Where the prompt of each occurrence should look."""
         tokens, device = encoding.tokens, self.backbone.device
-        spans = [tokens.of(place.span) for place in section.places]
+        spans = [tokens.of(place.span) for place in part.places]
         inside = torch.zeros(len(spans), len(tokens), dtype=torch.bool)
         for row, span in zip(inside, spans, strict=True):
             row[span.start : span.stop] = True
         related = torch.full((len(spans), len(self.sigma_related)), torch.nan)
         if self.mixture:
-            for row, others in zip(related, self.related(document, candidates, section, encoding), strict=True):
+            for row, others in zip(related, self.related(part, encoding), strict=True):
                 row[: len(others)] = torch.tensor([(spans[i][0] + spans[i][-1]) // 2 for i in others])
         blank, sink = torch.zeros(2, len(tokens), dtype=torch.bool)
         if self.ignore_blank_piece:
@@ -183,13 +185,11 @@ class Mudy:
             *(tensor.to(device) for tensor in (inside, related, blank, sink)),
         )
 
-    def related(
-        self, document: Document, candidates: Sequence[Candidate], section: Section, encoding: Encoding
-    ) -> list[tuple[int, ...]]:
+    def related(self, part: Part, encoding: Encoding) -> list[tuple[int, ...]]:
         """The k_sem most similar occurrences to each one, as indices, of candidates that share no stem with it."""
-        vectors = torch.nn.functional.normalize(self._states(document, section, encoding).cpu(), dim=1)
+        vectors = torch.nn.functional.normalize(self._states(part, encoding).cpu(), dim=1)
         similarity = vectors @ vectors.T
-        similarity.masked_fill_(~distinct([candidates[p.candidate].phrase for p in section.places]), -torch.inf)
+        similarity.masked_fill_(~distinct([part.candidates[p.candidate].phrase for p in part.places]), -torch.inf)
         best = similarity.sort(dim=1, descending=True, stable=True)  # of equals, the earlier one
         k_sem = len(self.sigma_related)
         return [
@@ -197,8 +197,8 @@ class Mudy:
             for values, indices in zip(best.values[:, :k_sem].tolist(), best.indices[:, :k_sem].tolist(), strict=True)
         ]
 
-    def _states(self, document: Document, section: Section, encoding: Encoding) -> Tensor:
-        spans = [place.span for place in section.places]
+    def _states(self, part: Part, encoding: Encoding) -> Tensor:
+        spans = [place.span for place in part.places]
         own = self.backbone.span_states(encoding, spans)
         if own is not None:
             return own
@@ -206,44 +206,47 @@ class Mudy:
             raise SettingError(
                 f"The mixture needs embeddings, but {self.backbone.name} has no encoder: pass encoder or mixture=False."
             )
-        return self.encoder.span_states(document.text, spans, [around(section.units, s, 0) for s in spans])
+        return self.encoder.span_states(part.text, spans, [around(part.section.units, s, 0) for s in spans])
 
     # --- Multi-granular attention --------------------------------------------------------------------------------
 
-    def granularities(self, document: Document, section: Section) -> tuple[list[float], list[float]]:
+    def granularities(self, parts: Sequence[Part]) -> tuple[list[list[float]], list[list[float]]]:
         """G and L of every occurrence: attention received in the whole text and in its window (Eqs. 9-10).
 
         A factor that is not asked for is 1. A text of fewer sentences than a window is its own window.
         """
-        ones = [1.0] * len(section.places)
-        if self.attention == "none":
-            return ones, ones
-        if self.attention != "G" and len(section.units) <= 2 * self.w:
-            whole = normalised(self.globally(document, section))
-            return whole, whole
-        return (
-            ones if self.attention == "L" else self.globally(document, section),
-            ones if self.attention == "G" else self.locally(document, section),
-        )
+        ones = [[1.0] * len(part.places) for part in parts]
+        g = ones if self.attention in ("none", "L") else self.globally(parts)
+        local = ones if self.attention in ("none", "G") else self.locally(parts)
+        for index, part in enumerate(parts):
+            if self.attention in ("GxL", "L") and not self.has_windows(part):
+                whole = normalised(g[index]) if self.attention == "GxL" else normalised(self.globally([part])[0])
+                g[index], local[index] = whole, whole
+        return g, local
 
-    def globally(self, document: Document, section: Section) -> list[float]:
-        (received,) = self.backbone.received_attention(document.text, [section.span], self.layers)
-        g = [received.at(place.span) for place in section.places]
+    def has_windows(self, part: Part) -> bool:
+        return len(part.section.units) > 2 * self.w
+
+    def globally(self, parts: Sequence[Part]) -> list[list[float]]:
+        found = self.backbone.received_attention([part.stretch for part in parts], self.layers)
+        g = [[received.at(place.span) for place in part.places] for part, received in zip(parts, found, strict=True)]
         wanted = self.backbone.decoder_only if self.normalise_global is None else self.normalise_global
-        return normalised(g) if wanted else g
+        return [normalised(values) if wanted else values for values in g]
 
-    def locally(self, document: Document, section: Section) -> list[float]:
+    def locally(self, parts: Sequence[Part]) -> list[list[float]]:
         """Attention within the window around each occurrence's sentence, divided by the window's mean."""
-        windows: dict[Span, list[int]] = defaultdict(list)
-        for index, place in enumerate(section.places):
-            windows[around(section.units, place.span, self.w)].append(index)
-        found = self.backbone.received_attention(document.text, list(windows), self.layers)
-        scores = [0.0] * len(section.places)
-        for received, held in zip(found, windows.values(), strict=True):
-            values = [received.at(section.places[index].span) for index in held]
+        windows: dict[tuple[int, Span], list[int]] = defaultdict(list)
+        for owner, part in enumerate(parts):
+            for index, place in enumerate(part.places if self.has_windows(part) else ()):
+                windows[owner, around(part.section.units, place.span, self.w)].append(index)
+        stretches = [Stretch(parts[owner].text, window) for owner, window in windows]
+        found = self.backbone.received_attention(stretches, self.layers)
+        scores = [[0.0] * len(part.places) for part in parts]
+        for ((owner, _), held), received in zip(windows.items(), found, strict=True):
+            values = [received.at(parts[owner].places[index].span) for index in held]
             values = normalised(values) if self.normalise_local else values
             for index, value in zip(held, values, strict=True):
-                scores[index] = value
+                scores[owner][index] = value
         return scores
 
     @property

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from mudy.backbones.base import Backbone
+from mudy.backbones.base import Backbone, Question
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require
-from mudy.methods.sections import Place, Section, sections
+from mudy.methods.base import Models, OccurrenceScore, Work, no_presets, require
+from mudy.methods.sections import Part, Section, together
 from mudy.text import Document
 
 ScoredTokens = Literal["promptrank", "candidate"]
@@ -40,21 +40,25 @@ class PromptRank:
         return cls(models.backbone(), **settings)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        limit = min(self.section_tokens, self.backbone.room())
-        if not candidates:
-            return []
-        found = sections(document, candidates, self.backbone.token_ends(document.text), limit)
-        return [score for section in found for score in self._section(document, section)]
+        return self.score_many([(document, candidates)])[0]
 
-    def _section(self, document: Document, section: Section) -> list[OccurrenceScore]:
-        encoding = self.backbone.encode(document.text, section.span)
-        phrases = {p.candidate: p.span.of(document.text) for p in reversed(section.places)}  # the first form of each
-        found = self.backbone.log_likelihood(encoding, list(phrases.values()))
-        p = {c: likelihood(f, self.alpha, self.score_tokens) for c, f in zip(phrases, found, strict=True)}
-        penalties = self._penalties(document, section)
-        return [
-            _scored(place, section, p[place.candidate], r) for place, r in zip(section.places, penalties, strict=True)
-        ]
+    def score_many(self, work: Work) -> list[list[OccurrenceScore]]:
+        scores: list[list[OccurrenceScore]] = [[] for _ in work]
+        for parts in together(work, self.backbone, self.section_tokens):
+            encodings = self.backbone.encode([part.stretch for part in parts])
+            phrases = [first_forms(part) for part in parts]
+            found = self.backbone.log_likelihood(
+                [Question(e, list(p.values())) for e, p in zip(encodings, phrases, strict=True)]
+            )
+            for part, own, values in zip(parts, phrases, found, strict=True):
+                p = {c: likelihood(v, self.alpha, self.score_tokens) for c, v in zip(own, values, strict=True)}
+                scores[part.owner] += self._scored(part, p)
+        return scores
+
+    def _scored(self, part: Part, p: Mapping[int, float]) -> Iterator[OccurrenceScore]:
+        for place, r in zip(part.places, self._penalties(part.document, part.section), strict=True):
+            of = p[place.candidate]
+            yield OccurrenceScore(place.candidate, place.occurrence, r * of, {"p": of, "r": r}, part.section.index)
 
     def _penalties(self, document: Document, section: Section) -> list[float]:
         """The penalty r = pos / len + gamma / len^3; the likelihood is negative, so an earlier place ranks higher."""
@@ -65,8 +69,9 @@ class PromptRank:
         return [position / length + self.gamma / length**3 for position in positions]
 
 
-def _scored(place: Place, section: Section, p: float, r: float) -> OccurrenceScore:
-    return OccurrenceScore(place.candidate, place.occurrence, r * p, {"p": p, "r": r}, section.index)
+def first_forms(part: Part) -> dict[int, str]:
+    """Each candidate as it first stands in a section."""
+    return {place.candidate: place.span.of(part.text) for place in reversed(part.places)}
 
 
 def likelihood(log_probabilities: Sequence[float], alpha: float, tokens: ScoredTokens = "promptrank") -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from mudy.backbones.base import Backbone
+from mudy.backbones.base import Backbone, Stretch
 from mudy.backbones.observers import HeadObserver, everyone
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
@@ -65,7 +65,7 @@ class SAMRank:
     def _mean(self, document: Document, read: Segments) -> Iterator[tuple[Segment, Tokens, dict[str, Tensor]]]:
         """The column sums of the mean map of all layers and heads."""
         spans = [segment.span for segment in read.segments]
-        found = self.backbone.received_attention(document.text, spans, range(self.backbone.depth))
+        found = self.backbone.received_attention([Stretch(document.text, s) for s in spans], range(self.backbone.depth))
         for segment, received in zip(read.segments, found, strict=True):
             yield segment, received.tokens, {"G": without_first(received.sums, self.backbone.decoder_only)}
 

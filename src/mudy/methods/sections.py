@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
+from mudy.backbones.base import Backbone, Stretch
+from mudy.backbones.transformer import packs
 from mudy.candidates import Candidate, Occurrence
+from mudy.methods.base import Work
 from mudy.text import Document, Span
 
 
@@ -31,6 +34,41 @@ class Section:
     span: Span
     units: tuple[Span, ...]  # its sentences, none longer than a quarter of the window
     places: tuple[Place, ...]
+    tokens: int  # about how long it is
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A section of one of several documents."""
+
+    document: Document
+    candidates: Sequence[Candidate]
+    section: Section
+    owner: int  # which of the documents
+
+    @property
+    def text(self) -> str:
+        return self.document.text
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        return self.section.places
+
+    @property
+    def stretch(self) -> Stretch:
+        return Stretch(self.document.text, self.section.span)
+
+
+def together(work: Work, backbone: Backbone, limit: int) -> Iterator[list[Part]]:
+    """The sections of many documents, short ones together, none longer than `limit` tokens or the model's window."""
+    limit = min(limit, backbone.room())
+    parts = (
+        Part(document, candidates, section, owner)
+        for owner, (document, candidates) in enumerate(work)
+        if candidates
+        for section in sections(document, candidates, backbone.token_ends(document.text), limit)
+    )
+    return packs(parts, lambda part: part.section.tokens, limit)
 
 
 def places(candidates: Sequence[Candidate]) -> list[Place]:
@@ -55,7 +93,7 @@ def sections(
     for index, (span, found) in enumerate(zip(spans, held, strict=True)):
         if found:
             inside = tuple(unit for unit in units if span.start <= unit.start and unit.end <= span.end)
-            yield Section(index, span, inside, tuple(found))
+            yield Section(index, span, inside, tuple(found), count(token_ends, span))
 
 
 def split_sentences(document: Document, token_ends: Sequence[int], limit: int) -> list[Span]:

@@ -1,0 +1,63 @@
+"""Log-probabilities over a large vocabulary, without ever holding a row of it for each state."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+ROWS = 1024  # states multiplied at once
+WORDS = 2048  # with so many words of the vocabulary: a block of logits stays in a CPU's cache
+
+
+class Head(Protocol):
+    """The last layer of a language model: states to logits."""
+
+    @property
+    def words(self) -> int: ...
+
+    def logits(self, states: Tensor, words: slice) -> Tensor:
+        """Logits of a stretch of the vocabulary; (states, words)."""
+
+    def logit(self, states: Tensor, words: Tensor) -> Tensor:
+        """The logit of one word after each state; (states,)."""
+
+
+class LinearHead:
+    """A linear layer as it is."""
+
+    def __init__(self, layer: torch.nn.Linear, cap: float | None = None) -> None:
+        self.layer, self.cap = layer, cap
+
+    @property
+    def words(self) -> int:
+        return self.layer.out_features
+
+    def logits(self, states: Tensor, words: slice) -> Tensor:
+        bias = None if self.layer.bias is None else self.layer.bias[words]
+        found = torch.nn.functional.linear(states, self.layer.weight[words], bias).float()
+        return found if self.cap is None else torch.tanh(found / self.cap) * self.cap
+
+    def logit(self, states: Tensor, words: Tensor) -> Tensor:
+        found = (states.float() * self.layer.weight[words].float()).sum(-1)
+        found = found if self.layer.bias is None else found + self.layer.bias[words].float()
+        return found if self.cap is None else torch.tanh(found / self.cap) * self.cap
+
+
+def log_probabilities(head: Head, states: Tensor, rows: Tensor, words: Tensor) -> Tensor:
+    """Log-probability of each word after the state in its row; (words,). Each state is projected once."""
+    mass = torch.cat([log_mass(head, states[start : start + ROWS]) for start in range(0, len(states), ROWS)])
+    return head.logit(states[rows], words) - mass[rows]
+
+
+def log_mass(head: Head, states: Tensor) -> Tensor:
+    """The logarithm of what the softmax divides by, added up over blocks of the vocabulary; (states,)."""
+    top = torch.full((len(states), 1), -torch.inf, device=states.device)
+    mass = torch.zeros(len(states), 1, device=states.device)
+    for start in range(0, head.words, WORDS):
+        logits = head.logits(states, slice(start, start + WORDS))
+        higher = torch.maximum(top, logits.amax(1, keepdim=True))
+        mass = mass * (top - higher).exp_() + logits.sub_(higher).exp_().sum(1, keepdim=True)
+        top = higher
+    return (top + mass.log())[:, 0]
