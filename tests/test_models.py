@@ -479,6 +479,16 @@ def test_merges_come_earlier_token_first_and_longer_left_half_first() -> None:
     assert list(tokenizer.merges(vocabulary)) == [("a", "b"), ("b", "a"), ("ab", "a"), ("a", "ba")]
 
 
+@pytest.mark.parametrize("tokens", [["a", "b", "ab"], ["a", " ", "a "], ["#version", ":", "#version:"]])
+def test_merges_are_written_short_where_they_can_be_and_mean_the_same(tokens: list[str]) -> None:
+    from tokenizers import Tokenizer, models
+
+    made = Tokenizer(models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=[(tokens[0], tokens[1])]))
+    written = tokenizer.short(made.to_str())
+    assert Tokenizer.from_str(written).to_str() == made.to_str()
+    assert json.loads(written)["model"]["merges"] == (["a b"] if tokens[1] == "b" else [tokens[:2]])
+
+
 TEXTS = [
     "Keyphrase extraction in 2024: 3.14 or 1,000,000?",
     "Café naïve Ångström 这是关键词提取 😀👩‍👩‍👧 한국어",
