@@ -64,18 +64,43 @@ def test_several_texts_come_back_in_order_with_empty_ones_in_their_place() -> No
     assert results[0] == extractor().extract(small.TEXT, 1)
 
 
-def test_many_texts_are_read_as_they_are_asked_for() -> None:
+def test_many_texts_are_read_as_they_are_asked_for_and_short_ones_some_ahead() -> None:
     read = []
 
-    def texts() -> Iterator[str]:
-        for number in range(3):
+    def texts(long: int) -> Iterator[str]:
+        for number in range(200):
             read.append(number)
-            yield small.TEXT
+            yield " ".join([small.TEXT] * long)
 
-    results = extractor().extract_many(texts(), 1)
+    results = extractor().extract_many(texts(50), 1)
     assert read == []
     next(results)
-    assert read == [0]
+    assert read == [0]  # a long text is computed alone
+    read.clear()
+    next(extractor().extract_many(texts(1), 1))
+    assert 10 < len(read) <= 64
+    read.clear()
+    next(Extractor("yake", language=english()).extract_many(texts(1), 1))
+    assert read == [0]  # nothing is gained by company
+
+
+def test_texts_computed_together_score_as_each_alone() -> None:
+    texts = [small.TEXT, "A radar map.", "", "The old ferry crosses river ice. " * 3]
+    for together, text in zip(extractor().extract_many(texts, None), texts, strict=True):
+        alone = extractor().extract(text, None)
+        assert [k.text for k in together.keyphrases] == [k.text for k in alone.keyphrases]
+        for a, b in zip(together.keyphrases, alone.keyphrases, strict=True):
+            assert a.score == pytest.approx(b.score, abs=1e-4)
+            assert a.occurrences[0].parts == pytest.approx(b.occurrences[0].parts, abs=1e-4)
+
+
+def test_a_text_that_fails_costs_no_other_its_result() -> None:
+    long = "river " * 600
+    for bad, lists in ((5, None), (long, [None, [long], None])):  # no text at all; a candidate without end
+        results = extractor().extract_many([small.TEXT, bad, small.TEXT], candidates=lists)  # type: ignore[list-item]
+        assert next(results).keyphrases
+        with pytest.raises(InputError):
+            next(results)
 
 
 def test_own_candidates_are_found_in_any_case_and_missing_ones_are_named() -> None:

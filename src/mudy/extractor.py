@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from mudy import candidates as noun_phrases
 from mudy.candidates import MAX_CHARACTERS, MAX_WORDS, Candidate
 from mudy.errors import InputError, SettingError, UnsupportedModel
+from mudy.memory import loading
 from mudy.methods import check_settings, method_class, model_fields
-from mudy.methods.base import Choice, Writer
+from mudy.methods.base import Choice, Gathering, Writer
 from mudy.protocol import promptrank_candidates, promptrank_text
 from mudy.ranking import how_many, rank
 from mudy.results import Coverage, Result
@@ -28,10 +31,24 @@ if TYPE_CHECKING:
     from mudy.methods.base import Method
     from mudy.models import Report
 
+GATHERED_TEXTS, GATHERED_WORDS = 64, 1500  # at most so many short texts are computed together
 DEFAULT_METHOD = "mudy"
 DEFAULT_MODEL = "gemma3-270m"
 DEFAULT_ENCODER = "minilm-l6"
 Protocol = Literal["promptrank"]
+Speed = Literal["exact", "fast"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A text that was read, and all that is needed to rank its candidates."""
+
+    document: Document
+    candidates: tuple[Candidate, ...]
+    missing: tuple[str, ...]  # given, but not in the text
+    others: Callable[[Candidate], bool] | None  # which phrases beside the candidates may be returned
+    ranking: Mapping[str, Any]  # merge, top_n, diversity
+    source: str | None
 
 
 class Extractor:
@@ -60,24 +77,29 @@ class Extractor:
         dtype: str | None = None,
         threads: int | None = None,
         batch_tokens: int | None = None,
+        speed: Speed = "exact",
         report: Report | None = None,
         **settings: Any,
     ) -> None:
-        check_settings(method, settings)
+        with loading() if settings else nullcontext():  # to know a method's settings is to import it
+            check_settings(method, settings)
         if protocol not in (None, "promptrank"):
             raise SettingError(f"protocol is {protocol!r}, but must be 'promptrank' or None.")
+        if speed not in get_args(Speed):
+            raise SettingError(f"speed is {speed!r}, but must be 'exact' or 'fast'.")
         if max_words is not None and max_words < 1:
             raise SettingError(f"max_words is {max_words}, but must be at least 1, or None to read all.")
         if endpoint is not None and "chat" not in model_fields(method):
             raise SettingError(f"An endpoint was given, but {method} does not write phrases. Use method='empirical'.")
         self.method, self.model, self.preset, self.settings = method, model, preset, settings
         self.protocol, self.max_words, self.encoder_name = protocol, max_words, encoder
-        self.language, self.endpoint, self._report = language, endpoint, report
+        self.language, self.endpoint, self.speed, self._report = language, endpoint, speed, report
         self._machine: dict[str, Any] = {
             "device": device,
             "dtype": dtype,
             "threads": threads,
             "batch_tokens": batch_tokens,
+            "speed": speed,
         }
 
     def extract(
@@ -99,22 +121,8 @@ class Extractor:
         are never returned. `merge` joins forms with equal stems; `diversity` above 0 keeps phrases that share words
         apart. What a model wrote but cannot be returned is in `Result.dropped`.
         """
-        document = text if isinstance(text, Document) else self.read(text)
-        wanted = how_many(top_n, len(document.text.split()))
-        stop_phrases = stop_phrases if isinstance(stop_phrases, str) else tuple(stop_phrases)
-        found, missing = self._candidates(document, candidates, stop_phrases, max_candidate_words)
-        others = None if candidates is not None else self._others(stop_phrases, max_candidate_words)
-        choice = self._choice(document, found, others)
-        return Result(
-            document.text,
-            rank(document.text, choice.candidates, choice.scores, merge=merge, top_n=wanted, diversity=diversity),
-            coverage(document, choice),
-            self.method,
-            self.model_used,
-            source,
-            tuple(missing),
-            choice.dropped,
-        )
+        task = self._task(text, top_n, candidates, stop_phrases, max_candidate_words, merge, diversity, source)
+        return self._results([task])[0]
 
     def extract_many(
         self,
@@ -128,19 +136,71 @@ class Extractor:
         """The keyphrases of many texts, one result each, in order, as they are found.
 
         `candidates` is one list for all texts, or one list (or None) for each. `progress` draws a bar on standard
-        error. Other options are those of `extract`.
+        error. Other options are those of `extract`. Where the method can, short texts are computed together, so up to
+        64 of them are taken before the first result comes; that changes no result.
         """
         if isinstance(texts, str):
             raise InputError("extract_many takes several texts, but one was given. Use extract, or put it in a list.")
-        lists = _each(candidates)
-        for number, text in enumerate(_tracked(texts) if progress else texts):
+        tasks = self._tasks(_tracked(texts) if progress else texts, _each(candidates), top_n, options)
+        gathers = hasattr(method_class(self.method), "score_many")
+        for group in _groups(tasks, GATHERED_TEXTS if gathers else 1):
+            try:
+                yield from self._results(group)
+            except InputError:  # one text spoils no other: those before it still have their results
+                if len(group) == 1:
+                    raise
+                for task in group:
+                    yield self._results([task])[0]
+
+    def _tasks(
+        self,
+        texts: Iterable[str],
+        lists: Iterator[Iterable[str] | None],
+        top_n: int | float | None,
+        options: Mapping[str, Any],
+    ) -> Iterator[Task]:
+        for number, text in enumerate(texts):
             try:
                 own = next(lists)
             except StopIteration:
                 raise InputError(
                     f"There are more than {number} texts, but only {number} lists of candidates."
                 ) from None
-            yield self.extract(text, top_n, candidates=own, **options)
+            yield self._task(text, top_n, own, **options)
+
+    def _task(
+        self,
+        text: str | Document,
+        top_n: int | float | None,
+        candidates: Iterable[str] | None = None,
+        stop_phrases: Iterable[str] = (),
+        max_candidate_words: int | None = MAX_WORDS,
+        merge: bool = True,
+        diversity: float = 0.0,
+        source: str | None = None,
+    ) -> Task:
+        document = text if isinstance(text, Document) else self.read(text)
+        wanted = how_many(top_n, len(document.text.split()))
+        stop_phrases = stop_phrases if isinstance(stop_phrases, str) else tuple(stop_phrases)
+        found, missing = self._candidates(document, candidates, stop_phrases, max_candidate_words)
+        others = None if candidates is not None else self._others(stop_phrases, max_candidate_words)
+        ranking = {"merge": merge, "top_n": wanted, "diversity": diversity}
+        return Task(document, tuple(found), tuple(missing), others, ranking, source)
+
+    def _results(self, tasks: Sequence[Task]) -> list[Result]:
+        return [
+            Result(
+                task.document.text,
+                rank(task.document.text, choice.candidates, choice.scores, **task.ranking),
+                coverage(task.document, choice),
+                self.method,
+                self.model_used,
+                task.source,
+                task.missing,
+                choice.dropped,
+            )
+            for task, choice in zip(tasks, self._choices(tasks), strict=True)
+        ]
 
     def read(self, text: str) -> Document:
         """The document that a text becomes: cut to `max_words`, or cleaned as the protocol asks."""
@@ -173,20 +233,28 @@ class Extractor:
 
         return allowed
 
-    def _choice(
-        self, document: Document, found: Sequence[Candidate], others: Callable[[Candidate], bool] | None
-    ) -> Choice:
-        """Candidates with their scores; from a method that writes, those chosen, and such others as are allowed."""
-        if not found:
-            return Choice((), ())
+    def _choices(self, tasks: Sequence[Task]) -> list[Choice]:
+        """Candidates with their scores; several texts together where the method can, and no model for none at all."""
+        full = [task for task in tasks if task.candidates]
+        if len(full) > 1 and isinstance(self.scorer, Gathering):
+            scores = iter(self.scorer.score_many([(task.document, task.candidates) for task in full]))
+            return [Choice(task.candidates, tuple(next(scores)) if task.candidates else ()) for task in tasks]
+        return [self._choice(task) if task.candidates else Choice((), ()) for task in tasks]
+
+    def _choice(self, task: Task) -> Choice:
+        """One text's candidates; from a method that writes, those chosen, and such others as are allowed."""
         if isinstance(self.scorer, Writer):
-            given = set(found)
-            return self.scorer.choose(document, found).only(lambda c: c in given or (others is not None and others(c)))
-        return Choice(tuple(found), tuple(self.scorer.score(document, found)))
+            given, others = set(task.candidates), task.others
+            choice = self.scorer.choose(task.document, task.candidates)
+            return choice.only(lambda c: c in given or (others is not None and others(c)))
+        return Choice(task.candidates, tuple(self.scorer.score(task.document, task.candidates)))
 
     @cached_property
     def tagger(self) -> Tagger:
-        return self.language if isinstance(self.language, Tagger) else Tagger(self.language)
+        if isinstance(self.language, Tagger):
+            return self.language
+        with loading():
+            return Tagger(self.language)
 
     @property
     def dtype(self) -> str | None:
@@ -203,7 +271,10 @@ class Extractor:
     @cached_property
     def scorer(self) -> Method:
         """The method with its models, loaded now if they were not yet."""
-        made: Method = method_class(self.method).build(self, self.preset, self.settings)
+        with loading():
+            kind = method_class(self.method)
+            quicker = getattr(kind, "FAST", {}) if self.speed == "fast" else {}
+            made: Method = kind.build(self, self.preset, {**quicker, **self.settings})
         return made
 
     def backbone(self) -> Backbone:
@@ -239,6 +310,28 @@ class Extractor:
         from mudy.backbones.machine import Machine
 
         return Machine.of(**self._machine)
+
+
+def _groups(tasks: Iterator[Task], most: int) -> Iterator[list[Task]]:
+    """Short texts together; where the next one fails to be read, those before it come first."""
+    group: list[Task] = []
+    words = 0
+    while True:
+        try:
+            task = next(tasks)
+        except StopIteration:
+            break
+        except Exception:
+            if group:
+                yield group
+            raise
+        group.append(task)
+        words += len(task.document.text.split())
+        if words >= GATHERED_WORDS or len(group) >= most:
+            yield group
+            group, words = [], 0
+    if group:
+        yield group
 
 
 def coverage(document: Document, choice: Choice) -> Coverage:

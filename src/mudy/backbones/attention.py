@@ -193,6 +193,10 @@ class Weighting(Protocol):
     def eligible(self) -> Tensor:
         """Which tokens may be among the best-aligned; (tokens,)."""
 
+    @property
+    def head_rows(self) -> int | None:
+        """How many of the template's tokens before the candidate are edited, the last ones; None for all."""
+
     def touches(self, layer: int) -> bool:
         """Whether this layer is edited at all."""
 
@@ -212,8 +216,14 @@ class Edit:
         return self.weighting.touches(layer) and (window is None or self.weighting.sliding)
 
     def __call__(self, layer: int, scores: Tensor, first: int) -> Tensor:
-        """Edit the scores over tokens `first` and later; (kv_heads, groups, prompts, rows, tokens)."""
+        """Edit the scores over the document's tokens from `first` on; (kv_heads, groups, prompts, rows, tokens)."""
         weights = self.weighting.weights(layer, self.prompts)[:, first:].to(scores.dtype)  # (prompts, tokens)
+        if weights.shape[-1] < scores.shape[-1]:  # what follows the document is left alone
+            rest = scores[..., weights.shape[-1] :]
+            return torch.cat([self._edited(scores[..., : weights.shape[-1]], weights, first), rest], dim=-1)
+        return self._edited(scores, weights, first)
+
+    def _edited(self, scores: Tensor, weights: Tensor, first: int) -> Tensor:
         if self.weighting.k:
             aligned = alignment(scores, self.counted)
             weights = keep_aligned(weights, aligned, self.weighting.eligible[first:], self.weighting.k)
@@ -284,9 +294,9 @@ def shared_sum(attention: Tensor, values: Tensor) -> Tensor:
 
 def joint_softmax(far: Tensor, far_values: Tensor, near: Tensor, near_values: Tensor) -> Tensor:
     """One softmax over two blocks of scores that are never put side by side in memory; the scores are used up."""
-    dtype, far, near = far_values.dtype, far.float(), near.float()
+    far, near = far.float(), near.float()
     top = torch.maximum(far.amax(-1, keepdim=True), near.amax(-1, keepdim=True))
     far, near = far.sub_(top).exp_(), near.sub_(top).exp_()
     mass = far.sum(-1, keepdim=True) + near.sum(-1, keepdim=True)
-    attended = shared_sum(far.to(dtype), far_values) + near.to(dtype) @ near_values
-    return attended / mass.to(dtype)
+    attended = shared_sum(far.to(far_values.dtype), far_values) + near.to(near_values.dtype) @ near_values
+    return (attended / mass).to(near_values.dtype)

@@ -46,6 +46,10 @@ class Encoding(Protocol):
     @property
     def tokens(self) -> Tokens: ...
 
+    @property
+    def received(self) -> Received | None:
+        """The attention that its tokens received while it was read, if that was asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -93,8 +97,8 @@ class Backbone(Protocol):
     def blank_pieces(self, tokens: Tokens) -> list[int]:
         """Which tokens are nothing but the mark of a word's beginning and should draw no attention."""
 
-    def encode(self, stretches: Sequence[Stretch]) -> list[Any]:
-        """Read each stretch once, for any number of prompts to follow."""
+    def encode(self, stretches: Sequence[Stretch], layers: Sequence[int] = ()) -> list[Any]:
+        """Read each stretch once, for any number of prompts to follow, and observe attention in some layers."""
 
     def received_attention(self, stretches: Sequence[Stretch], layers: Sequence[int]) -> list[Received]:
         """Attention received in each of many stretches of text, each read alone (Eqs. 13-14)."""

@@ -17,11 +17,13 @@ import torch
 from torch import Tensor, nn
 
 from mudy.backbones.attention import PACKED, Enough, Observer, Visitor, Weighting
-from mudy.backbones.base import Question, Stretch
+from mudy.backbones.base import Question, Received, Stretch
+from mudy.backbones.int8 import round_model
 from mudy.backbones.machine import Machine
 from mudy.backbones.packing import Following, Memory, Reading, Run
 from mudy.backbones.tokens import Prompt, Tokens, fast_tokenizer, tokenise
 from mudy.backbones.transformer import LONGEST_PROMPT, Transformer, layers_between, of_one_shape, packs
+from mudy.backbones.vocabulary import FEW
 from mudy.text import Span
 
 FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3", "mistral"})
@@ -34,6 +36,7 @@ class Prefix:
 
     tokens: Tokens  # of the document alone
     memory: Memory
+    received: Received | None = None
 
 
 Places = Sequence[Sequence[Sequence[int]]]  # question, prompt -> rows of a tensor of states
@@ -48,6 +51,22 @@ class Asked:
     weighting: Weighting | None
     shared: int  # leading tokens that all prompts have in common with the template's head
     stop: int | None  # where the rows of a prompt that are needed end: nothing is asked of its last token
+
+    @property
+    def kept(self) -> int:
+        """How many of the shared tokens are left as they are remembered; "about" and the one before it never are."""
+        if self.weighting is None or self.weighting.head_rows is None:
+            return 0
+        return max(0, self.shared - max(2, self.weighting.head_rows))
+
+    @property
+    def words(self) -> list[int]:
+        """Every scored token of every prompt."""
+        return [prompt.ids[token] for prompt in self.prompts for token in prompt.scored]
+
+    def before(self, places: Sequence[Sequence[int]]) -> list[int]:
+        """The state before each of them, given where each prompt's rows are."""
+        return [rows[i - 1] for prompt, rows in zip(self.prompts, places, strict=True) for i in prompt.scored]
 
     def tail(self, prompt: Prompt) -> tuple[int, ...]:
         """The tokens of a prompt after the head."""
@@ -89,6 +108,11 @@ class CausalBackbone(Transformer):
         model = AutoModelForCausalLM.from_pretrained(path, dtype=machine.dtype)
         return cls(model, fast_tokenizer(path), machine, name)
 
+    def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
+        super().__init__(model, tokenizer, machine, name)
+        if machine.int8:
+            self.head = round_model(model, getattr(model.config, "final_logit_softcapping", None))
+
     @property
     def depth(self) -> int:
         return int(self.model.config.num_hidden_layers)
@@ -108,12 +132,18 @@ class CausalBackbone(Transformer):
 
     # --- Reading -------------------------------------------------------------------------------------------------
 
-    def encode(self, stretches: Sequence[Stretch]) -> list[Prefix]:
-        found = [Prefix(tokenise(self.tokenizer, *stretch, prefix=OPENING), Memory()) for stretch in stretches]
+    def encode(self, stretches: Sequence[Stretch], layers: Sequence[int] = ()) -> list[Prefix]:
+        texts = [tokenise(self.tokenizer, *stretch, prefix=OPENING) for stretch in stretches]
+        found: list[Prefix] = []
         with self.machine.at_work():
-            for pack in packs(found, lambda prefix: len(prefix.tokens), self.machine.batch_tokens):
-                rows = [prefix.tokens.ids + self._head for prefix in pack]
-                self._read(rows, self.depth - 1, memories=[prefix.memory for prefix in pack])
+            for pack in packs(texts, len, self.machine.batch_tokens):
+                memories = [Memory() for _ in pack]
+                observers = [Observer(self._rows(len(t), len(self._head)), frozenset(layers)) for t in pack]
+                rows = [tokens.ids + self._head for tokens in pack]
+                self._read(rows, self.depth - 1, memories=memories, observers=observers if layers else ())
+                for tokens, memory, observer in zip(pack, memories, observers, strict=True):
+                    received = Received(tokens, observer.mean()[0, : len(tokens)]) if layers else None
+                    found.append(Prefix(tokens, memory, received))
         return found
 
     def _observe(self, texts: Sequence[Tokens], observers: Sequence[Observer]) -> None:
@@ -126,7 +156,9 @@ class CausalBackbone(Transformer):
         """Read several texts in one pass, up to the keys of the last layer that is wanted."""
         ids = torch.tensor([[token for text in texts for token in text]], device=self.device)
         positions = torch.cat([torch.arange(len(text), device=self.device) for text in texts])[None]
-        reading = Reading([len(text) for text in texts], last, **kept)
+        reading = Reading(
+            [len(text) for text in texts], last, **kept, dtype=torch.bfloat16 if self.machine.int8 else None
+        )
         try:
             self._pass(0, last + 1, positions, reading, input_ids=ids)
         except Enough:
@@ -190,12 +222,13 @@ class CausalBackbone(Transformer):
         """States after the last layer, every prompt on its own from the first edited layer on; and where they are."""
         every, places, made = [], [], 0
         for each, rows in zip(asked, known, strict=True):
-            start, found = len(each.prefix.tokens), dict[int, range]()
+            start, found = len(each.prefix.tokens) + each.kept, dict[int, Sequence[int]]()
             for same in of_one_shape(each.prompts, self.machine.batch_tokens):
-                edit = self._edit(each.weighting, same, each.prompts[same[0]])
-                run = Run(each.prefix.memory, start, len(same), len(rows[same[0]]), edit)
-                every.append(Rows(run, start, [row for prompt in same for row in rows[prompt]]))
-                found.update((prompt, range(made, made := made + run.length)) for prompt in same)
+                edit = self._edit(each.weighting, same, each.prompts[same[0]], each.kept)
+                run = Run(each.prefix.memory, start, len(same), len(rows[same[0]]) - each.kept, edit)
+                every.append(Rows(run, start, [row for prompt in same for row in rows[prompt][each.kept :]]))
+                for prompt in same:  # rows that are not edited are asked nothing
+                    found[prompt] = [*[-1] * each.kept, *range(made, made := made + run.length)]
             places.append([found[prompt] for prompt in range(len(each.prompts))])
         return self._follow(every, layers, self.depth, states), places
 
@@ -227,13 +260,37 @@ class CausalBackbone(Transformer):
 
     def _scored(self, asked: Sequence[Asked], states: Tensor, places: Places) -> list[list[float]]:
         """Log-probability of every scored token of every prompt, from the state before it."""
-        prompts = [prompt for each in asked for prompt in each.prompts]
-        rows = [row for each in places for row in each]
-        before = [row[token - 1] for prompt, row in zip(prompts, rows, strict=True) for token in prompt.scored]
-        words = [prompt.ids[token] for prompt in prompts for token in prompt.scored]
-        used = {row: i for i, row in enumerate(dict.fromkeys(before))}
-        values = iter(self._log_probabilities(states[list(used)], [used[row] for row in before], words))
-        return [list(islice(values, len(prompt.scored))) for prompt in prompts]
+        found: list[list[float]] = [[] for _ in asked]
+        for group in self._summed_together(asked, places):
+            before = [row for i in group for row in asked[i].before(places[i])]
+            words = [word for i in group for word in asked[i].words]
+            used = {row: i for i, row in enumerate(dict.fromkeys(before))}
+            said = self._said([asked[i] for i in group])
+            values = self._log_probabilities(states[list(used)], [used[row] for row in before], words, said)
+            shares = iter(values)
+            for i in group:
+                found[i] = list(islice(shares, len(asked[i].words)))
+        return [
+            list(islice(values, len(prompt.scored)))
+            for each, values in zip(asked, map(iter, found), strict=True)
+            for prompt in each.prompts
+        ]
+
+    def _summed_together(self, asked: Sequence[Asked], places: Places) -> Iterator[list[int]]:
+        """Which questions share a pass over the vocabulary: all, but for those whose likely words are a matter of their
+        own text, since no result may depend on what else is computed with it.
+        """
+        alone = [i for i, each in enumerate(asked) if self.machine.int8 and len(set(each.before(places[i]))) > FEW]
+        if rest := [i for i in range(len(asked)) if i not in alone]:
+            yield rest
+        yield from ([i] for i in alone)
+
+    def _said(self, asked: Sequence[Asked]) -> Tensor | None:
+        """The words of the texts and their prompts, for a sum over likely words alone; None for the exact sum."""
+        if not self.machine.int8 or len(asked) > 1:
+            return None
+        said = {*asked[0].prefix.tokens.ids, *(token for prompt in asked[0].prompts for token in prompt.ids)}
+        return torch.tensor(sorted(said), device=self.device)
 
 
 def alike(first: Sequence[int], second: Sequence[int]) -> int:

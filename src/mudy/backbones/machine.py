@@ -21,6 +21,7 @@ class Machine:
     dtype: torch.dtype
     threads: int | None = None  # None: as torch has it
     batch_tokens: int = 512  # rows per forward pass; memory grows with it, results do not change
+    int8: bool = False  # language models with 8-bit weights and states
 
     @classmethod
     def of(
@@ -29,6 +30,7 @@ class Machine:
         dtype: str | None = None,
         threads: int | None = None,
         batch_tokens: int | None = None,
+        speed: str = "exact",
     ) -> Machine:
         """What the caller asks for, and what this machine does best for the rest."""
         for name, value in (("batch_tokens", batch_tokens), ("threads", threads)):
@@ -41,10 +43,9 @@ class Machine:
             torch.empty(0, device=chosen)
         except (RuntimeError, AssertionError) as error:
             raise SettingError(f"device is {device!r}, which torch cannot use here; try {best_device()}.") from error
-        rows = batch_tokens or (
-            512 if chosen.type == "cpu" else 8192
-        )  # a CPU is twice as fast when a batch fits its cache
-        return cls(chosen, DTYPES[dtype] if dtype else best_dtype(chosen), threads, rows)
+        rows = batch_tokens or (512 if chosen.type == "cpu" else 8192)  # more are no faster on a CPU
+        rounding = speed == "fast" and dtype is None and chosen.type == "cpu"  # elsewhere half precision is fast
+        return cls(chosen, DTYPES[dtype] if dtype else best_dtype(chosen), threads, rows, rounding)
 
     @contextmanager
     def at_work(self) -> Iterator[None]:

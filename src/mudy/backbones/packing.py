@@ -19,12 +19,12 @@ from mudy.backbones.attention import (
     Enough,
     Observer,
     joint_softmax,
-    own_attention,
     shared_scores,
+    shared_sum,
     soft_cap,
 )
 
-BLOCK = 256  # rows looked at together where a layer does not see the whole text
+BLOCK = 64  # rows of a text that are multiplied together
 
 
 @dataclass(slots=True)
@@ -50,17 +50,18 @@ class Reading:
     last: int  # the last layer that is wanted
     memories: Sequence[Memory] = ()  # one a text, or none
     observers: Sequence[Observer] = ()  # likewise
+    dtype: torch.dtype | None = None  # in which attention is computed and remembered; None: as it comes
 
     def attend(self, call: Call) -> Tensor:
-        found = list(self._texts(call))
+        for observer, text in zip(self.observers, self._texts(call), strict=False):
+            if call.layer in observer.layers:
+                observer.see(replace(text, mask=causal_mask(text)))
+        found = list(self._texts(call if self.dtype is None else rounded(call, self.dtype)))
         for memory, text in zip(self.memories, found, strict=False):
             memory.keep(text)
-        for observer, text in zip(self.observers, found, strict=False):
-            if call.layer in observer.layers:
-                observer.see(replace(text, mask=past(text, 0, text.query.shape[2])))
         if call.layer == self.last:
             raise Enough
-        return torch.cat([looking_back(text) for text in found], dim=2)
+        return torch.cat([looking_back(text) for text in found], dim=2).to(call.query.dtype)
 
     def _texts(self, call: Call) -> Iterator[Call]:
         start = 0
@@ -69,41 +70,50 @@ class Reading:
             yield replace(call, query=call.query[:, :, part], key=call.key[:, :, part], value=call.value[:, :, part])
 
 
-def looking_back(call: Call) -> Tensor:
-    """Causal attention within one text; a sliding layer multiplies no more than the tokens that it sees."""
+def rounded(call: Call, dtype: torch.dtype) -> Call:
+    return replace(call, query=call.query.to(dtype), key=call.key.to(dtype), value=call.value.to(dtype))
+
+
+def causal_mask(call: Call) -> Tensor:
+    """What each row of a text sees, as transformers would have it; (1, 1, rows, rows)."""
     rows = call.query.shape[2]
-    if call.softcap is None and (call.window is None or rows <= call.window):
-        return torch.nn.functional.scaled_dot_product_attention(
-            call.query, call.key, call.value, is_causal=True, scale=call.scaling, enable_gqa=True
-        )
-    parts = []
+    mask = torch.zeros(1, 1, rows, rows, device=call.query.device)
+    hide(mask, 0, call.window)
+    return mask
+
+
+def looking_back(call: Call) -> Tensor:
+    """Causal attention within one text; a layer multiplies no more than the tokens that its rows see."""
+    kv_heads, rows, width = call.key.shape[1:]
+    query = (call.query[0] * call.scaling).view(kv_heads, -1, rows, width)  # (kv_heads, groups, rows, width)
+    attended = torch.empty_like(query, memory_format=torch.contiguous_format)
     for start in range(0, rows, BLOCK):
         stop = min(start + BLOCK, rows)
         first = 0 if call.window is None else max(0, start - call.window + 1)
-        seen = slice(first, stop)
-        parts.append(
-            own_attention(
-                replace(
-                    call,
-                    query=call.query[:, :, start:stop],
-                    key=call.key[:, :, seen],
-                    value=call.value[:, :, seen],
-                    mask=past(call, start, stop, first),
-                )
-            )
-        )
-    return torch.cat(parts, dim=2)
+        scores = shared_scores(query[:, None, :, start:stop], call.key[0, :, first:stop])
+        scores = soft_cap(scores, call.softcap).float()
+        hide(scores, start - first, call.window)
+        attention = scores.softmax(-1).to(call.value.dtype)
+        attended[:, :, start:stop] = shared_sum(attention, call.value[0, :, first:stop])[:, 0]
+    return attended.flatten(0, 1)[None]  # (1, heads, rows, width)
 
 
-def past(call: Call, start: int, stop: int, first: int = 0) -> Tensor:
-    """-inf where a row from `start` to `stop` cannot see a token from `first` to `stop`; (1, 1, rows, tokens)."""
-    row = torch.arange(start, stop, device=call.query.device)[:, None]
-    token = torch.arange(first, stop, device=call.query.device)
-    hidden = token > row
-    if call.window is not None:
-        hidden |= row - token >= call.window
-    mask = torch.zeros(hidden.shape, dtype=call.query.dtype, device=call.query.device)
-    return mask.masked_fill_(hidden, -torch.inf)[None, None]
+def hide(scores: Tensor, before: int, window: int | None) -> None:
+    """-inf in place for what rows, the first after `before` tokens, cannot see: what follows, or is out of a window."""
+    rows = scores.shape[-2]
+    future = torch.ones(rows, rows, dtype=torch.bool, device=scores.device).triu_(1)
+    scores[..., before:].masked_fill_(future, -torch.inf)
+    if window is not None:
+        forget(scores, before, window)
+
+
+def forget(scores: Tensor, before: int, window: int) -> None:
+    """-inf in place where a row, the first of which stands after `before` tokens, can no longer see a token."""
+    rows = scores.shape[-2]
+    edge = min(scores.shape[-1], max(0, before + rows - window))  # only the first few tokens go out of sight
+    row = torch.arange(before, before + rows, device=scores.device)[:, None]
+    token = torch.arange(edge, device=scores.device)
+    scores[..., :edge].masked_fill_(row - token >= window, -torch.inf)
 
 
 # --- Following ---------------------------------------------------------------------------------------------------
@@ -144,20 +154,11 @@ class Following:
         query = query.view(kv_heads, heads // kv_heads, *shape, -1)  # (kv_heads, groups, prompts, rows, width)
         own_keys = call.key[0, :, rows].view(kv_heads, 1, *shape, -1)  # (kv_heads, 1, prompts, rows, width)
         own_values = call.value[0, :, rows].view(kv_heads, 1, *shape, -1)
-        far = soft_cap(shared_scores(query, keys[:, first : run.seen]), call.softcap)
+        far = soft_cap(shared_scores(query.to(keys.dtype), keys[:, first : run.seen]), call.softcap).float()
         near = soft_cap(query @ own_keys.mT, call.softcap)
         if run.edit is not None and run.edit.touches(call.layer, call.window):
             far = run.edit(call.layer, far, first)
         if call.window is not None:
             forget(far, run.seen - first, call.window)
-        near = near + past(call, 0, run.length)[0, 0]
+        hide(near, 0, None)
         return joint_softmax(far, values[:, first : run.seen], near, own_values).flatten(2, 3).flatten(0, 1)
-
-
-def forget(scores: Tensor, seen: int, window: int) -> None:
-    """-inf in place where a row of a prompt, counted on from the text's end, can no longer see a token."""
-    rows = scores.shape[-2]
-    edge = min(seen, max(0, seen + rows - window))  # only the first few tokens go out of sight
-    row = torch.arange(seen, seen + rows, device=scores.device)[:, None]
-    token = torch.arange(edge, device=scores.device)
-    scores[..., :edge].masked_fill_(row - token >= window, -torch.inf)

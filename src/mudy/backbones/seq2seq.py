@@ -15,7 +15,7 @@ from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache
 
 from mudy.backbones.attention import NAME, CrossAttention, Edit, Observer
-from mudy.backbones.base import Question, Stretch
+from mudy.backbones.base import Question, Received, Stretch
 from mudy.backbones.machine import Machine
 from mudy.backbones.tokens import Tokens, blank_pieces, fast_tokenizer, tokenise
 from mudy.backbones.transformer import Transformer, batches, layers_between, of_one_shape, padded, presence
@@ -32,6 +32,7 @@ class Source:
     tokens: Tokens
     states: Tensor  # (1, tokens, width)
     cross: DynamicCache
+    received: Received | None = None
 
 
 class Seq2SeqBackbone(Transformer):
@@ -70,14 +71,17 @@ class Seq2SeqBackbone(Transformer):
         tokens = [encoding.tokens.of(span) for span in spans]
         return torch.stack([encoding.states[0, t.start : t.stop].float().mean(0) for t in tokens])
 
-    def encode(self, stretches: Sequence[Stretch]) -> list[Source]:
-        return [self._encode(*stretch) for stretch in stretches]
+    def encode(self, stretches: Sequence[Stretch], layers: Sequence[int] = ()) -> list[Source]:
+        return [self._encode(*stretch, layers) for stretch in stretches]
 
-    def _encode(self, text: str, span: Span) -> Source:
+    def _encode(self, text: str, span: Span, layers: Sequence[int]) -> Source:
         tokens = tokenise(self.tokenizer, text, span, prefix=OPENING, suffix=CLOSING)
+        observer = Observer(self._rows(len(tokens)), frozenset(layers))
         with self.machine.at_work():
-            states = self.model.encoder(input_ids=torch.tensor([tokens.ids], device=self.device)).last_hidden_state
-            return Source(tokens, states, self._cross_cache(states))
+            ids = torch.tensor([tokens.ids], device=self.device)
+            states = self.model.encoder(input_ids=ids, visitor=observer).last_hidden_state
+            received = Received(tokens, observer.mean()[0]) if layers else None
+            return Source(tokens, states, self._cross_cache(states), received)
 
     def _cross_cache(self, states: Tensor) -> DynamicCache:
         """Every decoder layer's keys and values for the document, computed once."""

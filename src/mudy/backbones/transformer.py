@@ -36,7 +36,8 @@ class Transformer(ABC):
         self.tokenizer = tokenizer
         self.machine = machine
         self.name = name
-        self.head: Head = LinearHead(self.model.lm_head, getattr(self.model.config, "final_logit_softcapping", None))
+        cap = getattr(self.model.config, "final_logit_softcapping", None)
+        self.head: Head = LinearHead(self.model.lm_head.weight, self.model.lm_head.bias, cap)
 
     @property
     def family(self) -> str:
@@ -55,7 +56,7 @@ class Transformer(ABC):
 
     def received_attention(self, stretches: Sequence[Stretch], layers: Sequence[int]) -> list[Received]:
         tokens = [self.window(*stretch) for stretch in stretches]
-        observers = [Observer(self._everyone(len(t)), frozenset(layers)) for t in tokens]
+        observers = [Observer(self._rows(len(t)), frozenset(layers)) for t in tokens]
         with self.machine.at_work():
             self._observe(tokens, observers)
         return [Received(t, observer.mean()[0]) for t, observer in zip(tokens, observers, strict=True)]
@@ -71,23 +72,25 @@ class Transformer(ABC):
     def _observe(self, texts: Sequence[Tokens], observers: Sequence[Observer]) -> None:
         """Show each text to its observer, and run no layer above those that it asks for."""
 
-    def _everyone(self, tokens: int) -> Tensor:
-        """All rows of a text, as an observer wants them; (1, tokens)."""
-        return torch.ones(1, tokens, device=self.device)
+    def _rows(self, tokens: int, more: int = 0) -> Tensor:
+        """A text's rows as an observer wants them: 1 for each of its tokens, 0 for those after it; (1, rows)."""
+        return (torch.arange(tokens + more, device=self.device) < tokens).float()[None]
 
     def _prompts(self, phrases: Sequence[str]) -> list[Prompt]:
         return prompts_of(self.tokenizer, self.template, phrases, LONGEST_PROMPT, self.special_in_prompt)
 
-    def _edit(self, weighting: Weighting | None, prompts: Sequence[int], one: Prompt) -> Edit | None:
+    def _edit(self, weighting: Weighting | None, prompts: Sequence[int], one: Prompt, skipped: int = 0) -> Edit | None:
         """A weighting as applied to prompts of the shape of one of them."""
         if weighting is None:
             return None
         stop = len(one.ids) if weighting.aligned_rows == "tail" else one.last + 1
-        return Edit(weighting, torch.tensor(prompts, device=self.device), slice(one.first, stop))
+        return Edit(weighting, torch.tensor(prompts, device=self.device), slice(one.first - skipped, stop - skipped))
 
-    def _log_probabilities(self, states: Tensor, rows: Sequence[int], words: Sequence[int]) -> list[float]:
+    def _log_probabilities(
+        self, states: Tensor, rows: Sequence[int], words: Sequence[int], said: Tensor | None = None
+    ) -> list[float]:
         asked = torch.tensor(rows, device=self.device), torch.tensor(words, device=self.device)
-        found: list[float] = log_probabilities(self.head, states, *asked).tolist()
+        found: list[float] = log_probabilities(self.head, states, *asked, said=said).tolist()
         return found
 
     @property

@@ -7,7 +7,12 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from mudy.backbones.attention import soft_cap
+
 ROWS = 1024  # states multiplied at once
+LARGE, LIKELY = 1 << 17, 1 << 15  # a vocabulary worth shortening, and to how many words
+SAMPLE = 16  # states that say which words are likely
+FEW = 2 * SAMPLE  # states for which it is not worth the while to ask
 WORDS = 2048  # with so many words of the vocabulary: a block of logits stays in a CPU's cache
 
 
@@ -23,31 +28,41 @@ class Head(Protocol):
     def logit(self, states: Tensor, words: Tensor) -> Tensor:
         """The logit of one word after each state; (states,)."""
 
+    def only(self, words: Tensor) -> Head:
+        """The same with fewer words."""
+
 
 class LinearHead:
     """A linear layer as it is."""
 
-    def __init__(self, layer: torch.nn.Linear, cap: float | None = None) -> None:
-        self.layer, self.cap = layer, cap
+    def __init__(self, weight: Tensor, bias: Tensor | None, cap: float | None) -> None:
+        self.weight, self.bias, self.cap = weight, bias, cap
 
     @property
     def words(self) -> int:
-        return self.layer.out_features
+        return len(self.weight)
 
     def logits(self, states: Tensor, words: slice) -> Tensor:
-        bias = None if self.layer.bias is None else self.layer.bias[words]
-        found = torch.nn.functional.linear(states, self.layer.weight[words], bias).float()
-        return found if self.cap is None else torch.tanh(found / self.cap) * self.cap
+        bias = None if self.bias is None else self.bias[words]
+        return soft_cap(torch.nn.functional.linear(states, self.weight[words], bias).float(), self.cap)
 
     def logit(self, states: Tensor, words: Tensor) -> Tensor:
-        found = (states.float() * self.layer.weight[words].float()).sum(-1)
-        found = found if self.layer.bias is None else found + self.layer.bias[words].float()
-        return found if self.cap is None else torch.tanh(found / self.cap) * self.cap
+        found = (states.float() * self.weight[words].float()).sum(-1)
+        return soft_cap(found if self.bias is None else found + self.bias[words].float(), self.cap)
+
+    def only(self, words: Tensor) -> LinearHead:
+        return LinearHead(self.weight[words], None if self.bias is None else self.bias[words], self.cap)
 
 
-def log_probabilities(head: Head, states: Tensor, rows: Tensor, words: Tensor) -> Tensor:
-    """Log-probability of each word after the state in its row; (words,). Each state is projected once."""
-    mass = torch.cat([log_mass(head, states[start : start + ROWS]) for start in range(0, len(states), ROWS)])
+def log_probabilities(head: Head, states: Tensor, rows: Tensor, words: Tensor, said: Tensor | None = None) -> Tensor:
+    """Log-probability of each word after the state in its row; (words,). Each state is projected once.
+
+    With `said`, words that the text holds, a large vocabulary is summed up over these and the likeliest others.
+    """
+    summed = head
+    if said is not None and head.words > LARGE and len(states) > FEW:
+        summed = head.only(likely(head, states[:: len(states) // SAMPLE], said))
+    mass = torch.cat([log_mass(summed, states[start : start + ROWS]) for start in range(0, len(states), ROWS)])
     return head.logit(states[rows], words) - mass[rows]
 
 
@@ -61,3 +76,15 @@ def log_mass(head: Head, states: Tensor) -> Tensor:
         mass = mass * (top - higher).exp_() + logits.sub_(higher).exp_().sum(1, keepdim=True)
         top = higher
     return (top + mass.log())[:, 0]
+
+
+def likely(head: Head, states: Tensor, said: Tensor) -> Tensor:
+    """The words that are likeliest after any of some states, and those said; (LIKELY,).
+
+    A word's chance is taken relative to the likeliest word after the same state. On gemma3-270m the logarithm of the
+    sum came out smaller by 0.001 to 0.01 on average.
+    """
+    logits = torch.cat([head.logits(states, slice(s, s + WORDS)) for s in range(0, head.words, WORDS)], dim=1)
+    chance = logits.sub_(logits.amax(1, keepdim=True)).amax(0)  # (vocabulary,)
+    chance[said] = torch.inf
+    return chance.topk(max(LIKELY, len(said))).indices

@@ -166,6 +166,7 @@ def asked_of(extractor: Extractor, places: bool) -> dict[str, Any]:
         "model": extractor.model_used,
         **({"encoder": extractor.encoder_name} if {"backbone", "encoder"} <= needed else {}),
         **({"endpoint": extractor.endpoint} if extractor.endpoint else {}),
+        **({"speed": extractor.speed} if extractor.speed != "exact" else {}),
         "preset": extractor.preset,
         "settings": {name: extractor.settings[name] for name in sorted(extractor.settings)},
         "protocol": extractor.protocol,

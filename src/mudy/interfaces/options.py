@@ -92,13 +92,20 @@ BATCH: dict[str, Any] = {
     "type": click.IntRange(1),
     "help": "Tokens computed at once: more take more memory and change no result.  [default: 512 on a CPU, else 8192]",
 }
+SPEED: dict[str, Any] = {
+    "type": click.Choice(["exact", "fast"]),
+    "default": "exact",
+    "show_default": True,
+    "help": "fast: 8-bit arithmetic on a CPU, and less work in some methods; scores change a little.",
+}
 ENDPOINT: dict[str, Any] = {"metavar": "URL", "is_eager": True}  # for it decides what --model may be
 KNOWN_MODEL: dict[str, Any] = {"callback": known_models, "shell_complete": _models}
 
 
 def on_machine(command: Command) -> Command:
-    """The options that say where and how to compute; they change the cost, and but for --dtype no result."""
-    for name, option in {"batch-tokens": BATCH, "threads": THREADS, "dtype": DTYPE, "device": DEVICE}.items():
+    """The options that say where and how to compute; and but for --speed and --dtype change no result."""
+    known = {"batch-tokens": BATCH, "threads": THREADS, "dtype": DTYPE, "device": DEVICE, "speed": SPEED}
+    for name, option in known.items():
         command = click.option(f"--{name}", **option)(command)
     return command
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -45,8 +46,17 @@ class Focus:
         return self.method.aligned_rows
 
     @property
+    def head_rows(self) -> int | None:
+        return self.method.head_rows
+
+    @property
     def eligible(self) -> Tensor:
         return ~self.blank
+
+    def only(self, prompts: Sequence[int]) -> Focus:
+        """The same for some of the occurrences."""
+        some = list(prompts)
+        return replace(self, centre=self.centre[some], inside=self.inside[some], related=self.related[some])
 
     def touches(self, layer: int) -> bool:
         low, high = self.method.weighted_layers

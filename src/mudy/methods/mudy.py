@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log, log1p
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, ClassVar, Literal, Protocol, get_args
 
 import torch
 from torch import Tensor
@@ -23,6 +23,7 @@ from mudy.stems import stems
 from mudy.text import Document, Span
 
 Attention = Literal["GxL", "G", "L", "none"]
+Factors = list[list[float]]  # for each part, for each of its occurrences
 
 
 class SpanEncoder(Protocol):
@@ -73,9 +74,16 @@ class Mudy:
     alpha: float = 0.6  # exponent of the length that a phrase's log-likelihood is divided by
     score_tokens: ScoredTokens = "promptrank"
 
+    # Less work (ours: the paper's are None and False)
+    leaders: int | None = None  # weight only the occurrences of so many phrases, which lead a section without weighting
+    head_rows: int | None = None  # pull only so many of the template's tokens before the candidate; None: all
+    one_reading: bool = False  # observe G while the text is read for its prompts, with "Text:" before it
+
     # Long documents (ours: the paper reads 512 words)
     section_tokens: int = 2048  # longer documents are read in sections
     recurrence: float = 0.5  # how much it counts that a phrase comes back in several sections; 0 for not at all
+
+    FAST: ClassVar[Mapping[str, Any]] = {"leaders": 15, "head_rows": 2, "one_reading": True}  # what speed="fast" sets
 
     def __post_init__(self) -> None:
         require("attention", self.attention, self.attention in get_args(Attention), "GxL, G, L or none")
@@ -91,6 +99,7 @@ class Mudy:
             require(name, value := getattr(self, name), value >= 0, "0 or more")
         require("least_weight", self.least_weight, 0 <= self.least_weight <= 1, "between 0 and 1")
         require("w", self.w, self.w >= 1, "1 or more")
+        require("leaders", self.leaders, self.leaders is None or self.leaders >= 1, "1 or more, or None")
         require("section_tokens", self.section_tokens, self.section_tokens >= 64, "64 or more")
 
     @classmethod
@@ -118,8 +127,10 @@ class Mudy:
     def score_many(self, work: Work) -> list[list[OccurrenceScore]]:
         scores: list[list[OccurrenceScore]] = [[] for _ in work]
         for parts in together(work, self.backbone, self.section_tokens):
-            p = self.likelihoods(parts)  # Eqs. 1-8
-            g, local = self.granularities(parts)  # Eqs. 9-10
+            observed = self.layers if self.one_reading and self.attention != "none" else ()
+            encodings = self.backbone.encode([part.stretch for part in parts], observed)  # once for all occurrences
+            g, local = self.granularities(parts, encodings)  # Eqs. 9-10
+            p = self.likelihoods(parts, encodings, g, local)  # Eqs. 1-8
             for part, *factors in zip(parts, p, g, local, strict=True):
                 scores[part.owner] += self.combine(part, *factors)  # Eqs. 11-12
         return [self.recurring(candidates, found) for (_, candidates), found in zip(work, scores, strict=True)]
@@ -151,16 +162,45 @@ class Mudy:
 
     # --- Candidate-aware weighting -------------------------------------------------------------------------------
 
-    def likelihoods(self, parts: Sequence[Part]) -> list[list[float]]:
-        """P of every occurrence (Eq. 1), its prompt looking where it should (Eqs. 2-8)."""
-        encodings = self.backbone.encode([part.stretch for part in parts])  # once for all occurrences
-        phrases = [[place.span.of(part.text) for place in part.places] for part in parts]
-        questions = [
-            Question(encoding, said, self.focus(part, encoding) if self.weighting else None)
-            for part, encoding, said in zip(parts, encodings, phrases, strict=True)
-        ]
+    def likelihoods(
+        self, parts: Sequence[Part], encodings: Sequence[Encoding], g: Factors, local: Factors
+    ) -> list[list[float]]:
+        """The p of every occurrence (Eq. 1), its prompt looking where it should (Eqs. 2-8)."""
+        every = [list(range(len(part.places))) for part in parts]
+        if not self.weighting:
+            return self.weighted(parts, encodings, every, None)
+        focuses = [self.focus(*pair) for pair in zip(parts, encodings, strict=True)]
+        if self.leaders is None:
+            return self.weighted(parts, encodings, every, focuses)
+        p = self.weighted(parts, encodings, every, None)
+        chosen = [self.leading(*each) for each in zip(parts, p, g, local, strict=True)]
+        for own, some, found in zip(p, chosen, self.weighted(parts, encodings, chosen, focuses), strict=True):
+            for index, value in zip(some, found, strict=True):
+                own[index] = value
+        return p
+
+    def weighted(
+        self,
+        parts: Sequence[Part],
+        encodings: Sequence[Encoding],
+        chosen: Sequence[Sequence[int]],
+        focuses: Sequence[Focus] | None,
+    ) -> list[list[float]]:
+        """The p of some of each part's occurrences; without a focus, the prompt sees the text as it is."""
+        questions = []
+        for index, (part, encoding, some) in enumerate(zip(parts, encodings, chosen, strict=True)):
+            phrases = [part.places[i].span.of(part.text) for i in some]
+            questions.append(Question(encoding, phrases, focuses[index].only(some) if focuses else None))
         found = self.backbone.log_likelihood(questions)  # Eqs. 5-8 run inside attention
         return [[likelihood(scored, self.alpha, self.score_tokens) for scored in each] for each in found]
+
+    def leading(self, part: Part, p: Sequence[float], g: Sequence[float], local: Sequence[float]) -> list[int]:
+        """Which occurrences belong to the phrases that lead a section."""
+        best: dict[int, float] = {}
+        for score in self.combine(part, p, g, local):
+            best[score.candidate] = max(score.score, best.get(score.candidate, score.score))
+        leaders = set(sorted(best, key=lambda candidate: -best[candidate])[: self.leaders])
+        return [index for index, place in enumerate(part.places) if place.candidate in leaders]
 
     def focus(self, part: Part, encoding: Encoding) -> Focus:
         """Where the prompt of each occurrence should look."""
@@ -210,30 +250,36 @@ class Mudy:
 
     # --- Multi-granular attention --------------------------------------------------------------------------------
 
-    def granularities(self, parts: Sequence[Part]) -> tuple[list[list[float]], list[list[float]]]:
+    def granularities(self, parts: Sequence[Part], encodings: Sequence[Encoding]) -> tuple[Factors, Factors]:
         """G and L of every occurrence: attention received in the whole text and in its window (Eqs. 9-10).
 
         A factor that is not asked for is 1. A text of fewer sentences than a window is its own window.
         """
         ones = [[1.0] * len(part.places) for part in parts]
-        g = ones if self.attention in ("none", "L") else self.globally(parts)
+        g = ones if self.attention in ("none", "L") else self.globally(parts, encodings)
         local = ones if self.attention in ("none", "G") else self.locally(parts)
         for index, part in enumerate(parts):
             if self.attention in ("GxL", "L") and not self.has_windows(part):
-                whole = normalised(g[index]) if self.attention == "GxL" else normalised(self.globally([part])[0])
+                whole = (
+                    normalised(g[index])
+                    if self.attention == "GxL"
+                    else normalised(self.globally([part], [encodings[index]])[0])
+                )
                 g[index], local[index] = whole, whole
         return g, local
 
     def has_windows(self, part: Part) -> bool:
         return len(part.section.units) > 2 * self.w
 
-    def globally(self, parts: Sequence[Part]) -> list[list[float]]:
-        found = self.backbone.received_attention([part.stretch for part in parts], self.layers)
+    def globally(self, parts: Sequence[Part], encodings: Sequence[Encoding]) -> Factors:
+        found = [encoding.received for encoding in encodings if encoding.received]
+        if not found:
+            found = self.backbone.received_attention([part.stretch for part in parts], self.layers)
         g = [[received.at(place.span) for place in part.places] for part, received in zip(parts, found, strict=True)]
         wanted = self.backbone.decoder_only if self.normalise_global is None else self.normalise_global
         return [normalised(values) if wanted else values for values in g]
 
-    def locally(self, parts: Sequence[Part]) -> list[list[float]]:
+    def locally(self, parts: Sequence[Part]) -> Factors:
         """Attention within the window around each occurrence's sentence, divided by the window's mean."""
         windows: dict[tuple[int, Span], list[int]] = defaultdict(list)
         for owner, part in enumerate(parts):
