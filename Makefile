@@ -2,7 +2,7 @@
 VENV   := .venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: run test lint types clean
+.PHONY: run test lint types bench clean
 
 run: $(VENV)/installed  ## the keyphrases of an example, with the embedded model
 	$(VENV)/bin/mudy extract examples/floodplain.txt
@@ -16,6 +16,10 @@ lint: $(VENV)/installed
 
 types: $(VENV)/installed
 	$(VENV)/bin/mypy
+
+bench: $(VENV)/installed  ## speed and memory on this machine, some hours; the report is benchmarks/README.md
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --requirement benchmarks/requirements.txt
+	$(PYTHON) -m benchmarks
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	python3 -m venv $(VENV)
