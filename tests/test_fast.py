@@ -231,19 +231,6 @@ def test_phrases_that_lead_are_weighted_and_others_are_not(family: str) -> None:
     assert round(max(leading), 6) == max(best)
 
 
-@pytest.mark.parametrize("family", ["llama", "gemma3"])
-def test_a_head_that_is_pulled_whole_is_the_exact_one_and_a_shorter_one_is_not_far(family: str) -> None:
-    whole, exact = scores(family, head_rows=999), scores(family)
-    assert whole == [pytest.approx(each, abs=1e-4) for each in exact]
-    short = scores(family, head_rows=2)
-    assert any(a["p"] != pytest.approx(b["p"], abs=1e-4) for a, b in zip(short, exact, strict=True))
-    plain = scores(family, weighting=False)
-    off, most = (
-        sum(abs(a["p"] - b["p"]) for a, b in zip(one, exact, strict=True)) / len(exact) for one in (short, plain)
-    )
-    assert off < most  # nearer to the paper's than no pull at all
-
-
 @pytest.mark.parametrize("family", [*small.DECODERS, "t5"])
 def test_attention_can_be_observed_while_the_text_is_read(family: str) -> None:
     document, found = read()

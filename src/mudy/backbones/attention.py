@@ -193,10 +193,6 @@ class Weighting(Protocol):
     def eligible(self) -> Tensor:
         """Which tokens may be among the best-aligned; (tokens,)."""
 
-    @property
-    def head_rows(self) -> int | None:
-        """How many of the template's tokens before the candidate are edited, the last ones; None for all."""
-
     def touches(self, layer: int) -> bool:
         """Whether this layer is edited at all."""
 
@@ -218,12 +214,6 @@ class Edit:
     def __call__(self, layer: int, scores: Tensor, first: int) -> Tensor:
         """Edit the scores over the document's tokens from `first` on; (kv_heads, groups, prompts, rows, tokens)."""
         weights = self.weighting.weights(layer, self.prompts)[:, first:].to(scores.dtype)  # (prompts, tokens)
-        if weights.shape[-1] < scores.shape[-1]:  # what follows the document is left alone
-            rest = scores[..., weights.shape[-1] :]
-            return torch.cat([self._edited(scores[..., : weights.shape[-1]], weights, first), rest], dim=-1)
-        return self._edited(scores, weights, first)
-
-    def _edited(self, scores: Tensor, weights: Tensor, first: int) -> Tensor:
         if self.weighting.k:
             aligned = alignment(scores, self.counted)
             weights = keep_aligned(weights, aligned, self.weighting.eligible[first:], self.weighting.k)

@@ -53,13 +53,6 @@ class Asked:
     stop: int | None  # where the rows of a prompt that are needed end: nothing is asked of its last token
 
     @property
-    def kept(self) -> int:
-        """How many of the shared tokens are left as they are remembered; "about" and the one before it never are."""
-        if self.weighting is None or self.weighting.head_rows is None:
-            return 0
-        return max(0, self.shared - max(2, self.weighting.head_rows))
-
-    @property
     def words(self) -> list[int]:
         """Every scored token of every prompt."""
         return [prompt.ids[token] for prompt in self.prompts for token in prompt.scored]
@@ -222,13 +215,12 @@ class CausalBackbone(Transformer):
         """States after the last layer, every prompt on its own from the first edited layer on; and where they are."""
         every, places, made = [], [], 0
         for each, rows in zip(asked, known, strict=True):
-            start, found = len(each.prefix.tokens) + each.kept, dict[int, Sequence[int]]()
+            start, found = len(each.prefix.tokens), dict[int, range]()
             for same in of_one_shape(each.prompts, self.machine.batch_tokens):
-                edit = self._edit(each.weighting, same, each.prompts[same[0]], each.kept)
-                run = Run(each.prefix.memory, start, len(same), len(rows[same[0]]) - each.kept, edit)
-                every.append(Rows(run, start, [row for prompt in same for row in rows[prompt][each.kept :]]))
-                for prompt in same:  # rows that are not edited are asked nothing
-                    found[prompt] = [*[-1] * each.kept, *range(made, made := made + run.length)]
+                edit = self._edit(each.weighting, same, each.prompts[same[0]])
+                run = Run(each.prefix.memory, start, len(same), len(rows[same[0]]), edit)
+                every.append(Rows(run, start, [row for prompt in same for row in rows[prompt]]))
+                found.update((prompt, range(made, made := made + run.length)) for prompt in same)
             places.append([found[prompt] for prompt in range(len(each.prompts))])
         return self._follow(every, layers, self.depth, states), places
 

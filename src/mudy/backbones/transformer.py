@@ -79,12 +79,12 @@ class Transformer(ABC):
     def _prompts(self, phrases: Sequence[str]) -> list[Prompt]:
         return prompts_of(self.tokenizer, self.template, phrases, LONGEST_PROMPT, self.special_in_prompt)
 
-    def _edit(self, weighting: Weighting | None, prompts: Sequence[int], one: Prompt, skipped: int = 0) -> Edit | None:
+    def _edit(self, weighting: Weighting | None, prompts: Sequence[int], one: Prompt) -> Edit | None:
         """A weighting as applied to prompts of the shape of one of them."""
         if weighting is None:
             return None
         stop = len(one.ids) if weighting.aligned_rows == "tail" else one.last + 1
-        return Edit(weighting, torch.tensor(prompts, device=self.device), slice(one.first - skipped, stop - skipped))
+        return Edit(weighting, torch.tensor(prompts, device=self.device), slice(one.first, stop))
 
     def _log_probabilities(
         self, states: Tensor, rows: Sequence[int], words: Sequence[int], said: Tensor | None = None

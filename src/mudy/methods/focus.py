@@ -46,10 +46,6 @@ class Focus:
         return self.method.aligned_rows
 
     @property
-    def head_rows(self) -> int | None:
-        return self.method.head_rows
-
-    @property
     def eligible(self) -> Tensor:
         return ~self.blank
 

@@ -76,14 +76,13 @@ class Mudy:
 
     # Less work (ours: the paper's are None and False)
     leaders: int | None = None  # weight only the occurrences of so many phrases, which lead a section without weighting
-    head_rows: int | None = None  # pull only so many of the template's tokens before the candidate; None: all
     one_reading: bool = False  # observe G while the text is read for its prompts, with "Text:" before it
 
     # Long documents (ours: the paper reads 512 words)
     section_tokens: int = 2048  # longer documents are read in sections
     recurrence: float = 0.5  # how much it counts that a phrase comes back in several sections; 0 for not at all
 
-    FAST: ClassVar[Mapping[str, Any]] = {"leaders": 15, "head_rows": 2, "one_reading": True}  # what speed="fast" sets
+    FAST: ClassVar[Mapping[str, Any]] = {"leaders": 15, "one_reading": True}  # what speed="fast" sets
 
     def __post_init__(self) -> None:
         require("attention", self.attention, self.attention in get_args(Attention), "GxL, G, L or none")
@@ -127,13 +126,16 @@ class Mudy:
     def score_many(self, work: Work) -> list[list[OccurrenceScore]]:
         scores: list[list[OccurrenceScore]] = [[] for _ in work]
         for parts in together(work, self.backbone, self.section_tokens):
-            observed = self.layers if self.one_reading and self.attention != "none" else ()
-            encodings = self.backbone.encode([part.stretch for part in parts], observed)  # once for all occurrences
-            g, local = self.granularities(parts, encodings)  # Eqs. 9-10
-            p = self.likelihoods(parts, encodings, g, local)  # Eqs. 1-8
-            for part, *factors in zip(parts, p, g, local, strict=True):
+            for part, *factors in zip(parts, *self.factors(parts), strict=True):
                 scores[part.owner] += self.combine(part, *factors)  # Eqs. 11-12
         return [self.recurring(candidates, found) for (_, candidates), found in zip(work, scores, strict=True)]
+
+    def factors(self, parts: Sequence[Part]) -> tuple[Factors, Factors, Factors]:
+        """The p, G and L of every occurrence; what a model remembers of the texts is gone afterwards."""
+        observed = self.layers if self.one_reading and self.attention != "none" else ()
+        encodings = self.backbone.encode([part.stretch for part in parts], observed)  # once for all occurrences
+        g, local = self.granularities(parts, encodings)  # Eqs. 9-10
+        return self.likelihoods(parts, encodings, g, local), g, local  # Eqs. 1-8
 
     def recurring(self, candidates: Sequence[Candidate], scores: Sequence[OccurrenceScore]) -> list[OccurrenceScore]:
         """Raise phrases that come back: FS / (1 + rho log m), m the number of sections that hold the phrase's stems.

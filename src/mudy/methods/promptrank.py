@@ -45,15 +45,17 @@ class PromptRank:
     def score_many(self, work: Work) -> list[list[OccurrenceScore]]:
         scores: list[list[OccurrenceScore]] = [[] for _ in work]
         for parts in together(work, self.backbone, self.section_tokens):
-            encodings = self.backbone.encode([part.stretch for part in parts])
-            phrases = [first_forms(part) for part in parts]
-            found = self.backbone.log_likelihood(
-                [Question(e, list(p.values())) for e, p in zip(encodings, phrases, strict=True)]
-            )
-            for part, own, values in zip(parts, phrases, found, strict=True):
-                p = {c: likelihood(v, self.alpha, self.score_tokens) for c, v in zip(own, values, strict=True)}
+            for part, p in zip(parts, self._likelihoods(parts), strict=True):
                 scores[part.owner] += self._scored(part, p)
         return scores
+
+    def _likelihoods(self, parts: Sequence[Part]) -> Iterator[dict[int, float]]:
+        """The p of every candidate, for each part; what a model remembers of the texts is gone afterwards."""
+        phrases = [first_forms(part) for part in parts]
+        encodings = self.backbone.encode([part.stretch for part in parts])
+        questions = [Question(e, list(p.values())) for e, p in zip(encodings, phrases, strict=True)]
+        for own, found in zip(phrases, self.backbone.log_likelihood(questions), strict=True):
+            yield {c: likelihood(v, self.alpha, self.score_tokens) for c, v in zip(own, found, strict=True)}
 
     def _scored(self, part: Part, p: Mapping[int, float]) -> Iterator[OccurrenceScore]:
         for place, r in zip(part.places, self._penalties(part.document, part.section), strict=True):
