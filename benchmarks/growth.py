@@ -20,7 +20,7 @@ from benchmarks.measure import cost_of, interleaved, say
 from benchmarks.report import Figures, Question
 from mudy.evaluation.reproduce.pages import table
 
-WORDS = (250, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
+WORDS = (250, 500, 1000, 2000, 5000, 50_000)
 PHRASES = (25, 50, 100, 200)
 FIXED = 1400  # words of the text whose candidates are counted: one section
 UNIT = 1000  # words that a cost is told for
@@ -247,8 +247,8 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument("--models", nargs="+", default=MODELS)
     parser.add_argument("--words", type=int, nargs="+", default=WORDS, help="lengths of texts")
     parser.add_argument("--phrases", type=int, nargs="+", default=PHRASES, help="numbers of candidates")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2)
 
 
 QUESTION = Question(

@@ -30,7 +30,7 @@ from mudy.results import Keyphrase, Result
 from mudy.stems import stems
 from mudy.text import Document
 
-COMPUTES = ("mudy", "torch", "transformers", "spacy", "numpy", "scipy", "nltk")
+COMPUTES = ("mudy", "torch", "transformers", "spacy", "numpy", "scipy")
 Progress = Callable[[str, int, int], None]  # name of the data set, documents done, of how many
 
 

@@ -88,6 +88,7 @@ class Run:
     def title(self) -> str:
         """Method, model and settings in a few words."""
         words = [str(self.asked["method"]), str(self.asked.get("model") or "")]
+        words += [str(self.asked.get("speed") or "")]
         words += [f"{name}={value}" for name, value in (self.asked.get("settings") or {}).items()]
         return " ".join(filter(None, words))
 
