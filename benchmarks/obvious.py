@@ -54,6 +54,7 @@ def measure(asked: Namespace) -> Figures:
         "sample": asked.sample,
         "batch": asked.batch,
         "seed": SEED,
+        "full_words": 120 if asked.quick else asked.full_words,
         "models": {name: model(name, asked) for name in asked.models},
     }
 
@@ -70,13 +71,14 @@ def model(name: str, asked: Namespace) -> dict[str, Any]:
     tasks = [task(text, ours, plainly, asked.sample) for text in known]
     for way in (ours, alike):
         way.extract(WARM)
+    plainly.likelihoods(tasks[0].document, tasks[0].section, tasks[0].sample[:1])
     return {
-        "texts": [
-            compared(t, ours, alike, plainly, referee, asked, asked.threads if i < BOTH else asked.threads[:1])
-            for i, t in enumerate(tasks)
-        ],
+        "texts": [compared(t, ours, alike if i < BOTH else None, plainly, referee, asked) for i, t in enumerate(tasks)],
         "batches": batches(tasks[0], plainly, asked),
-        "full": [whole(t, ours, plainly, referee, max(asked.threads)) for t in tasks[: asked.full]],
+        "full": [
+            whole(task(text, ours, plainly, 0), ours, plainly, referee, max(asked.threads))
+            for text in texts.read(asked.full, 120 if asked.quick else asked.full_words)
+        ],
     }
 
 
@@ -91,27 +93,31 @@ def task(text: texts.Text, extractor: Extractor, plainly: Plainly, sample: int) 
 def compared(
     t: Task,
     ours: Extractor,
-    alike: Extractor,
+    alike: Extractor | None,
     plainly: Plainly,
     referee: Callable[[], Plainly],
     asked: Namespace,
-    counts: Sequence[int],
 ) -> dict[str, Any]:
     """One text: the cost of each way with each number of threads, and how far their scores lie apart."""
-    scored = ours.scorer.score(t.document, t.found)
-    p = plainly.likelihoods(t.document, t.section, t.sample)  # also warms it up
-    expected = plainly.combined(t.document, t.section, t.sample, p, plainly.received(t.document, t.section))
-    calls: dict[str, Callable[[], object]] = {
-        "ours": partial(ours.scorer.score, t.document, t.found),
-        "alike": partial(alike.scorer.score, t.document, t.found),
-        "fixed": partial(plainly.received, t.document, t.section),
-        "sample": partial(plainly.likelihoods, t.document, t.section, t.sample),
+    found: dict[str, Any] = {}  # what the timed calls gave
+
+    def kept(name: str, call: Callable[[], object]) -> Callable[[], None]:
+        return lambda: found.update({name: call()})
+
+    calls = {
+        "ours": kept("ours", partial(ours.scorer.score, t.document, t.found)),
+        "fixed": kept("fixed", partial(plainly.received, t.document, t.section)),
+        "sample": kept("sample", partial(plainly.likelihoods, t.document, t.section, t.sample)),
     }
+    if alike is not None:
+        calls["alike"] = kept("alike", partial(alike.scorer.score, t.document, t.found))
     costs = {}
-    for count in counts:
+    for count in asked.threads if alike is not None else asked.threads[:1]:
         say(f"obvious: {plainly.method.backbone.name}, {t.name}, threads {count}")
         with threads(count):
             costs[str(count)] = told_costs(interleaved(calls, asked.repeats), t)
+    scored = found["ours"]
+    expected = plainly.combined(t.document, t.section, t.sample, found["sample"], found["fixed"])
     return {
         "text": t.name,
         "occurrences": t.occurrences,
@@ -125,7 +131,8 @@ def told_costs(costs: dict[str, Cost], t: Task) -> dict[str, Any]:
     """Ours as shipped and in batches as small; and the obvious way for the whole text, from its sample."""
     each = Cost(costs["sample"].cpu / len(t.sample), costs["sample"].wall / len(t.sample))
     obvious = Cost(*(f + e * t.occurrences for f, e in zip(*map(_pair, (costs["fixed"], each)), strict=True)))
-    return {"ours": asdict(costs["ours"]), "alike": asdict(costs["alike"]), "obvious": asdict(obvious)}
+    ours: dict[str, Any] = {name: asdict(cost) for name, cost in costs.items() if name in ("ours", "alike")}
+    return {**ours, "obvious": asdict(obvious)}
 
 
 def _pair(cost: Cost) -> tuple[float, float]:
@@ -212,7 +219,7 @@ def agreement(first: Sequence[str], second: Sequence[str]) -> dict[str, Any]:
 
 def speed_up(rows: Sequence[dict[str, Any]], count: str, ours: str, clock: str) -> float:
     """The median over texts of what the obvious way costs, divided by what ours costs."""
-    each = (row["threads"][count] for row in rows if count in row["threads"])
+    each = (row["threads"][count] for row in rows if ours in row["threads"].get(count, ()))
     return float(median(costs["obvious"][clock] / costs[ours][clock] for costs in each))
 
 
@@ -251,7 +258,7 @@ def tell(figures: Figures) -> str:
         HOW.format(**figures),
         costs_table(figures),
         "Speed-up is the median over texts of the ratio on each text; seconds are medians over texts, for a text. "
-        f"More threads than one were tried on the first {BOTH} texts.",
+        f"More threads than one, and the same batches, were tried on the first {BOTH} texts.",
         scores_table(figures),
         DISPUTES,
         disputes_table(figures),
@@ -259,7 +266,8 @@ def tell(figures: Figures) -> str:
         batches_table(figures),
     ]
     if any(found["full"] for found in figures["models"].values()):
-        parts += ["Every occurrence by both ways, on all threads, and the two rankings:", whole_table(figures)]
+        told = f"Every occurrence of the first {figures['full_words']} words by both ways, and the two rankings:"
+        parts += [told, whole_table(figures)]
     return "\n\n".join(parts)
 
 
@@ -271,7 +279,9 @@ def costs_table(figures: Figures) -> str:
         for count in texts_[0]["threads"]:
             for clock, words in (("cpu", "CPU-seconds"), ("wall", "wall seconds")):
                 spent = {
-                    way: median(row["threads"][count][way][clock] for row in texts_ if count in row["threads"])
+                    way: median(
+                        row["threads"][count][way][clock] for row in texts_ if way in row["threads"].get(count, ())
+                    )
                     for way in ("obvious", "ours", "alike")
                 }
                 rows.append(
@@ -348,6 +358,7 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument("--texts", type=int, help="how many of the texts; all by default")
     parser.add_argument("--sample", type=int, default=4, help="occurrences of each text for the obvious way")
     parser.add_argument("--full", type=int, default=1, metavar="N", help="texts on which it scores every occurrence")
+    parser.add_argument("--full-words", type=int, default=350, help="of each of these, how much: all takes 5 minutes")
     parser.add_argument("--batch", type=int, default=16, help="prompts in a batch")
     parser.add_argument("--repeats", type=int, default=1, help="of each text; the median over texts is told")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])

@@ -1,7 +1,8 @@
 """Words and phrases reduced to their stems, as the published evaluations do: Porter's, with NLTK's extensions.
 
 Porter, "An algorithm for suffix stripping", Program 14 (1980). The rules stand here because NLTK's stemmer cannot be
-imported without all of NLTK, and with it SciPy and scikit-learn: a second of every start. The stems are the same.
+imported without all of NLTK, and with it SciPy and, where it is there, scikit-learn: up to a second of every start. The
+stems are the same.
 """
 
 from __future__ import annotations

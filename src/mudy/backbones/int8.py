@@ -26,13 +26,14 @@ class Rounding:
     """Rounds states, and remembers the last: several layers in turn are given the same."""
 
     def __init__(self) -> None:
-        self._last: Tensor | None = None
-        self._made: tuple[Tensor, Tensor] = (torch.empty(0), torch.empty(0))
+        self._last: tuple[Tensor | None, tuple[Tensor, Tensor]] = (None, (torch.empty(0), torch.empty(0)))
 
     def __call__(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        if states is not self._last:
-            self._last, self._made = states, rounded(states.reshape(-1, states.shape[-1]).float())
-        return self._made
+        known, made = self._last  # both at once: another thread may be at work
+        if known is not states:
+            made = rounded(states.reshape(-1, states.shape[-1]).float())
+            self._last = states, made
+        return made
 
 
 class Int8Linear(nn.Module):

@@ -37,6 +37,7 @@ def main() -> None:
     """What the command `mudy` runs."""
     if not _debugging():
         warnings.simplefilter("ignore")  # of libraries, for their authors
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # else threads that wait burn the time of others on a busy machine
     cli.main(prog_name="mudy")
 
 
