@@ -50,6 +50,7 @@ def lengthening(name: str, lengths: Sequence[int], repeats: int, threads: int) -
                 say(f"growth: {name}, {words:,} words, round {turn + 1}")
                 task = {"model": name, "words": words, "threads": threads}
                 found[words].append(in_a_fresh_process(lengthening=task))
+                say(f"growth: {json.dumps(found[words][-1])}")
     return [{key: median(run[key] for run in found[words]) for key in found[words][0]} for words in lengths]
 
 

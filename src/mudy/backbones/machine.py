@@ -20,7 +20,7 @@ class Machine:
     device: torch.device
     dtype: torch.dtype
     threads: int | None = None  # None: as torch has it
-    batch_tokens: int = 512  # rows per forward pass; memory grows with it, results do not change
+    batch_tokens: int = 256  # rows per forward pass; memory grows with it, results do not change
     int8: bool = False  # language models with 8-bit weights and states
 
     @classmethod
@@ -43,7 +43,7 @@ class Machine:
             torch.empty(0, device=chosen)
         except (RuntimeError, AssertionError) as error:
             raise SettingError(f"device is {device!r}, which torch cannot use here; try {best_device()}.") from error
-        rows = batch_tokens or (512 if chosen.type == "cpu" else 8192)  # more are no faster on a CPU
+        rows = batch_tokens or (256 if chosen.type == "cpu" else 8192)  # more are no faster on a CPU
         rounding = speed == "fast" and dtype is None and chosen.type == "cpu"  # elsewhere half precision is fast
         return cls(chosen, DTYPES[dtype] if dtype else best_dtype(chosen), threads, rows, rounding)
 

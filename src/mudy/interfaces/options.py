@@ -90,7 +90,7 @@ THREADS: dict[str, Any] = {"type": click.IntRange(1), "help": "CPU threads."}
 DEVICE: dict[str, Any] = {"help": "cpu, cuda, mps, ...  [default: a GPU if there is one]"}
 BATCH: dict[str, Any] = {
     "type": click.IntRange(1),
-    "help": "Tokens computed at once: more take more memory and change no result.  [default: 512 on a CPU, else 8192]",
+    "help": "Tokens computed at once: more take more memory and change no result.  [default: 256 on a CPU, else 8192]",
 }
 SPEED: dict[str, Any] = {
     "type": click.Choice(["exact", "fast"]),

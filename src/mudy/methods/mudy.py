@@ -322,7 +322,13 @@ SAM_LAYERS: Mapping[tuple[str, int], tuple[int, ...]] = {
 # the fifteen of its eighteen layers left alone that see only the last 512 tokens; why is not known.
 RECOMMENDED: Mapping[tuple[str, int], Mapping[str, Any]] = {
     ("gemma3_text", 18): {"mixture": False, "attention": "G", "weight_sliding": False, "lambda_words": 400},
-    ("llama", 30): {"mixture": False, "attention": "G", "lambda_": 2.0, "lambda_words": 400},
+    ("llama", 30): {
+        "mixture": False,
+        "attention": "G",
+        "lambda_": 2.0,
+        "lambda_words": 400,
+        "section_tokens": 1024,  # all of its layers see a whole section: longer ones take more time and memory
+    },
 }
 
 # The published settings, tuned per data set by the authors: for comparison, not for use. "mgrank" is the authors'
