@@ -190,7 +190,7 @@ def crowded(found: Mapping[str, Sequence[Mapping[str, float]]]) -> tuple[float, 
 def tell(figures: Figures) -> str:
     parts = [
         HOW.format(threads=figures["threads"], repeats=figures["repeats"], repeated=REPEATED),
-        "![CPU-seconds and memory against the length of a text, CPU-seconds against occurrences](growth.png)",
+        f"![CPU-seconds and memory against the length of a text, CPU-seconds against occurrences]({chart(figures)})",
     ]
     for name, found in figures["models"].items():
         slope, start, r2 = crowded(found)
@@ -241,7 +241,13 @@ def lengths_table(rows: Sequence[Mapping[str, float]]) -> str:
 def draw(figures: Figures) -> dict[str, bytes]:
     from benchmarks.charts import growth
 
-    return {"growth.png": growth(figures["models"])}
+    return {chart(figures): growth(figures["models"])}
+
+
+def chart(figures: Figures) -> str:
+    """The name of the picture; a model that was measured alone has its own."""
+    names = list(figures["models"])
+    return f"growth-{names[0]}.png" if len(names) == 1 else "growth.png"
 
 
 def options(parser: ArgumentParser) -> None:
@@ -260,6 +266,7 @@ QUESTION = Question(
     tell=tell,
     options=options,
     draw=draw,
+    variant=lambda asked: asked.models[0] if len(asked.models) == 1 else "",
 )
 
 if __name__ == "__main__":

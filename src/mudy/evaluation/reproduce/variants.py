@@ -56,7 +56,8 @@ def asked(bench: Bench, model: str, **changes: Any) -> Settings:
 
 def published(bench: Bench, model: str, **changes: Any) -> Settings:
     """The paper's settings, whatever is recommended for a model, with changes."""
-    own = {name: PAPER[name] for name in recommended(bench, model) if name not in Reading._fields}
+    kept = {*Reading._fields, "section_tokens"}  # published texts have 512 words, so they have no sections
+    own = {name: PAPER[name] for name in recommended(bench, model) if name not in kept}
     return asked(bench, model, **{**own, **changes})
 
 
