@@ -124,8 +124,8 @@ OPENING = """# Benchmarks
 Made by `make bench` (`python -m benchmarks`), one question a file; each section stands under the command that made it.
 CPU-seconds are those of all threads of a process. What is compared was measured in one run, in turns, so that a slow
 minute of the machine falls on all alike. Figures are medians, or ratios of what was measured together, unless a line
-says otherwise. The numbers behind the tables are in `results/*.json`; the texts and their gold keyphrases, all our own,
-in `texts/`."""
+says otherwise. The numbers behind the tables are in `results/*.json`; the texts and their gold keyphrases, written
+for this purpose by a language model, in `texts/`: they tell cost, and of quality little."""
 
 
 def sections(folder: Path) -> list[str]:
