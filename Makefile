@@ -17,7 +17,7 @@ lint: $(VENV)/installed
 types: $(VENV)/installed
 	$(VENV)/bin/mypy
 
-bench: $(VENV)/installed  ## speed and memory on this machine, some hours; the report is benchmarks/README.md
+bench: $(VENV)/installed  ## speed and memory on this machine, over an hour; the report is benchmarks/README.md
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --requirement benchmarks/requirements.txt
 	$(PYTHON) -m benchmarks
 
