@@ -169,7 +169,8 @@ def test_results_are_ready_for_json() -> None:
     found = extractor().extract(small.TEXT, 2, source="a.txt").to_dict()
     assert list(found) == ["source", "method", "model", "coverage", "keyphrases"]
     assert list(found["keyphrases"][0]) == ["rank", "text", "score", "variants", "occurrences"]
-    assert {"start", "end", "score", "p", "G", "L", "AS"} == set(found["keyphrases"][0]["occurrences"][0])
+    occurrence = found["keyphrases"][0]["occurrences"][0]
+    assert {"start", "end", "score", "p", "G", "L", "AS", "lambda", "m"} == set(occurrence)
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from mudy import candidates as noun_phrases
 from mudy.candidates import MAX_CHARACTERS, MAX_WORDS, Candidate
 from mudy.errors import InputError, SettingError, UnsupportedModel
+from mudy.explanation import Explained, Explanation, gold_places
 from mudy.memory import loading
-from mudy.methods import check_settings, method_class, model_fields
+from mudy.methods import check_settings, method_class, model_fields, settings_in_use
 from mudy.methods.base import Choice, Gathering, Writer
 from mudy.protocol import promptrank_candidates, promptrank_text
 from mudy.ranking import how_many, rank
@@ -37,6 +40,7 @@ DEFAULT_MODEL = "gemma3-270m"
 DEFAULT_ENCODER = "minilm-l6"
 Protocol = Literal["promptrank"]
 Speed = Literal["exact", "fast"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,28 +83,42 @@ class Extractor:
         batch_tokens: int | None = None,
         speed: Speed = "exact",
         report: Report | None = None,
+        watch: Callable[[], None] | None = None,
         **settings: Any,
     ) -> None:
-        with loading() if settings else nullcontext():  # to know a method's settings is to import it
-            check_settings(method, settings)
         if protocol not in (None, "promptrank"):
             raise SettingError(f"protocol is {protocol!r}, but must be 'promptrank' or None.")
         if speed not in get_args(Speed):
             raise SettingError(f"speed is {speed!r}, but must be 'exact' or 'fast'.")
         if max_words is not None and max_words < 1:
             raise SettingError(f"max_words is {max_words}, but must be at least 1, or None to read all.")
+        self.model, self.protocol, self.max_words, self.encoder_name = model, protocol, max_words, encoder
+        self.language, self.endpoint, self.speed, self._report = language, endpoint, speed, report
+        self._choose(method, preset, settings)
         if endpoint is not None and "chat" not in model_fields(method):
             raise SettingError(f"An endpoint was given, but {method} does not write phrases. Use method='empirical'.")
-        self.method, self.model, self.preset, self.settings = method, model, preset, settings
-        self.protocol, self.max_words, self.encoder_name = protocol, max_words, encoder
-        self.language, self.endpoint, self.speed, self._report = language, endpoint, speed, report
         self._machine: dict[str, Any] = {
             "device": device,
             "dtype": dtype,
             "threads": threads,
             "batch_tokens": batch_tokens,
             "speed": speed,
+            "watch": watch,
         }
+        self._loaded: dict[str, Any] = {}  # tagger and models, shared with those that `using` makes
+
+    def _choose(self, method: str, preset: str | None, settings: dict[str, Any]) -> None:
+        with loading() if settings else nullcontext():  # to know a method's settings is to import it
+            check_settings(method, settings)
+        self.method, self.preset, self.settings = method, preset, settings
+
+    def using(self, method: str, preset: str | None = None, **settings: Any) -> Extractor:
+        """Another method, or other settings of this one, with the tagger and the models of this extractor."""
+        made = copy.copy(self)
+        for cached in ("scorer", "model_used"):
+            vars(made).pop(cached, None)
+        made._choose(method, preset, settings)
+        return made
 
     def extract(
         self,
@@ -121,8 +139,43 @@ class Extractor:
         are never returned. `merge` joins forms with equal stems; `diversity` above 0 keeps phrases that share words
         apart. What a model wrote but cannot be returned is in `Result.dropped`.
         """
-        task = self._task(text, top_n, candidates, stop_phrases, max_candidate_words, merge, diversity, source)
-        return self._results([task])[0]
+        task = self.prepare(text, top_n, candidates, stop_phrases, max_candidate_words, merge, diversity, source)
+        return self.finish([task])[0]
+
+    def explain(
+        self,
+        text: str | Document,
+        methods: Iterable[str] | None = None,
+        *,
+        gold: Iterable[str] = (),
+        top_n: int | float | None = None,
+        source: str | None = None,
+        **options: Any,
+    ) -> Explanation:
+        """Every phrase of one text with every occurrence and what its score was made of; by several methods, if asked.
+
+        `methods` are names; None stands for this extractor's own. This one's method keeps its settings, the others have
+        their defaults. `gold` are phrases known to be right, to be marked where they stand. Options are those of
+        `extract`, but all phrases are given unless `top_n` says otherwise.
+        """
+        names = [self.method] if methods is None else list(dict.fromkeys(methods))
+        makers = [self._comparing(name) for name in names]
+        document = text if isinstance(text, Document) else self.read(text)
+        found = [maker.explained(maker.prepare(document, top_n, source=source, **options)) for maker in makers]
+        return Explanation(document.text, tuple(found), gold_places(document, gold), source)
+
+    def _comparing(self, method: str) -> Extractor:
+        """A method set so that all of its scores can be compared, also where speed="fast" would save work on some."""
+        preset, settings = (self.preset, self.settings) if method == self.method else (None, {})
+        return self.using(method, preset, **{**getattr(method_class(method), "COMPARING", {}), **settings})
+
+    def explained(self, task: Task) -> Explained:
+        """One text by this extractor's method."""
+        scorer = self.scorer if task.candidates else None  # loaded before the clock starts
+        start = perf_counter()
+        (result,) = self.finish([task])
+        seconds = perf_counter() - start
+        return Explained(result, settings_in_use(scorer), tuple(getattr(scorer, "free", ())), seconds)
 
     def extract_many(
         self,
@@ -145,12 +198,12 @@ class Extractor:
         gathers = hasattr(method_class(self.method), "score_many")
         for group in _groups(tasks, GATHERED_TEXTS if gathers else 1):
             try:
-                yield from self._results(group)
+                yield from self.finish(group)
             except InputError:  # one text spoils no other: those before it still have their results
                 if len(group) == 1:
                     raise
                 for task in group:
-                    yield self._results([task])[0]
+                    yield self.finish([task])[0]
 
     def _tasks(
         self,
@@ -166,9 +219,9 @@ class Extractor:
                 raise InputError(
                     f"There are more than {number} texts, but only {number} lists of candidates."
                 ) from None
-            yield self._task(text, top_n, own, **options)
+            yield self.prepare(text, top_n, own, **options)
 
-    def _task(
+    def prepare(
         self,
         text: str | Document,
         top_n: int | float | None,
@@ -179,6 +232,7 @@ class Extractor:
         diversity: float = 0.0,
         source: str | None = None,
     ) -> Task:
+        """Read a text and find its candidates, as `extract` does before it asks the method."""
         document = text if isinstance(text, Document) else self.read(text)
         wanted = how_many(top_n, len(document.text.split()))
         stop_phrases = stop_phrases if isinstance(stop_phrases, str) else tuple(stop_phrases)
@@ -187,7 +241,8 @@ class Extractor:
         ranking = {"merge": merge, "top_n": wanted, "diversity": diversity}
         return Task(document, tuple(found), tuple(missing), others, ranking, source)
 
-    def _results(self, tasks: Sequence[Task]) -> list[Result]:
+    def finish(self, tasks: Sequence[Task]) -> list[Result]:
+        """Score and rank texts that were prepared, together where the method can; no result depends on the others."""
         return [
             Result(
                 task.document.text,
@@ -249,12 +304,18 @@ class Extractor:
             return choice.only(lambda c: c in given or (others is not None and others(c)))
         return Choice(task.candidates, tuple(self.scorer.score(task.document, task.candidates)))
 
-    @cached_property
+    @property
     def tagger(self) -> Tagger:
-        if isinstance(self.language, Tagger):
-            return self.language
-        with loading():
-            return Tagger(self.language)
+        language = self.language
+        return language if isinstance(language, Tagger) else self._once("tagger", lambda: Tagger(language))
+
+    def _once(self, name: str, load: Callable[[], T]) -> T:
+        """What was loaded under a name, loaded now if it was not yet."""
+        if name not in self._loaded:
+            with loading():
+                self._loaded[name] = load()
+        found: T = self._loaded[name]
+        return found
 
     @property
     def dtype(self) -> str | None:
@@ -282,14 +343,18 @@ class Extractor:
         from mudy import backbones, models
 
         machine = self._at_hand()
-        return backbones.load(models.locate(self.model, report=self._report), machine, self.model)
+        return self._once(
+            "backbone", lambda: backbones.load(models.locate(self.model, report=self._report), machine, self.model)
+        )
 
     def encoder(self) -> SentenceEncoder:
         """The sentence encoder, fetched if need be, and loaded."""
         from mudy import backbones, models
 
-        machine = self._at_hand()
-        return backbones.load_encoder(models.locate(self.encoder_name, report=self._report), machine, self.encoder_name)
+        machine, name = self._at_hand(), self.encoder_name
+        return self._once(
+            "encoder", lambda: backbones.load_encoder(models.locate(name, report=self._report), machine, name)
+        )
 
     def chat(self) -> Chat:
         """The model that writes: behind the endpoint, if there is one, else fetched if need be, and loaded."""
@@ -304,7 +369,10 @@ class Extractor:
         if known is not None and not known.chat_template:
             raise UnsupportedModel(no_template(self.model))  # before it is fetched for nothing
         machine, template = self._at_hand(), known.chat_template if known else ""
-        return backbones.load_chat(models.locate(self.model, report=self._report), machine, self.model, template)
+        return self._once(
+            "chat",
+            lambda: backbones.load_chat(models.locate(self.model, report=self._report), machine, self.model, template),
+        )
 
     def _at_hand(self) -> Machine:
         from mudy.backbones.machine import Machine

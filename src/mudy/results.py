@@ -14,7 +14,7 @@ class ScoredOccurrence:
     start: int  # Unicode code points of the text, end exclusive
     end: int
     score: float
-    parts: Mapping[str, float] = field(default_factory=dict)  # for MUDY: p, G, L, AS
+    parts: Mapping[str, float] = field(default_factory=dict)  # for MUDY: p, G, L, AS, lambda, m
 
     def to_dict(self) -> dict[str, Any]:
         return {"start": self.start, "end": self.end, "score": self.score, **self.parts}

@@ -236,6 +236,7 @@ class CausalBackbone(Transformer):
 
     def _pass(self, start: int, stop: int, positions: Tensor, visitor: Visitor, **given: Tensor) -> Tensor:
         """Some of the network's layers; the final norm only with the last of them."""
+        self.machine.watch()
         if (start, stop) not in self._parts:
             part = layers_between(self.model.model, "layers", start, stop)
             if stop < self.depth:

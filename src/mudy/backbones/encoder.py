@@ -59,6 +59,7 @@ class SentenceEncoder:
         longest = int(self.model.config.max_position_embeddings)
 
         def states(batch: list[int]) -> list[Tensor]:
+            self.machine.watch()
             rows = [texts[i].ids[:longest] for i in batch]
             ids = padded(rows, int(self.tokenizer.pad_token_id or 0), self.machine.device)
             mask = presence([len(row) for row in rows], ids).long()

@@ -61,6 +61,7 @@ def states(
     """What `pool` makes of the (tokens, width) states of each row of token ids, read alone; -1 is the last layer."""
 
     def work(batch: list[int]) -> list[Tensor]:
+        encoder.machine.watch()
         some = [rows[i] for i in batch]
         ids = padded(some, int(encoder.tokenizer.pad_token_id or 0), encoder.machine.device)
         mask = presence([len(row) for row in some], ids).long()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -22,6 +22,7 @@ class Machine:
     threads: int | None = None  # None: as torch has it
     batch_tokens: int = 256  # rows per forward pass; memory grows with it, results do not change
     int8: bool = False  # language models with 8-bit weights and states
+    watch: Callable[[], None] = lambda: None  # called before each pass through a model; what it raises ends the work
 
     @classmethod
     def of(
@@ -31,6 +32,7 @@ class Machine:
         threads: int | None = None,
         batch_tokens: int | None = None,
         speed: str = "exact",
+        watch: Callable[[], None] | None = None,
     ) -> Machine:
         """What the caller asks for, and what this machine does best for the rest."""
         for name, value in (("batch_tokens", batch_tokens), ("threads", threads)):
@@ -45,7 +47,8 @@ class Machine:
             raise SettingError(f"device is {device!r}, which torch cannot use here; try {best_device()}.") from error
         rows = batch_tokens or (256 if chosen.type == "cpu" else 8192)  # more are no faster on a CPU
         rounding = speed == "fast" and dtype is None and chosen.type == "cpu"  # elsewhere half precision is fast
-        return cls(chosen, DTYPES[dtype] if dtype else best_dtype(chosen), threads, rows, rounding)
+        made = cls(chosen, DTYPES[dtype] if dtype else best_dtype(chosen), threads, rows, rounding)
+        return made if watch is None else replace(made, watch=watch)
 
     @contextmanager
     def at_work(self) -> Iterator[None]:

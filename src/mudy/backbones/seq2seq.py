@@ -78,6 +78,7 @@ class Seq2SeqBackbone(Transformer):
         tokens = tokenise(self.tokenizer, text, span, prefix=OPENING, suffix=CLOSING)
         observer = Observer(self._rows(len(tokens)), frozenset(layers))
         with self.machine.at_work():
+            self.machine.watch()
             ids = torch.tensor([tokens.ids], device=self.device)
             states = self.model.encoder(input_ids=ids, visitor=observer).last_hidden_state
             received = Received(tokens, observer.mean()[0]) if layers else None
@@ -103,6 +104,7 @@ class Seq2SeqBackbone(Transformer):
                 observers[i].sums.update(sums)
 
     def _show(self, ids: Tensor, observer: Observer) -> None:
+        self.machine.watch()
         encoder = layers_between(self.model.encoder, "block", 0, max(observer.layers) + 1)
         encoder(input_ids=ids, attention_mask=observer.rows.long(), visitor=observer)
 
@@ -129,6 +131,7 @@ class Seq2SeqBackbone(Transformer):
 
         Gives the last hidden states of prompts of one shape that follow one text; (prompts, tokens, width).
         """
+        self.machine.watch()
         ids = torch.cat([torch.full_like(ids[:, :1], self._start), ids[:, 1:]], dim=1)
         states: Tensor = self.model.decoder(
             input_ids=ids,

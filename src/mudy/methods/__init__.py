@@ -45,6 +45,14 @@ def model_fields(name: str) -> set[str]:
     return {f.name for f in fields(method_class(name))} & MODELS
 
 
+def settings_in_use(method: Any) -> dict[str, Any]:
+    """The settings that a method was built with, ready for JSON; none for no method."""
+    if method is None:
+        return {}
+    found = {f.name: getattr(method, f.name) for f in fields(method) if f.name not in MODELS}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+
+
 def check_settings(name: str, settings: dict[str, Any]) -> None:
     """Unknown settings raise; nothing is ignored."""
     if name not in METHODS:

@@ -84,6 +84,8 @@ class Mudy:
 
     FAST: ClassVar[Mapping[str, Any]] = {"leaders": 15, "one_reading": True}  # what speed="fast" sets
 
+    COMPARING: ClassVar[Mapping[str, Any]] = {"leaders": None}  # what an explanation sets: every p by the same rule
+
     def __post_init__(self) -> None:
         require("attention", self.attention, self.attention in get_args(Attention), "GxL, G, L or none")
         require("rule", self.rule, self.rule is None or self.rule in RULES, "logit, post_softmax or None")
@@ -146,9 +148,10 @@ class Mudy:
         held: dict[tuple[str, ...], set[int]] = defaultdict(set)
         for score in scores:
             held[keys[score.candidate]].add(score.section)
+        counts = [len(held[keys[score.candidate]]) for score in scores]
         return [
-            replace(score, score=score.score / (1 + self.recurrence * log(len(held[keys[score.candidate]]))))
-            for score in scores
+            replace(score, score=score.score / (1 + self.recurrence * log(m)), parts={**score.parts, "m": m})
+            for score, m in zip(scores, counts, strict=True)
         ]
 
     def combine(
@@ -159,8 +162,15 @@ class Mudy:
         for place, p_c, g_c, l_c in zip(part.places, p, g, local, strict=True):
             attention = attention_score(g_c, l_c, self.attention, self.as_clip)
             score = final_score(p_c, attention, lambda_, outside=self.lambda_outside)
-            factors = {"p": p_c, "G": g_c, "L": l_c, "AS": attention}
+            factors = {"p": p_c, "G": g_c, "L": l_c, "AS": attention, "lambda": lambda_, "m": 1}
             yield OccurrenceScore(place.candidate, place.occurrence, score, factors, part.section.index)
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Settings that p, G and L do not depend on: scores under another value follow from the parts."""
+        if self.leaders is not None:  # who leads, and has its p from weighting, depends on the final score
+            return ()
+        return ("lambda_",)
 
     # --- Candidate-aware weighting -------------------------------------------------------------------------------
 

@@ -1,0 +1,93 @@
+"""Why: one text as one or several methods see it, every phrase at every place with what its score was made of."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mudy.errors import InputError
+from mudy.ranking import variant_key
+from mudy.results import Result
+from mudy.stems import stems
+from mudy.text import Document, Span, squeeze
+
+PIECE = re.compile(r"[^\s-]+")  # what stands between hyphens and white space
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What one method found, and how it was set."""
+
+    result: Result  # with all phrases, unless fewer were asked for
+    settings: Mapping[str, Any]  # those in use, also where the caller gave none
+    free: tuple[str, ...]  # settings under which scores follow from their parts, without asking the model again
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        found = {name: value for name, value in self.result.to_dict().items() if name != "source"}
+        return found | {"settings": dict(self.settings), "free": list(self.free), "seconds": self.seconds}
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """A phrase known to be right, and where its stems stand in the text: nowhere, if it is absent."""
+
+    text: str
+    spans: tuple[Span, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"text": self.text, "places": [{"start": span.start, "end": span.end} for span in self.spans]}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One text, and what each method found in it."""
+
+    text: str  # what the offsets refer to
+    methods: tuple[Explained, ...]
+    gold: tuple[Gold, ...] = ()
+    source: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON; the text itself is left out."""
+        return {
+            "source": self.source,
+            "gold": [phrase.to_dict() for phrase in self.gold],
+            "methods": [method.to_dict() for method in self.methods],
+        }
+
+
+def heat(scores: Sequence[float]) -> list[float]:
+    """For each score the share of the others that are lower, from 0 to 1: methods can be compared, their scores not."""
+    ordered = sorted(scores)
+    last = max(1, len(ordered) - 1)
+    return [bisect_left(ordered, score) / last for score in scores]
+
+
+def gold_places(document: Document, gold: Iterable[str]) -> tuple[Gold, ...]:
+    """Where phrases stand in a text, compared by stems, so that "dams" is found for "dam"."""
+    if isinstance(gold, str):
+        raise InputError(f"A list of gold phrases was expected, not the single text {gold!r}. Put it in a list.")
+    pieces = list(_pieces(document))
+    names = [name for name, _ in pieces]
+    starts: dict[str, list[int]] = {}
+    for index, name in enumerate(names):
+        starts.setdefault(name, []).append(index)
+    found = []
+    for phrase in dict.fromkeys(map(squeeze, gold)):
+        wanted = variant_key(phrase)
+        places = [i for i in starts.get(wanted[0], ()) if tuple(names[i : i + len(wanted)]) == wanted] if wanted else []
+        spans = tuple(Span(pieces[i][1].start, pieces[i + len(wanted) - 1][1].end) for i in places)
+        found.append(Gold(phrase, spans))
+    return tuple(found)
+
+
+def _pieces(document: Document) -> Iterator[tuple[str, Span]]:
+    """The stem of each word, or of each part of a word with hyphens, and where it stands."""
+    for word in document.words:
+        for match in PIECE.finditer(word.span.of(document.text)):
+            start = word.span.start + match.start()
+            yield " ".join(stems(match[0])), Span(start, start + len(match[0]))
