@@ -20,7 +20,7 @@ from mudy.methods import check_settings, method_class, model_fields, settings_in
 from mudy.methods.base import Choice, Gathering, Writer
 from mudy.protocol import promptrank_candidates, promptrank_text
 from mudy.ranking import how_many, rank
-from mudy.results import Coverage, Result
+from mudy.results import Coverage, Result, on_pages
 from mudy.tagging import Tagger
 from mudy.text import Document, first_words, squeeze
 
@@ -53,6 +53,7 @@ class Task:
     others: Callable[[Candidate], bool] | None  # which phrases beside the candidates may be returned
     ranking: Mapping[str, Any]  # merge, top_n, diversity
     source: str | None
+    pages: tuple[int, ...]  # where each page begins, if the text has any
 
 
 class Extractor:
@@ -131,15 +132,17 @@ class Extractor:
         merge: bool = True,
         diversity: float = 0.0,
         source: str | None = None,
+        pages: Sequence[int] = (),
     ) -> Result:
         """The keyphrases of one text, best first; or of a document, that is, a text that `read` has read already.
 
         `top_n` is a number, a share of the text's words such as 0.02, or None for all. `candidates` replaces the noun
         phrases found by the tagger; those that do not stand in the text are named in `Result.not_found`. `stop_phrases`
         are never returned. `merge` joins forms with equal stems; `diversity` above 0 keeps phrases that share words
-        apart. What a model wrote but cannot be returned is in `Result.dropped`.
+        apart. What a model wrote but cannot be returned is in `Result.dropped`. `pages` are the offsets at which pages
+        begin; every occurrence then has its page.
         """
-        task = self.prepare(text, top_n, candidates, stop_phrases, max_candidate_words, merge, diversity, source)
+        task = self.prepare(text, top_n, candidates, stop_phrases, max_candidate_words, merge, diversity, source, pages)
         return self.finish([task])[0]
 
     def explain(
@@ -231,6 +234,7 @@ class Extractor:
         merge: bool = True,
         diversity: float = 0.0,
         source: str | None = None,
+        pages: Sequence[int] = (),
     ) -> Task:
         """Read a text and find its candidates, as `extract` does before it asks the method."""
         document = text if isinstance(text, Document) else self.read(text)
@@ -239,14 +243,15 @@ class Extractor:
         found, missing = self._candidates(document, candidates, stop_phrases, max_candidate_words)
         others = None if candidates is not None else self._others(stop_phrases, max_candidate_words)
         ranking = {"merge": merge, "top_n": wanted, "diversity": diversity}
-        return Task(document, tuple(found), tuple(missing), others, ranking, source)
+        known = () if self.protocol else tuple(pages)  # a protocol's cleaning moves the text
+        return Task(document, tuple(found), tuple(missing), others, ranking, source, known)
 
     def finish(self, tasks: Sequence[Task]) -> list[Result]:
         """Score and rank texts that were prepared, together where the method can; no result depends on the others."""
         return [
             Result(
                 task.document.text,
-                rank(task.document.text, choice.candidates, choice.scores, **task.ranking),
+                on_pages(rank(task.document.text, choice.candidates, choice.scores, **task.ranking), task.pages),
                 coverage(task.document, choice),
                 self.method,
                 self.model_used,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -15,9 +16,11 @@ class ScoredOccurrence:
     end: int
     score: float
     parts: Mapping[str, float] = field(default_factory=dict)  # for MUDY: p, G, L, AS, lambda, m
+    page: int | None = None  # from 1, in a text that has pages
 
     def to_dict(self) -> dict[str, Any]:
-        return {"start": self.start, "end": self.end, "score": self.score, **self.parts}
+        page = {} if self.page is None else {"page": self.page}
+        return {"start": self.start, "end": self.end, **page, "score": self.score, **self.parts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,16 @@ class Keyphrase:
             "variants": list(self.variants),
             "occurrences": [occurrence.to_dict() for occurrence in self.occurrences],
         }
+
+
+def on_pages(keyphrases: tuple[Keyphrase, ...], starts: Sequence[int]) -> tuple[Keyphrase, ...]:
+    """The same keyphrases, every occurrence with the page that it begins on, where pages are known."""
+    if not starts:
+        return keyphrases
+    return tuple(
+        replace(k, occurrences=tuple(replace(o, page=bisect_right(starts, o.start)) for o in k.occurrences))
+        for k in keyphrases
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mudy.errors import EndpointRefused, InputError, MudyError, SettingError
+from mudy.errors import EndpointRefused, InputError, MissingExtra, MudyError, SettingError
 from mudy.interfaces.reading import Source
 from mudy.interfaces.screen import Screen
 from mudy.interfaces.writing import Format, Output
+from mudy.readers.base import Reading
 
 if TYPE_CHECKING:
     from mudy.extractor import Extractor
@@ -37,13 +38,13 @@ class Job:
         failed = 0
         try:
             for done, source in enumerate(sources):
-                text = self._read(source, encoding)
-                if text is None:
+                reading = self._read(source, encoding)
+                if reading is None:
                     failed += 1
                     continue
-                extractor = self._loaded(text)  # what fails here fails for all
+                extractor = self._loaded(reading.text)  # what fails here fails for all
                 self._show(source, done, len(sources))
-                found = self._extracted(extractor, source, text)
+                found = self._extracted(extractor, source, reading)
                 if found is None:
                     failed += 1
                     continue
@@ -57,10 +58,10 @@ class Job:
         self._warn_of_dropped()
         return failed
 
-    def _read(self, source: Source, encoding: str | None) -> str | None:
+    def _read(self, source: Source, encoding: str | None) -> Reading | None:
         try:
             return source.read(encoding)
-        except InputError as error:
+        except (InputError, MissingExtra) as error:
             self._fail(source, str(error))
             return None
 
@@ -77,9 +78,9 @@ class Job:
             assert self._made.scorer
         return self._made
 
-    def _extracted(self, extractor: Extractor, source: Source, text: str) -> str | None:
+    def _extracted(self, extractor: Extractor, source: Source, reading: Reading) -> str | None:
         try:
-            result = extractor.extract(text, source=source.label, **self.options)
+            result = extractor.extract(reading.text, source=source.label, pages=reading.pages, **self.options)
             written = self.form.one(result)
         except (SettingError, EndpointRefused):
             raise  # it would be the same for all

@@ -1,15 +1,9 @@
-"""File names, patterns and standard input -> texts; and what is wrong with those that hold none.
-
-A text is what its bytes decode to, character for character: only a byte-order mark is taken off, and line ends stay as
-they are, so that offsets point into the file.
-"""
+"""File names, patterns and standard input -> texts; and what is wrong with those that hold none."""
 
 from __future__ import annotations
 
-import codecs
 import errno
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,32 +11,10 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from mudy.errors import InputError, SettingError
+from mudy.readers import read
+from mudy.readers.base import Reading
 
 STDIN = "-"
-MARKS = (  # a UTF-32 mark begins with that of UTF-16, so it is looked for first
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-FORMATS = {  # how files begin that hold no plain text
-    b"\x89PNG\r\n": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"GIF8": "a GIF image",
-    b"%PDF-": "a PDF document",
-    b"PK\x03\x04": "a ZIP archive (Word, OpenDocument and EPUB files are such)",
-    b"\x1f\x8b\x08": "a gzip archive",
-    b"\xfd7zXZ\x00": "an xz archive",
-    b"7z\xbc\xaf\x27": "a 7-Zip archive",
-    b"\x28\xb5\x2f\xfd": "a Zstandard archive",
-    b"\xd0\xcf\x11\xe0": "an old Microsoft Office document",
-    b"{\\rtf": "an RTF document",
-    b"\x7fELF": "a program",
-    b"SQLite format 3\x00": "an SQLite database",
-}
-CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-CONTROL_SHARE = 0.02  # of a text's beginning; above it, the text is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +30,14 @@ class Source:
         """What results call it."""
         return self.name if self.text is None else None
 
-    def read(self, encoding: str | None = None) -> str:
-        """The text; InputError says what is wrong with it."""
+    def read(self, encoding: str | None = None) -> Reading:
+        """The text; InputError or MissingExtra says why there is none."""
         if self.text is not None:
-            return self.text
+            return Reading(self.text)
         if self.problem:
             raise InputError(self.problem)
         data = _standard_input() if self.name == STDIN else _file(self.name)
-        return decode(data, encoding)
+        return read(data, self.name, encoding)
 
 
 def sources(arguments: Iterable[str]) -> Iterator[Source]:
@@ -88,7 +60,7 @@ def is_pattern(argument: str) -> bool:
 
 def phrases(path: str, encoding: str | None = None) -> list[str]:
     """The phrases of a file, one a line; blank lines and those that start with # are left out."""
-    lines = (line.strip() for line in Source(path).read(encoding).splitlines())
+    lines = (line.strip() for line in Source(path).read(encoding).text.splitlines())
     return [line for line in lines if line and not line.startswith("#")]
 
 
@@ -129,64 +101,3 @@ def _file(name: str) -> bytes:
 
 def _perhaps_a_text(name: str) -> str:
     return "; to extract from a text itself, use --text" if " " in name.strip() else ""
-
-
-# -- Bytes -> text ----------------------------------------------------------------------------------------------------
-
-
-def decode(data: bytes, encoding: str | None = None) -> str:
-    """The text that bytes stand for: in the encoding given, else in that of their byte-order mark, else in UTF-8."""
-    for beginning, what in FORMATS.items():
-        if data.startswith(beginning):
-            raise InputError(f"looks like {what}, not plain text; convert it to text first")
-    mark, marked = next(((m, e) for m, e in MARKS if data.startswith(m)), (b"", "utf-8"))
-    if encoding is not None and not _agree(encoding, marked):
-        mark, marked = b"", encoding
-    if encoding is None and not mark and b"\0" in data[:4096]:
-        raise InputError(_with_nul(data))
-    text = _decoded(data[len(mark) :], marked, len(mark))
-    _check_text(text)
-    return text
-
-
-def _agree(encoding: str, marked: str) -> bool:
-    """Whether a mark belongs to the encoding given: utf-16-le to utf-16, utf-8 to utf-8-sig."""
-    given = codecs.lookup(encoding).name
-    return marked == given or marked.startswith(given) or given.startswith(marked)
-
-
-def _decoded(data: bytes, encoding: str, skipped: int) -> str:
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        place = f"byte 0x{data[error.start]:02x} at offset {error.start + skipped:,}"
-        line = data.count(b"\n", 0, error.start) + 1
-        other = "latin-1 or cp1252" if encoding == "utf-8" else "utf-8"
-        raise InputError(
-            f"is not {encoding.upper()}: {place} (line {line:,}) cannot be decoded; "
-            f"name the file's encoding, such as --encoding {other.split()[0]}"
-        ) from None
-    except UnicodeError as error:
-        raise InputError(f"is not {encoding.upper()}: {error}") from None
-
-
-def _with_nul(data: bytes) -> str:
-    """What a file with NUL bytes and no mark looks like."""
-    sample = data[:4096]
-    for offset, name in ((1, "utf-16-le"), (0, "utf-16-be")):
-        half = sample[offset::2]
-        if len(sample) > 3 and half.count(0) > 0.7 * len(half) and sample[1 - offset :: 2].count(0) == 0:
-            return f"looks like UTF-16 without a byte-order mark; pass --encoding {name}"
-    return f"looks like a binary file, not plain text: its byte at offset {data.index(0):,} is NUL"
-
-
-def _check_text(text: str) -> None:
-    if (nul := text.find("\0")) >= 0:
-        raise InputError(f"looks like a binary file, not plain text: its character at offset {nul:,} is NUL")
-    sample = text[:4096]
-    found = len(CONTROL.findall(sample))
-    if found > max(2, CONTROL_SHARE * len(sample)):
-        raise InputError(
-            f"looks like a binary file, not plain text: {found:,} of its first {len(sample):,} characters are control "
-            "characters"
-        )
