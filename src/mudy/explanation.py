@@ -24,7 +24,7 @@ class Explained:
     result: Result  # with all phrases, unless fewer were asked for
     settings: Mapping[str, Any]  # those in use, also where the caller gave none
     free: tuple[str, ...]  # settings under which scores follow from their parts, without asking the model again
-    seconds: float
+    seconds: float | None = None  # None where nobody looked at the clock
 
     def to_dict(self) -> dict[str, Any]:
         found = {name: value for name, value in self.result.to_dict().items() if name != "source"}
@@ -58,6 +58,23 @@ class Explanation:
             "gold": [phrase.to_dict() for phrase in self.gold],
             "methods": [method.to_dict() for method in self.methods],
         }
+
+    @classmethod
+    def of(cls, result: Result) -> Explanation:
+        """A result by itself, which knows neither its method's settings nor how long it took."""
+        return cls(result.text, (Explained(result, {}, ()),), source=result.source)
+
+    def to_html(self, top_n: int | None = 15) -> str:
+        """A page that needs no network: the coloured text and the best phrases of each method."""
+        from mudy.pictures import html
+
+        return html.report(self, top_n)
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        from mudy.pictures import notebook
+
+        return notebook.fragment(self)
 
 
 def heat(scores: Sequence[float]) -> list[float]:

@@ -96,3 +96,15 @@ class Result:
         }
         left_out = {"not_found": list(self.not_found), "dropped": list(self.dropped)}
         return found | {name: phrases for name, phrases in left_out.items() if phrases}
+
+    def to_html(self) -> str:
+        """A page that needs no network: the keyphrases, and the text in which they are coloured by their scores."""
+        from mudy.explanation import Explanation
+
+        return Explanation.of(self).to_html(top_n=None)
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        from mudy.explanation import Explanation
+
+        return Explanation.of(self)._repr_html_()

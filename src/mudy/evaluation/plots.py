@@ -103,10 +103,10 @@ def times(totals: Mapping[str, float], stacked: Mapping[str, Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text and what is to be coloured in it: start, end, heat from 0 to 1, and whether it is set off."""
+    """A text and what is to be coloured in it: start, end, heat from 0 to 1 or none, and whether it is set off."""
 
     text: str
-    spans: tuple[tuple[int, int, float, bool], ...]
+    spans: tuple[tuple[int, int, float | None, bool], ...]
 
 
 SIZE, LINE, WIDTH, MARGIN = 9.0, 0.19, 5.6, 0.25  # points; inches: between lines, of a column, around it

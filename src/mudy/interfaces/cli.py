@@ -19,14 +19,28 @@ import click
 
 from mudy import __version__
 from mudy.candidates import MAX_WORDS
-from mudy.errors import InputError, MudyError, SettingError, unknown
-from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
-from mudy.interfaces import reading, writing
+from mudy.errors import MudyError, SettingError, unknown
+from mudy.extractor import DEFAULT_METHOD
+from mudy.interfaces import inputs, reading, writing
 from mudy.interfaces.data import data
 from mudy.interfaces.evaluating import compare, evaluate
+from mudy.interfaces.explaining import explain
 from mudy.interfaces.extracting import Job
 from mudy.interfaces.listing import completion, methods, models
-from mudy.interfaces.options import ENDPOINT, METHOD, MODEL, TOP_N, on_machine, settings
+from mudy.interfaces.options import (
+    DIVERSITY,
+    ENCODING,
+    ENDPOINT,
+    METHOD,
+    NO_MERGE,
+    PRESET,
+    SET,
+    TOP_N,
+    on_machine,
+    on_texts,
+    settings,
+    with_models,
+)
 from mudy.interfaces.reproducing import reproduce
 from mudy.interfaces.screen import Screen
 
@@ -112,6 +126,7 @@ Examples:
   mudy extract "docs/**/*.txt" --format jsonl --output keyphrases.jsonl
   curl -s https://example.org/a.txt | mudy extract --format json | jq '.keyphrases[].text'
   mudy extract --text "Deep learning has changed computer vision." --top-n 3
+  mudy explain report.txt --methods promptrank,mudy --html report.html
   mudy models pull smollm2-135m
 """
 
@@ -130,7 +145,7 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (models, methods, data, evaluate, compare, reproduce, completion):
+for command in (explain, models, methods, data, evaluate, compare, reproduce, completion):
     cli.add_command(command)
 
 # -- extract ----------------------------------------------------------------------------------------------------------
@@ -140,14 +155,7 @@ for command in (models, methods, data, evaluate, compare, reproduce, completion)
 @click.argument("files", nargs=-1, metavar="[FILES|-]...")
 @click.option("--text", help="Extract from this text instead of files.")
 @click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="See `mudy methods`.")
-@click.option(
-    "--model",
-    **MODEL,
-    default=DEFAULT_MODEL,
-    show_default=True,
-    help="A name of `mudy models`, a local folder, or an id on the Hugging Face hub.",
-)
-@click.option("--encoder", **MODEL, default=DEFAULT_ENCODER, show_default=True, help="For related phrases.")
+@with_models
 @click.option(
     "--endpoint",
     **ENDPOINT,
@@ -162,29 +170,14 @@ for command in (models, methods, data, evaluate, compare, reproduce, completion)
     show_default=True,
     help="How many keyphrases: a number, a share of the words such as 0.02 or 2%, or all.",
 )
-@click.option(
-    "--candidates",
-    metavar="FILE",
-    help="Rank these phrases only: one a line, UTF-8; blank lines and lines that start with # are ignored.",
-)
-@click.option("--stop-phrases", metavar="FILE", help="Never return these phrases; a file like that of --candidates.")
-@click.option("--language", default="en", show_default=True, help="Language code, or spaCy package or folder.")
-@click.option("--max-words", type=click.IntRange(1), help="Read only the first words of each text.  [default: all]")
-@click.option("--max-candidate-words", type=click.IntRange(1), help=f"Longest phrases.  [default: {MAX_WORDS}]")
-@click.option("--protocol", type=click.Choice(["promptrank"]), help="Read texts as published experiments did.")
-@click.option("--preset", metavar="NAME", help="Published settings of the method for one data set.")
-@click.option(
-    "--set",
-    "pairs",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="A setting of the method (see `mudy methods`); may be repeated. Lists: 1,2,3.",
-)
-@click.option("--diversity", type=click.FloatRange(0, 1), default=0.0, help="Above 0, avoid phrases that share words.")
-@click.option("--no-merge", is_flag=True, help="Keep forms with equal stems apart (model, models).")
+@on_texts
+@click.option("--preset", **PRESET)
+@click.option("--set", "pairs", **SET)
+@click.option("--diversity", **DIVERSITY)
+@click.option("--no-merge", **NO_MERGE)
 @click.option("-f", "--format", "form", type=click.Choice(writing.FORMATS), default="table", show_default=True)
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
-@click.option("--encoding", help="Encoding of the files.  [default: by byte-order mark, else UTF-8]")
+@click.option("--encoding", **ENCODING)
 @on_machine
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")
 def extract(
@@ -216,14 +209,11 @@ def extract(
     """
     if encoding is not None:
         reading.check_encoding(encoding)
-    if max_candidate_words and (candidates or machine_and_model["protocol"]):
-        raise click.UsageError("--max-candidate-words has no effect on --candidates or under a --protocol.")
-    sources = _sources(files, text)
+    inputs.check_limits(max_candidate_words, candidates, machine_and_model["protocol"])
+    sources = inputs.sources(files, text)
     target = writing.Output(None if output == "-" else output, streaming=form == "jsonl")
-    _check_output(target, output, files)
-    own = _phrases("--candidates", candidates, encoding)
-    if own == []:
-        raise click.BadParameter(f"{candidates} holds no phrases.", param_hint="'--candidates'")
+    inputs.check_output(target, files)
+    own = inputs.candidates(candidates, encoding)
     several = len(sources) > 1 or any(map(reading.is_pattern, files))
     with Screen(quiet) as screen:
         job = Job(
@@ -234,7 +224,7 @@ def extract(
             options={
                 "top_n": top_n,
                 "candidates": own,
-                "stop_phrases": _phrases("--stop-phrases", stop_phrases, encoding) or (),
+                "stop_phrases": inputs.phrases("--stop-phrases", stop_phrases, encoding) or (),
                 "max_candidate_words": max_candidate_words or MAX_WORDS,
                 "merge": not no_merge,
                 "diversity": diversity,
@@ -244,34 +234,3 @@ def extract(
         failed = job.run(sources, encoding)
     if failed:
         click.get_current_context().exit(1)
-
-
-def _sources(files: tuple[str, ...], text: str | None) -> list[reading.Source]:
-    if text is not None:
-        if files:
-            raise click.UsageError("--text and FILES cannot be given together.")
-        return [reading.Source("--text", text=text)]
-    if not files:
-        if sys.stdin is None or sys.stdin.isatty():
-            raise click.UsageError("No input: give files, or - to type a text, or --text, or pipe a text in.")
-        files = (reading.STDIN,)
-    if files.count(reading.STDIN) > 1:
-        raise click.UsageError("Standard input (-) can be read only once.")
-    return list(reading.sources(files))
-
-
-def _check_output(target: writing.Output, output: str | None, files: tuple[str, ...]) -> None:
-    target.check()
-    if output is not None and Path(output).is_file():
-        for name in files:
-            if Path(name).is_file() and Path(name).samefile(output):
-                raise click.UsageError(f"--output {output} is also an input; it would be overwritten.")
-
-
-def _phrases(option: str, path: str | None, encoding: str | None) -> list[str] | None:
-    if path is None:
-        return None
-    try:
-        return reading.phrases(path, encoding)
-    except InputError as error:
-        raise click.BadParameter(f"{path}: {error}", param_hint=f"'{option}'") from error

@@ -12,7 +12,7 @@ from mudy.errors import InputError
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.interfaces import writing
 from mudy.interfaces.data import FORM, loaded
-from mudy.interfaces.options import ENDPOINT, METHOD, MODEL, Command, on_machine, settings
+from mudy.interfaces.options import ENDPOINT, METHOD, MODEL, PRESET, SET, Command, on_machine, settings
 from mudy.interfaces.screen import Screen
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def measured(command: Command) -> Command:
 @click.option("--model", **MODEL, default=DEFAULT_MODEL, show_default=True, help="As for `mudy extract`.")
 @click.option("--encoder", **MODEL, default=DEFAULT_ENCODER, show_default=True, help="For methods that embed.")
 @click.option("--endpoint", **ENDPOINT, help="As for `mudy extract`.")
-@click.option("--preset", metavar="NAME", help="Published settings of the method for one data set.")
-@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the method; may be repeated.")
+@click.option("--preset", **PRESET)
+@click.option("--set", "pairs", **SET)
 @click.option("--limit", type=click.IntRange(1), help="Only the first documents of each data set.  [default: all]")
 @click.option(
     "-o", "--output", metavar="FILE", help="Keep the run here, as JSON; a run that was killed goes on from it."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import isnan
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -10,7 +10,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import click
 from click.shell_completion import CompletionItem
 
+from mudy.candidates import MAX_WORDS
 from mudy.errors import ModelError, SettingError, unknown
+from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.methods import METHODS, check_settings, method_class
 from mudy.ranking import how_many
 
@@ -47,6 +49,18 @@ def method(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
+def methods(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
+    """Names of methods with commas between them, none twice."""
+    names = tuple(name.strip() for name in value.split(",") if name.strip())
+    if not names:
+        raise click.BadParameter("No method is named; see `mudy methods`.", ctx, param)
+    for name in names:
+        method(ctx, param, name)
+        if names.count(name) > 1:
+            raise click.BadParameter(f"{name} is named twice; each method is shown once.", ctx, param)
+    return names
+
+
 def model(ctx: click.Context, param: click.Parameter, value: str) -> str:
     """The name of a known model, a folder, or an id on the hub; nothing is fetched yet. An endpoint knows its own."""
     from mudy import models
@@ -81,6 +95,7 @@ def _models(ctx: click.Context, param: click.Parameter, incomplete: str) -> Valu
 
 TOP_N: dict[str, Any] = {"callback": top_n, "metavar": "NUMBER|SHARE|all"}
 METHOD: dict[str, Any] = {"callback": method, "metavar": "NAME", "shell_complete": _methods}
+SEVERAL: dict[str, Any] = {"callback": methods, "metavar": "NAME,NAME", "shell_complete": _methods}
 MODEL: dict[str, Any] = {"callback": model, "metavar": "NAME", "shell_complete": _models}
 DTYPE: dict[str, Any] = {
     "type": click.Choice(["float32", "bfloat16", "float16"]),
@@ -98,14 +113,56 @@ SPEED: dict[str, Any] = {
     "show_default": True,
     "help": "fast: 8-bit arithmetic on a CPU, and less work in some methods; scores change a little.",
 }
+PRESET: dict[str, Any] = {"metavar": "NAME", "help": "Published settings of the method for one data set."}
+SET: dict[str, Any] = {
+    "metavar": "NAME=VALUE",
+    "multiple": True,
+    "help": "A setting of the method (see `mudy methods`); may be repeated. Lists: 1,2,3.",
+}
+DIVERSITY: dict[str, Any] = {
+    "type": click.FloatRange(0, 1),
+    "default": 0.0,
+    "help": "Above 0, avoid phrases that share words.",
+}
+NO_MERGE: dict[str, Any] = {"is_flag": True, "help": "Keep forms with equal stems apart (model, models)."}
+ENCODING: dict[str, Any] = {"help": "Encoding of the files.  [default: by byte-order mark, else UTF-8]"}
 ENDPOINT: dict[str, Any] = {"metavar": "URL", "is_eager": True}  # for it decides what --model may be
 KNOWN_MODEL: dict[str, Any] = {"callback": known_models, "shell_complete": _models}
 
 
 def on_machine(command: Command) -> Command:
     """The options that say where and how to compute; and but for --speed and --dtype change no result."""
-    known = {"batch-tokens": BATCH, "threads": THREADS, "dtype": DTYPE, "device": DEVICE, "speed": SPEED}
-    for name, option in known.items():
+    known = {"speed": SPEED, "device": DEVICE, "dtype": DTYPE, "threads": THREADS, "batch-tokens": BATCH}
+    return _with(command, known)
+
+
+def with_models(command: Command) -> Command:
+    """The options that name the models of a method."""
+    known = "A name of `mudy models`, a local folder, or an id on the Hugging Face hub."
+    encoder = MODEL | {"default": DEFAULT_ENCODER, "show_default": True, "help": "For related phrases."}
+    return _with(
+        command,
+        {"model": MODEL | {"default": DEFAULT_MODEL, "show_default": True, "help": known}, "encoder": encoder},
+    )
+
+
+def on_texts(command: Command) -> Command:
+    """The options that say how texts are read, and which phrases of theirs are ranked."""
+    lines = "one a line, UTF-8; blank lines and lines that start with # are ignored."
+    known: dict[str, dict[str, Any]] = {
+        "candidates": {"metavar": "FILE", "help": f"Rank these phrases only: {lines}"},
+        "stop-phrases": {"metavar": "FILE", "help": "Never return these phrases; a file like that of --candidates."},
+        "language": {"default": "en", "show_default": True, "help": "Language code, or spaCy package or folder."},
+        "max-words": {"type": click.IntRange(1), "help": "Read only the first words of each text.  [default: all]"},
+        "max-candidate-words": {"type": click.IntRange(1), "help": f"Longest phrases.  [default: {MAX_WORDS}]"},
+        "protocol": {"type": click.Choice(["promptrank"]), "help": "Read texts as published experiments did."},
+    }
+    return _with(command, known)
+
+
+def _with(command: Command, options: dict[str, dict[str, Any]]) -> Command:
+    """A command with options, in their order."""
+    for name, option in reversed(options.items()):
         command = click.option(f"--{name}", **option)(command)
     return command
 
@@ -127,6 +184,21 @@ def settings(method: str, pairs: Iterable[str]) -> dict[str, Any]:
         except ValueError:
             raise SettingError(f"--set {name}: {value!r} was given, but {described(kind)} is needed.") from None
     return found
+
+
+def settings_of_each(methods: Sequence[str], pairs: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The settings of several methods: METHOD.NAME=VALUE; NAME=VALUE alone is for mudy, or for the only method."""
+    own: dict[str, list[str]] = {method: [] for method in methods}
+    plain = methods[0] if len(methods) == 1 else DEFAULT_METHOD
+    for pair in pairs:
+        before, dot, rest = pair.partition(".")
+        named = dot and "=" not in before
+        method = before.strip() if named else plain
+        if method not in own:
+            hint = "" if named else f" For another method: --set {methods[0]}.{pair}"
+            raise SettingError(f"--set {pair}: {method} is not among the methods {', '.join(methods)}.{hint}")
+        own[method].append(rest if named else pair)
+    return {method: settings(method, some) for method, some in own.items()}
 
 
 def parsed(value: str, kind: Any) -> Any:

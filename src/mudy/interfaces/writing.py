@@ -191,11 +191,16 @@ class Output:
     `streaming` writes to the file itself as data comes. Nothing is opened before the first byte is there to write.
     """
 
-    def __init__(self, path: str | None, streaming: bool = False) -> None:
+    def __init__(self, path: str | None, streaming: bool = False, option: str = "--output") -> None:
+        self.option = option  # that named it
         self._path = Path(path).resolve() if path is not None else None
         special = self._path is not None and self._path.exists() and not self._path.is_file()  # a pipe, /dev/null
         self._direct = streaming or special
         self._stream: IO[bytes] | None = None
+
+    @property
+    def path(self) -> Path | None:
+        return self._path
 
     @property
     def terminal(self) -> bool:
@@ -205,23 +210,23 @@ class Output:
         """Say before the work, not after it, that the file cannot be written."""
         if self._path is None:
             if sys.stdout is None:
-                raise click.UsageError("Standard output is closed; use --output FILE.")
+                raise click.UsageError(f"Standard output is closed; use {self.option} FILE.")
             return
         if self._path.is_dir():
-            raise click.UsageError(f"--output {self._path} is a directory; a file is needed.")
+            raise click.UsageError(f"{self.option} {self._path} is a directory; a file is needed.")
         if not self._path.parent.is_dir():
-            raise click.UsageError(f"--output {self._path}: the folder {self._path.parent} does not exist.")
+            raise click.UsageError(f"{self.option} {self._path}: the folder {self._path.parent} does not exist.")
         place = self._path if self._direct and self._path.exists() else self._path.parent
         if not os.access(place, os.W_OK):
-            raise click.UsageError(f"--output {self._path}: {place} may not be written (permission denied).")
+            raise click.UsageError(f"{self.option} {self._path}: {place} may not be written (permission denied).")
 
-    def write(self, text: str) -> None:
-        if not text:
+    def write(self, data: str | bytes) -> None:
+        if not data:
             return
         try:
             if self._stream is None:
                 self._stream = self._opened()
-            self._stream.write(text.encode(errors="replace"))
+            self._stream.write(data.encode(errors="replace") if isinstance(data, str) else data)
             self._stream.flush()
         except BrokenPipeError:
             raise

@@ -16,6 +16,7 @@ from mudy.evaluation.reproduce.pages import Gap, Page, literal, table
 from mudy.evaluation.reproduce.rows import finish, start
 from mudy.evaluation.rereading import likelihood, reread
 from mudy.evaluation.runs import Judged
+from mudy.explanation import heat
 from mudy.stems import stems
 
 SHOWN = 15
@@ -72,12 +73,10 @@ def _runs(bench: Bench, data: Dataset, model: str) -> dict[str, Found]:
 def passage(text: str, judged: Judged) -> Passage:
     """The text with a heat, from 0 to 1, for each occurrence: the share of occurrences with a lower score."""
     gold = {stems(phrase) for phrase in judged.gold}
-    scores = sorted(place["score"] for place in judged.places)
-    last = max(1, len(scores) - 1)
-    heat = {score: index / last for index, score in reversed(list(enumerate(scores)))}  # of equals, the lowest
+    shares = heat([place["score"] for place in judged.places])
     spans = [
-        (int(p["start"]), int(p["end"]), heat[p["score"]], stems(judged.phrases[int(p["phrase"])]) in gold)
-        for p in judged.places
+        (int(p["start"]), int(p["end"]), share, stems(judged.phrases[int(p["phrase"])]) in gold)
+        for p, share in zip(judged.places, shares, strict=True)
     ]
     return Passage(text, tuple(sorted(spans)))
 

@@ -1,0 +1,60 @@
+"""What a command is told to read and to write: checked, with clear words, before any work is done."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from mudy.errors import InputError
+from mudy.interfaces import reading, writing
+
+
+def sources(files: tuple[str, ...], text: str | None) -> list[reading.Source]:
+    """Where texts come from: a text that was given itself, files, or else standard input."""
+    if text is not None:
+        if files:
+            raise click.UsageError("--text and FILES cannot be given together.")
+        return [reading.Source("--text", text=text)]
+    if not files:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise click.UsageError("No input: give files, or - to type a text, or --text, or pipe a text in.")
+        files = (reading.STDIN,)
+    if files.count(reading.STDIN) > 1:
+        raise click.UsageError("Standard input (-) can be read only once.")
+    return list(reading.sources(files))
+
+
+def check_output(target: writing.Output, files: Iterable[str]) -> None:
+    """The output can be written, and is none of the inputs."""
+    target.check()
+    if target.path is not None and target.path.is_file():
+        for name in files:
+            if Path(name).is_file() and Path(name).samefile(target.path):
+                raise click.UsageError(f"{target.option} {target.path} is also an input; it would be overwritten.")
+
+
+def check_limits(max_candidate_words: int | None, candidates: str | None, protocol: str | None) -> None:
+    """A limit that nothing would heed is refused."""
+    if max_candidate_words and (candidates or protocol):
+        raise click.UsageError("--max-candidate-words has no effect on --candidates or under a --protocol.")
+
+
+def phrases(option: str, path: str | None, encoding: str | None) -> list[str] | None:
+    """The phrases of a file that an option names, if it names one."""
+    if path is None:
+        return None
+    try:
+        return reading.phrases(path, encoding)
+    except InputError as error:
+        raise click.BadParameter(f"{path}: {error}", param_hint=f"'{option}'") from error
+
+
+def candidates(path: str | None, encoding: str | None) -> list[str] | None:
+    """The phrases to be ranked alone; a file without any is refused."""
+    found = phrases("--candidates", path, encoding)
+    if found == []:
+        raise click.BadParameter(f"{path} holds no phrases.", param_hint="'--candidates'")
+    return found

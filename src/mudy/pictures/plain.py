@@ -1,0 +1,20 @@
+"""Characters that act on what shows them -> characters that only show."""
+
+JOINERS = "\u200c\u200d"  # hold letters and emoji together or apart
+REPLACED = "\ufffd"
+
+
+def plain(text: str) -> str:
+    """The text, character for character, with nothing in it that moves a cursor, colours or turns what is around it.
+
+    Line feeds and tabs stay, other white space is a space, and so is a carriage return before a line feed.
+    """
+    return "".join(map(_plain, text, text[1:] + " "))
+
+
+def _plain(character: str, following: str) -> str:
+    if character.isprintable() or character in "\n\t" or character in JOINERS:
+        return character
+    if character == "\r":
+        return " " if following == "\n" else "\n"
+    return " " if character.isspace() and character >= " " else REPLACED
