@@ -314,6 +314,11 @@ class Extractor:
         language = self.language
         return language if isinstance(language, Tagger) else self._once("tagger", lambda: Tagger(language))
 
+    @property
+    def loaded(self) -> set[str]:
+        """What is in memory: "tagger", "backbone", "encoder", "chat"."""
+        return set(self._loaded)
+
     def _once(self, name: str, load: Callable[[], T]) -> T:
         """What was loaded under a name, loaded now if it was not yet."""
         if name not in self._loaded:

@@ -43,6 +43,7 @@ from mudy.interfaces.options import (
 )
 from mudy.interfaces.reproducing import reproduce
 from mudy.interfaces.screen import Screen
+from mudy.interfaces.serving import serve
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
 
@@ -145,7 +146,7 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (explain, models, methods, data, evaluate, compare, reproduce, completion):
+for command in (explain, models, methods, data, evaluate, compare, reproduce, serve, completion):
     cli.add_command(command)
 
 # -- extract ----------------------------------------------------------------------------------------------------------
