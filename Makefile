@@ -2,13 +2,19 @@
 VENV   := .venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: run test lint types bench clean
+.PHONY: run serve test test-all lint types bench clean
 
 run: $(VENV)/installed  ## the keyphrases of an example, with the embedded model
 	$(VENV)/bin/mudy extract examples/floodplain.txt
 
-test: lint types  ## all checks
-	$(PYTHON) -m pytest
+serve: $(VENV)/installed  ## the page and the service, on http://127.0.0.1:8000
+	$(VENV)/bin/mudy serve
+
+test: lint types  ## all checks but the heavy ones; those in a browser are skipped where there is no chromium
+	$(PYTHON) -m pytest -n 2 --dist loadfile -m "not load"
+
+test-all: test  ## and the service under load, with the machine to itself
+	$(PYTHON) -m pytest -m load
 
 lint: $(VENV)/installed
 	$(VENV)/bin/ruff check
