@@ -257,6 +257,7 @@ def test_gold_phrases_are_bold_and_slanted_where_they_stand(visit: Visit) -> Non
         "700",
     ]
     assert "coral reef" in (page.locator(".mv-legend").text_content() or "")
+    assert page.locator(".mv-rank em.gold").all_text_contents() == ["flood walls"]
 
 
 # --- By keyboard -----------------------------------------------------------------------------------------------------

@@ -501,6 +501,14 @@ def size(picture: bytes) -> tuple[int, int]:
     return int.from_bytes(picture[16:20], "big"), int.from_bytes(picture[20:24], "big")
 
 
+def test_paragraphs_are_kept_apart_in_a_picture_and_lines_are_not() -> None:
+    apart, wrapped, run_on = (
+        explained.explanation(ICE.replace(". ", f".{gap}"), {"River ice": -1.0}) for gap in ("\n\n", "\n", " ")
+    )
+    assert size(png.picture(apart))[1] > size(png.picture(run_on))[1]
+    assert size(png.picture(wrapped)) == size(png.picture(run_on))
+
+
 def test_a_picture_of_two_methods_is_twice_as_wide_and_a_long_text_makes_it_no_longer_than_a_page() -> None:
     one = explained.explanation(ICE, {"River ice": -1.0}, gold=["thin"])
     two = explained.explanation(ICE, {"River ice": -1.0}, {"ice road": -1.0})

@@ -156,7 +156,9 @@ class _Piece:
 
 
 def _lines(passage: Passage, renderer: Any) -> list[list[_Piece]]:
-    """The words of a text, placed in lines; a coloured phrase may go over a line's end."""
+    """The words of a text, placed in lines, with an empty one for a line break; a coloured phrase may go over a line's
+    end.
+    """
     known = _glyphs()
     text = "".join(c if ord(c) in known or c.isspace() else MISSING for c in passage.text)
     marks: list[tuple[float | None, bool]] = [(None, False)] * len(text)
@@ -172,6 +174,10 @@ def _lines(passage: Passage, renderer: Any) -> list[list[_Piece]]:
             lines.append([])
             x = 0.0
         for text, mark in word:
+            if "\n" in text:  # a paragraph ends
+                lines += [[], []]
+                x = 0.0
+                continue
             wide = _width(text, mark[1], renderer)
             if text.strip() or lines[-1]:
                 lines[-1].append(_Piece(text, x, wide, *mark))

@@ -12,6 +12,7 @@ from mudy.pictures.segments import coloured, within
 from mudy.text import Span
 
 PAGE = 5000  # characters that fit a page
+LINES = re.compile(r"\s+")
 
 
 def picture(explanation: Explanation) -> bytes:
@@ -40,4 +41,9 @@ def _label(method: Explained) -> str:
 def _passage(explanation: Explanation, method: Explained, part: Span) -> plots.Passage:
     cut = within(coloured(explanation, method.result), part)
     spans = [(p.span.start, p.span.end, p.place.heat if p.place else None, p.gold) for p in cut if p.place or p.gold]
-    return plots.Passage(re.sub(r"\s", " ", part.of(explanation.text)), tuple(spans))  # fonts have no line break
+    return plots.Passage(LINES.sub(_space, part.of(explanation.text)), tuple(spans))
+
+
+def _space(match: re.Match[str]) -> str:
+    """As much white space: a break where a paragraph ends, else none, for which fonts have no shape."""
+    return ("\n" if match[0].count("\n") > 1 else " ").ljust(len(match[0]))

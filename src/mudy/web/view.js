@@ -536,7 +536,7 @@ const MudyView = (() => {
       const others = readings.filter((reading) => reading !== phrase.reading)
         .map((reading) => ({name: reading.name, rank: reading.counterpart(phrase)?.rank}));
       row.n.textContent = phrase.rank;
-      row.phrase.textContent = phrase.text;
+      row.phrase.replaceChildren(this.view.isGold(phrase) ? make("em", {class: "gold"}, phrase.text) : phrase.text);
       row.moved.textContent = moved ? (moved > 0 ? "↑" : "↓") + Math.abs(moved) : "";
       row.moved.dataset.way = moved > 0 ? "up" : "down";
       row.other.replaceChildren(...others.flatMap(({name, rank}, index) => [
@@ -545,7 +545,7 @@ const MudyView = (() => {
       row.where.replaceChildren(strip([phrase], text.length));
       row.button.title = phrase.text;
       row.button.setAttribute("aria-label", [`${phrase.rank}. ${phrase.text}`, plural(phrase.spots.length, "place"),
-        `score ${figure(phrase.best.score)}`, moved ? `${moved > 0 ? "up" : "down"} ${Math.abs(moved)}` : "",
+        this.view.isGold(phrase) ? "gold" : "", `score ${figure(phrase.best.score)}`, moved ? `${moved > 0 ? "up" : "down"} ${Math.abs(moved)}` : "",
         ...others.map(({name, rank}) => (rank ? `${ordinal(rank)} with ${name}` : `not found by ${name}`))]
         .filter(Boolean).join(", "));
     }
@@ -765,12 +765,18 @@ const MudyView = (() => {
       });
     }
 
+    /** Whether a phrase stands at a place of a gold phrase, neither more nor less of it. */
+    isGold(phrase) {
+      return phrase.spots.some(({from, to}) => this.golden.has(`${from}-${to}`));
+    }
+
     build(data) {
       const at = offsets(data.text);
       this.data = data;
       this.text = data.text;
       this.gold = (data.gold ?? []).flatMap((phrase) => phrase.places)
         .map(({start, end}) => ({from: at(start), to: at(end)}));
+      this.golden = new Set(this.gold.map(({from, to}) => `${from}-${to}`));
       this.readings = data.methods.map((method) => new Reading(method, data.text, at));
       for (const reading of this.readings) if (this.state.lambda != null) reading.rank(this.state.lambda);
       this.card?.element.remove();
