@@ -131,7 +131,7 @@ def _request(text: str, method: str) -> bytes:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Room for half as many as the long test sends, so that some are refused."""
-    with serving(tmp_path_factory.mktemp("served"), "--model", MODEL, "--speed", "fast", "--queue", "32") as found:
+    with serving(tmp_path_factory.mktemp("served"), "--model", MODEL, "--speed", "fast", "--queue", "16") as found:
         yield found
 
 

@@ -18,10 +18,11 @@ from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import evaluate, judge
 from mudy.evaluation.measures import F1
 from mudy.evaluation.rereading import likelihood, reread
-from mudy.evaluation.runs import Judged, Run, RunFile, differences
+from mudy.evaluation.runs import Judged, Run, RunFile
 from mudy.extractor import Extractor
 from mudy.methods.mudy import Mudy
 from mudy.methods.promptrank import PromptRank
+from mudy.resuming import differences
 
 from .small import TEXT, decoder
 from .taggers import english

@@ -44,13 +44,26 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
+class Allowed:
+    """Which phrases may be returned though they are no candidates."""
+
+    excluded: frozenset[str]
+    max_words: int | None
+
+    def __call__(self, candidate: Candidate) -> bool:
+        words, characters = len(candidate.phrase.split()), len(candidate.phrase)
+        short = self.max_words is None or (words <= self.max_words and characters <= MAX_CHARACTERS)
+        return short and candidate.phrase not in self.excluded
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """A text that was read, and all that is needed to rank its candidates."""
 
     document: Document
     candidates: tuple[Candidate, ...]
     missing: tuple[str, ...]  # given, but not in the text
-    others: Callable[[Candidate], bool] | None  # which phrases beside the candidates may be returned
+    others: Allowed | None  # which phrases beside the candidates may be returned
     ranking: Mapping[str, Any]  # merge, top_n, diversity
     source: str | None
     pages: tuple[int, ...]  # where each page begins, if the text has any
@@ -281,17 +294,11 @@ class Extractor:
         excluded = {squeeze(phrase).lower() for phrase in stop_phrases}
         return [candidate for candidate in found if candidate.phrase not in excluded], missing
 
-    def _others(self, stop_phrases: Iterable[str], max_words: int | None) -> Callable[[Candidate], bool]:
+    def _others(self, stop_phrases: Iterable[str], max_words: int | None) -> Allowed:
         """Which phrases a method may return beside the candidates; under a protocol they may have any length."""
-        excluded = {squeeze(phrase).lower() for phrase in stop_phrases}
-        longest = None if self.protocol else max_words
-
-        def allowed(candidate: Candidate) -> bool:
-            words, characters = len(candidate.phrase.split()), len(candidate.phrase)
-            short = longest is None or (words <= longest and characters <= MAX_CHARACTERS)
-            return short and candidate.phrase not in excluded
-
-        return allowed
+        return Allowed(
+            frozenset(squeeze(phrase).lower() for phrase in stop_phrases), None if self.protocol else max_words
+        )
 
     def _choices(self, tasks: Sequence[Task]) -> list[Choice]:
         """Candidates with their scores; several texts together where the method can, and no model for none at all."""

@@ -21,12 +21,13 @@ from typing import Any
 from mudy.errors import InputError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.measures import present_and_absent
-from mudy.evaluation.runs import Judged, Run, RunFile, differences
+from mudy.evaluation.runs import Judged, Run, RunFile
 from mudy.extractor import Extractor
 from mudy.methods import MODELS, model_fields
 from mudy.methods.base import Writer
 from mudy.protocol import MAX_WORDS
 from mudy.results import Keyphrase, Result
+from mudy.resuming import differences
 from mudy.stems import stems
 from mudy.text import Document
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from mudy.errors import InputError
 from mudy.evaluation.measures import F1, MACRO, MICRO, Outcome, P, R
+from mudy.resuming import differences, locked, unwritable, whole
 
 FORMAT = 1  # of the file
 DEPTHS = (5, 10, 15)
@@ -158,24 +159,11 @@ class RunFile:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other runs away from the output."""
-        from filelock import FileLock, Timeout
-
-        if not self.path.absolute().parent.is_dir():
-            raise InputError(f"{self.path}: the folder {self.path.absolute().parent} does not exist.")
-        lock = FileLock(f"{self.path}.lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise InputError(f"{self.path}: another run is writing to it; wait for it, or name another file.") from None
-        except OSError as error:
-            raise InputError(f"{self.path}: cannot be written ({error.strerror or error}).") from error
-        try:
-            yield
-        finally:
-            self.close()
-            with suppress(OSError):
-                Path(lock.lock_file).unlink()
-            lock.release()
+        with locked(self.path):
+            try:
+                yield
+            finally:
+                self.close()
 
     def found(self, asked: Mapping[str, Any]) -> Run | None:
         """What was done before, by the output and by its journal, if it was asked for in the same words."""
@@ -211,7 +199,7 @@ class RunFile:
             self._cut_half_line()
             self._stream = self.journal.open("a", encoding="utf-8")
         except OSError as error:
-            raise InputError(f"{self.journal}: cannot be written ({error.strerror or error}).") from error
+            raise unwritable(self.journal, error) from error
 
     def add(self, document: Judged) -> None:
         """One document more; it is on the disk when this returns."""
@@ -221,17 +209,13 @@ class RunFile:
             self._stream.flush()
             os.fsync(self._stream.fileno())
         except OSError as error:
-            raise InputError(f"{self.journal}: cannot be written ({error.strerror or error}).") from error
+            raise unwritable(self.journal, error) from error
 
     def finish(self, run: Run) -> None:
         """Write the output, whole, and drop the journal."""
         self.close()
-        beside = self.path.with_name(f".{self.path.name}.part")
-        try:
+        with whole(self.path) as beside:
             beside.write_text(json.dumps(run.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-            beside.replace(self.path)
-        except OSError as error:
-            raise InputError(f"{self.path}: cannot be written ({error.strerror or error}).") from error
         self.journal.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -269,21 +253,3 @@ def _whole_lines(path: Path) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
             except ValueError:
                 raise InputError(f"{path}: a line of it is damaged; pass --restart to throw it away.") from None
-
-
-def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What changed, in words, entry by entry; after both went through JSON."""
-    first, second = _flat(before), _flat(now)
-    names: Iterable[str] = dict.fromkeys([*first, *second])
-    return [
-        f"{name} was {first.get(name)!r}, now {second.get(name)!r}"
-        for name in names
-        if first.get(name) != second.get(name)
-    ]
-
-
-def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, entry in json.loads(json.dumps(value)).items():
-        found |= _flat(entry, f"{prefix}{name}.") if isinstance(entry, dict) else {f"{prefix}{name}": entry}
-    return found

@@ -22,6 +22,7 @@ from mudy.candidates import MAX_WORDS
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extractor import DEFAULT_METHOD
 from mudy.interfaces import inputs, reading, writing
+from mudy.interfaces.corpus import corpus
 from mudy.interfaces.data import data
 from mudy.interfaces.evaluating import compare, evaluate
 from mudy.interfaces.explaining import explain
@@ -146,7 +147,7 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (explain, models, methods, data, evaluate, compare, reproduce, serve, completion):
+for command in (explain, corpus, models, methods, data, evaluate, compare, reproduce, serve, completion):
     cli.add_command(command)
 
 # -- extract ----------------------------------------------------------------------------------------------------------

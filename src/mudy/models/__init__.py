@@ -5,7 +5,7 @@ printed: progress, and the licence at the first pull, go to the `Report` a calle
 MUDY_OFFLINE=1 forbids fetching. Hub ids are left to transformers, which honours HF_HOME and HF_HUB_OFFLINE.
 """
 
-from mudy.models.cache import ModelStatus, home, locate, pull, remove, status, verify
+from mudy.models.cache import ModelStatus, home, locate, pull, remove, signature, status, verify
 from mudy.models.catalogue import KNOWN, KnownModel, PackageFile
 from mudy.models.reports import Report
 
@@ -19,6 +19,7 @@ __all__ = [
     "locate",
     "pull",
     "remove",
+    "signature",
     "status",
     "verify",
 ]

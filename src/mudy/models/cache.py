@@ -8,6 +8,7 @@ A folder appears under its name by one rename, so it is whole or absent.
 """
 
 import errno
+import hashlib
 import json
 import logging
 import os
@@ -78,6 +79,22 @@ def locate(name: str, *, fetch: bool = True, report: Report | None = None) -> st
     if "/" not in name and get_close_matches(name.lower(), KNOWN, n=1, cutoff=0.6):
         raise ModelUnavailable(f"{unknown('model', name, KNOWN)} {ACCEPTED}")
     return name
+
+
+def signature(name: str) -> str:
+    """What tells a model from another of the same name: its pinned packages, the files of a folder, or a hub id."""
+    if name in KNOWN:
+        return " ".join(f"{package.requirement}#{package.sha256[:12]}" for package in KNOWN[name].packages)
+    if not Path(name).is_dir():
+        return name
+    digest = hashlib.sha256()
+    for path in sorted(path for path in Path(name).rglob("*") if path.is_file()):
+        digest.update(f"{path.name} {path.stat().st_size}".encode())
+        with path.open("rb") as stream:
+            digest.update(stream.read(1 << 20))
+            stream.seek(max(0, path.stat().st_size - (1 << 20)))
+            digest.update(stream.read())
+    return digest.hexdigest()[:16]
 
 
 def cached(model: KnownModel, fetch: bool, report: Report) -> Path:
