@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import zstandard
 from filelock import FileLock
 from pyarrow import parquet
 
-from mudy import Extractor, InputError, ModelError, SettingError, corpus
+from mudy import Extractor, InputError, ModelError, SettingError, corpus, models
 from mudy.corpus import inputs
 from mudy.corpus.inputs import Columns
 
@@ -375,3 +376,85 @@ def test_an_input_that_is_not_there_is_refused_before_anything_is_written(tmp_pa
         with pytest.raises(InputError, match="no such file"):
             run(tmp_path / name, tmp_path / "out.jsonl")
     assert not list(tmp_path.iterdir())
+
+
+# -- The command ------------------------------------------------------------------------------------------------------
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mudy", "corpus", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_command_does_what_the_library_does_and_tells_how_it_went(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "in.jsonl", [*({"id": i, "text": t, "year": i} for i, t in enumerate(texts(5))), "bad"])
+    output = str(tmp_path / "out.jsonl")
+    done = command(str(source), output, "--method", "yake", "--top-n", "3", "--keep", "year")
+    assert done.returncode == 1  # one row failed
+    assert done.stdout == ""
+    assert "6 rows" in done.stderr
+    assert "1 of them failed: see their `error`." in done.stderr
+    run(source, tmp_path / "same.jsonl", options={"top_n": 3}, columns=Columns(keep=("year",)))
+    assert rows(tmp_path / "out.jsonl") == rows(tmp_path / "same.jsonl")
+    again = command(str(source), output, "--method", "yake", "--top-n", "3", "--keep", "year")
+    assert "was done before: 6 rows" in again.stderr
+    other = command(str(source), output, "--method", "yake", "--keep", "year")
+    assert other.returncode == 1
+    assert "options.top_n was 3, now 10" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["only-one.jsonl"], "An input and an output are needed"),
+        (["missing.jsonl", "out.jsonl"], "there is no such file"),
+        (["examples/floodplain.txt", "out.txt"], "ends neither in .jsonl nor in .parquet"),
+        (["examples/floodplain.txt", "nowhere/out.jsonl"], "does not exist"),
+    ],
+)
+def test_wrong_words_are_told_in_one_line_before_any_work(arguments: list[str], message: str) -> None:
+    done = command(*arguments, "--method", "yake")
+    assert done.returncode in (1, 2)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.real
+def test_a_model_that_is_removed_in_the_middle_is_not_missed(tmp_path: Path) -> None:
+    """What was loaded stays; the next run would fetch it again."""
+    home = tmp_path / "home"
+    shutil.copytree(models.home() / "models" / "smollm2-135m", home / "models" / "smollm2-135m")
+    source = jsonl(tmp_path / "in.jsonl", [{"text": text} for text in texts(6)])
+    code = (
+        "import shutil, sys\n"
+        "from mudy import corpus\n"
+        "gone = lambda progress: shutil.rmtree(sys.argv[3], ignore_errors=True)\n"
+        "print(corpus.run(sys.argv[1], sys.argv[2], model='smollm2-135m', part_rows=2, speed='fast', report=gone))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(source), str(tmp_path / "out.jsonl"), str(home)],
+        env={**os.environ, "MUDY_HOME": str(home), "MUDY_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not home.exists()
+    assert all(row["keyphrases"] and row["error"] is None for row in rows(tmp_path / "out.jsonl"))
+
+
+def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
+    """Ten times the rows, at most a fifth more memory; `mudy corpus` on 100,000 rows is in the documentation."""
+    peaks = []
+    for count in (400, 4000):
+        source = jsonl(tmp_path / f"{count}.jsonl", [{"text": text} for text in texts(count, longest=12)])
+        code = (
+            "import resource, sys\n"
+            "from mudy import corpus\n"
+            "corpus.run(sys.argv[1], sys.argv[1] + '.out.jsonl', method='yake', part_rows=100)\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        )
+        done = subprocess.run([sys.executable, "-c", code, str(source)], capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout))
+    assert peaks[1] < 1.2 * peaks[0]

@@ -1,6 +1,7 @@
 """Files of each kind, made by programs that make such files, and what is read from them."""
 
 import io
+import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -145,3 +146,20 @@ def test_a_bad_file_costs_no_other_its_result(
     assert stop.value.code == 1
     assert len(shown.out.splitlines()) == 2
     assert shown.err == "mudy: b.pdf: is an encrypted PDF; take its password off first\n"
+
+
+def test_the_texts_that_offsets_refer_to_are_kept_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("one", "two"):
+        Path(folder).mkdir()
+        Path(folder, "a.pdf").write_bytes(pdf(FIRST, SECOND))
+    with pytest.raises(SystemExit):
+        cli.main(["extract", "*/a.pdf", "--method", "yake", "--format", "jsonl", "--save-text", "kept"])
+    assert sorted(path.name for path in Path("kept").iterdir()) == ["a.pdf-2.txt", "a.pdf.txt"]
+    text = Path("kept/a.pdf.txt").read_bytes().decode()
+    found = json.loads(capsys.readouterr().out.splitlines()[0])
+    for keyphrase in found["keyphrases"]:
+        best = keyphrase["occurrences"][0]
+        assert text[best["start"] : best["end"]] == keyphrase["text"]

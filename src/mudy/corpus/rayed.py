@@ -81,7 +81,8 @@ def _connect(ray: Any, address: str | None) -> bool:
     """Join a cluster, or start one on this machine; whether that was us."""
     if ray.is_initialized():
         return False
-    logging.getLogger("ray.data").setLevel(logging.WARNING)
+    for name in ("ray", "ray.data"):  # whose warnings are about progress bars and tokens of a cluster of our own
+        logging.getLogger(name).setLevel(logging.ERROR)
     room = {} if address else {"num_cpus": (os.cpu_count() or 1) + 1}  # one more by name, for those who read
     ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, **room)
     return True

@@ -179,6 +179,11 @@ for command in (explain, corpus, models, methods, data, evaluate, compare, repro
 @click.option("--no-merge", **NO_MERGE)
 @click.option("-f", "--format", "form", type=click.Choice(writing.FORMATS), default="table", show_default=True)
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+@click.option(
+    "--save-text",
+    metavar="FOLDER",
+    help="Keep the texts that offsets refer to here, as NAME.txt: for PDF and the like.",
+)
 @click.option("--encoding", **ENCODING)
 @on_machine
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")
@@ -194,6 +199,7 @@ def extract(
     no_merge: bool,
     form: str,
     output: str | None,
+    save_text: str | None,
     encoding: str | None,
     quiet: bool,
     method: str,
@@ -202,7 +208,7 @@ def extract(
     """Print the keyphrases of texts.
 
     FILES are names of text files, patterns such as "docs/*.txt" (with ** for folders within folders), or - for standard
-    input, which is also read when there are none.
+    input, which is also read when there are none. PDF, HTML and Word files are read too: pip install "mudy[readers]"
 
     An input that fails is named on standard error and left out of the data; the others are still written, and the exit
     code is 1. JSON is an object for one input, and a list for several or for a pattern; with jsonl each object is
@@ -215,6 +221,9 @@ def extract(
     sources = inputs.sources(files, text)
     target = writing.Output(None if output == "-" else output, streaming=form == "jsonl")
     inputs.check_output(target, files)
+    texts = writing.Texts(save_text) if save_text is not None else None
+    if texts is not None:
+        texts.check()
     own = inputs.candidates(candidates, encoding)
     several = len(sources) > 1 or any(map(reading.is_pattern, files))
     with Screen(quiet) as screen:
@@ -231,6 +240,7 @@ def extract(
                 "merge": not no_merge,
                 "diversity": diversity,
             },
+            texts=texts,
             debug=_debugging(),
         )
         failed = job.run(sources, encoding)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mudy.errors import EndpointRefused, InputError, MissingExtra, MudyError, SettingError
 from mudy.interfaces.reading import Source
 from mudy.interfaces.screen import Screen
-from mudy.interfaces.writing import Format, Output
+from mudy.interfaces.writing import Format, Output, Texts
 from mudy.readers.base import Reading
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class Job:
     target: Output
     extractor: dict[str, Any]  # arguments of Extractor
     options: dict[str, Any]  # and of its extract
+    texts: Texts | None = None  # where the texts that offsets refer to are kept
     debug: bool = False
     _made: Extractor | None = None
     _missing: list[set[str]] = field(default_factory=list)
@@ -82,6 +83,8 @@ class Job:
         try:
             result = extractor.extract(reading.text, source=source.label, pages=reading.pages, **self.options)
             written = self.form.one(result)
+            if self.texts is not None:
+                self.texts.keep(source, result.text)
         except (SettingError, EndpointRefused):
             raise  # it would be the same for all
         except MudyError as error:

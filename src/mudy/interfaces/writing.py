@@ -10,11 +10,13 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import click
 
+from mudy.interfaces.reading import Source
 from mudy.results import Result
 
 if TYPE_CHECKING:
@@ -270,6 +272,39 @@ class Output:
             silence_stdout()
         place = self._path or "standard output"
         raise click.ClickException(f"{place} cannot be written: {error.strerror or error}") from error
+
+
+class Texts:
+    """A folder of texts, each under the name of what it was read from."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
+        self._taken: set[str] = set()
+
+    def check(self) -> None:
+        """Make the folder, or say before the work that it cannot be."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise click.UsageError(f"--save-text {self.folder}: {error.strerror or error}.") from error
+        if not os.access(self.folder, os.W_OK):
+            raise click.UsageError(f"--save-text {self.folder} may not be written (permission denied).")
+
+    def keep(self, source: Source, text: str) -> None:
+        """Write a text; line ends stay as they are, so that offsets count in it."""
+        path = self.folder / self._name(source)
+        try:
+            path.write_bytes(text.encode(errors="replace"))
+        except OSError as error:
+            raise click.ClickException(f"{path} cannot be written: {error.strerror or error}") from error
+
+    def _name(self, source: Source) -> str:
+        """The file's name with .txt behind it, and a number if it was taken."""
+        base = {"-": "stdin", "--text": "text"}.get(source.name, Path(source.name).name)
+        names = chain([f"{base}.txt"], (f"{base}-{number}.txt" for number in count(2)))
+        name = next(name for name in names if name not in self._taken)
+        self._taken.add(name)
+        return name
 
 
 def silence_stdout() -> None:
