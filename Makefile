@@ -11,7 +11,7 @@ serve: $(VENV)/installed  ## the page and the service, on http://127.0.0.1:8000
 	$(VENV)/bin/mudy serve
 
 test: lint types  ## all checks but the heavy ones; those in a browser are skipped where there is no chromium
-	$(PYTHON) -m pytest -n 2 --dist loadfile -m "not load"
+	$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15 -m "not load"
 
 test-all: test  ## and the service under load, with the machine to itself
 	$(PYTHON) -m pytest -m load

@@ -11,6 +11,14 @@ settings.register_profile("steady", deadline=None, derandomize=True, print_blob=
 settings.load_profile("steady")
 
 
+LONG = ("test_page", "test_server", "test_corpus", "test_real", "test_ray", "test_report", "test_load", "test_schema")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take longest come first, so that two workers end at about the same time."""
+    items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def embedded_models(request: pytest.FixtureRequest) -> None:
     """Fetch the models once, before the first test that needs a real one can be surprised by it."""

@@ -20,7 +20,7 @@ from filelock import FileLock
 from pyarrow import parquet
 
 from mudy import Extractor, InputError, ModelError, SettingError, corpus, models
-from mudy.corpus import inputs
+from mudy.corpus import inputs, running
 from mudy.corpus.inputs import Columns
 
 WORDS = Path("examples/floodplain.txt").read_text(encoding="utf-8").split()
@@ -205,12 +205,10 @@ def test_a_finished_run_is_not_repeated_and_a_changed_one_is_refused_with_what_c
     source, output = jsonl(tmp_path / "in.jsonl", [{"text": text} for text in texts(9)]), tmp_path / "out.jsonl"
     run(source, output, part_rows=4)
     before = output.read_bytes()
-    again = run(source, output, part_rows=4)
+    again = run(source, output, part_rows=5)
     assert (again.rows, again.resumed) == (9, 9)
     assert output.read_bytes() == before
-    with pytest.raises(InputError, match=r"part_rows was 4, now 5.*--restart"):
-        run(source, output, part_rows=5)
-    with pytest.raises(InputError, match=r"options.top_n was 10, now 3"):
+    with pytest.raises(InputError, match=r"options.top_n was 10, now 3.*--restart"):
         run(source, output, part_rows=4, options={"top_n": 3})
     with pytest.raises(InputError, match=r"extractor.method was 'yake', now 'textrank'"):
         corpus.run(source, output, method="textrank", part_rows=4)
@@ -239,6 +237,21 @@ def test_only_what_was_not_done_is_computed_again(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(Extractor, "prepare", _counting(Extractor.prepare, seen))
     summary = run(source, output, part_rows=10)
     assert (summary.rows, summary.resumed, len(seen)) == (40, 20, 20)
+
+
+def test_parts_are_written_each_minute_and_progress_is_told_between_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, told = jsonl(tmp_path / "in.jsonl", [{"text": text} for text in texts(12)]), []
+    monkeypatch.setattr(running, "PART_SECONDS", 0.0)
+    run(source, tmp_path / "slow", form="jsonl", report=lambda progress: told.append(progress.rows))
+    assert len(list((tmp_path / "slow").glob("part-*"))) == 12
+    assert told == list(range(1, 13))
+    told.clear()
+    monkeypatch.setattr(running, "PART_SECONDS", 60.0)
+    monkeypatch.setattr(running, "TOLD_SECONDS", -1.0)
+    run(source, tmp_path / "quick", form="jsonl", part_rows=5, report=lambda progress: told.append(progress.rows))
+    assert told == [*range(1, 13), 12]
 
 
 def _counting(prepare: Callable[..., Any], seen: list[int]) -> Callable[..., Any]:

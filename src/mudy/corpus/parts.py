@@ -1,4 +1,4 @@
-"""The output of a run on its way: parts of equally many rows, each whole or absent, and a journal of where they end.
+"""The output of a run on its way: parts, each whole or absent, and a journal of where they end.
 
 OUTPUT.parts/manifest.json     what was asked for
 OUTPUT.parts/journal.jsonl     where each part ends in the input; a line is there before its part is
@@ -32,6 +32,16 @@ class Reached:
     rows: int = 0
     failed: int = 0
     after: Place = START  # where the next row is looked for
+
+    def after_rows(self, rows: Sequence[Done]) -> Reached:
+        """So far, were these rows a part."""
+        last = rows[-1].place
+        return Reached(
+            self.parts + 1,
+            self.rows + len(rows),
+            self.failed + sum(row.error is not None for row in rows),
+            Place(last.file, last.row + 1),
+        )
 
 
 class Parts:
@@ -95,13 +105,7 @@ class Parts:
 
     def add(self, rows: Sequence[Done], before: Reached) -> Reached:
         """One part more; it is on the disk when this returns."""
-        last = rows[-1].place
-        reached = Reached(
-            before.parts + 1,
-            before.rows + len(rows),
-            before.failed + sum(row.error is not None for row in rows),
-            Place(last.file, last.row + 1),
-        )
+        reached = before.after_rows(rows)
         with whole(self.part(before.parts)) as beside:
             self.form.write(beside, [row.to_dict() for row in rows])
             self._note(reached)

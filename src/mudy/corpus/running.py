@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
 
 from mudy.corpus.forms import form_of
 from mudy.corpus.inputs import Columns
-from mudy.corpus.parts import Parts
+from mudy.corpus.parts import Parts, Reached
 from mudy.corpus.rows import Done, Place
 from mudy.corpus.scoring import Recipe, scored
 from mudy.corpus.sources import Source, source_of
 from mudy.errors import SettingError
 from mudy.resuming import locked
 
-PART_ROWS = 500
+PART_ROWS, PART_SECONDS = 500, 60  # a part is written when it has so many rows, or took so long
+TOLD_SECONDS = 1.0
 Engine = Literal["local", "ray"]
 
 
@@ -74,7 +74,6 @@ def run(
     asked = {
         "input": {str(index): entry for index, entry in enumerate(source.fingerprint())},
         "columns": asdict(columns),
-        "part_rows": part_rows,
         **recipe.identity(),
     }
     start = perf_counter()
@@ -85,13 +84,41 @@ def run(
             return Summary(str(path), before["rows"], before["failed"], before["rows"], 0.0)
         reached = parts.begin(asked)
         resumed = reached.rows
-        for part in chunks(_done(source, columns, reached.after, recipe, engine, address, actors), part_rows):
+        tell = Telling(report, source, resumed, start)
+        part: list[Done] = []
+        begun = perf_counter()
+        for row in _done(source, columns, reached.after, recipe, engine, address, actors):
+            part.append(row)
+            if len(part) >= part_rows or perf_counter() - begun > PART_SECONDS:
+                reached, part, begun = parts.add(part, reached), [], perf_counter()
+                tell.now(reached)
+            elif tell.due():
+                tell.now(reached.after_rows(part))
+        if part:
             reached = parts.add(part, reached)
-            if report is not None:
-                passed, share = perf_counter() - start, source.share(reached.after)
-                report(Progress(reached.rows, reached.rows - resumed, reached.failed, passed, share))
+            tell.now(reached)
         parts.finish(asked, reached)
     return Summary(str(path), reached.rows, reached.failed, resumed, perf_counter() - start)
+
+
+@dataclass
+class Telling:
+    """Says how far a run is, after each part, and each second between them."""
+
+    report: Callable[[Progress], None] | None
+    source: Source
+    resumed: int
+    start: float
+    last: float = 0.0
+
+    def due(self) -> bool:
+        return self.report is not None and perf_counter() - self.last > TOLD_SECONDS
+
+    def now(self, reached: Reached) -> None:
+        self.last = perf_counter()
+        if self.report is not None:
+            share, passed = self.source.share(reached.after), self.last - self.start
+            self.report(Progress(reached.rows, reached.rows - self.resumed, reached.failed, passed, share))
 
 
 def _done(
@@ -109,10 +136,3 @@ def _done(
 
         return rayed.scored(source, columns, after, recipe, address, actors)
     return scored(source.rows(columns, after), recipe.made(), recipe.options)
-
-
-def chunks(rows: Iterable[Done], size: int) -> Iterator[list[Done]]:
-    """Rows in parts of equally many, the last perhaps of fewer."""
-    some = iter(rows)
-    while part := list(islice(some, size)):
-        yield part

@@ -33,7 +33,13 @@ from mudy.interfaces.screen import Screen
 @click.option(
     "-f", "--format", "form", type=click.Choice(["jsonl", "parquet"]), help="For a folder of parts as OUTPUT."
 )
-@click.option("--part-rows", type=click.IntRange(1), default=500, show_default=True, help="Rows written at once.")
+@click.option(
+    "--part-rows",
+    type=click.IntRange(1),
+    default=500,
+    show_default=True,
+    help="Rows written at once; after a minute, fewer.",
+)
 @click.option("--restart", is_flag=True, help="Throw away what an earlier run to OUTPUT has done.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
 @click.option("--address", metavar="ADDRESS", help="Of a Ray cluster, or auto.  [default: one on this machine]")
@@ -90,29 +96,33 @@ def corpus(
             some = ", ".join(source.ignored[:3])
             screen.warning(f"{len(source.ignored):,} files of unknown kind are not read: {some}")
         screen.show("Reading")
-        summary = corpus.run(
-            list(source.names),
-            Path(names[-1]),
-            columns=corpus.Columns(text_column, id_column, _kept(keep)),
-            form=form,
-            part_rows=part_rows,
-            restart=restart,
-            engine=engine,  # type: ignore[arg-type]
-            address=address,
-            actors=actors,
-            report=lambda progress: _show(screen, progress),
-            options={
-                "top_n": top_n,
-                "candidates": inputs.candidates(candidates, None),
-                "stop_phrases": inputs.phrases("--stop-phrases", stop_phrases, None) or (),
-                "max_candidate_words": max_candidate_words or MAX_WORDS,
-                "merge": not no_merge,
-                "diversity": diversity,
-            },
-            method=method,
-            **machine_and_model,
-            **settings(method, pairs),
-        )
+        try:
+            summary = corpus.run(
+                list(source.names),
+                Path(names[-1]),
+                columns=corpus.Columns(text_column, id_column, _kept(keep)),
+                form=form,
+                part_rows=part_rows,
+                restart=restart,
+                engine=engine,  # type: ignore[arg-type]
+                address=address,
+                actors=actors,
+                report=lambda progress: _show(screen, progress),
+                options={
+                    "top_n": top_n,
+                    "candidates": inputs.candidates(candidates, None),
+                    "stop_phrases": inputs.phrases("--stop-phrases", stop_phrases, None) or (),
+                    "max_candidate_words": max_candidate_words or MAX_WORDS,
+                    "merge": not no_merge,
+                    "diversity": diversity,
+                },
+                method=method,
+                **machine_and_model,
+                **settings(method, pairs),
+            )
+        except KeyboardInterrupt:
+            screen.warning("interrupted; the same command goes on from here.")
+            raise
         screen.warning(_told(summary))
     if summary.failed:
         click.get_current_context().exit(1)
