@@ -1,5 +1,7 @@
 """Settings for all tests."""
 
+import os
+
 import pytest
 import torch
 from hypothesis import settings
@@ -7,6 +9,7 @@ from hypothesis import settings
 from mudy import models
 
 torch.set_num_threads(1)  # small models gain nothing from more, and wait for each other on a busy machine
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # nor do the processes that tests start, beside a second worker
 settings.register_profile("steady", deadline=None, derandomize=True, print_blob=False)
 settings.load_profile("steady")
 

@@ -147,6 +147,14 @@ def test_a_file_that_breaks_in_the_middle_costs_only_its_own_rest(tmp_path: Path
     assert summary.failed == 1
 
 
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+def test_an_empty_corpus_gives_an_empty_output(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "in.jsonl").write_text("\n")
+    output = tmp_path / f"out{ending}"
+    assert run(tmp_path / "in.jsonl", output).rows == 0
+    assert (rows(output) if ending == ".jsonl" else parquet.read_table(output).to_pylist()) == []
+
+
 def test_columns_are_carried_through_and_never_hide_our_own(tmp_path: Path) -> None:
     source = jsonl(tmp_path / "in.jsonl", [{"key": 5, "body": "River gauges.", "year": 2020, "keyphrases": ["x"]}])
     columns = Columns("body", "key", keep=None)
@@ -182,7 +190,7 @@ def test_kills_at_any_moment_lose_nothing_and_double_nothing(tmp_path: Path) -> 
         process.wait()
     needed = time.monotonic() - start
     chance, kills = random.Random(5), 0
-    wanted = int(os.environ.get("MUDY_KILLS", "8"))
+    wanted = int(os.environ.get("MUDY_KILLS", "6"))
     output = tmp_path / "out.jsonl"
     while kills < wanted:
         with started(source, output) as process:
@@ -460,7 +468,7 @@ def test_a_model_that_is_removed_in_the_middle_is_not_missed(tmp_path: Path) -> 
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
     """Ten times the rows, at most a fifth more memory; `mudy corpus` on 100,000 rows is in the documentation."""
     peaks = []
-    for count in (400, 4000):
+    for count in (250, 2500):
         source = jsonl(tmp_path / f"{count}.jsonl", [{"text": text} for text in texts(count, longest=12)])
         code = (
             "import resource, sys\n"

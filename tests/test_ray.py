@@ -58,6 +58,12 @@ def test_tagging_beside_a_gpu_gives_the_same_rows_broken_ones_too(tmp_path: Path
     assert rows(tmp_path / "ray.jsonl") == rows(tmp_path / "local.jsonl")
 
 
+def test_an_empty_corpus_gives_an_empty_output(tmp_path: Path, cluster: Any) -> None:  # noqa: ARG001
+    (tmp_path / "in.jsonl").write_text("\n")
+    assert run(tmp_path / "in.jsonl", tmp_path / "out.jsonl", engine="ray").rows == 0
+    assert rows(tmp_path / "out.jsonl") == []
+
+
 def test_what_a_cluster_began_one_machine_can_finish(tmp_path: Path, cluster: Any) -> None:  # noqa: ARG001
     source = files(tmp_path, 2, 60)
 

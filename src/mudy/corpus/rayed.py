@@ -10,6 +10,7 @@ import logging
 import os
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from mudy.corpus.inputs import Columns, File
@@ -34,26 +35,33 @@ def scored(
     ray = _ray()
     begun = _connect(ray, address)
     try:
-        for batch in _plan(ray, source, columns, after, recipe, actors).iter_batches(batch_size=None):
-            yield from map(pickle.loads, batch["row"])
+        with _in_order(ray.data.DataContext.get_current()):
+            for batch in _plan(ray, source, columns, after, recipe, actors).iter_batches(batch_size=None):
+                yield from map(pickle.loads, batch.get("row", ()))
     finally:
         if begun:
             ray.shutdown()
 
 
-def _plan(
-    ray: Any, source: Files, columns: Columns, after: Place, recipe: Recipe, actors: int | None, gpus: int | None = None
-) -> Any:
-    """Files are read, then tagged and scored by actors; where there are GPUs, tagged beside them on CPUs."""
-    context = ray.data.DataContext.get_current()
-    context.execution_options.preserve_order = True
-    context.enable_progress_bars = False
+@contextmanager
+def _in_order(context: Any) -> Iterator[None]:
+    """Ray Data as we need it; how it was set before is put back."""
+    before = context.execution_options.preserve_order, context.enable_progress_bars, context.target_max_block_size
+    context.execution_options.preserve_order, context.enable_progress_bars = True, False
     context.target_max_block_size = BLOCK
+    try:
+        yield
+    finally:
+        context.execution_options.preserve_order, context.enable_progress_bars, context.target_max_block_size = before
+
+
+def _plan(ray: Any, source: Files, columns: Columns, after: Place, recipe: Recipe, actors: int | None) -> Any:
+    """Files are read, then tagged and scored by actors; where there are GPUs, tagged beside them on CPUs."""
     work = [{"file": i, "skip": after.row if i == after.file else 0} for i in range(after.file, len(source.names))]
     rows = ray.data.from_items(work, override_num_blocks=len(work)).map_batches(
         _Read(source.names, columns), batch_size=1, num_cpus=READING
     )
-    gpus = int(ray.cluster_resources().get("GPU", 0)) if gpus is None else gpus
+    gpus = int(ray.cluster_resources().get("GPU", 0))
     cpus = max(1, int(ray.cluster_resources().get("CPU", 2)) - 1)  # but for one, else nothing would ever be read
 
     def by(kind: type, most: int, **needs: float) -> Any:
