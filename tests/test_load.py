@@ -131,7 +131,9 @@ def _request(text: str, method: str) -> bytes:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Room for half as many as the long test sends, so that some are refused."""
-    with serving(tmp_path_factory.mktemp("served"), "--model", MODEL, "--speed", "fast", "--queue", "16") as found:
+    threads = "1" if "PYTEST_XDIST_WORKER" in os.environ else "2"  # alone on the machine, or beside another worker
+    options = ("--model", MODEL, "--speed", "fast", "--queue", "16", "--threads", threads)
+    with serving(tmp_path_factory.mktemp("served"), *options) as found:
         yield found
 
 

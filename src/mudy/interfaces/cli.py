@@ -18,7 +18,6 @@ from typing import Any
 import click
 
 from mudy import __version__
-from mudy.candidates import MAX_WORDS
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extractor import DEFAULT_METHOD
 from mudy.interfaces import inputs, reading, writing
@@ -224,7 +223,7 @@ def extract(
     texts = writing.Texts(save_text) if save_text is not None else None
     if texts is not None:
         texts.check()
-    own = inputs.candidates(candidates, encoding)
+    phrases = inputs.options(candidates, stop_phrases, max_candidate_words, no_merge, encoding)
     several = len(sources) > 1 or any(map(reading.is_pattern, files))
     with Screen(quiet) as screen:
         job = Job(
@@ -232,14 +231,7 @@ def extract(
             writing.format_of(form, several, target.terminal),
             target,
             extractor={"method": method, **machine_and_model, **settings(method, pairs)},
-            options={
-                "top_n": top_n,
-                "candidates": own,
-                "stop_phrases": inputs.phrases("--stop-phrases", stop_phrases, encoding) or (),
-                "max_candidate_words": max_candidate_words or MAX_WORDS,
-                "merge": not no_merge,
-                "diversity": diversity,
-            },
+            options={**phrases, "top_n": top_n, "diversity": diversity},
             texts=texts,
             debug=_debugging(),
         )

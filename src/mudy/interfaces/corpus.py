@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from mudy.candidates import MAX_WORDS
 from mudy.extractor import DEFAULT_METHOD
 from mudy.interfaces import inputs
 from mudy.interfaces.options import (
@@ -87,6 +86,7 @@ def corpus(
     if len(names) < 2:
         raise click.UsageError("An input and an output are needed: mudy corpus INPUT... OUTPUT")
     inputs.check_limits(max_candidate_words, candidates, machine_and_model["protocol"])
+    phrases = inputs.options(candidates, stop_phrases, max_candidate_words, no_merge)
     from mudy import corpus
     from mudy.corpus.sources import Files
 
@@ -108,14 +108,7 @@ def corpus(
                 address=address,
                 actors=actors,
                 report=lambda progress: _show(screen, progress),
-                options={
-                    "top_n": top_n,
-                    "candidates": inputs.candidates(candidates, None),
-                    "stop_phrases": inputs.phrases("--stop-phrases", stop_phrases, None) or (),
-                    "max_candidate_words": max_candidate_words or MAX_WORDS,
-                    "merge": not no_merge,
-                    "diversity": diversity,
-                },
+                options={**phrases, "top_n": top_n, "diversity": diversity},
                 method=method,
                 **machine_and_model,
                 **settings(method, pairs),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mudy.candidates import MAX_WORDS
 from mudy.errors import InputError, MissingExtra
 from mudy.extractor import DEFAULT_METHOD
 from mudy.interfaces import inputs, reading, writing
@@ -121,12 +120,7 @@ def explain(
     source = _source(file, text)
     views = _views(html, png, as_json, whole, source)
     settings = settings_of_each(methods, pairs)
-    options = {
-        "candidates": inputs.candidates(candidates, encoding),
-        "stop_phrases": inputs.phrases("--stop-phrases", stop_phrases, encoding) or (),
-        "max_candidate_words": max_candidate_words or MAX_WORDS,
-        "merge": not no_merge,
-    }
+    options = inputs.options(candidates, stop_phrases, max_candidate_words, no_merge, encoding)
     right = _gold(gold, encoding)
     read = _read(source, encoding)
     with Screen(quiet) as screen:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
+from mudy.candidates import MAX_WORDS
 from mudy.errors import InputError
 from mudy.interfaces import reading, writing
 
@@ -50,6 +52,22 @@ def phrases(option: str, path: str | None, encoding: str | None) -> list[str] | 
         return reading.phrases(path, encoding)
     except InputError as error:
         raise click.BadParameter(f"{path}: {error}", param_hint=f"'{option}'") from error
+
+
+def options(
+    candidates_file: str | None,
+    stop_phrases_file: str | None,
+    max_candidate_words: int | None,
+    no_merge: bool,
+    encoding: str | None = None,
+) -> dict[str, Any]:
+    """What `Extractor.prepare` is told of phrases."""
+    return {
+        "candidates": candidates(candidates_file, encoding),
+        "stop_phrases": phrases("--stop-phrases", stop_phrases_file, encoding) or (),
+        "max_candidate_words": max_candidate_words or MAX_WORDS,
+        "merge": not no_merge,
+    }
 
 
 def candidates(path: str | None, encoding: str | None) -> list[str] | None:
