@@ -76,13 +76,13 @@ class Figures:
 
 
 async def client(served: Served, known: Sequence[str], figures: Figures, until: float, seed: int) -> None:
-    """Ask for one text after the other; whoever is refused comes back when told to."""
+    """Ask for one text after the other; whoever is refused comes back when told to, until the time is over."""
     choose = random.Random(seed)
     async with httpx.AsyncClient(base_url=served.address, timeout=3 * PATIENCE) as http:
         while time.monotonic() < until:
             text, start = choose.choice(known), time.monotonic()
             try:
-                while (answer := await _ask(http, text, figures)).status_code == 503:
+                while (answer := await _ask(http, text, figures)).status_code == 503 and time.monotonic() < until:
                     await asyncio.sleep(int(answer.headers["retry-after"]))
             except httpx.HTTPError as error:
                 figures.lost.append(repr(error))
@@ -124,8 +124,8 @@ async def killed(served: Served, until: float) -> None:
 
 def _request(text: str, method: str) -> bytes:
     body = json.dumps({"text": text, "methods": [method]}).encode()
-    head = "POST /v1/explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
-    return f"{head}{len(body)}\r\n\r\n".encode() + body
+    head = ["POST /v1/explain HTTP/1.1", "Host: localhost", "Connection: close", "Content-Type: application/json"]
+    return "\r\n".join([*head, f"Content-Length: {len(body)}", "", ""]).encode() + body
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def check(served: Served, known: Sequence[str], clients: int, seconds: float) ->
     assert not figures.lost, figures.lost[:3]
     assert not figures.wrong, figures.wrong[:3]
     assert set(figures.statuses) <= {200, 503}
-    assert figures.statuses[200] >= clients
+    assert figures.statuses[200] >= clients / 2
     assert not [line for line in served.log if line["level"] == "error"]
     assert served.metric("mudy_cancelled_total", {"reason": "client-gone"}) > 0  # the killed ones
     assert httpx.get(f"{served.address}/readyz").status_code == 200
