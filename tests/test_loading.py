@@ -48,7 +48,7 @@ def test_a_random_model_of_t5_bases_size_runs_the_whole_path() -> None:
         for parameter in model.parameters():
             parameter.uniform_(-0.05, 0.05)
     backbone = Seq2SeqBackbone(model, small.tokenizer("t5"), Machine.of("cpu", threads=2), "random-t5-base")
-    method = Mudy(backbone, **Mudy.recommended(backbone, "t5-duc2001"))
+    method = Mudy(backbone, **Mudy.recommended(backbone.family, backbone.depth, "t5-duc2001"))
     assert method.layers == (9,)
     document = english().document(small.TEXT)
     found = candidates(document)

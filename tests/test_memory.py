@@ -8,7 +8,7 @@ from threading import Barrier
 
 import pytest
 
-from mudy import Extractor, MissingExtra, ModelUnavailable
+from mudy import Extractor, ModelUnavailable, SettingError
 from mudy.memory import give_back, loading
 from tests.taggers import english
 
@@ -55,7 +55,7 @@ def test_an_error_leaves_the_collector_as_it_was() -> None:
     with pytest.raises(RuntimeError), loading():
         raise RuntimeError
     assert gc.get_threshold() == (700, 10, 10)
-    with pytest.raises(MissingExtra):
+    with pytest.raises(SettingError):
         _ = Extractor(language="xx").tagger
     with pytest.raises(ModelUnavailable):
         _ = Extractor(model="./missing", language=english()).scorer

@@ -118,13 +118,6 @@ def test_a_name_close_to_a_known_one_is_answered_with_the_known_one(name: str) -
         models.locate(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["t5-base", "gpt2", "bert-base-uncased", "distilgpt2", "google/gemma-2-9b", "HuggingFaceTB/SmolLM2-135M"]
-)
-def test_a_hub_id_is_left_to_transformers(name: str) -> None:
-    assert models.locate(name) == name
-
-
 @pytest.mark.parametrize("name", ["", ".", "./missing", "/missing/folder", "~/missing/folder", "a/b/c", "my model"])
 def test_a_string_that_is_no_name_no_folder_and_no_hub_id_is_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -226,7 +219,7 @@ def test_a_full_disk_is_named_with_the_room_needed(home: Path, monkeypatch: pyte
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(cache, "build", full)
-    with pytest.raises(ModelUnavailable, match=r"No space left on device \(0\.3 GB are needed"):
+    with pytest.raises(ModelUnavailable, match=r"home.*No space left on device \(25\d,\d{3},\d{3} bytes are needed"):
         models.pull("minilm-l6")
     assert not partials(home)
 
@@ -318,21 +311,9 @@ def test_a_broken_model_stays_where_it_is_when_it_cannot_be_replaced(warm: Path)
 
 
 @pytest.mark.real
-def test_damage_that_keeps_size_and_time_is_found_by_verify(warm: Path) -> None:
-    assert models.locate("minilm-l6", fetch=False)
-    found = (warm / "model.safetensors").stat()
-    flip(warm)
-    os.utime(warm / "model.safetensors", ns=(found.st_atime_ns, found.st_mtime_ns))
-    assert models.locate("minilm-l6", fetch=False)
-    assert "damaged" in (models.verify("minilm-l6") or "")
-
-
-@pytest.mark.real
-def test_a_copied_cache_is_accepted_and_its_new_times_are_noted(warm: Path) -> None:
+def test_a_copied_cache_is_accepted_whatever_its_times(warm: Path) -> None:
     os.utime(warm / "model.safetensors", (1, 1))
     assert models.locate("minilm-l6", fetch=False) == str(warm)
-    entry = json.loads((warm / "manifest.json").read_text())["files"]["model.safetensors"]
-    assert entry["mtime_ns"] == 10**9
 
 
 @pytest.mark.real

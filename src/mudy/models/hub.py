@@ -1,0 +1,156 @@
+"""Models by their id on the Hugging Face hub: looked up once and briefly, then fetched into the hub's own cache.
+
+HF_HOME, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE mean what they mean to huggingface_hub; MUDY_OFFLINE forbids fetching
+here too. Without the hub, what its cache holds is used.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, TypeVar
+
+from mudy.errors import ModelUnavailable
+from mudy.models.fetch import FULL
+from mudy.models.reports import Report
+
+LOOK_UP_SECONDS = 5.0
+ID = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
+# Ids without an owner are as old as the hub, and no new ones are made. These are of families that MUDY reads.
+OWNERLESS = re.compile(
+    r"t5-(small|base|large|3b|11b)|(distil)?gpt2|gpt2-(medium|large|xl)|(distil)?bert-base-[a-z-]+|bert-large-[a-z-]+"
+    r"|(distil)?roberta-base|roberta-large|xlm-roberta-(base|large)"
+)
+WEIGHTS = (re.compile(r"model[\w.-]*\.safetensors"), re.compile(r"pytorch_model[\w.-]*\.bin"))  # the better one first
+OTHERS = re.compile(r"[^/]+\.(json|txt|model|jinja)|additional_chat_templates/[^/]+\.jinja")
+GATED = "its terms must be accepted on the hub first; then log in with `hf auth login` or set HF_TOKEN"
+T = TypeVar("T")
+
+
+def is_id(name: str) -> bool:
+    """Whether a name can be that of a model on the hub."""
+    return bool(ID.fullmatch(name) or OWNERLESS.fullmatch(name))
+
+
+class HubProblem(Exception):
+    """Why the hub gave no model, as the end of a sentence."""
+
+
+def snapshot(name: str, fetch: bool, report: Report) -> Path:
+    """The folder of a model in the hub's cache, fetched or brought up to date if it may be and the hub answers."""
+    try:
+        return fetched(name, look_up(name, fetch), report)
+    except HubProblem as problem:
+        if folder := in_cache(name):
+            return folder
+        raise ModelUnavailable(
+            f"Model {name!r} is not in the cache of the Hugging Face hub, and {problem}. Check the id, or use a known "
+            "name (`mudy models`) or the path of a local folder."
+        ) from problem
+
+
+def offline() -> bool:
+    """Whether the user forbids to ask the hub."""
+    from huggingface_hub import constants
+
+    return bool(constants.HF_HUB_OFFLINE) or os.environ.get("MUDY_OFFLINE", "0") not in ("", "0")
+
+
+def look_up(name: str, allowed: bool) -> Any:
+    """What the hub knows of a model, asked once, without retries."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    if not allowed:
+        raise HubProblem("is not to be fetched")
+    if offline():
+        raise HubProblem("HF_HUB_OFFLINE or MUDY_OFFLINE is set")
+    try:
+        return within(LOOK_UP_SECONDS, lambda: HfApi().model_info(name, timeout=LOOK_UP_SECONDS, files_metadata=True))
+    except GatedRepoError as error:
+        raise HubProblem(GATED) from error
+    except RepositoryNotFoundError as error:
+        raise HubProblem("the hub has no model of this id, or none that you may read") from error
+    except Exception as error:  # of whichever HTTP library the hub's client uses
+        raise HubProblem(f"the hub could not be reached ({_first_line(error)})") from error
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """The outcome of some work, or a TimeoutError; a look-up of an address cannot be told to be quick."""
+    outcome: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            outcome.put((work(), None))
+        except BaseException as error:  # handed to the caller
+            outcome.put((None, error))
+
+    Thread(target=run, daemon=True).start()
+    try:
+        result, error = outcome.get(timeout=seconds)
+    except Empty:
+        raise TimeoutError(f"no answer within {seconds:.0f} s") from None
+    if error is not None:
+        raise error
+    return result  # type: ignore[return-value]
+
+
+def fetched(name: str, info: Any, report: Report) -> Path:
+    """The folder with all files of a model that we read; those that the cache holds are not fetched again."""
+    from huggingface_hub import constants, snapshot_download
+    from huggingface_hub.errors import GatedRepoError
+
+    sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
+    wanted = files_to_fetch(list(sizes))
+    total = sum(sizes[file] for file in wanted)
+    report(f"Fetching {name} from the hub ({total / 1e6:,.0f} MB, unless cached)", 0, None)
+    try:
+        with _without_bars():
+            return Path(snapshot_download(name, allow_patterns=wanted))
+    except GatedRepoError as error:
+        raise HubProblem(GATED) from error
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise ModelUnavailable(
+                f"Model {name!r} cannot be kept in {constants.HF_HUB_CACHE}: {error.strerror} "
+                f"({total / 1e9:.1f} GB are needed). Set HF_HOME to a folder that has room."
+            ) from error
+        raise HubProblem(f"fetching it failed ({_first_line(error)})") from error
+
+
+def files_to_fetch(names: list[str]) -> list[str]:
+    """Weights in one format, settings and tokenizer; no code, and no weights for other libraries."""
+    weights = next((found for kind in WEIGHTS if (found := [n for n in names if kind.fullmatch(n)])), [])
+    return [name for name in names if OTHERS.fullmatch(name)] + weights
+
+
+def in_cache(name: str) -> Path | None:
+    """The folder of a model whose settings and weights the hub's cache holds, without asking the hub."""
+    from huggingface_hub import try_to_load_from_cache
+
+    config = try_to_load_from_cache(name, "config.json")
+    if not isinstance(config, str):
+        return None
+    folder = Path(config).parent
+    has_weights = any(kind.fullmatch(path.name) for kind in WEIGHTS for path in folder.iterdir())
+    return folder if has_weights else None
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    before = are_progress_bars_disabled()
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        if not before:
+            enable_progress_bars()
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
