@@ -102,19 +102,12 @@ def test_a_word_document_gives_paragraphs_and_tables_in_their_order() -> None:
     assert readers.read(docx(fill), "a.docx").text == f"Flood report\n\nRiver gauge\n\nWater level\n\n{SECOND}"
 
 
-def test_a_broken_or_swollen_word_document_is_refused() -> None:
-    whole = docx(lambda made: made.add_paragraph(FIRST))
+def test_a_broken_word_document_is_refused() -> None:
     broken = io.BytesIO()
     with zipfile.ZipFile(broken, "w") as archive:
         archive.writestr("word/document.xml", "<w:document>")
     with pytest.raises(InputError, match="is a broken Word document"):
         readers.read(broken.getvalue())
-    swollen = io.BytesIO(whole)
-    with zipfile.ZipFile(swollen, "a", zipfile.ZIP_DEFLATED) as archive:
-        for number in range(6):
-            archive.writestr(f"word/media/{number}.bmp", bytes(100_000_000))
-    with pytest.raises(InputError, match="would unpack to"):
-        readers.read(swollen.getvalue())
 
 
 def test_a_web_page_gives_its_article_without_the_menu() -> None:
@@ -128,7 +121,7 @@ def test_a_web_page_gives_its_article_without_the_menu() -> None:
 
 def test_a_reader_that_is_not_installed_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "find_spec", lambda _: None)
-    assert readers.endings() == (".txt", ".md")
+    assert readers.endings() == (".txt", ".md", ".docx")
     with pytest.raises(MissingExtra, match=r'is PDF, which needs a reader: pip install "mudy\[readers\]"'):
         readers.read(pdf(FIRST))
 

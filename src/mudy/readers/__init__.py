@@ -1,44 +1,62 @@
 """Bytes -> text: plain text, HTML, PDF and Word documents. Offsets of results point into the text that comes out.
 
-What a file is, its bytes say; its name only tells HTML from plain text. Importing this package imports no reader.
+What a file is, its bytes say; its name only tells HTML from plain text. Plain text is decoded here; all else is read in
+a process of its own, within limits, because a file can freeze or break whatever reads it. Importing this package
+imports no reader and starts no process.
 """
 
 from __future__ import annotations
 
-import io
-import zipfile
-from collections.abc import Callable
-from importlib import import_module
+from functools import cache
 from importlib.util import find_spec
 from pathlib import PurePath
 
-from mudy.errors import MissingExtra
-from mudy.readers.base import Reading, decode
+from mudy.errors import InputError, MissingExtra, MudyError
+from mudy.readers.base import ZIP, Limits, Reading, decode
+from mudy.readers.pool import FileRead, ReaderPool
+
+__all__ = ["PLAIN", "WEB", "FileRead", "Limits", "ReaderPool", "Reading", "endings", "kind_of", "read"]
 
 WEB = (".html", ".htm", ".xhtml")
 PLAIN = (".txt", ".md")
-NEEDED = {"pdf": "pypdfium2", "html": "trafilatura", "docx": "docx"}  # what each reader imports
+NEEDED = {"pdf": "pypdfium2", "html": "trafilatura"}  # the packages that readers import
 
 
-def read(data: bytes, name: str = "", encoding: str | None = None) -> Reading:
-    """The text of a file; InputError says why it has none, MissingExtra what must be installed to read it."""
+def read(
+    data: bytes,
+    name: str = "",
+    encoding: str | None = None,
+    *,
+    pool: ReaderPool | None = None,
+    file: FileRead | None = None,
+) -> Reading:
+    """The text of a file; InputError says why it has none, MissingExtra what must be installed to read it.
+
+    The processes are those of `pool`, with its limits; `file` lets another thread stop the reading.
+    """
     kind = kind_of(data, name)
     if kind == "plain":
-        return Reading(decode(data, encoding))
-    if find_spec(NEEDED[kind]) is None:
+        return Reading(_decoded(data, encoding))
+    if not _installed(kind):
         raise MissingExtra(f'is {kind.upper()}, which needs a reader: pip install "mudy[readers]"')
-    reader: Callable[[bytes], Reading] = import_module(f"mudy.readers.{kind}").read
-    return reader(data)
+    return (pool or _shared_pool()).read(kind, data, file)
+
+
+@cache
+def _shared_pool() -> ReaderPool:
+    return ReaderPool()
 
 
 def kind_of(data: bytes, name: str) -> str:
-    """Which reader a file needs."""
+    """Which reader a file needs; any ZIP archive needs that of Word documents, which tells whether it is one."""
     if b"%PDF-" in data[:1024]:
         return "pdf"
-    if data.startswith(b"PK\x03\x04") and _is_word(data):
+    if data.startswith(ZIP):
         return "docx"
     ending = PurePath(name).suffix.lower()
-    if ending in WEB or (ending not in PLAIN and data.lstrip()[:14].lower().startswith((b"<!doctype html", b"<html"))):
+    if ending in WEB or (
+        ending not in PLAIN and data[:1024].lstrip().lower().startswith((b"<!doctype html", b"<html"))
+    ):
         return "html"
     return "plain"
 
@@ -46,13 +64,18 @@ def kind_of(data: bytes, name: str) -> str:
 def endings() -> tuple[str, ...]:
     """The endings of files that can be read here, with what is installed."""
     known = {"pdf": (".pdf",), "html": WEB, "docx": (".docx",)}
-    found = [ending for kind, some in known.items() if find_spec(NEEDED[kind]) for ending in some]
+    found = [ending for kind, some in known.items() if _installed(kind) for ending in some]
     return (*PLAIN, *found)
 
 
-def _is_word(data: bytes) -> bool:
+def _installed(kind: str) -> bool:
+    return kind not in NEEDED or find_spec(NEEDED[kind]) is not None
+
+
+def _decoded(data: bytes, encoding: str | None) -> str:
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return "word/document.xml" in archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError):
-        return False
+        return decode(data, encoding)
+    except MudyError:
+        raise
+    except Exception as error:  # of whatever kind: some of Python's encodings raise their own
+        raise InputError(f"cannot be decoded as {encoding or 'UTF-8'} ({type(error).__name__})") from error

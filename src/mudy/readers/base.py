@@ -1,4 +1,4 @@
-"""What a reader gives; and plain text, which is what its bytes decode to, character for character.
+"""What a reader gives and may cost; and plain text, which is what its bytes decode to, character for character.
 
 Only a byte-order mark is taken off, and line ends stay as they are, so that offsets point into the file.
 """
@@ -18,11 +18,12 @@ MARKS = (  # a UTF-32 mark begins with that of UTF-16, so it is looked for first
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+ZIP = b"PK\x03\x04"
 FORMATS = {  # how files begin that hold no plain text
     b"\x89PNG\r\n": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
     b"GIF8": "a GIF image",
-    b"PK\x03\x04": "a ZIP archive (OpenDocument and EPUB files are such)",
+    ZIP: "a ZIP archive (OpenDocument and EPUB files are such)",
     b"\x1f\x8b\x08": "a gzip archive",
     b"\xfd7zXZ\x00": "an xz archive",
     b"7z\xbc\xaf\x27": "a 7-Zip archive",
@@ -44,11 +45,33 @@ class Reading:
     pages: tuple[int, ...] = ()  # offsets of their first characters
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much reading one PDF, HTML or Word file may cost; a file that needs more is refused.
+
+    A thousand printed pages take about 5 s, 200 MB and 3 million characters: the defaults leave room for ten such books
+    in one file. The time includes that for starting the reader process.
+    """
+
+    seconds: float = 60
+    memory: int = 1_000_000_000  # bytes, beside the file and the reader's own; on Linux only
+    characters: int = 50_000_000  # of the text
+
+    def too_slow(self) -> str:
+        return f"took longer than {self.seconds:g} seconds to read"
+
+    def too_large(self) -> str:
+        return f"needs more than {self.memory / 1e9:g} GB of memory to read"
+
+    def too_long(self) -> str:
+        return f"holds more than {self.characters:,} characters of text"
+
+
 def decode(data: bytes, encoding: str | None = None) -> str:
     """The text that bytes stand for: in the encoding given, else in that of their byte-order mark, else in UTF-8."""
-    for beginning, what in FORMATS.items():
+    for beginning in FORMATS:
         if data.startswith(beginning):
-            raise InputError(f"looks like {what}, not plain text; convert it to text first")
+            raise InputError(not_text(beginning))
     mark, marked = next(((m, e) for m, e in MARKS if data.startswith(m)), (b"", "utf-8"))
     if encoding is not None and not _agree(encoding, marked):
         mark, marked = b"", encoding
@@ -57,6 +80,11 @@ def decode(data: bytes, encoding: str | None = None) -> str:
     text = _decoded(data[len(mark) :], marked, len(mark))
     _check_text(text)
     return text
+
+
+def not_text(beginning: bytes) -> str:
+    """What is said of a file that begins like one of another format."""
+    return f"looks like {FORMATS[beginning]}, not plain text; convert it to text first"
 
 
 def _agree(encoding: str, marked: str) -> bool:

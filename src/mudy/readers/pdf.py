@@ -1,57 +1,69 @@
-"""PDF documents: the text of every page, in reading order as PDFium finds it, with words mended that a line end cut."""
+"""PDF documents: the text of every page, in reading order as PDFium finds it.
+
+Running heads, footers and page numbers are taken out, and words made whole that a line end cut.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import accumulate
-from threading import Lock
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, islice, pairwise
 
 import pypdfium2
+import pypdfium2.raw as pdfium
 
 from mudy.errors import InputError
-from mudy.readers.base import Reading
+from mudy.readers.base import Limits, Reading
+from mudy.readers.running_heads import LOOKED_AT, MARGIN, Edges, Line, repeated
 
-ONE_AT_A_TIME = Lock()  # PDFium is not safe to use from several threads
+Span = tuple[int, int]
+
 BETWEEN_PAGES = "\n\n"
+LINE = re.compile(r"[^\r\n]+")
 # A hyphen at a line's end: written out before the break, or as the mark that PDFium leaves in the place of both.
-CUT = re.compile(r"(\w+)(?:[-\u2010\u00ad]\n|[\ufffe\x02])(?=[a-zà-ÿ])(\w+)")
-WORD = re.compile(r"\w+(?:-\w+)*")
+CUT = r"(?:[-\u2010\u00ad]\n|[\ufffe\x02])(?=[a-zà-ÿ])"
+WORD = r"\w+(?:-\w+)*"
+WORDS, CUTS = re.compile(WORD), re.compile(CUT)
+CUT_WORD = re.compile(rf"{WORD}(?:{CUT}{WORD})*")  # any word, cut or not: so no letter is looked at twice
 UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-def read(data: bytes) -> Reading:
+def read(data: bytes, limits: Limits) -> Reading:
     """The text of all pages, and where each begins."""
-    pages = list(_pages(data))
+    pages, edges = _pages(data, limits)
     if not any(page.strip() for page in pages):
         raise InputError(
             f"holds no text on {len(pages):,} pages: perhaps scans, which an OCR program can make readable"
         )
-    known = {word.lower() for page in pages for word in WORD.findall(page)}
-    whole = [UNWANTED.sub(" ", mended(page, known)).rstrip() + BETWEEN_PAGES for page in pages]
+    body = _without(pages, repeated(edges))
+    pages = body if any(page.strip() for page in body) else _without(pages, ())
+    known = {word.lower() for page in pages for word in WORDS.findall(page)}
+    whole = [_clean(mended(page, known)) + BETWEEN_PAGES for page in pages]
     starts = accumulate(map(len, whole[:-1]), initial=0)
     return Reading("".join(whole).rstrip(), tuple(starts))
 
 
-def _pages(data: bytes) -> Iterator[str]:
-    with ONE_AT_A_TIME:
-        try:
-            document = pypdfium2.PdfDocument(data)
-        except pypdfium2.PdfiumError as error:
-            raise InputError(_reason(error)) from None
-        try:
-            for number in range(len(document)):
-                yield _text(document, number)
-        finally:
-            document.close()
-
-
-def _text(document: pypdfium2.PdfDocument, number: int) -> str:
-    """The text of one page; none of one that is broken."""
+def _pages(data: bytes, limits: Limits) -> tuple[list[str], list[Edges]]:
+    """The text of each page as PDFium gives it, and the lines at its edges."""
+    pages: list[str] = []
+    edges: list[Edges] = []
     try:
-        return str(document[number].get_textpage().get_text_range()).replace("\r\n", "\n").replace("\r", "\n")
-    except pypdfium2.PdfiumError:
-        return ""
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        raise InputError(_reason(error)) from None
+    characters = 0
+    try:
+        for number in range(len(document)):
+            text, edge = _page(document, number)
+            characters += len(text) + len(BETWEEN_PAGES)
+            if characters > limits.characters:
+                raise InputError(limits.too_long())
+            pages.append(text)
+            edges.append(edge)
+    finally:
+        document.close()
+    return pages, edges
 
 
 def _reason(error: Exception) -> str:
@@ -60,12 +72,72 @@ def _reason(error: Exception) -> str:
     return "is a broken PDF, or none"
 
 
+def _page(document: pypdfium2.PdfDocument, number: int) -> tuple[str, Edges]:
+    """The text of one page and the lines at its edges; none of a page that is broken."""
+    try:
+        page = document[number]
+        textpage = page.get_textpage()
+        text = str(textpage.get_text_range())
+    except (pypdfium2.PdfiumError, RecursionError, AssertionError):
+        return "", Edges((), ())
+    first, last = _edge_spans(text)
+    lines = {span: _line(page, textpage, number, text, *span) for span in (*first, *last)}
+    return text, Edges([lines[span] for span in first], [lines[span] for span in last])
+
+
+def _edge_spans(text: str) -> tuple[list[Span], list[Span]]:
+    """Where the first and the last lines stand that are not blank, each from the edge inwards."""
+    filled = (match.span() for match in LINE.finditer(text) if not match[0].isspace())
+    first = list(islice(filled, LOOKED_AT))
+    last = deque(first, maxlen=LOOKED_AT)
+    last.extend(filled)
+    return first, list(reversed(last))
+
+
+def _line(
+    page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage, number: int, text: str, start: int, end: int
+) -> Line:
+    """A line with its place on the page, which is that of its first letter."""
+    letter = start + len(text[start:end]) - len(text[start:end].lstrip())
+    units = len(text[:letter].encode("utf-16-le", "surrogatepass")) // 2
+    try:
+        _, bottom, _, top = textpage.get_charbox(
+            pdfium.FPDFText_GetCharIndexFromTextIndex(textpage.raw, units), loose=True
+        )
+        _, lowest, _, highest = page.get_bbox()
+    except pypdfium2.PdfiumError:
+        return Line(number, start, end, text[start:end], 0, 0, in_margin=False)
+    margin = MARGIN * (highest - lowest)
+    in_margin = bottom < lowest + margin or top > highest - margin
+    return Line(number, start, end, text[start:end], bottom, top - bottom, in_margin)
+
+
+def _without(pages: Sequence[str], lines: Iterable[Line]) -> list[str]:
+    """Pages without some of their lines, and with line ends of one character."""
+    spans: dict[int, set[Span]] = {}
+    for line in lines:
+        spans.setdefault(line.page, set()).add((line.start, line.end))
+    return [_cut_out(page, sorted(spans.get(number, ()))) for number, page in enumerate(pages)]
+
+
+def _cut_out(page: str, spans: Sequence[Span]) -> str:
+    starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(page)]
+    kept = (page[start:end].strip("\r\n") if spans else page for start, end in zip(starts, ends, strict=True))
+    return "\n".join(part for part in kept if part).replace("\r\n", "\n").replace("\r", "\n")
+
+
 def mended(page: str, known: set[str]) -> str:
     """A page with its cut words whole: with their hyphen if the document writes them so elsewhere, else without."""
+    return CUT_WORD.sub(lambda match: _whole(CUTS.split(match[0]), known), page)
 
-    def whole(match: re.Match[str]) -> str:
-        left, right = match[1], match[2]
-        joined, hyphened = left + right, f"{left}-{right}"
-        return hyphened if hyphened.lower() in known and joined.lower() not in known else joined
 
-    return CUT.sub(whole, page)
+def _whole(pieces: Sequence[str], known: set[str]) -> str:
+    word = list(pieces[:1])
+    for left, right in pairwise(pieces):
+        joined, hyphened = (left + right).lower(), f"{left}-{right}".lower()
+        word.append(f"-{right}" if hyphened in known and joined not in known else right)
+    return "".join(word)
+
+
+def _clean(page: str) -> str:
+    return UNWANTED.sub(" ", page).rstrip()
