@@ -20,8 +20,7 @@ from filelock import FileLock
 from pyarrow import parquet
 
 from mudy import Extractor, InputError, ModelError, SettingError, corpus, models
-from mudy.corpus import inputs, running
-from mudy.corpus.inputs import Columns
+from mudy.corpus import Columns, inputs, running
 
 WORDS = Path("examples/floodplain.txt").read_text(encoding="utf-8").split()
 
@@ -272,7 +271,7 @@ def _counting(prepare: Callable[..., Any], seen: list[int]) -> Callable[..., Any
 
 def test_a_second_run_to_the_same_output_is_refused(tmp_path: Path) -> None:
     source = jsonl(tmp_path / "in.jsonl", [{"text": text} for text in texts(2)])
-    with FileLock(tmp_path / "out.jsonl.lock"), pytest.raises(InputError, match="another run is writing to it"):
+    with FileLock(tmp_path / ".out.jsonl.mudy-lock"), pytest.raises(InputError, match="another run is writing to it"):
         run(source, tmp_path / "out.jsonl")
 
 
@@ -430,7 +429,7 @@ def test_the_command_does_what_the_library_does_and_tells_how_it_went(tmp_path: 
     [
         (["only-one.jsonl"], "An input and an output are needed"),
         (["missing.jsonl", "out.jsonl"], "there is no such file"),
-        (["examples/floodplain.txt", "out.txt"], "ends neither in .jsonl nor in .parquet"),
+        (["examples/floodplain.txt", "out.txt"], "ends in none of .jsonl, .parquet, .csv, .tsv"),
         (["examples/floodplain.txt", "nowhere/out.jsonl"], "does not exist"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What all that goes on after a kill needs: one writer at a time, files that are whole or absent, and what changed."""
+"""Helpers for resumable runs: one writer at a time, atomic files, outputs that are no inputs, and what has changed."""
 
 from __future__ import annotations
 
@@ -7,20 +7,33 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mudy.errors import InputError
+
+if TYPE_CHECKING:
+    from mudy.extractor import Extractor
+
+
+def real(path: str | Path) -> Path:
+    """Where a path leads to, through all links; of an output that does not exist yet, where it will be."""
+    return Path(os.path.realpath(Path(path).expanduser()))
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Keep other runs away from an output."""
+    """Keep other runs away from an output, by whatever links they reach it."""
     from filelock import FileLock, Timeout
 
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise InputError(f"{path}: the folder {folder} does not exist.")
-    lock = FileLock(f"{path}.lock")
+    place = real(path)
+    if not place.parent.is_dir():
+        raise InputError(f"{path}: the folder {place.parent} does not exist.")
+    file = lock_of(place)
+    if file.is_file() and file.stat().st_size:
+        raise InputError(
+            f"{path}: {file} is in the way: it is no lock of ours, for it is not empty. Name another output."
+        )
+    lock = FileLock(file)
     try:
         lock.acquire(timeout=0)
     except Timeout:
@@ -31,28 +44,81 @@ def locked(path: Path) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            Path(lock.lock_file).unlink()
+            file.unlink()
         lock.release()
+
+
+def lock_of(place: Path) -> Path:
+    """The lock of an output: hidden, and under a name that no other program uses (as poetry.lock would be)."""
+    return place.with_name(f".{place.name}.mudy-lock")
 
 
 def unwritable(path: Path, error: OSError) -> InputError:
     return InputError(f"{path}: cannot be written ({error.strerror or error}).")
 
 
+def beside(path: Path) -> Path:
+    """Where a file is written before it takes its name."""
+    return path.with_name(f".{path.name}.part")
+
+
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A file beside its name, which it takes when all is on the disk; after an error it is gone."""
-    beside = path.with_name(f".{path.name}.part")
+    """A file beside its name, which it takes when all is on the disk; after an error it is gone. Links are followed."""
+    place = real(path)
+    unfinished = beside(place)
     try:
-        yield beside
-        with beside.open("rb+") as stream:
+        yield unfinished
+        with unfinished.open("rb+") as stream:
             os.fsync(stream.fileno())
-        beside.replace(path)
+        unfinished.replace(place)
     except OSError as error:
         raise unwritable(path, error) from error
     finally:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            unfinished.unlink(missing_ok=True)
+
+
+# -- Outputs that are inputs ------------------------------------------------------------------------------------------
+
+
+def same_file(one: str | Path, other: str | Path) -> bool:
+    """Whether two paths lead to one file, through symbolic or hard links."""
+    if real(one) == real(other):
+        return True
+    try:
+        return Path(one).samefile(other)
+    except OSError:  # one of them does not exist
+        return False
+
+
+def refuse_inputs(output: str | Path, inputs: Iterable[str | Path]) -> None:
+    """InputError if an output is one of the inputs, or lies in a folder that is one."""
+    for name in inputs:
+        if same_file(output, name):
+            raise InputError(f"{output} is an input too ({name}), and would be overwritten. Name another output.")
+        if Path(name).is_dir() and real(output).is_relative_to(real(name)):
+            raise InputError(f"{output} lies in the folder {name}, which is an input. Name another output.")
+
+
+# -- What a run depends on --------------------------------------------------------------------------------------------
+
+
+def fingerprints(extractor: Extractor, *, fetch: bool = True) -> dict[str, str]:
+    """The models that an extractor's method asks, each by its name, with the fingerprint of what is in its files.
+
+    A model that is not here yet is fetched first, or ModelUnavailable raised. What a server computes has none.
+    """
+    from mudy import models
+    from mudy.methods import method_class, model_fields
+
+    needed, uses_encoder = model_fields(extractor.method), True
+    names = [extractor.model] if needed & {"backbone", "chat"} and extractor.endpoint is None else []
+    if {"backbone", "encoder"} <= needed:  # whether the encoder is asked at all depends on the model
+        shape = models.architecture(extractor.model, fetch=fetch)
+        uses_encoder = method_class(extractor.method).uses_encoder(*shape, extractor.preset, extractor.settings)
+    names += [extractor.encoder_name] if "encoder" in needed and uses_encoder else []
+    return {name: models.signature(name) for name in names if fetch or models.locate(name, fetch=False)}
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

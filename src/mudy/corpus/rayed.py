@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from mudy.corpus.inputs import Columns, File
+from mudy.corpus.columns import Columns
+from mudy.corpus.inputs import File
 from mudy.corpus.rows import Done, Place, Row
 from mudy.corpus.scoring import Prepared, Recipe, finished_all, prepared
 from mudy.corpus.scoring import scored as scored_here
@@ -80,6 +82,7 @@ def _ray() -> Any:
     try:
         import ray
         import ray.data
+        import ray.job_config
     except ImportError:
         raise MissingExtra('engine="ray" needs: pip install "mudy[ray]"') from None
     return ray
@@ -92,8 +95,18 @@ def _connect(ray: Any, address: str | None) -> bool:
     for name in ("ray", "ray.data"):  # whose warnings are about progress bars and tokens of a cluster of our own
         logging.getLogger(name).setLevel(logging.ERROR)
     room = {} if address else {"num_cpus": (os.cpu_count() or 1) + 1}  # one more by name, for those who read
-    ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, **room)
+    job = ray.job_config.JobConfig()
+    job._py_driver_sys_path = _Places()
+    ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, job_config=job, **room)
     return True
+
+
+class _Places(list[str]):
+    """Where workers look for modules: not in the current folder, which Ray would add, unless this process does."""
+
+    def extend(self, places: Iterable[str]) -> None:
+        own = {os.path.abspath(place) for place in sys.path}  # noqa: PTH100 ("" is the current folder)
+        super().extend(place for place in places if place in own)
 
 
 class _Read:

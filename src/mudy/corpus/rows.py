@@ -45,7 +45,7 @@ class Done:
 
     @classmethod
     def of(cls, row: Row, result: Result | None, error: str | None, seconds: float) -> Done:
-        return cls(row.place, row.id, result.to_dict() if result else None, error, seconds, row.kept)
+        return cls(row.place, row.id, None if result is None else result.to_dict(), error, seconds, row.kept)
 
     def to_dict(self) -> dict[str, Any]:
         """As it is written: the same names whether it went well or not."""
@@ -55,6 +55,7 @@ class Done:
             "keyphrases": found["keyphrases"],
             "coverage": found["coverage"],
             "seconds": round(self.seconds, 4),
+            "warning": " ".join(found.get("warnings", ())) or None,
             "error": self.error,
             **self.kept,
         }

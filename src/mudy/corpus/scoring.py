@@ -8,13 +8,13 @@ from time import perf_counter
 from typing import Any
 
 import mudy
-from mudy import models
 from mudy.corpus.rows import Done, Row
 from mudy.errors import EndpointRefused, ModelError, MudyError, SettingError
 from mudy.extractor import GATHERED_TEXTS, GATHERED_WORDS, Extractor, Task
 from mudy.methods import method_class
+from mudy.resuming import fingerprints
 
-MACHINE = frozenset({"device", "threads", "batch_tokens", "report", "watch"})
+MACHINE = frozenset({"device", "threads", "batch_tokens", "report"})
 SIMPLE = (str, int, float, bool, type(None))
 FATAL = (SettingError, EndpointRefused)  # what would be the same for every row
 
@@ -40,7 +40,7 @@ class Recipe:
             "options": {
                 name: value if isinstance(value, SIMPLE) else list(value) for name, value in self.options.items()
             },
-            "model": made.model_used and models.signature(made.model_used),
+            "models": fingerprints(made),
             "version": mudy.__version__,
         }
 
