@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from heapq import heapify, heappop, heappush
 from math import ceil
 
+from mudy.arguments import plain, seen
+from mudy.cancellation import check, checked
 from mudy.candidates import Candidate
 from mudy.errors import SettingError
 from mudy.methods.base import OccurrenceScore
@@ -27,12 +30,13 @@ def rank(
     """The best phrases, each with all its occurrences."""
     key: Callable[[str], Hashable] = variant_key if merge else str
     groups: dict[Hashable, list[OccurrenceScore]] = {}
-    for score in sorted(scores, key=best_first):
+    for score in checked(sorted(scores, key=best_first), every=1024):
         groups.setdefault(key(candidates[score.candidate].phrase), []).append(score)
     ordered = list(groups.values())  # a group stands where its best occurrence stands
     if diversity:
         ordered = diversified(ordered, [stems(squeeze_hyphens(_form(text, g[0]))) for g in ordered], diversity, top_n)
-    return tuple(_keyphrase(text, place, group) for place, group in enumerate(ordered[:top_n], start=1))
+    chosen = checked(ordered[:top_n], every=256)
+    return tuple(_keyphrase(text, place, group) for place, group in enumerate(chosen, start=1))
 
 
 def best_first(score: OccurrenceScore) -> tuple[float, int, int]:
@@ -80,13 +84,27 @@ def diversified(
     high, low = groups[0][0].score, groups[-1][0].score
     relevance = [(group[0].score - low) / (high - low or 1.0) for group in groups]
     redundancy = [0.0] * len(groups)
-    left = list(range(len(groups)))
+
+    def marginal(i: int) -> float:
+        return round((1 - diversity) * relevance[i] - diversity * redundancy[i], 9)
+
+    sharing: dict[str, set[int]] = {}  # word -> the phrases left that have it: no other's redundancy can change
+    for i, own in enumerate(words):
+        for word in own:
+            sharing.setdefault(word, set()).add(i)
+    left = [(-marginal(i), i) for i in range(len(groups))]  # a heap: the best first, of equals the one ranked higher
+    heapify(left)
     chosen: list[list[OccurrenceScore]] = []
     while left and len(chosen) < (top_n or len(groups)):
-        best = max(left, key=lambda i: round((1 - diversity) * relevance[i] - diversity * redundancy[i], 9))
-        left.remove(best)
+        check()
+        value, best = heappop(left)
+        if -value != marginal(best):  # it fell since: values never rise
+            heappush(left, (-marginal(best), best))
+            continue
         chosen.append(groups[best])
-        for i in left:
+        for word in words[best]:
+            sharing[word].discard(best)
+        for i in set().union(*(sharing[word] for word in words[best])):
             redundancy[i] = max(redundancy[i], overlap(words[i], words[best]))
     return chosen
 
@@ -99,12 +117,13 @@ def overlap(first: Sequence[str], second: Sequence[str]) -> float:
 
 def how_many(top_n: int | float | None, words: int) -> int | None:
     """A number as it is; a share such as 0.02 as that part of the text's words, at least one; None for all."""
+    top_n = plain(top_n)
     if top_n is None:
         return None
-    if hasattr(top_n, "__index__") and not isinstance(top_n, bool) and top_n >= 1:
-        return int(top_n)
+    if isinstance(top_n, int) and not isinstance(top_n, bool) and top_n >= 1:
+        return top_n
     if isinstance(top_n, float) and 0 < top_n < 1:
         return max(1, ceil(top_n * words))
     raise SettingError(
-        f"top_n is {top_n!r}, but must be a whole number from 1 up, a share between 0 and 1, or None for all."
+        f"top_n is {seen(top_n)}, but must be a whole number from 1 up, a share between 0 and 1, or None for all."
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import fields
 from importlib import import_module
-from typing import Any
+from typing import Any, get_type_hints
 
+from mudy.arguments import checked
 from mudy.errors import SettingError, unknown
 
 METHODS = {
@@ -40,6 +41,16 @@ def settings_of(name: str) -> dict[str, Any]:
     return {f.name: f.default for f in fields(method_class(name)) if f.name not in MODELS}
 
 
+def descriptions_of(name: str) -> dict[str, str]:
+    """What each setting of a method does, in one line."""
+    return {f.name: f.metadata["description"] for f in fields(method_class(name)) if f.name not in MODELS}
+
+
+def title_of(name: str) -> str:
+    """What a method does, in one line."""
+    return str(method_class(name).__doc__ or "").strip().split("\n")[0]
+
+
 def model_fields(name: str) -> set[str]:
     """Which models a method is given."""
     return {f.name for f in fields(method_class(name))} & MODELS
@@ -63,3 +74,12 @@ def check_settings(name: str, settings: dict[str, Any]) -> None:
     for setting in settings:
         if setting not in known:
             raise SettingError(unknown(f"setting of {name}", setting, known))
+
+
+def checked_settings(name: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings, each of the type that its field has; an unknown one, or one of another type, raises."""
+    check_settings(name, settings)
+    if not settings:
+        return {}
+    hints = get_type_hints(method_class(name))
+    return {setting: checked(setting, value, hints[setting]) for setting, value in settings.items()}

@@ -14,7 +14,7 @@ from mudy.backbones.base import Backbone
 from mudy.backbones.observers import RelevanceObserver, SeekingObserver, everyone
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require, setting
 from mudy.methods.segments import Segment, Segments, candidate_mask, without_first
 from mudy.text import Document
 
@@ -32,8 +32,10 @@ class AttentionSeeker:
     """
 
     backbone: Backbone
-    form: Form = "auto"  # short for a text of one segment, long for others
-    segment_tokens: int = 1024  # longer documents are read in sections
+    form: Form = setting(
+        "auto", "The paper's form for short or for long documents; auto: short for a text of one segment."
+    )
+    segment_tokens: int = setting(1024, "Longer documents are read in segments of so many tokens.")
 
     def __post_init__(self) -> None:
         require("form", self.form, self.form in get_args(Form), "auto, short or long")
@@ -63,7 +65,7 @@ class AttentionSeeker:
 
     def _short(self, document: Document, read: Segments) -> Iterator[tuple[Segment, float, dict[int, float]]]:
         """Two passes: candidates are weighed equally in the first, and by what they received there in the second."""
-        for segment in read.segments:
+        for segment in read.each():
             tokens = self.backbone.window(document.text, segment.span)
             mask = candidate_mask(segment, tokens, self.backbone.decoder_only)
             first = self._sought(tokens, mask, mask)
@@ -85,7 +87,7 @@ class AttentionSeeker:
     def _long(self, document: Document, read: Segments) -> Iterator[tuple[Segment, float, dict[int, float]]]:
         """Each segment's phrase scores, and its weight T."""
         abstract: dict[int, float] | None = None
-        for segment in read.segments:
+        for segment in read.each():
             tokens = self.backbone.window(document.text, segment.span)
             mask = candidate_mask(segment, tokens, self.backbone.decoder_only)
             b = self._relevant(tokens, mask)

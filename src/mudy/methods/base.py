@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from mudy.candidates import Candidate, Occurrence
 from mudy.errors import SettingError
@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from mudy.backbones.base import Backbone
     from mudy.backbones.chat import Chat
     from mudy.backbones.encoder import SentenceEncoder
+
+T = TypeVar("T")
+
+
+def setting(default: T, description: str) -> T:
+    """A field of a method, explained in one line for `mudy methods`, the service and its page."""
+    return field(default=default, metadata={"description": description})
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from torch import Tensor
 from mudy.backbones import hidden
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each, setting
 from mudy.methods.windows import Window, home, windows
 from mudy.text import Document
 
@@ -27,9 +27,11 @@ class EmbedRank:
     """
 
     encoder: SentenceEncoder
-    layer: int = -1  # whose states are averaged: the last, as sentence encoders are trained, or -2, the one before it
-    mmr: bool = False  # EmbedRank++: each next phrase is unlike those before it
-    beta: float = 0.55  # weight of the document against the phrases chosen before; used by mmr alone
+    layer: int = setting(
+        -1, "Layer whose states are averaged: -1 the last, as sentence encoders are trained, or -2 the one before."
+    )
+    mmr: bool = setting(False, "EmbedRank++: choose each next phrase to be unlike those before it.")
+    beta: float = setting(0.55, "Weight of the document against the phrases chosen before; used by mmr alone.")
 
     def __post_init__(self) -> None:
         require("layer", self.layer, self.layer in (-1, -2), "-1 or -2")

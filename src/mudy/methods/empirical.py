@@ -15,7 +15,7 @@ from mudy.backbones.chat import Chat
 from mudy.candidates import Candidate
 from mudy.errors import SettingError
 from mudy.methods.answers import MARKER, phrases, standing
-from mudy.methods.base import Choice, Models, OccurrenceScore, no_presets, require
+from mudy.methods.base import Choice, Models, OccurrenceScore, no_presets, require, setting
 from mudy.text import Document
 
 Prompting = Literal["candidate", "vanilla", "hybrid"]
@@ -47,11 +47,13 @@ class Empirical:
     """
 
     chat: Chat
-    prompting: Prompting = "candidate"
-    top: int = 15  # phrases asked for; as many come back as are written
-    max_new_tokens: int = 128
-    strict: bool = False  # drop phrases beside the candidates
-    role: bool = True  # whether the system message opens with a role
+    prompting: Prompting = setting(
+        "candidate", "Choose from the candidates (candidate), from the text (vanilla), or both in three calls (hybrid)."
+    )
+    top: int = setting(15, "Phrases asked for; as many come back as are written.")
+    max_new_tokens: int = setting(128, "Most tokens that the model may write in one answer.")
+    strict: bool = setting(False, "Drop phrases that are not among the candidates.")
+    role: bool = setting(True, "Open the system message with a role.")
 
     def __post_init__(self) -> None:
         require("prompting", self.prompting, self.prompting in get_args(Prompting), " or ".join(get_args(Prompting)))

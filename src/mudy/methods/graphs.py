@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import fft, sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 
+from mudy.cancellation import check, checked
 from mudy.candidates import GRAMMARS, UNIVERSAL, Candidate, stop_words
 from mudy.methods.base import require
 from mudy.methods.lexical import Place, Reading, is_word
@@ -29,6 +30,7 @@ TOLERANCE = 1e-10  # the sum of all changes in the last step; ranks are decided 
 MAX_STEPS = 10_000  # 142 are needed at a damping of 0.85
 MOST_CLUSTERED = 5_000  # candidates compared with one another, at 8 bytes a pair
 BLOCK = 256  # rows of a table of pairs that are held at once
+MOST_PAIRS = 8_000_000  # and no more pairs than these, where rows are very long
 
 
 class Weights(Protocol):
@@ -47,6 +49,7 @@ def pagerank(weights: Weights, outgoing: Vector, damping: float) -> Vector:
     divisor = np.where(stuck, 1.0, outgoing)
     rank = np.full(len(outgoing), 1 / n)
     for _ in range(MAX_STEPS):
+        check()
         before = rank
         jumping = (1 - damping) / n + damping * before[stuck].sum() / n
         rank = damping * (weights @ np.where(stuck, 0.0, before / divisor)) + jumping  # (nodes,)
@@ -120,10 +123,10 @@ def topics(reading: Reading, threshold: float) -> Indices:
     connected part is clustered alone: the same topics, with less memory. Topics are numbered by their first candidate.
     Parts of more than 5,000 candidates (books) are cut in text order.
     """
-    similarity = jaccard([{stem(word) for word in words} for words in reading.words()])
+    similarity = jaccard([{stem(word) for word in words} for words in checked(reading.words(), every=256)])
     found = np.empty(similarity.shape[0], dtype=np.int64)
     topic = 0
-    for part in _connected(similarity):
+    for part in checked(_connected(similarity)):
         labels = _average_linkage(similarity[part][:, part].tocoo(), threshold) if len(part) > 1 else np.zeros(1, int)
         found[part] = labels + topic
         topic += int(labels.max()) + 1
@@ -233,7 +236,7 @@ def _within(node: Indices, topic: Indices, first: Indices, last: Indices) -> Any
     for part in np.split(order, np.flatnonzero(np.diff(topic[order])) + 1):
         nodes, local = np.unique(node[part], return_inverse=True)
         table = np.zeros(len(nodes) ** 2)
-        for block in _blocks(len(part)):
+        for block in checked(_blocks(len(part))):
             gap = first[part] - last[part[block], None]  # (block, occurrences of the topic)
             near = np.where(gap > 0, 1 / np.maximum(gap, 1), 0.0)
             table += np.bincount((local[block, None] * len(nodes) + local).ravel(), near.ravel(), len(table))
@@ -246,4 +249,5 @@ def _within(node: Indices, topic: Indices, first: Indices, last: Indices) -> Any
 
 
 def _blocks(n: int) -> Iterator[slice]:
-    return (slice(start, start + BLOCK) for start in range(0, n, BLOCK))
+    rows = max(1, min(BLOCK, MOST_PAIRS // max(n, 1)))
+    return (slice(start, start + rows) for start in range(0, n, rows))

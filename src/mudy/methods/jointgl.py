@@ -12,13 +12,15 @@ from torch import Tensor
 
 from mudy.backbones import hidden
 from mudy.backbones.encoder import SentenceEncoder
+from mudy.cancellation import checked
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require, setting
 from mudy.methods.sections import Place, places
 from mudy.methods.windows import Window, window_at, windows
 from mudy.text import Document, Span
 
 BLOCK = 256  # rows of the table of all occurrences against all others that are held at once
+MOST_PAIRS = 8_000_000  # and no more pairs than these, where there are very many occurrences
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,15 @@ class JointGL:
     """
 
     encoder: SentenceEncoder
-    beta: float = 0.1  # similarities below min + beta (max - min) do not count
-    lambda1: float = 1.0  # how much of a similarity counts for the one of two nearer to a boundary of the text
-    lambda2: float = 0.9  # and for the other
-    a: float = 1.2  # how much farther the end of the text is than its beginning
-    last_diagonal: float | None = 1.0  # the released code never fills this entry of the table; None: the true product
+    beta: float = setting(0.1, "Similarities below min + beta (max - min) do not count.")
+    lambda1: float = setting(
+        1.0, "Share of a similarity that counts for the one of two occurrences nearer to a boundary of the text."
+    )
+    lambda2: float = setting(0.9, "Share of a similarity that counts for the one farther from a boundary.")
+    a: float = setting(1.2, "How much farther the end of the text counts than its beginning.")
+    last_diagonal: float | None = setting(
+        1.0, "Value of a table entry that the released code never fills; none: the true product."
+    )
 
     def __post_init__(self) -> None:
         require("beta", self.beta, 0 <= self.beta <= 1, "between 0 and 1")
@@ -85,7 +91,7 @@ class JointGL:
         index = torch.arange(n, dtype=torch.float64)
         boundary = torch.minimum(index, self.a * (n - index))
         sums = []
-        for rows in torch.split(index.long(), BLOCK):
+        for rows in checked(torch.split(index.long(), _block(n))):
             common = (vectors[rows] @ vectors.T - theta).clamp(min=0)  # (rows, occurrences)
             common[torch.arange(len(rows)), rows] = 0
             mine, theirs = boundary[rows, None], boundary[None]
@@ -96,12 +102,16 @@ class JointGL:
     def _range(self, vectors: Tensor) -> tuple[float, float]:
         """The least and the greatest similarity, that of an occurrence with itself included."""
         low, high = torch.inf, -torch.inf
-        for rows in torch.split(torch.arange(len(vectors)), BLOCK):
+        for rows in checked(torch.split(torch.arange(len(vectors)), _block(len(vectors)))):
             table = vectors[rows] @ vectors.T
             if self.last_diagonal is not None and int(rows[-1]) == len(vectors) - 1:
                 table[-1, -1] = self.last_diagonal
             low, high = min(low, float(table.min())), max(high, float(table.max()))
         return low, high
+
+
+def _block(occurrences: int) -> int:
+    return max(1, min(BLOCK, MOST_PAIRS // max(occurrences, 1)))
 
 
 def occurrence_vectors(
@@ -110,7 +120,7 @@ def occurrence_vectors(
     """The element-wise maximum over an occurrence's words of the mean over their pieces; (width,) each."""
     starts = [word.span.start for word in document.words]
     ends = [word.span.end for word in document.words]
-    for place in ordered:
+    for place in checked(ordered, every=256):
         inside = document.words[bisect_right(ends, place.span.start) : bisect_left(starts, place.span.end)]
         spans = [Span(max(w.span.start, place.span.start), min(w.span.end, place.span.end)) for w in inside]
         means = []

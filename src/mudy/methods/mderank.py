@@ -13,7 +13,7 @@ from mudy.backbones import hidden
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each, setting
 from mudy.methods.windows import Window, everywhere, home, windows
 from mudy.text import Document, Span
 
@@ -32,7 +32,7 @@ class MDERank:
     """
 
     encoder: SentenceEncoder
-    layer: int = -1  # whose states are compared: the last, as published, or -2, the one before it
+    layer: int = setting(-1, "Layer whose states are compared: -1 the last, as published, or -2 the one before.")
 
     def __post_init__(self) -> None:
         require("layer", self.layer, self.layer in (-1, -2), "-1 or -2")

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log, log1p
-from typing import Any, ClassVar, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, get_args
 
-import torch
-from torch import Tensor
-
-from mudy.backbones.attention import RULES, AlignedRows, Rule
-from mudy.backbones.base import Backbone, Encoding, Question, Stretch
+from mudy.backbones import ENCODER_DECODERS
+from mudy.backbones.base import AlignedRows, Backbone, Encoding, Question, Rule, Stretch
 from mudy.candidates import Candidate
 from mudy.errors import SettingError, unknown
-from mudy.methods.base import Models, OccurrenceScore, Work, require
-from mudy.methods.focus import Focus
+from mudy.methods.base import Models, OccurrenceScore, Work, require, setting
 from mudy.methods.promptrank import ScoredTokens, likelihood
 from mudy.methods.sections import Part, together
 from mudy.stems import stems
 from mudy.text import Document, Span
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from mudy.methods.focus import Focus
+
 Attention = Literal["GxL", "G", "L", "none"]
 Factors = list[list[float]]  # for each part, for each of its occurrences
+
+
+class Likelihood(NamedTuple):
+    """The p of one occurrence, and whether its prompt looked at its place in particular."""
+
+    p: float
+    weighted: bool
 
 
 class SpanEncoder(Protocol):
@@ -40,55 +49,93 @@ class Mudy:
     encoder: SpanEncoder | None = None  # whose embeddings say which candidates are related; T5 uses its own encoder
 
     # Candidate-aware weighting (Sec. 4.2)
-    weighting: bool = True  # off: the prompt sees the document as it is ("MGA only" in Table 3)
-    sigma: float = 0.3  # initial spread, Eq. 2, in units of `unit` tokens
-    kappa: float = 0.1  # spread added per layer, Eq. 2; layers count from 0
-    unit: float = 50.0  # tokens
-    sigma_cap: float | None = 8.0  # largest spread: 8 in the authors' decoder-only code; no limit is felt in T5
-    mixture: bool = True  # Eqs. 3-4: also look where the most similar candidates stand
-    pi: float = 0.7  # share of the occurrence itself in the mixture
-    pi_related: float = 0.1  # share of each related candidate
-    sigma_related: tuple[float, ...] = (0.15, 0.10, 0.05)  # spreads by similarity; their number is k_sem
-    mixture_floor: float = 0.3  # after division by its maximum, what is smaller becomes 0; 0 for a plain Gaussian
-    least_weight: float = 0.0  # weights are mapped from [0, 1] to [least_weight, 1]; ours, the paper has 0
-    k_attn: int = 15  # best-aligned tokens kept by each head, Eq. 7; 0 for none
-    aligned_rows: AlignedRows = "candidate"  # whose agreement counts in Eq. 5; "tail": also the rows after it
-    rule: Rule | None = None  # Eq. 8 ("logit", T5's default) or the post-softmax rule (decoder-only's)
-    weighted_layers: tuple[float, float] = (0.0, 1.0)  # from which to which part of the layers; the paper: all
-    weight_sliding: bool = True  # Gemma 2 and 3: also pull in layers with a sliding window, which may not see the place
-    keep_sink: bool = True  # decoder-only: full weight for the first token, which takes what attention is not needed
-    ignore_blank_piece: bool = True  # T5: a lone word-boundary mark is never well-aligned and has its Gaussian alone
+    weighting: bool = setting(
+        True, "Pull the prompt's attention towards each occurrence; false: read the text as it is (Table 3, MGA only)."
+    )
+    sigma: float = setting(0.3, "Initial spread of the view around an occurrence, in units (Eq. 2).")
+    kappa: float = setting(0.1, "Spread added per layer: how quickly the view around a phrase widens (Eq. 2).")
+    unit: float = setting(50.0, "Tokens in a unit of spread.")
+    sigma_cap: float | None = setting(
+        8.0, "Largest spread, in units; 8 is that of the authors' decoder-only code, none has no limit."
+    )
+    mixture: bool = setting(True, "Also look where the most similar candidates stand (Eqs. 3-4).")
+    pi: float = setting(0.7, "Share of the occurrence itself in the mixture (Eq. 3).")
+    pi_related: float = setting(0.1, "Share of each similar candidate in the mixture (Eq. 3).")
+    sigma_related: tuple[float, ...] = setting(
+        (0.15, 0.10, 0.05), "Spreads around similar candidates, most similar first; their number is k_sem."
+    )
+    mixture_floor: float = setting(0.3, "Weights below this share of the largest become 0; 0 for a plain Gaussian.")
+    least_weight: float = setting(
+        0.0, "Smallest weight: weights are mapped from 0..1 to least_weight..1 (ours; the paper has 0)."
+    )
+    k_attn: int = setting(15, "Best-aligned tokens that each head keeps (Eq. 7); 0 for none.")
+    aligned_rows: AlignedRows = setting(
+        "candidate", "Whose agreement counts in Eq. 5: candidate, or tail for the rows after it too."
+    )
+    rule: Rule | None = setting(
+        None, "How weights act: logit (Eq. 8, T5's default) or post_softmax (decoder-only's default)."
+    )
+    weighted_layers: tuple[float, float] = setting(
+        (0.0, 1.0), "From which to which share of the layers weights act; the paper has all."
+    )
+    weight_sliding: bool = setting(
+        True, "Gemma 2 and 3: weights also act in sliding-window layers, which may not see the place."
+    )
+    keep_sink: bool = setting(
+        True, "Decoder-only: the first token, which takes attention that nothing else needs, keeps full weight."
+    )
+    ignore_blank_piece: bool = setting(
+        True, "T5: a lone word-boundary token is never well-aligned and has its Gaussian alone."
+    )
 
     # Multi-granular attention (Sec. 4.3)
-    attention: Attention = "GxL"  # or one of its factors, or "none" ("CAW only")
-    sam_layers: tuple[int, ...] | None = None  # where attention is observed, averaged; None: as measured per family
-    w: int = 1  # sentences on each side of the local window
-    normalise_global: bool | None = None  # divide G by its mean; None: in decoder-only models, whose sums are small
-    normalise_local: bool = True  # divide L by its mean over a window's candidates, so that windows can be compared
-    as_clip: float | None = 2.5  # largest AS
-    lambda_: float = 1.0  # weight of attention against likelihood, Eq. 12
-    lambda_words: int = 0  # in texts of fewer words lambda shrinks with the square of their length; ours, the paper: 0
-    lambda_outside: bool = False  # lambda log(1 + AS), as in the authors' earlier code, in place of log(1 + lambda AS)
+    attention: Attention = setting("GxL", "Which attention raises a score: GxL, G, L, or none (Table 3, CAW only).")
+    sam_layers: tuple[int, ...] | None = setting(
+        None, "Layers in which attention is observed, averaged; none: those measured to be best for the model."
+    )
+    w: int = setting(1, "Sentences on each side of an occurrence in its local window.")
+    normalise_global: bool | None = setting(
+        None, "Divide G by its mean; none: in decoder-only models, whose sums are small."
+    )
+    normalise_local: bool = setting(
+        True, "Divide L by its mean over a window's candidates, so that windows can be compared."
+    )
+    as_clip: float | None = setting(2.5, "Largest attention score AS; none for no limit.")
+    lambda_: float = setting(1.0, "Weight of attention against likelihood (Eq. 12).")
+    lambda_words: int = setting(
+        0, "In texts of fewer words lambda shrinks with the square of their length (ours; the paper has 0)."
+    )
+    lambda_outside: bool = setting(
+        False, "lambda log(1 + AS), as in the authors' earlier code, in place of log(1 + lambda AS)."
+    )
 
     # Likelihood (Eq. 1)
-    alpha: float = 0.6  # exponent of the length that a phrase's log-likelihood is divided by
-    score_tokens: ScoredTokens = "promptrank"
+    alpha: float = setting(0.6, "Exponent of the length that a phrase's log-likelihood is divided by (Eq. 1).")
+    score_tokens: ScoredTokens = setting(
+        "promptrank", "Tokens in the likelihood: promptrank ('about', the candidate and the next), or candidate alone."
+    )
 
     # Less work (ours: the paper's are None and False)
-    leaders: int | None = None  # weight only the occurrences of so many phrases, which lead a section without weighting
-    one_reading: bool = False  # observe G while the text is read for its prompts, with "Text:" before it
+    leaders: int | None = setting(
+        None, "Weight only the occurrences of so many phrases that lead a section unweighted (ours; none: of all)."
+    )
+    one_reading: bool = setting(
+        False, "Observe G while the text is read for its prompts, with 'Text:' before it (ours; less work)."
+    )
 
     # Long documents (ours: the paper reads 512 words)
-    section_tokens: int = 2048  # longer documents are read in sections
-    recurrence: float = 0.5  # how much it counts that a phrase comes back in several sections; 0 for not at all
+    section_tokens: int = setting(
+        2048, "Longer documents are read in sections of so many tokens (ours; the paper reads 512 words)."
+    )
+    recurrence: float = setting(
+        0.5, "How much it counts that a phrase comes back in several sections (ours); 0 for not at all."
+    )
 
     FAST: ClassVar[Mapping[str, Any]] = {"leaders": 15, "one_reading": True}  # what speed="fast" sets
 
-    COMPARING: ClassVar[Mapping[str, Any]] = {"leaders": None}  # what an explanation sets: every p by the same rule
-
     def __post_init__(self) -> None:
         require("attention", self.attention, self.attention in get_args(Attention), "GxL, G, L or none")
-        require("rule", self.rule, self.rule is None or self.rule in RULES, "logit, post_softmax or None")
+        require("rule", self.rule, self.rule is None or self.rule in get_args(Rule), "logit, post_softmax or None")
         require("aligned_rows", self.aligned_rows, self.aligned_rows in get_args(AlignedRows), "candidate or tail")
         require(
             "score_tokens", self.score_tokens, self.score_tokens in get_args(ScoredTokens), "promptrank or candidate"
@@ -107,17 +154,23 @@ class Mudy:
     def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> Mudy:
         """With the settings measured to be best for the backbone, or those of a named preset, and the caller's own."""
         backbone = models.backbone()
-        chosen = {**cls.recommended(backbone, preset), **settings}
-        made = cls(backbone, **chosen)
-        if made.weighting and made.mixture and backbone.decoder_only:  # no embeddings of its own to find kin with
+        made = cls(backbone, **{**cls.recommended(backbone.family, backbone.depth, preset), **settings})
+        if cls.uses_encoder(backbone.family, backbone.depth, preset, settings):
             return replace(made, encoder=models.encoder())
         return made
 
     @classmethod
-    def recommended(cls, backbone: Backbone, preset: str | None = None) -> dict[str, Any]:
-        """The settings measured to be best for a backbone, or those of a named preset."""
+    def uses_encoder(cls, family: str, depth: int, preset: str | None, settings: Mapping[str, Any]) -> bool:
+        """Whether a sentence encoder says which candidates are related: a decoder-only model has no embeddings."""
+        chosen = {**cls.recommended(family, depth, preset), **settings}
+        weighted = chosen.get("weighting", cls.weighting) and chosen.get("mixture", cls.mixture)
+        return bool(weighted) and family not in ENCODER_DECODERS
+
+    @classmethod
+    def recommended(cls, family: str, depth: int, preset: str | None = None) -> dict[str, Any]:
+        """The settings measured to be best for a model of some layers, or those of a named preset."""
         if preset is None:
-            return dict(RECOMMENDED.get((backbone.family, backbone.depth), {}))
+            return dict(RECOMMENDED.get((family, depth), {}))
         if preset not in PRESETS:
             raise SettingError(unknown("preset", preset, PRESETS))
         return dict(PRESETS[preset])
@@ -128,11 +181,11 @@ class Mudy:
     def score_many(self, work: Work) -> list[list[OccurrenceScore]]:
         scores: list[list[OccurrenceScore]] = [[] for _ in work]
         for parts in together(work, self.backbone, self.section_tokens):
-            for part, *factors in zip(parts, *self.factors(parts), strict=True):
-                scores[part.owner] += self.combine(part, *factors)  # Eqs. 11-12
+            for part, p, g, local in zip(parts, *self.factors(parts), strict=True):
+                scores[part.owner] += self.combine(part, self.lambda_, p, g, local)  # Eqs. 11-12
         return [self.recurring(candidates, found) for (_, candidates), found in zip(work, scores, strict=True)]
 
-    def factors(self, parts: Sequence[Part]) -> tuple[Factors, Factors, Factors]:
+    def factors(self, parts: Sequence[Part]) -> tuple[list[list[Likelihood]], Factors, Factors]:
         """The p, G and L of every occurrence; what a model remembers of the texts is gone afterwards."""
         observed = self.layers if self.one_reading and self.attention != "none" else ()
         encodings = self.backbone.encode([part.stretch for part in parts], observed)  # once for all occurrences
@@ -155,28 +208,28 @@ class Mudy:
         ]
 
     def combine(
-        self, part: Part, p: Sequence[float], g: Sequence[float], local: Sequence[float]
+        self, part: Part, lambda_: float, p: Sequence[Likelihood], g: Sequence[float], local: Sequence[float]
     ) -> Iterator[OccurrenceScore]:
         """The likelihood of each occurrence, raised by attention (Eqs. 11-12)."""
-        lambda_ = weight_of(len(part.text.split()), self.lambda_, self.lambda_words)
-        for place, p_c, g_c, l_c in zip(part.places, p, g, local, strict=True):
+        lambda_ = weight_of(len(part.text.split()), lambda_, self.lambda_words)
+        for place, (p_c, weighted), g_c, l_c in zip(part.places, p, g, local, strict=True):
             attention = attention_score(g_c, l_c, self.attention, self.as_clip)
             score = final_score(p_c, attention, lambda_, outside=self.lambda_outside)
             factors = {"p": p_c, "G": g_c, "L": l_c, "AS": attention, "lambda": lambda_, "m": 1}
+            if self.leaders is not None:  # else every p is made by the same rule
+                factors["weighted"] = int(weighted)
             yield OccurrenceScore(place.candidate, place.occurrence, score, factors, part.section.index)
 
     @property
     def free(self) -> tuple[str, ...]:
         """Settings that p, G and L do not depend on: scores under another value follow from the parts."""
-        if self.leaders is not None:  # who leads, and has its p from weighting, depends on the final score
-            return ()
         return ("lambda_",)
 
     # --- Candidate-aware weighting -------------------------------------------------------------------------------
 
     def likelihoods(
         self, parts: Sequence[Part], encodings: Sequence[Encoding], g: Factors, local: Factors
-    ) -> list[list[float]]:
+    ) -> list[list[Likelihood]]:
         """The p of every occurrence (Eq. 1), its prompt looking where it should (Eqs. 2-8)."""
         every = [list(range(len(part.places))) for part in parts]
         if not self.weighting:
@@ -197,25 +250,37 @@ class Mudy:
         encodings: Sequence[Encoding],
         chosen: Sequence[Sequence[int]],
         focuses: Sequence[Focus] | None,
-    ) -> list[list[float]]:
+    ) -> list[list[Likelihood]]:
         """The p of some of each part's occurrences; without a focus, the prompt sees the text as it is."""
         questions = []
         for index, (part, encoding, some) in enumerate(zip(parts, encodings, chosen, strict=True)):
             phrases = [part.places[i].span.of(part.text) for i in some]
             questions.append(Question(encoding, phrases, focuses[index].only(some) if focuses else None))
         found = self.backbone.log_likelihood(questions)  # Eqs. 5-8 run inside attention
-        return [[likelihood(scored, self.alpha, self.score_tokens) for scored in each] for each in found]
+        weighted = focuses is not None
+        return [
+            [Likelihood(likelihood(scored, self.alpha, self.score_tokens), weighted) for scored in each]
+            for each in found
+        ]
 
-    def leading(self, part: Part, p: Sequence[float], g: Sequence[float], local: Sequence[float]) -> list[int]:
-        """Which occurrences belong to the phrases that lead a section."""
+    def leading(self, part: Part, p: Sequence[Likelihood], g: Sequence[float], local: Sequence[float]) -> list[int]:
+        """Which occurrences belong to the phrases that lead a section.
+
+        Under the lambda recommended for the backbone, whatever lambda is in use: so p does not depend on lambda.
+        """
+        lambda_ = self.recommended(self.backbone.family, self.backbone.depth).get("lambda_", type(self).lambda_)
         best: dict[int, float] = {}
-        for score in self.combine(part, p, g, local):
+        for score in self.combine(part, lambda_, p, g, local):
             best[score.candidate] = max(score.score, best.get(score.candidate, score.score))
         leaders = set(sorted(best, key=lambda candidate: -best[candidate])[: self.leaders])
         return [index for index, place in enumerate(part.places) if place.candidate in leaders]
 
     def focus(self, part: Part, encoding: Encoding) -> Focus:
         """Where the prompt of each occurrence should look."""
+        import torch
+
+        from mudy.methods.focus import Focus
+
         tokens, device = encoding.tokens, self.backbone.device
         spans = [tokens.of(place.span) for place in part.places]
         inside = torch.zeros(len(spans), len(tokens), dtype=torch.bool)
@@ -239,6 +304,8 @@ class Mudy:
 
     def related(self, part: Part, encoding: Encoding) -> list[tuple[int, ...]]:
         """The k_sem most similar occurrences to each one, as indices, of candidates that share no stem with it."""
+        import torch
+
         vectors = torch.nn.functional.normalize(self._states(part, encoding).cpu(), dim=1)
         similarity = vectors @ vectors.T
         similarity.masked_fill_(~distinct([part.candidates[p.candidate].phrase for p in part.places]), -torch.inf)
@@ -382,13 +449,15 @@ def normalised(values: Sequence[float]) -> list[float]:
 def around(units: Sequence[Span], span: Span, w: int) -> Span:
     """The window of 2w+1 sentences around the one that holds a span; at the edges, the first or last such window."""
     last = len(units) - 1
-    centre = next((i for i in range(last, 0, -1) if units[i].start <= span.start), 0)
+    centre = max(0, bisect_right(units, span.start, key=lambda unit: unit.start) - 1)
     centre = min(max(centre, w), max(last - w, w))
     return Span(units[centre - w].start, units[min(centre + w, last)].end)
 
 
 def distinct(phrases: Sequence[str]) -> Tensor:
     """Which pairs of phrases share no stem; (phrases, phrases)."""
+    import torch
+
     names = sorted({s for phrase in phrases for s in stems(phrase)})
     position = {name: i for i, name in enumerate(names)}
     bags = torch.zeros(len(phrases), len(names))

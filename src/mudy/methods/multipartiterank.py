@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each, setting
 from mudy.methods.graphs import Indices, Nearness, Vector, check_damping, check_threshold, heads, pagerank, topics
 from mudy.methods.lexical import Reading
 from mudy.text import Document
@@ -19,9 +19,9 @@ from mudy.text import Document
 class MultipartiteRank:
     """The PageRank of a phrase among those of other topics, with a lift for the first phrase of each topic."""
 
-    alpha: float = 1.1  # strength of the lift
-    threshold: float = 0.74  # phrases are one topic up to this mean distance of their stems
-    damping: float = 0.85
+    alpha: float = setting(1.1, "Strength of the lift for the first phrase of each topic.")
+    threshold: float = setting(0.74, "Phrases are one topic up to this mean distance of their stems.")
+    damping: float = setting(0.85, "Damping factor of PageRank.")
 
     def __post_init__(self) -> None:
         require("alpha", self.alpha, self.alpha >= 0, "0 or more")

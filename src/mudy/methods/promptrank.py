@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from mudy.backbones.base import Backbone, Question
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, Work, no_presets, require
+from mudy.methods.base import Models, OccurrenceScore, Work, no_presets, require, setting
 from mudy.methods.sections import Part, Section, together
 from mudy.text import Document
 
@@ -21,11 +21,13 @@ class PromptRank:
     """Prompt likelihood, times a penalty for late positions."""
 
     backbone: Backbone
-    alpha: float = 0.6  # exponent of the length that a phrase's log-likelihood is divided by
-    gamma: float = 1.2e8  # weight of the document's length in the position penalty
-    position_penalty: bool = True
-    score_tokens: ScoredTokens = "promptrank"  # "about", the candidate and the token after it; or the candidate alone
-    section_tokens: int = 2048  # longer documents are read in sections
+    alpha: float = setting(0.6, "Exponent of the length that a phrase's log-likelihood is divided by.")
+    gamma: float = setting(1.2e8, "Weight of the document's length in the position penalty.")
+    position_penalty: bool = setting(True, "Rank phrases that first stand late in the text lower.")
+    score_tokens: ScoredTokens = setting(
+        "promptrank", "Tokens in the likelihood: promptrank ('about', the candidate and the next), or candidate alone."
+    )
+    section_tokens: int = setting(2048, "Longer documents are read in sections of so many tokens.")
 
     def __post_init__(self) -> None:
         require(

@@ -12,7 +12,7 @@ from mudy.backbones.base import Backbone, Stretch
 from mudy.backbones.observers import HeadObserver, everyone
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require, setting
 from mudy.methods.segments import Segment, Segments, without_first
 from mudy.text import Document
 
@@ -30,9 +30,9 @@ class SAMRank:
     """
 
     backbone: Backbone
-    layer: int | None = None  # counts from 0; None: all layers
-    head: int | None = None  # counts from 0; None: all heads
-    segment_tokens: int = 1024  # longer documents are read in sections
+    layer: int | None = setting(None, "Layer of the one head that counts, from 0; none: all layers.")
+    head: int | None = setting(None, "Head that counts, from 0, given together with layer; none: all heads.")
+    segment_tokens: int = setting(1024, "Longer documents are read in segments of so many tokens.")
 
     def __post_init__(self) -> None:
         require(
@@ -74,7 +74,7 @@ class SAMRank:
         assert self.layer is not None
         assert self.head is not None
         first = 0 if self.backbone.decoder_only else None
-        for segment in read.segments:
+        for segment in read.each():
             tokens = self.backbone.window(document.text, segment.span)
             rows = everyone(len(tokens), self.backbone)
             observer = HeadObserver(rows, frozenset([self.layer]), head=self.head, without=first)

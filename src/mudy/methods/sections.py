@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from math import ceil, inf
 
 from mudy.backbones.base import Backbone, Stretch
-from mudy.backbones.transformer import packs
+from mudy.backbones.batches import packs
+from mudy.cancellation import checked
 from mudy.candidates import Candidate, Occurrence
 from mudy.methods.base import Work
+from mudy.progress import reported
 from mudy.text import Document, Span
 
 
@@ -60,15 +62,23 @@ class Part:
 
 
 def together(work: Work, backbone: Backbone, limit: int) -> Iterator[list[Part]]:
-    """The sections of many documents, short ones together, none longer than `limit` tokens or the model's window."""
+    """The sections of many documents, short ones together, none longer than `limit` tokens or the model's window.
+
+    Progress is the share of their tokens.
+    """
     limit = min(limit, backbone.room())
-    parts = (
+    parts = [
         Part(document, candidates, section, owner)
         for owner, (document, candidates) in enumerate(work)
         if candidates
         for section in sections(document, candidates, backbone.token_ends(document.text), limit)
-    )
-    return packs(parts, lambda part: part.section.tokens, limit)
+    ]
+    together = packs(parts, lambda part: part.section.tokens, limit)
+    return reported(together, _tokens, _tokens(parts))
+
+
+def _tokens(parts: Sequence[Part]) -> int:
+    return sum(part.section.tokens for part in parts)
 
 
 def places(candidates: Sequence[Candidate]) -> list[Place]:
@@ -88,7 +98,7 @@ def sections(
     units = split_sentences(document, token_ends, limit // 4)
     spans = section_spans(units, token_ends, limit)
     held: list[list[Place]] = [[] for _ in spans]
-    for place in places(candidates):
+    for place in checked(places(candidates), every=1024):
         held[home(place.span, spans)].append(place)
     for index, (span, found) in enumerate(zip(spans, held, strict=True)):
         if found:
@@ -135,12 +145,15 @@ def section_spans(units: Sequence[Span], token_ends: Sequence[int], limit: int) 
 def home(span: Span, spans: Sequence[Span]) -> int:
     """The section that holds a span farthest from any cut."""
 
-    def depth(index: int) -> float:
-        before = span.start - spans[index].start if index > 0 else inf
-        after = spans[index].end - span.end if index < len(spans) - 1 else inf
-        return min(before, after)
+    def before(index: int) -> float:
+        return span.start - spans[index].start if index > 0 else inf
 
-    return max(range(len(spans)), key=depth)
+    def after(index: int) -> float:
+        return spans[index].end - span.end if index < len(spans) - 1 else inf
+
+    # From section to section the cut before a span comes nearer and the cut after it goes away.
+    turn = bisect_left(range(len(spans) - 1), True, key=lambda index: after(index) >= before(index))
+    return max(range(max(0, turn - 1), turn + 1), key=lambda index: min(before(index), after(index)))
 
 
 def count(token_ends: Sequence[int], span: Span) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -16,6 +16,7 @@ from mudy.candidates import Candidate
 from mudy.methods.base import OccurrenceScore, same_at_each
 from mudy.methods.sections import Place, sections
 from mudy.methods.windows import everywhere
+from mudy.progress import reported
 from mudy.text import Document, Span
 
 
@@ -53,6 +54,10 @@ class Segments:
             counted = tuple(place for place in section.places if place not in left_out)
             found.append(Segment(section.index, section.span, counted, clipped(complete, section.span)))
         return cls(candidates, tuple(found), homes)
+
+    def each(self) -> Iterator[Segment]:
+        """The segments one after the other; progress is the share of them."""
+        return reported(self.segments, lambda _: 1, len(self.segments))
 
     def scored(self, scores: Sequence[float], parts: Sequence[Mapping[str, float]]) -> list[OccurrenceScore]:
         """One score a phrase, the same at each of its occurrences."""

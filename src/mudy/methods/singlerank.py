@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, same_at_each
+from mudy.methods.base import Models, OccurrenceScore, no_presets, same_at_each, setting
 from mudy.methods.graphs import check_damping, check_window, word_scores
 from mudy.text import Document
 
@@ -19,8 +19,8 @@ class SingleRank:
     Words are compared in lower case, not by stems. Of phrases with equal scores the earlier comes first.
     """
 
-    window: int = 10  # words stand together within so many
-    damping: float = 0.85
+    window: int = setting(10, "Words that stand within so many of each other are linked.")
+    damping: float = setting(0.85, "Damping factor of PageRank.")
 
     def __post_init__(self) -> None:
         check_window(self.window)

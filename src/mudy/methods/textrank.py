@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, same_at_each
+from mudy.methods.base import Models, OccurrenceScore, no_presets, same_at_each, setting
 from mudy.methods.graphs import check_damping, check_window, word_scores
 from mudy.text import Document
 
@@ -20,8 +20,8 @@ class TextRank:
     case, not by stems. Of phrases with equal scores the earlier comes first.
     """
 
-    window: int = 2  # words stand together within so many; 2 is side by side
-    damping: float = 0.85
+    window: int = setting(2, "Words that stand within so many of each other are linked; 2 is side by side.")
+    damping: float = setting(0.85, "Damping factor of PageRank.")
 
     def __post_init__(self) -> None:
         check_window(self.window)

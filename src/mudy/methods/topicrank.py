@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, same_at_each
+from mudy.methods.base import Models, OccurrenceScore, no_presets, same_at_each, setting
 from mudy.methods.graphs import Indices, Nearness, Vector, check_damping, check_threshold, heads, pagerank, topics
 from mudy.methods.lexical import Reading
 from mudy.text import Document
@@ -22,8 +22,10 @@ class TopicRank:
     The paper returns one phrase a topic. Here none is lost: see `heads_first`.
     """
 
-    threshold: float = 0.74  # phrases are one topic up to this mean distance: with a quarter of their stems in common
-    damping: float = 0.85
+    threshold: float = setting(
+        0.74, "Phrases are one topic up to this mean distance: 0.74 is a quarter of their stems in common."
+    )
+    damping: float = setting(0.85, "Damping factor of PageRank.")
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)

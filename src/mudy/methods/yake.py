@@ -14,9 +14,11 @@ from math import log, prod
 from statistics import fmean, median, pstdev
 from typing import Any
 
+from mudy.cancellation import checked
 from mudy.candidates import Candidate, stop_words
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each
+from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each, setting
 from mudy.methods.lexical import Reading, is_word
+from mudy.phrase_index import PhraseIndex
 from mudy.text import Document
 
 Terms = Sequence[str]
@@ -30,7 +32,7 @@ class Yake:
     the candidates given are scored here, of any length. Like that package, and unlike the paper, Rel has no PL and PR.
     """
 
-    window: int = 1  # neighbours on each side
+    window: int = setting(1, "Neighbours on each side of a word that are counted.")
 
     def __post_init__(self) -> None:
         require("window", self.window, self.window >= 1, "1 or more")
@@ -48,7 +50,7 @@ class Yake:
         weights = Weights.of(document, terms, self.window)
         phrases = [place[0].of(terms) for place in reading.places]
         times = frequencies(terms, phrases)
-        found = [weights.phrase(phrase, times[phrase]) for phrase in phrases]
+        found = [weights.phrase(phrase, times[phrase]) for phrase in checked(phrases, every=1024)]
         return same_at_each(candidates, [-log(h) for h in found], [{"H": h} for h in found])
 
 
@@ -59,10 +61,8 @@ def term(form: str) -> str:
 
 def frequencies(terms: Terms, phrases: Iterable[tuple[str, ...]]) -> Counter[tuple[str, ...]]:
     """How often each phrase stands in the text, also inside longer ones."""
-    wanted = set(phrases)
-    lengths = {len(phrase) for phrase in wanted} - {0}
-    windows = (tuple(terms[i : i + n]) for n in lengths for i in range(len(terms) - n + 1))
-    return Counter(window for window in windows if window in wanted)
+    wanted = list(dict.fromkeys(phrases))
+    return Counter(wanted[match.phrase] for match in PhraseIndex(wanted).matches(terms))
 
 
 # -- What is counted --------------------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def statistics(document: Document, terms: Terms, window: int) -> dict[str, Stati
     found: dict[str, Statistics] = {}
     block: list[str] = []  # the words since the last punctuation; "" for those that are no one's neighbour
     sentence = -1
-    for word, t in zip(document.words, terms, strict=True):
+    for word, t in zip(checked(document.words, every=4096), terms, strict=True):
         opens, sentence = word.sentence != sentence, word.sentence
         if opens or not is_word(t):
             block = []
