@@ -1,19 +1,26 @@
 """Tags -> candidates: the phrases that may be keyphrases, each with every occurrence."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 
+from mudy.cancellation import checked
 from mudy.errors import InputError, SettingError
+from mudy.markup import IN_WORD, no_prose
+from mudy.phrase_index import PhraseIndex
 from mudy.text import Document, Span, Word, squeeze
 
 MAX_WORDS = 6  # the lowest limit that lost no gold keyphrase in any of 11 data sets (60 documents of each)
 MAX_CHARACTERS = 100  # of a noun phrase; six words have about fifty
 LONGEST_STRETCH = 200  # words looked at together, which keeps the search linear in a text without any verb
-ADDRESS = re.compile(r"://|^www\.|\w@\w")
+FOOTNOTE = re.compile(r"(?P<word>[^\W\d_]{3,}[a-zß-ÿ])(?P<number>\d{1,2}|[¹²³⁰⁴-⁹]+)")  # Anxiety2; not CO2, MP3
 QUOTES = "'\"`´‘’‚“”„«»‹›*_"  # and mark-up
 
 
@@ -47,7 +54,7 @@ class Grammar:
     joins: frozenset[str] = frozenset()
 
     def letter(self, word: str, tag: str) -> str:
-        if not any(map(str.isalnum, word)) or ADDRESS.search(word):
+        if not any(map(str.isalnum, word)) or IN_WORD.search(word):
             return "x"  # never part of a phrase, whatever the tag
         if word.lower() in self.joins:
             return "P"
@@ -63,12 +70,15 @@ def _romance(joins: str) -> Grammar:
     Share of gold among the candidates, on 60 texts of French news and 60 of Spanish science: 62.5 and 51.0 per cent.
     Never joining gives 65.0 and 41.0, joining repeatedly 62.4 and 52.4, also by "de la" 60.9 and 49.5.
     """
-    return Grammar("A*N[AN]*(?:PA*N[AN]*)?", _NOUNS, _ADJECTIVES, frozenset(joins.split()))
+    return Grammar("(?<!A)A*N[AN]*(?:PA*N[AN]*)?", _NOUNS, _ADJECTIVES, frozenset(joins.split()))
 
 
-UNIVERSAL = Grammar("[AN]*N", _NOUNS, _ADJECTIVES)
+ADJECTIVES_AND_NOUNS = "(?<![AN])[AN]*N"  # tried once for a row of words, not again from each of them
+UNIVERSAL = Grammar(ADJECTIVES_AND_NOUNS, _NOUNS, _ADJECTIVES)
 GRAMMARS: Mapping[str, Grammar] = {
-    "en": Grammar("[AN]*N", frozenset({"NN", "NNS", "NNP", "NNPS"}), frozenset({"JJ"})),  # <NN.*|JJ>*<NN.*>
+    "en": Grammar(  # <NN.*|JJ>*<NN.*>
+        ADJECTIVES_AND_NOUNS, frozenset({"NN", "NNS", "NNP", "NNPS"}), frozenset({"JJ"})
+    ),
     "fr": _romance("de d' d’ du des"),
     "es": _romance("de del"),
     "pt": _romance("de do da dos das"),
@@ -92,6 +102,11 @@ mightn't mustn mustn't needn needn't shan shan't shouldn shouldn't wasn wasn't w
 """
 ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
 ACRONYMS = frozenset({"IT", "WHO", "US"})  # tagged as pronouns, which in capitals they seldom are
+_PRONOUNS = """
+anybody anyone anything everybody everyone everything nobody none nothing somebody someone something one ones others
+oneself
+"""
+PRONOUNS = frozenset(_PRONOUNS.split())  # of English, tagged as nouns
 
 
 @cache
@@ -119,11 +134,12 @@ def candidates(
     if max_words is not None and max_words < 1:
         raise SettingError(f"max_words={max_words} leaves no candidate; it must be 1 or more, or None for no limit.")
     excluded = {squeeze(phrase).lower() for phrase in _phrases(stop_phrases)}
+    forms = Counter(word.span.of(document.text).lower() for word in document.words)
     found = (
         (_phrase(document, span), Occurrence(span, words[0].sentence))
         for words in _noun_phrases(document)
         if max_words is None or len(words) <= max_words
-        if _is_phrase((span := _unquoted(document.text, words)).of(document.text))
+        if _is_phrase((span := _trimmed(document.text, words, forms)).of(document.text))
     )
     return grouped((phrase, occurrence) for phrase, occurrence in found if phrase not in excluded)
 
@@ -143,8 +159,13 @@ def _phrase(document: Document, span: Span) -> str:
 def _noun_phrases(document: Document) -> Iterator[Sequence[Word]]:
     grammar = GRAMMARS.get(document.language, UNIVERSAL)
     pattern = re.compile(grammar.pattern)
-    for words in _stretches(document):
-        letters = "".join(_letters(document, words, grammar))
+    excluded = _within(document.words, no_prose(document.text))
+    sentence, mixed_case = -1, False
+    for words in checked(_stretches(document), every=1024):
+        if words[0].sentence != sentence:  # once for all stretches of a sentence, which may be as long as the text
+            sentence = words[0].sentence
+            mixed_case = any(map(str.islower, document.sentences[sentence].of(document.text)))
+        letters = "".join(_letters(document, words, grammar, excluded, mixed_case))
         for match in pattern.finditer(letters):
             yield words[match.start() : match.end()]
 
@@ -162,26 +183,46 @@ def _adjacent(text: str, left: Word, right: Word) -> bool:
     return left.sentence == right.sentence and not text[left.span.end : right.span.start].strip()
 
 
-def _letters(document: Document, words: Sequence[Word], grammar: Grammar) -> Iterator[str]:
+def _within(words: Sequence[Word], spans: Iterable[Span]) -> frozenset[int]:
+    """The starts of the words that begin inside one of some spans, which come in text order."""
+    starts = [word.span.start for word in words]
+    return frozenset(
+        start for span in spans for start in starts[bisect_left(starts, span.start) : bisect_left(starts, span.end)]
+    )
+
+
+def _letters(
+    document: Document, words: Sequence[Word], grammar: Grammar, excluded: frozenset[int], mixed_case: bool
+) -> Iterator[str]:
     """The grammar's letter for each word; stop words break a phrase, acronyms that look like them do not."""
-    stops = stop_words(document.language)
-    mixed_case = any(map(str.islower, document.sentences[words[0].sentence].of(document.text)))
+    stops = stop_words(document.language) | (PRONOUNS if document.language == "en" else frozenset())
     for word in words:
         form = word.span.of(document.text)
         acronym = mixed_case and len(form) > 1 and form.isupper()
-        if acronym and form in ACRONYMS and document.language == "en":
+        if word.span.start in excluded:
+            yield "x"
+        elif acronym and form in ACRONYMS and document.language == "en":
             yield "N"
         else:
             stopped = form.lower() in stops and not acronym
             yield grammar.letter(form, "" if stopped else word.tag)
 
 
-def _unquoted(text: str, words: Sequence[Word]) -> Span:
-    """The span of some words, without quotes or mark-up stuck to its edges."""
-    start, end = words[0].span.start, words[-1].span.end
+def _trimmed(text: str, words: Sequence[Word], forms: Mapping[str, int]) -> Span:
+    """The span of some words, without quotes, mark-up or the number of a footnote stuck to its edges."""
+    start, end = words[0].span.start, words[-1].span.end - _footnote(words[-1].span.of(text), forms)
     phrase = text[start:end].rstrip(QUOTES)
     end = start + len(phrase)
     return Span(end - len(phrase.lstrip(QUOTES)), end)
+
+
+def _footnote(word: str, forms: Mapping[str, int]) -> int:
+    """How many digits at the end of a word are no part of it: raised ones, and those it has only this once."""
+    match = FOOTNOTE.fullmatch(word)
+    if match is None:
+        return 0
+    raised = not match["number"].isascii()
+    return len(match["number"]) if raised or (forms[word.lower()] == 1 and match["word"].lower() in forms) else 0
 
 
 def _is_phrase(text: str) -> bool:
@@ -197,6 +238,7 @@ UNSPACED = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
+MOST_KEPT = 500_000  # characters of a list whose index is kept for the next text
 _UNIT = re.compile(rf"\s+|{UNSPACED}|(?:(?!{UNSPACED})\w)+|.", re.DOTALL)
 
 
@@ -206,12 +248,10 @@ def given(document: Document, phrases: Iterable[str]) -> tuple[list[Candidate], 
     Case does not matter, any white space matches any other, and a phrase is found only as whole words: "C" is not found
     in "C++", nor "art" in "start". Phrases may overlap one another, and may reach across the end of a sentence.
     """
-    wanted: dict[tuple[str, ...], str] = {}
-    for phrase in _phrases(phrases):
-        wanted.setdefault(tuple(unit for unit, _ in _units(squeeze(phrase))), phrase)
-    found = list(_occurrences(document, wanted))
+    index = PhraseLookup.of(tuple(_phrases(phrases)))
+    found = list(index.occurrences(document))
     present = {phrase for phrase, _ in found}
-    missing = tuple(phrase for phrase in wanted.values() if squeeze(phrase).lower() not in present)
+    missing = tuple(phrase for phrase in index.phrases if squeeze(phrase).lower() not in present)
     return grouped(found), missing
 
 
@@ -224,27 +264,40 @@ def _phrases(phrases: Iterable[str]) -> Iterator[str]:
         yield phrase
 
 
-def _occurrences(document: Document, wanted: Mapping[tuple[str, ...], str]) -> Iterator[tuple[str, Occurrence]]:
-    """Look up every stretch of units as long as some wanted phrase."""
-    units = list(_units(document.text))
-    forms = [unit for unit, _ in units]
-    lengths = _lengths(wanted)
-    for i, (form, first) in enumerate(units):
-        for length in lengths.get(form, ()):
-            phrase = wanted.get(tuple(forms[i : i + length]))
-            if phrase is None or i + length > len(units):  # at the end of the text the slice is shorter than asked for
-                continue
-            span = Span(first.start, units[i + length - 1][1].end)
+@dataclass(frozen=True, slots=True)
+class PhraseLookup:
+    """A list of phrases, ready to be looked up in any number of texts."""
+
+    phrases: tuple[str, ...]  # one of each spelling: neither case nor white space make two
+    names: tuple[str, ...]  # as candidates: in lower case
+    index: PhraseIndex
+
+    @classmethod
+    def of(cls, phrases: tuple[str, ...]) -> PhraseLookup:
+        """The lookup for a list; that of the last list is kept, since many texts may share it."""
+        return _kept_lookup(phrases) if sum(map(len, phrases)) <= MOST_KEPT else cls._made(phrases)
+
+    @classmethod
+    def _made(cls, phrases: tuple[str, ...]) -> PhraseLookup:
+        wanted: dict[tuple[str, ...], str] = {}
+        for phrase in checked(phrases, every=64):
+            wanted.setdefault(tuple(unit for unit, _ in _units(squeeze(phrase))), phrase)
+        kept = tuple(wanted.values())
+        return cls(kept, tuple(squeeze(phrase).lower() for phrase in kept), PhraseIndex(list(wanted)))
+
+    def occurrences(self, document: Document) -> Iterator[tuple[str, Occurrence]]:
+        """Every place where a phrase stands as whole words, in text order, of two that begin as one the shorter."""
+        units = list(checked(_units(document.text), every=4096))
+        places = self.index.places(unit for unit, _ in units)
+        for start, end, phrase in checked(places, every=1024):
+            span = Span(units[start][1].start, units[end - 1][1].end)
             if _stands_alone(document.text, span):
-                yield squeeze(phrase).lower(), Occurrence(span, document.sentence_at(span.start))
+                yield self.names[phrase], Occurrence(span, document.sentence_at(span.start))
 
 
-def _lengths(wanted: Iterable[tuple[str, ...]]) -> dict[str, list[int]]:
-    """For each unit that starts a phrase, the lengths of the phrases it starts."""
-    lengths: dict[str, set[int]] = {}
-    for units in wanted:
-        lengths.setdefault(units[0], set()).add(len(units))
-    return {unit: sorted(found) for unit, found in lengths.items()}
+@lru_cache(maxsize=2)
+def _kept_lookup(phrases: tuple[str, ...]) -> PhraseLookup:
+    return PhraseLookup._made(phrases)
 
 
 def _units(text: str) -> Iterator[tuple[str, Span]]:

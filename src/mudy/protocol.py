@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from mudy.candidates import ENGLISH_STOP_WORDS, Candidate, Occurrence, grouped
+from mudy.candidates import ADJECTIVES_AND_NOUNS, ENGLISH_STOP_WORDS, Candidate, Occurrence, grouped
 from mudy.text import Document, Span, Word
 
 MAX_WORDS = 512
@@ -72,7 +72,7 @@ def promptrank_candidates(document: Document, *, enable_filter: bool = False) ->
 
 def _noun_phrases(document: Document) -> Iterator[Sequence[Word]]:
     letters = "".join(_letter(word.span.of(document.text), word.tag) for word in document.words)
-    for match in re.finditer("[AN]*N", letters):
+    for match in re.finditer(ADJECTIVES_AND_NOUNS, letters):
         yield document.words[match.start() : match.end()]
 
 

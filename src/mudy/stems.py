@@ -8,7 +8,7 @@ stems are the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 
 UNCHANGED = ("sky", "news", "inning", "outing", "canning", "howe", "proceed", "exceed", "succeed")
 IRREGULAR = {
@@ -54,7 +54,7 @@ def stems(phrase: str) -> tuple[str, ...]:
     return tuple(stem(word) for word in phrase.split())
 
 
-@cache
+@lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """The stem of one word, lower-cased."""
     found = word.lower()

