@@ -192,6 +192,19 @@ def test_layers_in_8_bits_say_nearly_the_same() -> None:
     )
 
 
+@pytest.mark.parametrize("cap", [None, 30.0])
+def test_no_log_probability_in_8_bits_exceeds_0(cap: float | None) -> None:
+    """Not that of a word that is all but certain either."""
+    torch.manual_seed(5)
+    weight, bias = torch.randn(300, 64), torch.randn(300)
+    words = torch.arange(300)
+    states = 3 * weight + torch.randn(300, 64) / 10  # each says one word
+    head = Int8Head(*rounded(weight), bias, cap)
+    found = log_probabilities(head, states, words, words)
+    assert found.max() <= 0
+    assert torch.equal(head.logit(states, words), head.logits(states, slice(0, 300)).diagonal())
+
+
 @pytest.mark.parametrize("family", small.DECODERS)
 def test_a_model_in_8_bits_scores_nearly_the_same(family: str) -> None:
     torch.manual_seed(7)
@@ -217,13 +230,14 @@ def test_a_model_in_8_bits_scores_nearly_the_same(family: str) -> None:
 @pytest.mark.parametrize("family", ["llama", "gemma3"])
 def test_phrases_that_lead_are_weighted_and_others_are_not(family: str) -> None:
     weighted, plain = scores(family), scores(family, weighting=False)
-    assert scores(family, leaders=99) == [pytest.approx(each, abs=1e-4) for each in weighted]
+    assert scores(family, leaders=99) == [pytest.approx({**each, "weighted": 1}, abs=1e-4) for each in weighted]
     some = scores(family, leaders=2)
     kinds = [
         (each["p"] == pytest.approx(a["p"], abs=1e-4), each["p"] == pytest.approx(b["p"], abs=1e-4))
         for each, a, b in zip(some, weighted, plain, strict=True)
     ]
     assert all(any(kind) for kind in kinds)
+    assert all(kind[0] if each["weighted"] else kind[1] for each, kind in zip(some, kinds, strict=True))
     assert sum(as_weighted and not as_plain for as_weighted, as_plain in kinds) >= 2
     assert sum(as_plain and not as_weighted for as_weighted, as_plain in kinds) >= 2
     best = {round(each["score"], 6) for each in plain}

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mudy.backbones import attention, packing
 from mudy.backbones.base import Question
-from mudy.backbones.transformer import of_one_shape
+from mudy.backbones.batches import of_one_shape
 from mudy.candidates import Candidate, candidates
 from mudy.errors import SettingError
 from mudy.methods.mudy import Mudy, weight_of
@@ -204,4 +204,4 @@ def test_a_setting_out_of_its_range_is_refused_by_name(name: str, value: Any) ->
 
 def test_an_unknown_preset_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(SettingError, match="t5-duc2001"):
-        Mudy.recommended(small.t5(), "t5-duc2002")
+        Mudy.recommended("t5", 12, "t5-duc2002")

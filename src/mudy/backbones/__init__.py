@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mudy.errors import ModelUnavailable, UnsupportedModel
+from mudy.errors import ModelError, ModelUnavailable, UnsupportedModel
 
 if TYPE_CHECKING:
     from mudy.backbones.base import Backbone
     from mudy.backbones.chat import Chat
     from mudy.backbones.encoder import SentenceEncoder
     from mudy.backbones.machine import Machine
+
+
+ENCODER_DECODERS = frozenset({"t5"})  # families of models that have an encoder of their own
 
 
 def load(path: str, machine: Machine, name: str) -> Backbone:
@@ -53,9 +56,9 @@ def _family(path: str, name: str) -> str:
     from transformers import AutoConfig
 
     try:
-        return str(AutoConfig.from_pretrained(path).model_type)
+        return str(AutoConfig.from_pretrained(path, trust_remote_code=False).model_type)
     except (OSError, ValueError) as error:
-        raise ModelUnavailable(_sentence(name, error)) from error
+        raise _told(name, error) from error
 
 
 def _loaded(kind: Any, path: str, machine: Machine, name: str, *more: str) -> Any:
@@ -64,17 +67,24 @@ def _loaded(kind: Any, path: str, machine: Machine, name: str, *more: str) -> An
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
-        return kind.load(path, machine, name, *more)
+        with machine.on_threads():
+            return kind.load(path, machine, name, *more)
     except (OSError, ValueError) as error:
-        raise ModelUnavailable(_sentence(name, error)) from error
+        raise _told(name, error) from error
     finally:
         if bars:
             logging.enable_progress_bar()
 
 
-def _sentence(name: str, error: Exception) -> str:
-    reason = str(error).strip().splitlines()[0][:200]
-    return (
+def _told(name: str, error: Exception) -> ModelError:
+    """Transformers' error as one of ours."""
+    if "trust_remote_code" in str(error):
+        return UnsupportedModel(
+            f"{name} needs Python code of its own (auto_map in its config.json or tokenizer_config.json), and the code "
+            "of a model is never run. Use a model whose architecture is part of transformers."
+        )
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    return ModelUnavailable(
         f"{name} could not be loaded: {reason} "
         f"Use a known name (`mudy models`), a local folder, or a hub id with the hub in reach."
     )

@@ -9,18 +9,19 @@ document's keys are multiplied once for all rows of a head, and are copied neith
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from functools import cache
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface, AttentionMaskInterface
-from transformers.masking_utils import eager_mask
+
+from mudy.backbones.base import AlignedRows, Rule
+from mudy.cancellation import check
 
 NAME = "mudy"
 PACKED = "mudy_packed"  # texts and prompts one after the other in one row: only a visitor knows who sees whom
-Rule = Literal["logit", "post_softmax"]
-AlignedRows = Literal["candidate", "tail"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ def _attention(
         softcap=softcap,
         window=sliding_window,
     )
+    check()
     attended = own_attention(call) if visitor is None else visitor.attend(call)
     return attended.transpose(1, 2).contiguous(), None
 
@@ -84,10 +86,16 @@ def _packed(module: nn.Module, *tensors: Any, visitor: Visitor, **more: Any) -> 
     return _attention(module, query, key, value, mask, visitor=visitor, **more)
 
 
-AttentionInterface.register(NAME, _attention)
-AttentionMaskInterface.register(NAME, eager_mask)  # without a mask of its own, causality would silently disappear
-AttentionInterface.register(PACKED, _packed)
-AttentionMaskInterface.register(PACKED, lambda **_: None)
+@cache
+def register() -> None:
+    """Make both known to transformers, which is imported only now."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import eager_mask
+
+    AttentionInterface.register(NAME, _attention)
+    AttentionMaskInterface.register(NAME, eager_mask)  # without a mask of its own, causality would silently disappear
+    AttentionInterface.register(PACKED, _packed)
+    AttentionMaskInterface.register(PACKED, lambda **_: None)
 
 
 def own_attention(call: Call) -> Tensor:
@@ -246,7 +254,7 @@ def reweight_after_softmax(scores: Tensor, weights: Tensor) -> Tensor:
     return scores.add_(weights.log())  # in place: the scores are the largest thing in memory
 
 
-RULES = {"logit": reweight, "post_softmax": reweight_after_softmax}
+RULES: dict[Rule, Callable[[Tensor, Tensor], Tensor]] = {"logit": reweight, "post_softmax": reweight_after_softmax}
 
 
 # --- Looking at a document that all prompts share ----------------------------------------------------------------

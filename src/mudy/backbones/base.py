@@ -10,14 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-import torch
-from torch import Tensor
-
-from mudy.backbones.attention import Observer, Weighting
 from mudy.backbones.tokens import Tokens
 from mudy.text import Span
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from mudy.backbones.attention import Observer, Weighting
+
+Rule = Literal["logit", "post_softmax"]  # how a weighting changes attention
+AlignedRows = Literal["candidate", "tail"]  # which rows of a prompt say what is well-aligned with it
 
 
 @dataclass(frozen=True, slots=True)

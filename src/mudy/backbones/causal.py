@@ -18,12 +18,14 @@ from torch import Tensor, nn
 
 from mudy.backbones.attention import PACKED, Enough, Observer, Visitor, Weighting
 from mudy.backbones.base import Question, Received, Stretch
+from mudy.backbones.batches import of_one_shape, packs
 from mudy.backbones.int8 import round_model
 from mudy.backbones.machine import Machine
 from mudy.backbones.packing import Following, Memory, Reading, Run
 from mudy.backbones.tokens import Prompt, Tokens, fast_tokenizer, tokenise
-from mudy.backbones.transformer import LONGEST_PROMPT, Transformer, layers_between, of_one_shape, packs
+from mudy.backbones.transformer import LONGEST_PROMPT, Transformer, layers_between
 from mudy.backbones.vocabulary import FEW
+from mudy.cancellation import check
 from mudy.text import Span
 
 FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3", "mistral"})
@@ -98,7 +100,7 @@ class CausalBackbone(Transformer):
     def load(cls, path: str, machine: Machine, name: str) -> CausalBackbone:
         from transformers import AutoModelForCausalLM
 
-        model = AutoModelForCausalLM.from_pretrained(path, dtype=machine.dtype)
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
         return cls(model, fast_tokenizer(path), machine, name)
 
     def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
@@ -236,7 +238,7 @@ class CausalBackbone(Transformer):
 
     def _pass(self, start: int, stop: int, positions: Tensor, visitor: Visitor, **given: Tensor) -> Tensor:
         """Some of the network's layers; the final norm only with the last of them."""
-        self.machine.watch()
+        check()
         if (start, stop) not in self._parts:
             part = layers_between(self.model.model, "layers", start, stop)
             if stop < self.depth:

@@ -8,9 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mudy.backbones.batches import in_order
 from mudy.backbones.machine import Machine
 from mudy.backbones.tokens import Tokens, fast_tokenizer, tokenise
-from mudy.backbones.transformer import in_order, padded, presence
+from mudy.backbones.transformer import padded, presence
+from mudy.cancellation import check
 from mudy.text import Span
 
 FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "electra", "deberta-v2"})
@@ -30,7 +32,8 @@ class SentenceEncoder:
     def load(cls, path: str, machine: Machine, name: str) -> SentenceEncoder:
         from transformers import AutoModel
 
-        return cls(AutoModel.from_pretrained(path, dtype=machine.dtype), fast_tokenizer(path), machine, name)
+        model = AutoModel.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        return cls(model, fast_tokenizer(path), machine, name)
 
     def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Tensor:
         """The mean of the last states over each span, read within its context; (spans, width)."""
@@ -59,7 +62,7 @@ class SentenceEncoder:
         longest = int(self.model.config.max_position_embeddings)
 
         def states(batch: list[int]) -> list[Tensor]:
-            self.machine.watch()
+            check()
             rows = [texts[i].ids[:longest] for i in batch]
             ids = padded(rows, int(self.tokenizer.pad_token_id or 0), self.machine.device)
             mask = presence([len(row) for row in rows], ids).long()

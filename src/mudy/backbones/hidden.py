@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
+from mudy.backbones.batches import in_order
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.backbones.tokens import Tokens, tokenise
-from mudy.backbones.transformer import in_order, padded, presence
+from mudy.backbones.transformer import padded, presence
+from mudy.cancellation import check
 from mudy.errors import UnsupportedModel
 from mudy.text import Span
 
@@ -61,7 +63,7 @@ def states(
     """What `pool` makes of the (tokens, width) states of each row of token ids, read alone; -1 is the last layer."""
 
     def work(batch: list[int]) -> list[Tensor]:
-        encoder.machine.watch()
+        check()
         some = [rows[i] for i in batch]
         ids = padded(some, int(encoder.tokenizer.pad_token_id or 0), encoder.machine.device)
         mask = presence([len(row) for row in some], ids).long()

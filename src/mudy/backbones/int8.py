@@ -82,8 +82,11 @@ class Int8Head:
         return soft_cap(found if self.bias is None else found.add_(self.bias[words]), self.cap)
 
     def logit(self, states: Tensor, words: Tensor) -> Tensor:
-        found = (states.float() * self.weight[words]).sum(-1) * self.scales[words, 0]
-        return soft_cap(found if self.bias is None else found + self.bias[words], self.cap)
+        """As `logits` has it, to the last bit: else a word could be likelier than all words together."""
+        rows, scales = rounded(states.float())
+        found = (rows.int() * self.weight[words]).sum(-1, dtype=torch.int32).float() * scales[:, 0]
+        found = found.mul_(self.scales[words, 0])
+        return soft_cap(found if self.bias is None else found.add_(self.bias[words]), self.cap)
 
     def only(self, words: Tensor) -> Int8Head:
         bias = None if self.bias is None else self.bias[words]

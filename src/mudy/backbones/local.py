@@ -44,7 +44,8 @@ class LocalChat:
         tokenizer = fast_tokenizer(path)
         if not (tokenizer.chat_template or template):
             raise UnsupportedModel(no_template(name))  # before the weights are loaded for nothing
-        return cls(AutoModelForCausalLM.from_pretrained(path, dtype=machine.dtype), tokenizer, machine, name, template)
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        return cls(model, tokenizer, machine, name, template)
 
     @property
     def room(self) -> int:

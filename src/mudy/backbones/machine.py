@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 
+from mudy.backbones import openmp
 from mudy.errors import SettingError
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -22,7 +23,6 @@ class Machine:
     threads: int | None = None  # None: as torch has it
     batch_tokens: int = 256  # rows per forward pass; memory grows with it, results do not change
     int8: bool = False  # language models with 8-bit weights and states
-    watch: Callable[[], None] = lambda: None  # called before each pass through a model; what it raises ends the work
 
     @classmethod
     def of(
@@ -32,7 +32,6 @@ class Machine:
         threads: int | None = None,
         batch_tokens: int | None = None,
         speed: str = "exact",
-        watch: Callable[[], None] | None = None,
     ) -> Machine:
         """What the caller asks for, and what this machine does best for the rest."""
         for name, value in (("batch_tokens", batch_tokens), ("threads", threads)):
@@ -47,18 +46,25 @@ class Machine:
             raise SettingError(f"device is {device!r}, which torch cannot use here; try {best_device()}.") from error
         rows = batch_tokens or (256 if chosen.type == "cpu" else 8192)  # more are no faster on a CPU
         rounding = speed == "fast" and dtype is None and chosen.type == "cpu"  # elsewhere half precision is fast
-        made = cls(chosen, DTYPES[dtype] if dtype else best_dtype(chosen), threads, rows, rounding)
-        return made if watch is None else replace(made, watch=watch)
+        return cls(chosen, DTYPES[dtype] if dtype else best_dtype(chosen), threads, rows, rounding)
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Inference with our number of threads; what torch had before is put back."""
+        """Inference with our number of threads."""
+        with self.on_threads(), torch.inference_mode():
+            yield
+
+    @contextmanager
+    def on_threads(self) -> Iterator[None]:
+        """Work with our number of threads; what torch had before is put back."""
         before = torch.get_num_threads()
         if self.threads is not None:
             torch.set_num_threads(self.threads)
+        openmp.survive_forks()
+        if torch.get_num_threads() > 1:
+            openmp.sleep_when_idle()
         try:
-            with torch.inference_mode():
-                yield
+            yield
         finally:
             torch.set_num_threads(before)
 

@@ -14,14 +14,17 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache
 
+from mudy.backbones import ENCODER_DECODERS
 from mudy.backbones.attention import NAME, CrossAttention, Edit, Observer
 from mudy.backbones.base import Question, Received, Stretch
+from mudy.backbones.batches import batches, of_one_shape
 from mudy.backbones.machine import Machine
 from mudy.backbones.tokens import Tokens, blank_pieces, fast_tokenizer, tokenise
-from mudy.backbones.transformer import Transformer, batches, layers_between, of_one_shape, padded, presence
+from mudy.backbones.transformer import Transformer, layers_between, padded, presence
+from mudy.cancellation import check
 from mudy.text import Span
 
-FAMILIES = frozenset({"t5"})
+FAMILIES = ENCODER_DECODERS
 OPENING, CLOSING = 'Book:"', '"'
 
 
@@ -48,7 +51,7 @@ class Seq2SeqBackbone(Transformer):
     def load(cls, path: str, machine: Machine, name: str) -> Seq2SeqBackbone:
         from transformers import AutoModelForSeq2SeqLM
 
-        model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype)
+        model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
         return cls(model, fast_tokenizer(path), machine, name)
 
     @property
@@ -78,7 +81,7 @@ class Seq2SeqBackbone(Transformer):
         tokens = tokenise(self.tokenizer, text, span, prefix=OPENING, suffix=CLOSING)
         observer = Observer(self._rows(len(tokens)), frozenset(layers))
         with self.machine.at_work():
-            self.machine.watch()
+            check()
             ids = torch.tensor([tokens.ids], device=self.device)
             states = self.model.encoder(input_ids=ids, visitor=observer).last_hidden_state
             received = Received(tokens, observer.mean()[0]) if layers else None
@@ -104,7 +107,7 @@ class Seq2SeqBackbone(Transformer):
                 observers[i].sums.update(sums)
 
     def _show(self, ids: Tensor, observer: Observer) -> None:
-        self.machine.watch()
+        check()
         encoder = layers_between(self.model.encoder, "block", 0, max(observer.layers) + 1)
         encoder(input_ids=ids, attention_mask=observer.rows.long(), visitor=observer)
 
@@ -131,7 +134,7 @@ class Seq2SeqBackbone(Transformer):
 
         Gives the last hidden states of prompts of one shape that follow one text; (prompts, tokens, width).
         """
-        self.machine.watch()
+        check()
         ids = torch.cat([torch.full_like(ids[:, :1], self._start), ids[:, 1:]], dim=1)
         states: Tensor = self.model.decoder(
             input_ids=ids,

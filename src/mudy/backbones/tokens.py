@@ -104,7 +104,7 @@ def fast_tokenizer(path: str) -> Any:
     """The model's tokeniser; only a fast one knows where in the text its tokens stand."""
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(path)
+    tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     if not tokenizer.is_fast:
         raise UnsupportedModel(f"{path} has no fast tokenizer (tokenizer.json), which is needed for character offsets.")
     return tokenizer

@@ -1,17 +1,16 @@
-"""What all our transformers share: batches within a budget, results in the order asked, no work beyond what is used."""
+"""What all our transformers share: a tokeniser, prompts, observers, and no work beyond what is used."""
 
 from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from mudy.backbones.attention import Edit, Observer, Weighting
+from mudy.backbones.attention import Edit, Observer, Weighting, register
 from mudy.backbones.base import Received, Stretch
 from mudy.backbones.machine import Machine
 from mudy.backbones.tokens import Prompt, Tokens, prompts_of, tokenise
@@ -19,7 +18,6 @@ from mudy.backbones.vocabulary import Head, LinearHead, log_probabilities
 from mudy.text import Span
 
 LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
-T = TypeVar("T")
 
 
 class Transformer(ABC):
@@ -31,6 +29,7 @@ class Transformer(ABC):
     special_in_window: bool  # and to a text whose attention is observed
 
     def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
+        register()
         self.model = model.eval().to(machine.device)
         self.model.set_attn_implementation(self.implementation)
         self.tokenizer = tokenizer
@@ -97,47 +96,6 @@ class Transformer(ABC):
     def filler(self) -> int:
         """The token that batches are padded with; no real token ever sees it."""
         return int(self.tokenizer.pad_token_id or 0)
-
-
-def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Indices of similar length together, each batch within a budget of padded tokens (at least one item)."""
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lambda i: (lengths[i], i)):
-        if batch and (len(batch) + 1) * lengths[index] > budget:
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
-
-
-def packs(items: Iterable[T], size: Callable[[T], int], budget: int) -> Iterator[list[T]]:
-    """Items in their order, as many together as a budget holds (at least one)."""
-    pack: list[T] = []
-    held = 0
-    for item in items:
-        if pack and held + size(item) > budget:
-            yield pack
-            pack, held = [], 0
-        pack.append(item)
-        held += size(item)
-    if pack:
-        yield pack
-
-
-def of_one_shape(prompts: Sequence[Prompt], budget: int) -> Iterator[list[int]]:
-    """Indices of prompts with equally many tokens and the candidate in the same place, within a budget of tokens."""
-    order = sorted(range(len(prompts)), key=lambda i: (prompts[i].shape, i))
-    for (length, _, _), same in groupby(order, key=lambda i: prompts[i].shape):
-        yield from packs(same, lambda _, length=length: length, budget)  # type: ignore[misc]
-
-
-def in_order(lengths: Sequence[int], budget: int, work: Callable[[list[int]], Sequence[T]]) -> list[T]:
-    """Do some work in batches of similar length, and give its results back in the order asked."""
-    found: dict[int, T] = {}
-    for batch in batches(lengths, budget):
-        found.update(zip(batch, work(batch), strict=True))
-    return [found[i] for i in range(len(lengths))]
 
 
 def padded(rows: Sequence[Sequence[int]], fill: int, device: torch.device) -> Tensor:

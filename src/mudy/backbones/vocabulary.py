@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from mudy.backbones.attention import soft_cap
+from mudy.cancellation import checked
 
 ROWS = 1024  # states multiplied at once
 LARGE, LIKELY = 1 << 17, 1 << 15  # a vocabulary worth shortening, and to how many words
@@ -70,7 +71,7 @@ def log_mass(head: Head, states: Tensor) -> Tensor:
     """The logarithm of what the softmax divides by, added up over blocks of the vocabulary; (states,)."""
     top = torch.full((len(states), 1), -torch.inf, device=states.device)
     mass = torch.zeros(len(states), 1, device=states.device)
-    for start in range(0, head.words, WORDS):
+    for start in checked(range(0, head.words, WORDS)):
         logits = head.logits(states, slice(start, start + WORDS))
         higher = torch.maximum(top, logits.amax(1, keepdim=True))
         mass = mass * (top - higher).exp_() + logits.sub_(higher).exp_().sum(1, keepdim=True)

@@ -1,0 +1,73 @@
+"""Memory over many requests: it levels off."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mudy import memory
+from mudy.memory import KERNEL_CACHES, bound_kernel_caches
+from mudy.stems import stem
+
+ROOT = Path(__file__).parents[1]
+SETTLED, REQUESTS = 30, 300
+MOST_GROWTH = 150  # MB; it was 312 while 1,024 kernels were kept
+
+SOAK = f"""
+import random, re
+from pathlib import Path
+from mudy import Extractor
+from mudy.backbones.causal import CausalBackbone
+from mudy.backbones.machine import Machine
+from mudy.server.desk import Desk
+from tests import small
+from tests.taggers import english
+from tests.test_desk import asking
+
+def load():
+    known, made = small.decoder("llama"), Extractor("mudy", "small", language=english(), mixture=False, sam_layers=(1,))
+    made._loaded["backbone"] = CausalBackbone(known.model, known.tokenizer, Machine.of("cpu", speed="fast"), "small")
+    return made
+
+def resident():
+    return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024
+
+desk, words, chance = Desk(load), small.TEXT.split(), random.Random(0)
+desk.start()
+for number in range(1, {REQUESTS + 1}):
+    text = " ".join(chance.choice(words) for _ in range(chance.randint(5, 120)))
+    desk.admit(asking(text)).answer.result()
+    if number in ({SETTLED}, {REQUESTS}):
+        print("resident", resident(), flush=True)
+desk.end_all()
+"""
+
+
+@pytest.mark.load
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+def test_memory_levels_off_over_texts_of_ever_new_lengths() -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in KERNEL_CACHES}
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", SOAK], cwd=ROOT, env={**environment, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    settled, last = map(int, re.findall(r"resident (\d+)", done.stdout))
+    print(f"{settled} MB after {SETTLED} requests, {last} MB after {REQUESTS}")
+    assert last - settled < MOST_GROWTH
+
+
+def test_kernels_are_kept_for_few_shapes_unless_the_caller_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = KERNEL_CACHES
+    monkeypatch.delenv(ours, raising=False)
+    monkeypatch.setenv(theirs, "1024")
+    bound_kernel_caches()
+    assert os.environ[ours] == str(memory.KERNELS_KEPT)
+    assert os.environ[theirs] == "1024"
+
+
+def test_stems_are_remembered_for_a_bounded_number_of_words() -> None:
+    assert stem.cache_info().maxsize is not None
