@@ -1,4 +1,4 @@
-"""Why a phrase stands where it stands: parts of scores, gold phrases, one model for many methods, and how to stop."""
+"""Why a phrase stands where it stands: parts of scores, gold phrases, one model for many methods."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -123,12 +123,6 @@ def test_another_lambda_needs_no_model(models: dict[str, Path]) -> None:
     assert sorted(moved, key=lambda text: moved[text]) == [k.text for k in other.result.keyphrases]
 
 
-def test_a_setting_that_decides_what_is_computed_is_not_free(models: dict[str, Path]) -> None:
-    assert extractor(models, leaders=2).explain(small.TEXT).methods[0].free == ()
-    fast = extractor(models, speed="fast").explain(small.TEXT).methods[0]  # which would weight a few phrases only
-    assert (fast.free, fast.settings["leaders"]) == (("lambda_",), None)
-
-
 # -- Several methods --------------------------------------------------------------------------------------------------
 
 
@@ -173,7 +167,7 @@ def test_an_explanation_holds_all_phrases_unless_fewer_are_asked_for(models: dic
     written = every.to_dict()
     assert (written["source"], written["gold"][0]["text"]) == ("ice.txt", "radar maps")
     assert set(written["methods"][0]) == {
-        *("method", "model", "coverage", "keyphrases"),
+        *("method", "model", "language", "coverage", "keyphrases"),
         *("settings", "free", "seconds"),
     }
 
@@ -188,42 +182,3 @@ def test_a_result_by_itself_is_an_explanation_of_what_it_knows() -> None:
     assert (found.source, found.text, found.gold) == ("ice.txt", small.TEXT, ())
     assert isinstance(found.methods[0].result, Result)
     assert found.to_dict()["methods"][0]["seconds"] is None
-
-
-# -- Stopping ---------------------------------------------------------------------------------------------------------
-
-
-class Stopped(Exception):
-    """What a watcher raises."""
-
-
-@pytest.mark.parametrize(
-    ("family", "method"),
-    [
-        *(("llama", method) for method in ("mudy", "promptrank", "samrank", "attentionseeker")),
-        *(("t5", method) for method in ("mudy", "promptrank", "samrank")),
-        *(("llama", method) for method in ("embedrank", "mderank", "jointgl")),  # these ask the encoder alone
-    ],
-)
-def test_a_watcher_sees_every_pass_and_ends_the_work_when_it_raises(
-    models: dict[str, Path], family: str, method: str
-) -> None:
-    seen, most = 0, 10**9
-
-    def watch() -> None:
-        nonlocal seen
-        seen += 1
-        if seen > most:
-            raise Stopped
-
-    made = extractor(models, family, method, watch=watch, batch_tokens=64)
-    expected = made.extract(small.TEXT, None)
-    passes, seen = seen, 0
-    assert passes >= 1
-    for allowed in {0, passes - 1}:
-        seen, most = 0, allowed
-        with pytest.raises(Stopped):
-            made.extract(small.TEXT, None)
-        assert seen == allowed + 1  # nothing was computed after it
-    seen, most = 0, 10**9
-    assert made.extract(small.TEXT, None) == expected  # and nothing was left behind

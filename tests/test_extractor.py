@@ -34,6 +34,7 @@ def check(result: Result) -> None:
         assert keyphrase.score == keyphrase.occurrences[0].score
 
 
+@pytest.mark.filterwarnings("ignore::mudy.LanguageWarning")
 @settings(max_examples=60)
 @given(TEXTS)
 def test_any_text_gives_phrases_that_stand_where_they_are_said_to(text: str) -> None:
@@ -167,7 +168,7 @@ def test_promptranks_protocol_lower_cases_and_cuts() -> None:
 
 def test_results_are_ready_for_json() -> None:
     found = extractor().extract(small.TEXT, 2, source="a.txt").to_dict()
-    assert list(found) == ["source", "method", "model", "coverage", "keyphrases"]
+    assert list(found) == ["source", "method", "model", "language", "coverage", "keyphrases"]
     assert list(found["keyphrases"][0]) == ["rank", "text", "score", "variants", "occurrences"]
     occurrence = found["keyphrases"][0]["occurrences"][0]
     assert {"start", "end", "score", "p", "G", "L", "AS", "lambda", "m"} == set(occurrence)
@@ -208,7 +209,7 @@ def test_what_is_no_text_is_refused(text: Any) -> None:
 
 
 def test_one_text_given_as_many_is_refused() -> None:
-    with pytest.raises(InputError, match="several texts"):
+    with pytest.raises(InputError, match="list of texts"):
         next(extractor().extract_many("one text"))
 
 

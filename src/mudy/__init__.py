@@ -4,20 +4,25 @@
 >>> Extractor().extract("...").as_tuples()
 """
 
-from mudy.errors import (
-    CandidateTooLong,
-    EndpointError,
-    EndpointRefused,
-    InputError,
-    MissingExtra,
-    ModelError,
-    ModelUnavailable,
-    MudyError,
-    SettingError,
-    UnsupportedModel,
-)
-from mudy.extractor import Extractor
-from mudy.results import Coverage, Keyphrase, Result, ScoredOccurrence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mudy.errors import (
+        CandidateTooLong,
+        EndpointError,
+        EndpointRefused,
+        InputError,
+        LanguageWarning,
+        MissingExtra,
+        ModelError,
+        ModelUnavailable,
+        MudyError,
+        SettingError,
+        UnsupportedModel,
+    )
+    from mudy.extractor import Extractor
+    from mudy.results import Coverage, Keyphrase, Result, ScoredOccurrence
 
 __version__ = "0.1.0"
 
@@ -29,6 +34,7 @@ __all__ = [
     "Extractor",
     "InputError",
     "Keyphrase",
+    "LanguageWarning",
     "MissingExtra",
     "ModelError",
     "ModelUnavailable",
@@ -38,3 +44,18 @@ __all__ = [
     "SettingError",
     "UnsupportedModel",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for, so that the command line can take care of interrupts first."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    results = ("Coverage", "Keyphrase", "Result", "ScoredOccurrence")
+    module = "extractor" if name == "Extractor" else "results" if name in results else "errors"
+    value = getattr(import_module(f"mudy.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -11,6 +11,8 @@
     │       └── EndpointRefused    and will give none: its address, key or model is wrong
     └── MissingExtra           an optional dependency is not installed (also an ImportError)
 
+    LanguageWarning            a warning: the text is in another language than the rules by which it was read
+
 An error says what was seen, what was needed, and what to do.
 """
 
@@ -56,6 +58,10 @@ class EndpointRefused(EndpointError):
 
 class MissingExtra(MudyError, ImportError):
     """An optional dependency that is not installed."""
+
+
+class LanguageWarning(UserWarning):
+    """A text that is in another language than the rules by which it was read."""
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:

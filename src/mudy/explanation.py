@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mudy.cancellation import checked
 from mudy.errors import InputError
+from mudy.phrase_index import PhraseIndex
 from mudy.ranking import variant_key
-from mudy.results import Result
+from mudy.results import Result, counted
 from mudy.stems import stems
 from mudy.text import Document, Span, squeeze
 
@@ -25,6 +27,9 @@ class Explained:
     settings: Mapping[str, Any]  # those in use, also where the caller gave none
     free: tuple[str, ...]  # settings under which scores follow from their parts, without asking the model again
     seconds: float | None = None  # None where nobody looked at the clock
+
+    def __repr__(self) -> str:
+        return f"Explained({self.result!r})"
 
     def to_dict(self) -> dict[str, Any]:
         found = {name: value for name, value in self.result.to_dict().items() if name != "source"}
@@ -50,6 +55,11 @@ class Explanation:
     methods: tuple[Explained, ...]
     gold: tuple[Gold, ...] = ()
     source: str | None = None
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{counted(len(m.result), 'keyphrase')} by {m.result.method}" for m in self.methods)
+        gold = f", {counted(len(self.gold), 'gold phrase')}" if self.gold else ""
+        return f"<Explanation: {counted(len(self.text.split()), 'word')}, {found}{gold}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; the text itself is left out."""
@@ -88,18 +98,13 @@ def gold_places(document: Document, gold: Iterable[str]) -> tuple[Gold, ...]:
     """Where phrases stand in a text, compared by stems, so that "dams" is found for "dam"."""
     if isinstance(gold, str):
         raise InputError(f"A list of gold phrases was expected, not the single text {gold!r}. Put it in a list.")
-    pieces = list(_pieces(document))
-    names = [name for name, _ in pieces]
-    starts: dict[str, list[int]] = {}
-    for index, name in enumerate(names):
-        starts.setdefault(name, []).append(index)
-    found = []
-    for phrase in dict.fromkeys(map(squeeze, gold)):
-        wanted = variant_key(phrase)
-        places = [i for i in starts.get(wanted[0], ()) if tuple(names[i : i + len(wanted)]) == wanted] if wanted else []
-        spans = tuple(Span(pieces[i][1].start, pieces[i + len(wanted) - 1][1].end) for i in places)
-        found.append(Gold(phrase, spans))
-    return tuple(found)
+    phrases = {phrase: variant_key(phrase) for phrase in map(squeeze, gold)}
+    wanted = list(dict.fromkeys(phrases.values()))
+    pieces = list(checked(_pieces(document), every=1024)) if wanted else []
+    spans: dict[tuple[str, ...], list[Span]] = {key: [] for key in wanted}
+    for start, end, number in PhraseIndex(wanted).places(name for name, _ in pieces):
+        spans[wanted[number]].append(Span(pieces[start][1].start, pieces[end - 1][1].end))
+    return tuple(Gold(phrase, tuple(spans[key])) for phrase, key in phrases.items())
 
 
 def _pieces(document: Document) -> Iterator[tuple[str, Span]]:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mudy import candidates as noun_phrases
+from mudy.arguments import checked, known_names, page_starts, phrases, seen, several
 from mudy.candidates import MAX_CHARACTERS, MAX_WORDS, Candidate
-from mudy.errors import InputError, SettingError, UnsupportedModel
+from mudy.errors import InputError, LanguageWarning, SettingError, UnsupportedModel
 from mudy.explanation import Explained, Explanation, gold_places
+from mudy.languages import mismatch
 from mudy.memory import loading
-from mudy.methods import check_settings, method_class, model_fields, settings_in_use
+from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
 from mudy.methods.base import Choice, Gathering, Writer
 from mudy.protocol import promptrank_candidates, promptrank_text
 from mudy.ranking import how_many, rank
@@ -40,6 +43,8 @@ DEFAULT_MODEL = "gemma3-270m"
 DEFAULT_ENCODER = "minilm-l6"
 Protocol = Literal["promptrank"]
 Speed = Literal["exact", "fast"]
+Precision = Literal["float32", "bfloat16", "float16"]
+OPTIONS = ("candidates", "stop_phrases", "max_candidate_words", "merge", "diversity", "source", "pages")  # of `extract`
 T = TypeVar("T")
 
 
@@ -97,34 +102,49 @@ class Extractor:
         batch_tokens: int | None = None,
         speed: Speed = "exact",
         report: Report | None = None,
-        watch: Callable[[], None] | None = None,
         **settings: Any,
     ) -> None:
-        if protocol not in (None, "promptrank"):
-            raise SettingError(f"protocol is {protocol!r}, but must be 'promptrank' or None.")
-        if speed not in get_args(Speed):
-            raise SettingError(f"speed is {speed!r}, but must be 'exact' or 'fast'.")
-        if max_words is not None and max_words < 1:
-            raise SettingError(f"max_words is {max_words}, but must be at least 1, or None to read all.")
-        self.model, self.protocol, self.max_words, self.encoder_name = model, protocol, max_words, encoder
-        self.language, self.endpoint, self.speed, self._report = language, endpoint, speed, report
+        self.model: str = checked("model", model, str)
+        self.encoder_name: str = checked("encoder", encoder, str)
+        self.language = checked_language(language)
+        self.protocol: Protocol | None = checked("protocol", protocol, Protocol | None)
+        self.max_words: int | None = checked("max_words", max_words, int | None, least=1)
+        self.endpoint: str | None = checked("endpoint", endpoint, str | None)
+        self.speed: Speed = checked("speed", speed, Speed)
+        self._report = checked("report", report, Callable | None)
         self._choose(method, preset, settings)
         if endpoint is not None and "chat" not in model_fields(method):
             raise SettingError(f"An endpoint was given, but {method} does not write phrases. Use method='empirical'.")
         self._machine: dict[str, Any] = {
-            "device": device,
-            "dtype": dtype,
-            "threads": threads,
-            "batch_tokens": batch_tokens,
+            "device": checked("device", device, str | None),
+            "dtype": checked("dtype", dtype, Precision | None),
+            "threads": checked("threads", threads, int | None, least=1),
+            "batch_tokens": checked("batch_tokens", batch_tokens, int | None, least=1),
             "speed": speed,
-            "watch": watch,
         }
         self._loaded: dict[str, Any] = {}  # tagger and models, shared with those that `using` makes
 
+    def __repr__(self) -> str:
+        machine = {name: value for name, value in self._machine.items() if name not in ("speed", "watch")}
+        given = {
+            "preset": self.preset,
+            "language": None if self.language == "en" else self.language,
+            "protocol": self.protocol,
+            "max_words": self.max_words,
+            "encoder": None if self.encoder_name == DEFAULT_ENCODER else self.encoder_name,
+            "endpoint": self.endpoint,
+            **machine,
+            "speed": None if self.speed == "exact" else self.speed,
+            **self.settings,
+        }
+        shown = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
+        return f"Extractor({self.method!r}, {self.model!r}{shown})"
+
     def _choose(self, method: str, preset: str | None, settings: dict[str, Any]) -> None:
+        checked("method", method, str)
         with loading() if settings else nullcontext():  # to know a method's settings is to import it
-            check_settings(method, settings)
-        self.method, self.preset, self.settings = method, preset, settings
+            self.settings = checked_settings(method, settings)
+        self.method, self.preset = method, checked("preset", preset, str | None)
 
     def using(self, method: str, preset: str | None = None, **settings: Any) -> Extractor:
         """Another method, or other settings of this one, with the tagger and the models of this extractor."""
@@ -156,7 +176,9 @@ class Extractor:
         begin; every occurrence then has its page.
         """
         task = self.prepare(text, top_n, candidates, stop_phrases, max_candidate_words, merge, diversity, source, pages)
-        return self.finish([task])[0]
+        (result,) = self.finish([task])
+        _warn(result.warnings)
+        return result
 
     def explain(
         self,
@@ -174,16 +196,18 @@ class Extractor:
         their defaults. `gold` are phrases known to be right, to be marked where they stand. Options are those of
         `extract`, but all phrases are given unless `top_n` says otherwise.
         """
-        names = [self.method] if methods is None else list(dict.fromkeys(methods))
-        makers = [self._comparing(name) for name in names]
+        known_names("option", options, OPTIONS)
+        names = [self.method] if methods is None else list(dict.fromkeys(phrases("methods", methods)))
+        gold = phrases("gold", gold)
+        makers = [self._sharing(name) for name in names]
         document = text if isinstance(text, Document) else self.read(text)
+        _warn(notes(document))
         found = [maker.explained(maker.prepare(document, top_n, source=source, **options)) for maker in makers]
         return Explanation(document.text, tuple(found), gold_places(document, gold), source)
 
-    def _comparing(self, method: str) -> Extractor:
-        """A method set so that all of its scores can be compared, also where speed="fast" would save work on some."""
-        preset, settings = (self.preset, self.settings) if method == self.method else (None, {})
-        return self.using(method, preset, **{**getattr(method_class(method), "COMPARING", {}), **settings})
+    def _sharing(self, method: str) -> Extractor:
+        """Another method with its defaults on these models; the own one as it is."""
+        return self if method == self.method else self.using(method)
 
     def explained(self, task: Task) -> Explained:
         """One text by this extractor's method."""
@@ -208,18 +232,24 @@ class Extractor:
         error. Other options are those of `extract`. Where the method can, short texts are computed together, so up to
         64 of them are taken before the first result comes; that changes no result.
         """
-        if isinstance(texts, str):
-            raise InputError("extract_many takes several texts, but one was given. Use extract, or put it in a list.")
-        tasks = self._tasks(_tracked(texts) if progress else texts, _each(candidates), top_n, options)
+        known_names("option", options, OPTIONS)
+        several("texts", texts, "texts")
+        lists = _each(None if candidates is None else several("candidates", candidates, "phrases"))
+        tracked = _tracked(texts) if checked("progress", progress, bool) else texts
+        return self._results(self._tasks(tracked, lists, top_n, options))
+
+    def _results(self, tasks: Iterator[Task]) -> Iterator[Result]:
         gathers = hasattr(method_class(self.method), "score_many")
         for group in _groups(tasks, GATHERED_TEXTS if gathers else 1):
             try:
-                yield from self.finish(group)
+                results: Iterable[Result] = self.finish(group)
             except InputError:  # one text spoils no other: those before it still have their results
                 if len(group) == 1:
                     raise
-                for task in group:
-                    yield self.finish([task])[0]
+                results = (self.finish([task])[0] for task in group)
+            for result in results:
+                _warn(result.warnings)
+                yield result
 
     def _tasks(
         self,
@@ -252,11 +282,15 @@ class Extractor:
         """Read a text and find its candidates, as `extract` does before it asks the method."""
         document = text if isinstance(text, Document) else self.read(text)
         wanted = how_many(top_n, len(document.text.split()))
-        stop_phrases = stop_phrases if isinstance(stop_phrases, str) else tuple(stop_phrases)
+        merge, diversity = checked("merge", merge, bool), checked("diversity", diversity, float, least=0, most=1)
+        max_candidate_words = checked("max_candidate_words", max_candidate_words, int | None, least=1)
+        candidates = None if candidates is None else phrases("candidates", candidates)
+        stop_phrases = phrases("stop_phrases", stop_phrases)
+        source, pages = checked("source", source, str | None), page_starts(pages)
         found, missing = self._candidates(document, candidates, stop_phrases, max_candidate_words)
         others = None if candidates is not None else self._others(stop_phrases, max_candidate_words)
         ranking = {"merge": merge, "top_n": wanted, "diversity": diversity}
-        known = () if self.protocol else tuple(pages)  # a protocol's cleaning moves the text
+        known = () if self.protocol else pages  # a protocol's cleaning moves the text
         return Task(document, tuple(found), tuple(missing), others, ranking, source, known)
 
     def finish(self, tasks: Sequence[Task]) -> list[Result]:
@@ -271,6 +305,8 @@ class Extractor:
                 task.source,
                 task.missing,
                 choice.dropped,
+                task.document.detected,
+                notes(task.document),
             )
             for task, choice in zip(tasks, self._choices(tasks), strict=True)
         ]
@@ -278,12 +314,12 @@ class Extractor:
     def read(self, text: str) -> Document:
         """The document that a text becomes: cut to `max_words`, or cleaned as the protocol asks."""
         if not isinstance(text, str):
-            raise InputError(f"A text must be a str, not {type(text).__name__}.")
+            raise InputError(f"A text must be a str, not {seen(text)}. Decode bytes, or read the file first.")
         if self.protocol == "promptrank":
             text, omitted = promptrank_text(text, max_words=self.max_words or 512)
         else:
             text, omitted = first_words(text, self.max_words)
-        return self.tagger.document(text, omitted)
+        return self.tagger.document(text, omitted) if text.strip() else Document(text, (), (), omitted_words=omitted)
 
     def _candidates(
         self, document: Document, own: Iterable[str] | None, stop_phrases: Iterable[str], max_words: int | None
@@ -319,7 +355,9 @@ class Extractor:
     @property
     def tagger(self) -> Tagger:
         language = self.language
-        return language if isinstance(language, Tagger) else self._once("tagger", lambda: Tagger(language))
+        return (
+            language if isinstance(language, Tagger) else self._once("tagger", lambda: Tagger(language, self._report))
+        )
 
     @property
     def loaded(self) -> set[str]:
@@ -397,6 +435,17 @@ class Extractor:
         return Machine.of(**self._machine)
 
 
+def notes(document: Document) -> tuple[str, ...]:
+    """What a caller should be told about how a text was read."""
+    other_language = mismatch(document)
+    return () if other_language is None else (other_language,)
+
+
+def _warn(messages: Iterable[str]) -> None:
+    for message in messages:
+        warnings.warn(message, LanguageWarning, stacklevel=3)  # where extract, explain or extract_many was called
+
+
 def _groups(tasks: Iterator[Task], most: int) -> Iterator[list[Task]]:
     """Short texts together; where the next one fails to be read, those before it come first."""
     group: list[Task] = []
@@ -417,6 +466,16 @@ def _groups(tasks: Iterator[Task], most: int) -> Iterator[list[Task]]:
             group, words = [], 0
     if group:
         yield group
+
+
+def checked_language(language: Any) -> str | Language | Tagger:
+    """A language's name, a tagger, or a spaCy pipeline."""
+    if isinstance(language, str | Tagger) or (callable(language) and hasattr(language, "pipe_names")):
+        return language
+    raise SettingError(
+        f"language is {seen(language)}, but must be a code such as 'en', the name or path of a spaCy package, or a "
+        "pipeline that spaCy has loaded."
+    )
 
 
 def coverage(document: Document, choice: Choice) -> Coverage:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
+
+from mudy.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SHOWN = 3  # phrases that the repr of a result names
+WIDEST = 60  # characters of a phrase in a repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +26,10 @@ class ScoredOccurrence:
     score: float
     parts: Mapping[str, float] = field(default_factory=dict)  # for MUDY: p, G, L, AS, lambda, m
     page: int | None = None  # from 1, in a text that has pages
+
+    def __repr__(self) -> str:
+        page = "" if self.page is None else f", page={self.page}"
+        return f"ScoredOccurrence({self.start}, {self.end}{page}, score={self.score:.4g})"
 
     def to_dict(self) -> dict[str, Any]:
         page = {} if self.page is None else {"page": self.page}
@@ -32,6 +45,10 @@ class Keyphrase:
     score: float  # higher is better, for every method
     variants: tuple[str, ...]  # other forms merged into it: case, plural, inflection
     occurrences: tuple[ScoredOccurrence, ...]  # best first
+
+    def __repr__(self) -> str:
+        places = counted(len(self.occurrences), "occurrence")
+        return f"Keyphrase({self.rank}, {shortened(self.text)!r}, score={self.score:.4g}, {places})"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -71,7 +88,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The keyphrases of one text, best first."""
+    """The keyphrases of one text, best first: a sequence of `Keyphrase`, with how they were found."""
 
     text: str  # what the offsets refer to
     keyphrases: tuple[Keyphrase, ...]
@@ -81,6 +98,40 @@ class Result:
     source: str | None = None
     not_found: tuple[str, ...] = ()  # candidates of the caller that do not stand in the text
     dropped: tuple[str, ...] = ()  # phrases that a model wrote but that do not stand in the text or may not be returned
+    language: str | None = None  # that the text is surely in, as an ISO 639 code
+    warnings: tuple[str, ...] = ()  # such as: the text is in another language than the rules by which it was read
+
+    def __repr__(self) -> str:
+        read = self.coverage
+        names = ", ".join(repr(shortened(keyphrase.text)) for keyphrase in self.keyphrases[:SHOWN])
+        more = ", ..." if len(self) > SHOWN else ""
+        model = f" with {self.model}" if self.model else ""
+        return (
+            f"<Result: {counted(len(self), 'keyphrase')} by {self.method}{model}, "
+            f"{read.words_read:,} of {read.words:,} words read{': ' if names else ''}{names}{more}>"
+        )
+
+    def __len__(self) -> int:
+        return len(self.keyphrases)
+
+    def __iter__(self) -> Iterator[Keyphrase]:
+        return iter(self.keyphrases)
+
+    @overload
+    def __getitem__(self, index: int) -> Keyphrase: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Keyphrase, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Keyphrase | tuple[Keyphrase, ...]:
+        return self.keyphrases[index]
+
+    def __contains__(self, phrase: object) -> bool:
+        """Whether a phrase is among the keyphrases or their variants, in any casing."""
+        if not isinstance(phrase, str):
+            return phrase in self.keyphrases
+        wanted = phrase.casefold()
+        return any(wanted == form.casefold() for k in self.keyphrases for form in (k.text, *k.variants))
 
     def as_tuples(self) -> list[tuple[str, float]]:
         return [(keyphrase.text, keyphrase.score) for keyphrase in self.keyphrases]
@@ -91,11 +142,25 @@ class Result:
             "source": self.source,
             "method": self.method,
             "model": self.model,
+            "language": self.language,
             "coverage": self.coverage.to_dict(),
             "keyphrases": [keyphrase.to_dict() for keyphrase in self.keyphrases],
         }
-        left_out = {"not_found": list(self.not_found), "dropped": list(self.dropped)}
-        return found | {name: phrases for name, phrases in left_out.items() if phrases}
+        notes = {"warnings": self.warnings, "not_found": self.not_found, "dropped": self.dropped}
+        return found | {name: list(texts) for name, texts in notes.items() if texts}
+
+    def to_json(self, indent: int | None = None) -> str:
+        """What `to_dict` gives, as JSON."""
+        return to_json(self.to_dict(), indent)
+
+    def to_pandas(self) -> DataFrame:
+        """One row for each keyphrase: its best occurrence, what that score was made of, and how many there are."""
+        try:
+            from pandas import DataFrame
+        except ImportError as error:
+            raise MissingExtra("to_pandas needs pandas, which is not installed: pip install pandas") from error
+        columns = ("rank", "text", "score", "variants", "start", "end", "occurrences")
+        return DataFrame([_row(k) for k in self.keyphrases], columns=None if self.keyphrases else columns)
 
     def to_html(self) -> str:
         """A page that needs no network: the keyphrases, and the text in which they are coloured by their scores."""
@@ -108,3 +173,40 @@ class Result:
         from mudy.explanation import Explanation
 
         return Explanation.of(self)._repr_html_()
+
+
+def _row(keyphrase: Keyphrase) -> dict[str, Any]:
+    """One row of a table: a keyphrase at its best occurrence, named as in `mudy extract --format csv`."""
+    best = keyphrase.occurrences[0]
+    page = {} if best.page is None else {"page": best.page}
+    return {
+        "rank": keyphrase.rank,
+        "text": keyphrase.text,
+        "score": keyphrase.score,
+        "variants": list(keyphrase.variants),
+        "start": best.start,
+        "end": best.end,
+        "occurrences": len(keyphrase.occurrences),
+        **page,
+        **best.parts,
+    }
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: "1 keyphrase", "2,000 keyphrases"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def shortened(phrase: str) -> str:
+    """A phrase short enough for one line."""
+    return phrase if len(phrase) <= WIDEST else phrase[: WIDEST - 3] + "..."
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    """JSON in UTF-8; escaped only where a text holds what UTF-8 cannot."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False, indent=indent)
+    return text
