@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests import small
 
 ADDRESS = re.compile(r"^mudy: listening on (http://\S+),", re.MULTILINE)
-PATIENCE = 60.0  # seconds for a start or an end, on a busy machine
+PATIENCE = 180.0  # seconds for anything at all: only a test that fails waits so long, on a busy machine too
 
 
 @dataclass
@@ -71,7 +71,7 @@ def serving(
     try:
         found = Served(process, stderr, _address(process, stderr))
         if ready:
-            until(lambda: httpx.get(f"{found.address}/readyz").status_code == 200, found)
+            until(lambda: httpx.get(f"{found.address}/readyz", timeout=PATIENCE).status_code == 200, found)
         yield found
     finally:
         if process.poll() is None:

@@ -9,8 +9,10 @@ from typing import Any, cast
 import pytest
 
 from mudy import Extractor, InputError, SettingError
+from mudy.backbones import seq2seq
 from mudy.backbones.machine import Machine
 from mudy.backbones.seq2seq import Seq2SeqBackbone
+from mudy.cancellation import check
 from mudy.extractor import GATHERED_TEXTS, GATHERED_WORDS, Task
 from mudy.results import Coverage, Result
 from mudy.server.desk import Desk, QueueFull
@@ -19,11 +21,10 @@ from mudy.server.pace import LEAST_WORDS, Pace
 from mudy.server.work import Ask, ClientGone, Failed, Job, Key, ShuttingDown, TimeLimit, gather
 from mudy.text import Document
 from tests import small
-from tests.served import alike, until
+from tests.served import PATIENCE, alike, until
 from tests.taggers import english
 
 MUDY, YAKE = Key("mudy"), Key("yake")
-PATIENCE = 5.0
 
 
 def job(*texts: str, key: Key = MUDY, **given: Any) -> Job:
@@ -46,11 +47,10 @@ class Gate:
         self.batches: list[list[str]] = []
         self.open, self.at_work = Event(), Event()
         self.open.set()
-        self.watch: Callable[[], None] = lambda: None
+        self.holds: Callable[[list[str]], bool] = lambda texts: True  # noqa: ARG005
         self.fails: Callable[[list[str]], BaseException | None] = lambda texts: None  # noqa: ARG005
 
-    def load(self, watch: Callable[[], None]) -> Extractor:
-        self.watch = watch
+    def load(self) -> Extractor:
         return cast(Extractor, self)
 
     def using(self, *_: Any, **__: Any) -> "Gate":
@@ -69,8 +69,8 @@ class Gate:
         texts = [task.document.text for task in tasks]
         self.batches.append(texts)
         self.at_work.set()
-        while not self.open.wait(0.005):
-            self.watch()
+        while self.holds(texts) and not self.open.wait(0.005):
+            check()
         if (error := self.fails(texts)) is not None:
             raise error
         return [Result(text, (), Coverage(1, 1, 1), "mudy", None) for text in texts]
@@ -89,7 +89,7 @@ def desk(gate: Gate) -> Iterator[Desk]:
     yield made
     gate.open.set()
     made.end_all()
-    assert made.stopped()
+    until(made.stopped)
 
 
 def held(gate: Gate, desk: Desk) -> Job:
@@ -104,8 +104,8 @@ def held(gate: Gate, desk: Desk) -> Job:
 # -- Who is computed together -----------------------------------------------------------------------------------------
 
 
-def together(*jobs: Job, most: int = GATHERED_TEXTS, words: int = GATHERED_WORDS) -> list[str]:
-    return [item.ask.text for item in gather(jobs, lambda _: most, words)]
+def together(*jobs: Job, lane: int = 0, most: int = GATHERED_TEXTS, words: int = GATHERED_WORDS) -> list[str]:
+    return [item.ask.text for item in gather(jobs, lane, lambda _: most, words)]
 
 
 def test_one_text_of_each_job_in_turn() -> None:
@@ -114,13 +114,13 @@ def test_one_text_of_each_job_in_turn() -> None:
 
 def test_only_what_is_computed_in_the_same_way() -> None:
     other = job("b", key=Key("mudy", (("kappa", 0.5),)))
-    explaining = job("c", key=Key("mudy", (), comparing=True))
-    assert together(job("a"), other, explaining, job("d", key=YAKE), job("e")) == ["a", "e"]
+    assert together(job("a"), other, job("d", key=YAKE), job("e")) == ["a", "e"]
 
 
 def test_a_long_text_is_computed_alone_and_joins_no_others() -> None:
     long = " ".join(["word"] * 3000)
-    assert together(job(long), job("short")) == [long]
+    assert together(job("short"), job(long), lane=1) == [long]
+    assert together(job(long), job(long), lane=1) == [long]
     assert together(job("short"), job(long), job("second")) == ["short", "second"]
 
 
@@ -217,7 +217,7 @@ def test_a_client_that_leaves_the_line_is_not_computed_and_makes_room(gate: Gate
 def test_work_that_nobody_waits_for_is_ended(gate: Gate, desk: Desk) -> None:
     first = held(gate, desk)
     second = desk.admit(job("second"))
-    desk.leave(first)  # the gate stays closed: only `watch` can end this
+    desk.leave(first)  # the gate stays closed: only a check can end this
     until(lambda: gate.batches[-1] == ["second"])
     gate.open.set()
     assert answer(second) == "second"
@@ -248,18 +248,14 @@ def test_a_request_that_leaves_between_two_of_its_batches_is_not_computed_furthe
 
 
 @pytest.mark.parametrize("waiting", [True, False])
-def test_a_request_has_a_time_limit(waiting: bool, gate: Gate) -> None:
-    desk = Desk(gate.load, seconds=0.2)
-    desk.start()
-    until(lambda: desk.ready)
+def test_a_request_has_a_time_limit(waiting: bool, gate: Gate, desk: Desk) -> None:
     first = held(gate, desk)
     late = desk.admit(job("late", key=YAKE)) if waiting else first
+    first.deadline = late.deadline = monotonic()
     with pytest.raises(TimeLimit):
         late.answer.result(PATIENCE)
     gate.open.set()
     assert answer(desk.admit(job("next"))) == "next"
-    desk.end_all()
-    assert desk.stopped()
 
 
 def test_what_is_left_at_the_end_is_ended_and_nothing_more_is_admitted(gate: Gate, desk: Desk) -> None:
@@ -342,7 +338,7 @@ def test_settings_that_overflow_are_the_fault_of_whoever_set_them(gate: Gate, de
 def test_a_model_that_cannot_be_loaded_ends_the_worker_and_whoever_waits() -> None:
     told, go_on = Event(), Event()
 
-    def load(_: object) -> Extractor:
+    def load() -> Extractor:
         go_on.wait(PATIENCE)
         raise InputError("no model")
 
@@ -371,11 +367,11 @@ TEXTS = [
 ]
 
 
-def extractor(watch: Callable[[], None] = lambda: None) -> Extractor:
+def extractor() -> Extractor:
     """MUDY on a small random T5."""
     made = Extractor("mudy", "small", language=english())
     known = small.t5()
-    made._loaded["backbone"] = Seq2SeqBackbone(known.model, known.tokenizer, Machine.of("cpu", watch=watch), "small")
+    made._loaded["backbone"] = Seq2SeqBackbone(known.model, known.tokenizer, Machine.of("cpu"), "small")
     return made
 
 
@@ -404,22 +400,20 @@ def test_answers_do_not_depend_on_company(method: str) -> None:
         assert desk.metrics.batch._buckets[4].get() == 1
 
 
-def test_a_model_that_was_ended_in_the_middle_works_as_before() -> None:
+def test_a_model_that_was_ended_in_the_middle_works_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
     victim = asking(small.TEXT * 4)
 
-    def load(watch: Callable[[], None]) -> Extractor:
-        def counting() -> None:
-            nonlocal calls
-            if victim.began is not None and not victim.over:
-                calls += 1
-                if calls == 3:
-                    victim.settle(ClientGone())
-            watch()
+    def counting() -> None:
+        nonlocal calls
+        if victim.began is not None and not victim.over:
+            calls += 1
+            if calls == 3:
+                victim.settle(ClientGone())
+        check()
 
-        return extractor(counting)
-
-    desk = Desk(load)
+    monkeypatch.setattr(seq2seq, "check", counting)
+    desk = Desk(extractor)
     desk.start()
     desk.admit(victim)
     with pytest.raises(ClientGone):
@@ -441,9 +435,9 @@ def test_an_explanation_reads_its_text_once_and_equals_the_librarys(monkeypatch:
         return read(text, *more)
 
     monkeypatch.setattr(made.tagger, "document", reading)
-    asks = [Ask.of(small.TEXT, Key(name, (), comparing=True), {"top_n": None}) for name in ("promptrank", "mudy")]
+    asks = [Ask.of(small.TEXT, Key(name), {"top_n": None}) for name in ("promptrank", "mudy")]
     explaining = Job(asks, lambda done: json.dumps([e.to_dict() for e in done.in_order]).encode(), one_text=True)
-    desk = Desk(lambda _: made)
+    desk = Desk(lambda: made)
     desk.start()
     found = json.loads(desk.admit(explaining).answer.result(PATIENCE))
     desk.end_all()
@@ -453,13 +447,10 @@ def test_an_explanation_reads_its_text_once_and_equals_the_librarys(monkeypatch:
         assert ours["seconds"] > 0
 
 
-def test_only_the_worker_touches_the_model() -> None:
+def test_short_texts_are_computed_by_one_thread_which_is_not_the_services(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: set[int] = set()
-
-    def load(_: Callable[[], None]) -> Extractor:
-        return extractor(lambda: threads.add(get_ident()))
-
-    desk = Desk(load)
+    monkeypatch.setattr(seq2seq, "check", lambda: threads.add(get_ident()))
+    desk = Desk(extractor)
     desk.start()
     for text in TEXTS:
         desk.admit(asking(text)).answer.result(PATIENCE)
@@ -496,7 +487,6 @@ def test_the_pace_is_learned_and_what_was_never_done_is_not_known() -> None:
     pace.learn(MUDY, [80, 180], 3.0)  # 300 with what each text costs before its first word: 10 ms each
     assert pace.expected([(MUDY, 80), (MUDY, 1000 - LEAST_WORDS)]) == pytest.approx(11.0)
     assert pace.expected([(MUDY, 80), (YAKE, 80)]) is None
-    assert pace.expected([(Key("mudy", (), comparing=True), 80)]) is None
 
 
 @pytest.mark.parametrize(("words", "seconds"), [(0, 1), (980, 5), (10**6, 60)])

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.concurrency import run_in_threadpool
@@ -18,21 +19,23 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
-from mudy import __version__, readers
+from mudy import __version__
 from mudy.errors import MudyError
 from mudy.extractor import Extractor
 from mudy.methods import method_class
+from mudy.readers import Reading
 from mudy.server import jobs, listing, schemas
 from mudy.server.answers import NDJSON, Progress, answered
+from mudy.server.bodies import Bodies
 from mudy.server.config import Config
 from mudy.server.desk import Desk, QueueFull
-from mudy.server.guards import HEALTH, Admitted, Bodies, Observed, Seen
+from mudy.server.guards import HEALTH, Admitted, Observed, Seen
 from mudy.server.metrics import Metrics
 from mudy.server.problems import MEDIA_TYPE, Problem, problem_of
+from mudy.server.read_queue import ReadQueue, limits
 from mudy.server.work import Ended, Failed
 
 JSON, BYTES = "application/json", "application/octet-stream"
-POSTS = {"/v1/extract": JSON, "/v1/explain": JSON, "/v1/read": BYTES}  # and what their bodies must be called
 DESCRIPTION = """
 Keyphrases of any text, found by a pre-trained language model without training data.
 
@@ -46,35 +49,46 @@ def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> Fas
     metrics = Metrics()
     metrics.model.labels(__version__, config.method, config.model, config.encoder, config.speed).set(1)
 
-    def load(watch: Callable[[], None]) -> Extractor:
+    def load() -> Extractor:
         schemas.served()  # knows all methods from now on, and was slow to import them
-        return config.load(watch)
+        return config.load()
 
     desk = Desk(load, queue=config.queue, seconds=config.timeout, metrics=metrics, failed=failed)
+    files = ReadQueue(limits(config.max_characters, config.timeout), config.timeout, metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         desk.start()
-        yield
+        try:
+            yield
+        finally:
+            files.close()
 
     app = FastAPI(
         title="MUDY",
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
-        docs_url=None,  # they would load scripts of another site
+        docs_url=None,  # it would load scripts of another site; ours is web/docs.html
         redoc_url=None,
         redirect_slashes=False,
     )
     app.state.desk = desk
-    _routes(app, config, desk)
+    _routes(app, config, desk, files)
     _document(app, config)
     _page(app)
     _errors(app, desk)
-    app.add_middleware(Bodies, posts=POSTS, most=config.max_body, seconds=config.body_timeout)  # the innermost
+    app.add_middleware(Bodies, types=_types(app), most=config.max_body, seconds=config.body_timeout)  # the innermost
     app.add_middleware(Admitted, key=config.api_key, hosts=config.hosts)
     app.add_middleware(Observed, metrics=metrics, routes=[r.path for r in app.routes if hasattr(r, "path")])
     return app
+
+
+def _types(app: FastAPI) -> dict[str, str]:
+    """What the body of each post must be called: JSON, unless its route says otherwise to OpenAPI."""
+    posts = [route for route in app.routes if isinstance(route, APIRoute) and "POST" in (route.methods or ())]
+    bodies = {route.path: (route.openapi_extra or {}).get("requestBody", {}) for route in posts}
+    return {path: next(iter(body.get("content", {JSON: None}))) for path, body in bodies.items()}
 
 
 def _told(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -100,7 +114,7 @@ _ALWAYS = (401, 421, 500)
 _POSTED = (*_ALWAYS, 408, 413, 415, 422, 503)
 
 
-def _routes(app: FastAPI, config: Config, desk: Desk) -> None:
+def _routes(app: FastAPI, config: Config, desk: Desk, files: ReadQueue) -> None:
     @app.post("/v1/extract", responses={200: {"model": schemas.Extracted}, **_told(*_POSTED)}, tags=["keyphrases"])
     async def extract(request: Request, asked: schemas.ExtractRequest) -> Response:
         """The keyphrases of one text or of several."""
@@ -124,14 +138,20 @@ def _routes(app: FastAPI, config: Config, desk: Desk) -> None:
             return Progress(desk, job)
         return await answered(desk, job, request.receive)
 
-    @app.post("/v1/read", responses=_told(*_POSTED), openapi_extra=_FILE, tags=["files"])
-    async def read(request: Request, name: Annotated[str, Query(max_length=255)] = "") -> schemas.FileText:
+    @app.post(
+        "/v1/read",
+        responses={200: {"model": schemas.FileText}, **_told(*_POSTED)},
+        openapi_extra=_FILE,
+        tags=["files"],
+    )
+    async def read(request: Request, name: Annotated[str, Query(max_length=255)] = "") -> Response:
         """The text of a file, to be sent to the other routes: what offsets refer to.
 
-        The body is the file as it is. Its bytes say what it is; the name only tells a web page from plain text.
+        The body is the file as it is. Its bytes say what it is; the name only tells a web page from plain text. A file
+        that takes too long to read, needs too much memory, or holds too much text is answered with 422.
         """
-        reading = await run_in_threadpool(readers.read, await request.body(), name)
-        return schemas.FileText(text=reading.text, pages=list(reading.pages))
+        reading = await files.read(await request.body(), name, request.receive)
+        return Response(await run_in_threadpool(_file_text, reading), media_type=JSON)
 
     @app.get("/v1/service", responses=_told(*_ALWAYS), tags=["about"])
     async def service() -> schemas.ServiceInfo:
@@ -166,6 +186,10 @@ def _routes(app: FastAPI, config: Config, desk: Desk) -> None:
     async def metrics() -> Response:
         """Figures for Prometheus."""
         return Response(desk.metrics.text(), media_type=desk.metrics.content_type)
+
+
+def _file_text(reading: Reading) -> bytes:
+    return schemas.FileText(text=reading.text, pages=list(reading.pages)).model_dump_json().encode()
 
 
 def _document(app: FastAPI, config: Config) -> None:
@@ -220,6 +244,10 @@ def _page(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
     async def page(request: Request) -> Response:
         return await static.get_response("index.html", request.scope)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs(request: Request) -> Response:
+        return await static.get_response("docs.html", request.scope)
 
     app.mount("/static", GZipMiddleware(static, minimum_size=1000))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,14 +32,13 @@ class Config:
     api_key: str | None = field(default=None, repr=False)
     hosts: frozenset[str] | None = None  # names by which the service may be called; None: any
 
-    def load(self, watch: Callable[[], None]) -> Extractor:
+    def load(self) -> Extractor:
         return Extractor(
             self.method,
             self.model,
             encoder=self.encoder,
             language=self.language,
             report=self.report,
-            watch=watch,
             **self.machine,
         )
 

@@ -1,29 +1,35 @@
-"""The queue and its one worker thread, which alone touches the models.
+"""The queue and its worker threads, one a lane, of which one at a time touches the models.
 
-A request that is admitted waits in line. The worker takes up the first one's next text together with those of others
-that are computed in the same way, and sends whoever is not finished to the end of the line. No answer depends on whose
-texts were computed together.
+A request that is admitted waits in line. The worker of a lane (short texts, medium ones, long ones) takes up the next
+text of its length together with those of others that are computed in the same way, and sends whoever is not finished to
+the end of the line. Workers take turns: one that computes a long text offers its own before each pass through a model.
+No answer depends on whose texts were computed together or in between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Condition, Thread
 from time import monotonic, perf_counter
 from typing import NamedTuple
 
+from mudy.cancellation import checked_by
 from mudy.errors import MudyError, SettingError
 from mudy.explanation import Explained
 from mudy.extractor import GATHERED_WORDS, Extractor, Task
+from mudy.memory import give_back
 from mudy.methods import settings_in_use
 from mudy.results import Result
-from mudy.server import logs
+from mudy.server import logs, turns
 from mudy.server.makers import Makers, together
 from mudy.server.metrics import Metrics
 from mudy.server.pace import Pace
-from mudy.server.work import ClientGone, Ended, Failed, Item, Job, Key, ShuttingDown, TimeLimit, gather
+from mudy.server.turns import Turns
+from mudy.server.work import LANES, ClientGone, Ended, Failed, Item, Job, Key, ShuttingDown, TimeLimit, gather
 
 WARM_UP = "The first text that a model reads takes longer than the next ones."
+TIDYING_SECONDS = 10.0  # between two times that freed memory is given back
 LAST_WORDS = 2.0  # seconds for the worker to leave what it does when the service ends
 
 
@@ -44,16 +50,25 @@ class State(NamedTuple):
     expected: float | None  # seconds of work, if that can be told
 
 
+@dataclass(eq=False)
+class Lane:
+    """What one worker is at."""
+
+    number: int
+    items: Sequence[Item] = ()
+    away: float = 0.0  # seconds that others had their turns while these items were computed
+
+
 class Desk:
     """Admits jobs, and has them computed.
 
-    `load` makes the extractor, in the worker's thread, given what its models are to call before each pass; `failed` is
-    told when that fails, which ends the worker. `queue` is how many requests may wait, `seconds` how long one may take.
+    `load` makes the extractor, in the first worker's thread; `failed` is told when that fails, which ends the worker.
+    `queue` is how many requests may wait, `seconds` how long one may take.
     """
 
     def __init__(
         self,
-        load: Callable[[Callable[[], None]], Extractor],
+        load: Callable[[], Extractor],
         *,
         queue: int = 64,
         seconds: float = 300,
@@ -66,15 +81,17 @@ class Desk:
         self.extractor: Extractor | None = None  # once it is loaded
         self.failure: BaseException | None = None  # of loading
         self._line: list[Job] = []  # all that is not over, in the order of being taken up
-        self._working: Sequence[Item] = ()
+        self._tidied = monotonic()  # when freed memory was given back
         self._closed = self._stopped = False
         self._changed = Condition()
-        self._worker = Thread(target=self._run, name="mudy-worker", daemon=True)
+        self._turns = Turns()
+        self._lanes = [Lane(number) for number in range(len(LANES) + 1)]
+        self._workers = [Thread(target=self._start, name="mudy-worker-0", daemon=True)]
 
     # -- What the service asks of it, from its own thread -------------------------------------------------------------
 
     def start(self) -> None:
-        self._worker.start()
+        self._workers[0].start()
 
     @property
     def ready(self) -> bool:
@@ -82,7 +99,13 @@ class Desk:
 
     @property
     def alive(self) -> bool:
-        return self._worker.is_alive()
+        return all(worker.is_alive() for worker in self._workers)
+
+    @property
+    def under_way(self) -> int:
+        """How many requests wait or are computed."""
+        with self._changed:
+            return sum(not job.over for job in self._line)
 
     def admit(self, job: Job) -> Job:
         """Put a job in line; its answer comes as the future `answer`."""
@@ -97,7 +120,7 @@ class Desk:
             job.deadline = min(job.deadline, monotonic() + self._seconds)
             self._line.append(job)
             self._count()
-            self._changed.notify()
+            self._changed.notify_all()
         return job
 
     def end(self, job: Job, reason: Ended) -> None:
@@ -106,7 +129,7 @@ class Desk:
             if not job.settle(reason):
                 return
             self.metrics.cancelled.labels(reason.label, "waiting" if job.began is None else "working").inc()
-            if all(item.job is not job for item in self._working):
+            if job not in self._busy():
                 self._line = [other for other in self._line if other is not job]
             self._count()
 
@@ -119,7 +142,8 @@ class Desk:
             expected = self.pace.expected((ask.key, ask.words) for ask in job.asks)
             if job.began is not None:
                 return State(True, 0, now - job.began, expected)
-            ahead = self._line.index(job) if job in self._line else 0
+            before = self._line[: self._line.index(job)] if job in self._line else []
+            ahead = sum(any(ask.lane == job.lane for ask in other.asks) for other in before)
             return State(False, ahead, now - job.admitted, expected)
 
     def retry_after(self) -> int:
@@ -132,31 +156,27 @@ class Desk:
             self._closed = True
 
     def end_all(self) -> None:
-        """End everything that is not over yet, and with it the worker."""
+        """End everything that is not over yet, and with it the workers."""
         with self._changed:
             self._closed = self._stopped = True
             for job in list(self._line):
                 self.end(job, ShuttingDown())
-            self._changed.notify()
+            self._changed.notify_all()
 
     def stopped(self) -> bool:
-        """Wait a moment for the worker to end; false if it is in a computation that it cannot leave."""
-        if self.alive:
-            self._worker.join(LAST_WORDS)
-        return not self.alive
+        """Wait a moment for the workers to end; false if one is in a computation that it cannot leave."""
+        end = monotonic() + LAST_WORDS
+        for worker in self._workers:
+            if worker.is_alive():
+                worker.join(max(0.0, end - monotonic()))
+        return not any(worker.is_alive() for worker in self._workers)
 
-    def watch(self) -> None:
-        """Called by the models before each pass: ends work that nobody waits for any more."""
-        jobs = {item.job for item in self._working}
-        self._expire(jobs)
-        if jobs and all(job.over for job in jobs):
-            raise Ended
+    # -- The workers --------------------------------------------------------------------------------------------------
 
-    # -- The worker ---------------------------------------------------------------------------------------------------
-
-    def _run(self) -> None:
+    def _start(self) -> None:
+        """Load the models, and start the workers of the other lanes; this one works in the first."""
         try:
-            root = self._load(self.watch)
+            root = self._load()
             assert root.tagger
             makers = Makers(root)
             makers[Key(root.method)].extract(WARM_UP)
@@ -165,33 +185,61 @@ class Desk:
             self.end_all()
             self._failed()
             return
+        others = [
+            Thread(target=self._work, args=(makers, lane), name=f"mudy-worker-{lane.number}", daemon=True)
+            for lane in self._lanes[1:]
+        ]
+        for worker in others:
+            worker.start()
+        self._workers += others
         self.extractor = root
         self.metrics.ready.set(1)
-        while items := self._next():
+        self._work(makers, self._lanes[0])
+
+    def _work(self, makers: Makers, lane: Lane) -> None:
+        while self._take_up(lane):
             try:
-                self._compute(makers, items)
+                with self._turns, checked_by(lambda: self._check(lane)):
+                    self._compute(makers, lane)
             except Ended:
                 pass
             except BaseException as error:  # of ours: it must not take the worker with it
-                for item in items:
+                for item in lane.items:
                     self._fail(item, error)
-            self._put_back(items)
+            self._put_back(lane)
+            self._tidy_up()
 
-    def _next(self) -> list[Item]:
-        """Wait for work, and take it up; nothing when the service ends."""
+    def _tidy_up(self) -> None:
+        """Give freed memory back to the system in a quiet moment: glibc keeps most of what a long text has used."""
+        with self._changed:
+            quiet = not self._line and monotonic() - self._tidied > TIDYING_SECONDS
+            self._tidied = monotonic() if quiet else self._tidied
+        if quiet:
+            give_back()
+
+    def _check(self, lane: Lane) -> None:
+        """Called often by what a worker computes: lets others have their turn, and ends what nobody waits for."""
+        lane.away += self._turns.offer(turns.TURN_SECONDS[lane.number])
+        jobs = {item.job for item in lane.items}
+        self._expire(jobs)
+        if all(job.over for job in jobs):
+            raise Ended
+
+    def _take_up(self, lane: Lane) -> bool:
+        """Wait for work, and take it up; false when the service ends."""
         with self._changed:
             while not self._stopped:
                 self._expire(list(self._line))
-                items = gather(self._line, lambda key: together(key.method), GATHERED_WORDS)
+                items = gather(self._line, lane.number, lambda key: together(key.method), GATHERED_WORDS)
                 if items:
                     for item in items:
                         item.job.began = item.job.began or monotonic()
-                    self._working = items
+                    lane.items, lane.away = items, 0.0
                     self._count()
-                    return items
+                    return True
                 self._count()
                 self._changed.wait()
-        return []
+        return False
 
     def _expire(self, jobs: Iterable[Job]) -> None:
         now = monotonic()
@@ -199,21 +247,21 @@ class Desk:
             if now > job.deadline:
                 self.end(job, TimeLimit())
 
-    def _put_back(self, items: Sequence[Item]) -> None:
+    def _put_back(self, lane: Lane) -> None:
         """Whoever is finished leaves the line; whoever is not goes to its end."""
         with self._changed:
-            self._working = ()
-            served = list(dict.fromkeys(item.job for item in items))
+            served = list(dict.fromkeys(item.job for item in lane.items))
+            lane.items = ()
             self._line = [job for job in self._line if job not in served]
             self._line += [job for job in served if not job.over]
             self._count()
 
-    def _compute(self, makers: Makers, items: Sequence[Item]) -> None:
-        maker = makers[items[0].ask.key]
+    def _compute(self, makers: Makers, lane: Lane) -> None:
+        maker = makers[lane.items[0].ask.key]
         start = perf_counter()
-        tasks = {item: task for item in items if (task := self._prepared(maker, item)) is not None}
+        tasks = {item: task for item in lane.items if (task := self._prepared(maker, item)) is not None}
         results = self._finished(maker, tasks)
-        seconds = perf_counter() - start
+        seconds = perf_counter() - start - lane.away
         self._learn(list(results), seconds)
         total = sum(item.ask.words for item in results) or 1
         for item, result in results.items():
@@ -222,12 +270,16 @@ class Desk:
             found = Explained(result, settings_in_use(scorer), tuple(getattr(scorer, "free", ())), share)
             try:
                 item.job.keep(item.index, found, tasks[item].document)
+            except Ended:
+                raise
             except Exception as error:
                 self._fail(item, error)
 
     def _prepared(self, maker: Extractor, item: Item) -> Task | None:
         try:
             return maker.prepare(item.job.reading(item.index), **item.ask.options)
+        except Ended:
+            raise
         except Exception as error:
             self._fail(item, error)
             return None
@@ -273,11 +325,14 @@ class Desk:
 
     # -- Counting -----------------------------------------------------------------------------------------------------
 
+    def _busy(self) -> set[Job]:
+        """Those with a text that is being computed."""
+        return {item.job for lane in self._lanes for item in lane.items}
+
     def _waiting(self) -> list[Job]:
-        busy = {item.job for item in self._working}
+        busy = self._busy()
         return [job for job in self._line if job not in busy]
 
     def _count(self) -> None:
-        busy = {item.job for item in self._working if not item.job.over}
         self.metrics.waiting.set(len(self._waiting()))
-        self.metrics.working.set(len(busy))
+        self.metrics.working.set(sum(not job.over for job in self._busy()))

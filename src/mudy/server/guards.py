@@ -1,15 +1,17 @@
 """What every request passes before it reaches a route, as plain ASGI: each guard does one thing, and none reads a text.
 
-From the outside in: `Observed` gives a request its id, writes its line in the log, counts it, and puts the security
-headers on its answer; `Admitted` looks at Host and key; `Bodies` takes the body in, within limits of size and time.
+From the outside in: `Observed` gives a request its id, writes its line in the log, counts it, puts the security headers
+on its answer, and closes the connection where the body was not read to its end; `Admitted` looks at Host and key;
+`bodies.Bodies` takes the body in, within limits of size and time.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from time import perf_counter
 from uuid import uuid4
@@ -18,14 +20,16 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mudy.server import logs
+from mudy.server.bodies import Incoming
 from mudy.server.metrics import Metrics
 from mudy.server.problems import CLIENT_GONE, Problem, problem_of
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
 HEALTH = frozenset({"/healthz", "/readyz"})
+PAGES = frozenset({"/", "/docs"})
 STATIC = "/static/"
-DISCARDED_SECONDS = 1.0  # for how long a body that is too large is read, so that its sender can read our answer
+HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\[\]:@/?#\s]+)(?::[0-9]{1,5})?")
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -67,22 +71,27 @@ class Observed:
             return
         seen, start, status = Seen(_request_id(scope)), perf_counter(), 0
         scope["mudy"] = seen
+        incoming = Incoming(scope, receive)
 
         async def sending(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                _add_headers(MutableHeaders(scope=message), seen, scope["path"])
+                headers = MutableHeaders(scope=message)
+                _add_headers(headers, seen, scope["path"])
+                await incoming.discard()
+                if not incoming.complete:
+                    headers["Connection"] = "close"
             await send(message)
 
         try:
-            await self.app(scope, receive, sending)
+            await self.app(scope, incoming.receive, sending)
         except Exception as error:
             problem = problem_of(error)
             if problem.status == 500:
                 logs.fault(error, seen.request_id)
             if not status:
-                await problem.response(seen.request_id)(scope, receive, sending)
+                await problem.response(seen.request_id)(scope, incoming.receive, sending)
         except asyncio.CancelledError:
             status = status or CLIENT_GONE
             raise
@@ -102,7 +111,8 @@ class Observed:
             "texts": seen.texts,
             "characters": seen.characters,
         }
-        logs.LOGGER.info("request", extra={"told": told})
+        probe = scope["path"] in HEALTH and status < 500  # asked every few seconds
+        logs.LOGGER.log(logging.DEBUG if probe else logging.INFO, "request", extra={"told": told})
 
     def _template(self, path: str) -> str:
         """The route and not the path: what a client writes there could be a text."""
@@ -121,7 +131,7 @@ def _add_headers(headers: MutableHeaders, seen: Seen, path: str) -> None:
 
 
 def _is_page(path: str) -> bool:
-    return path == "/" or path.startswith(STATIC)
+    return path in PAGES or path.startswith(STATIC)
 
 
 class Admitted:
@@ -157,72 +167,6 @@ class Admitted:
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header, without its port."""
-    name = host.strip().lower()
-    return name[: name.index("]") + 1] if name.startswith("[") and "]" in name else name.partition(":")[0]
-
-
-class Bodies:
-    """Bodies of posts, taken in whole before a route sees them: of the type asked for, not too large, not too slow.
-
-    The types also keep pages of other sites from posting: for these, browsers ask us first, and we never agree.
-    """
-
-    def __init__(self, app: ASGIApp, posts: Mapping[str, str], most: int, seconds: float) -> None:
-        self.app, self.posts, self.most, self.seconds = app, posts, most, seconds
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] not in self.posts:
-            await self.app(scope, receive, send)
-            return
-        headers = Headers(scope=scope)
-        needed = self.posts[scope["path"]]
-        if headers.get("content-type", "").partition(";")[0].strip().lower() != needed:
-            raise Problem("wrong-type", f"Send the body with 'Content-Type: {needed}'.")
-        body = await self._body(headers, receive)
-        first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def receiving() -> Message:
-            return first.pop() if first else await receive()
-
-        await self.app(scope, receiving, send)
-
-    async def _body(self, headers: Headers, receive: Receive) -> bytes:
-        announced = headers.get("content-length", "")
-        if announced.isdecimal() and int(announced) > self.most:
-            if "expect" not in headers:
-                await _discard(receive)
-            raise self._too_large()
-        try:
-            async with asyncio.timeout(self.seconds):
-                return await self._received(receive)
-        except TimeoutError:
-            detail = f"The body did not arrive within {self.seconds:g} seconds."
-            raise Problem("body-too-slow", detail, headers={"Connection": "close"}) from None
-
-    async def _received(self, receive: Receive) -> bytes:
-        body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise Problem("client-gone", "The client went away before its request was there.")
-            body += message.get("body", b"")
-            if len(body) > self.most:
-                await _discard(receive)
-                raise self._too_large()
-            if not message.get("more_body", False):
-                return bytes(body)
-
-    def _too_large(self) -> Problem:
-        detail = f"The body is larger than the {self.most:,} bytes that are allowed."
-        return Problem("body-too-large", detail, headers={"Connection": "close"})
-
-
-async def _discard(receive: Receive) -> None:
-    """Read on for a moment: who is still sending when we hang up would see a broken pipe instead of our answer."""
-    try:
-        async with asyncio.timeout(DISCARDED_SECONDS):
-            while (await receive()).get("more_body", False):
-                pass
-    except TimeoutError:
-        pass
+    """The name in a Host header, without its port; nothing if that is no name and port."""
+    found = HOST.fullmatch(host.strip().lower())
+    return found["name"] if found else ""

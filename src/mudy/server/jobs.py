@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mudy.cancellation import check
 from mudy.explanation import Explanation, gold_places
 from mudy.server.config import Config
 from mudy.server.problems import Problem
 from mudy.server.schemas import ExplainRequest, ExtractRequest, checked
 from mudy.server.work import Ask, Job, Key
+
+AT_ONCE = 256  # items of a list that are written without a check for cancellation
 
 
 class NotFinite(ArithmeticError):
@@ -35,7 +38,7 @@ def explanation(asked: ExplainRequest, config: Config, request: str) -> Job:
             message = f"settings were given for {name!r}, which is not among the methods to compare"
             raise Problem("not-valid", f"settings: {message}", errors=[("settings", message)])
     asks = [
-        Ask.of(texts["text"], Key(name, checked(name, own, f"settings.{name}"), comparing=True), asked.options())
+        Ask.of(texts["text"], Key(name, checked(name, own, f"settings.{name}")), asked.options())
         for name in methods
         for own in [asked.settings.get(name, {})]
     ]
@@ -66,8 +69,34 @@ def _explanation(job: Job, gold: list[str]) -> bytes:
 def _written(answer: dict[str, Any]) -> bytes:
     """JSON in UTF-8; escaped where a text holds half a surrogate pair, which UTF-8 cannot write."""
     try:
-        return json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()
+        return "".join(_pieces(answer, ensure_ascii=False)).encode()
     except UnicodeEncodeError:
-        return json.dumps(answer, allow_nan=False).encode()
+        return "".join(_pieces(answer, ensure_ascii=True)).encode()
     except ValueError as error:
         raise NotFinite from error
+
+
+def _pieces(value: Any, ensure_ascii: bool) -> Iterator[str]:
+    """What json.dumps writes, a few items at a time: an answer of 100 MB would take seconds in one go."""
+    if _is_deep(value):
+        for number, (name, inner) in enumerate(value.items()):
+            yield f"{', ' if number else '{'}{json.dumps(name, ensure_ascii=ensure_ascii)}: "
+            yield from _pieces(inner, ensure_ascii)
+        yield "}"
+    elif isinstance(value, list) and len(value) > AT_ONCE:
+        for start in range(0, len(value), AT_ONCE):
+            yield ", " if start else "["
+            yield "".join(_pieces(value[start : start + AT_ONCE], ensure_ascii))[1:-1]
+        yield "]"
+    elif isinstance(value, list) and any(map(_is_deep, value)):
+        for number, inner in enumerate(value):
+            yield ", " if number else "["
+            yield from _pieces(inner, ensure_ascii)
+        yield "]"
+    else:
+        check()
+        yield json.dumps(value, ensure_ascii=ensure_ascii, allow_nan=False)
+
+
+def _is_deep(value: Any) -> bool:
+    return isinstance(value, dict) and any(isinstance(inner, dict | list) for inner in value.values())

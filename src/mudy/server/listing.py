@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from mudy import __version__, models, readers
 from mudy.extractor import Extractor
-from mudy.methods import METHODS, method_class, model_fields, settings_of
+from mudy.methods import METHODS, descriptions_of, method_class, model_fields, settings_of, title_of
 from mudy.server import schemas
 from mudy.server.config import Config
 
@@ -38,10 +38,11 @@ def _method(name: str) -> schemas.MethodInfo:
     kind = method_class(name)
     return schemas.MethodInfo(
         name=name,
-        description=str(kind.__doc__ or "").strip().split("\n")[0],
+        description=title_of(name),
         asks=_asks(name),
         available=name in schemas.served(),
         settings={setting: _plain(default) for setting, default in settings_of(name).items()},
+        descriptions=descriptions_of(name),
         presets=list(getattr(sys.modules[kind.__module__], "PRESETS", ())),
     )
 

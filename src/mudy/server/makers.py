@@ -21,7 +21,7 @@ class Makers:
 
     def __getitem__(self, key: Key) -> Extractor:
         """The extractor for a key, with its models loaded."""
-        maker = self._made.get(key) or self._root.using(key.method, None, **settings(key))
+        maker = self._made.get(key) or self._root.using(key.method, None, **dict(key.settings))
         assert maker.scorer
         self._made[key] = maker
         self._made.move_to_end(key)
@@ -31,12 +31,6 @@ class Makers:
 
     def __len__(self) -> int:
         return len(self._made)
-
-
-def settings(key: Key) -> dict[str, object]:
-    """What is asked for; for an explanation, with what makes all scores of a method comparable."""
-    comparing = getattr(method_class(key.method), "COMPARING", {}) if key.comparing else {}
-    return {**comparing, **dict(key.settings)}
 
 
 @cache

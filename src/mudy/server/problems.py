@@ -86,7 +86,7 @@ def problem_of(error: BaseException, retry_after: int = 1) -> Problem:
         case Problem():
             return error
         case RequestValidationError():
-            return _not_valid(error.errors())
+            return _not_valid(error.errors(), error.body)
         case HTTPException():
             return _http(error)
         case Failed():
@@ -128,18 +128,29 @@ def _failed(error: Failed) -> Problem:
 
 def _http(error: HTTPException) -> Problem:
     if error.status_code in BY_STATUS:
-        return Problem(BY_STATUS[error.status_code], f"{error.detail}. See /openapi.json.", headers=error.headers)
+        return Problem(BY_STATUS[error.status_code], f"{error.detail}. See /docs.", headers=error.headers)
     if error.status_code == 400:  # FastAPI's, of a body that no parser can read
         return Problem("not-valid", "The body is not JSON in UTF-8.", errors=[("body", "not JSON in UTF-8")])
     return Problem("fault", "The request could not be answered.")
 
 
-def _not_valid(errors: Sequence[Any]) -> Problem:
+def _not_valid(errors: Sequence[Any], body: Any) -> Problem:
     """Where something is wrong and what, but not the value itself."""
-    found = [(_where(error["loc"]), _message(error)) for error in errors[:MOST_ERRORS]]
+    if errors[0]["type"] == "json_invalid" and isinstance(body, str):
+        found = [("body", _not_json(errors[0], body))]
+    else:
+        found = [(_where(error["loc"]), _message(error)) for error in errors[:MOST_ERRORS]]
     more = len(errors) - len(found)
     detail = "; ".join(f"{where}: {message}" for where, message in found[:3])
     return Problem("not-valid", detail + (f"; and {more:,} more" if more else ""), errors=found)
+
+
+def _not_json(error: Mapping[str, Any], body: str) -> str:
+    """What keeps a body from being JSON, and where; json's own words, which quote nothing."""
+    position = error["loc"][-1]
+    line, column = body.count("\n", 0, position) + 1, position - body.rfind("\n", 0, position)
+    reason = _lower_first(str(error["ctx"]["error"])).removesuffix(" at")
+    return f"not JSON: {reason} at line {line}, column {column}"
 
 
 def _where(places: Sequence[str | int]) -> str:
@@ -148,5 +159,9 @@ def _where(places: Sequence[str | int]) -> str:
 
 
 def _message(error: Mapping[str, Any]) -> str:
-    message = str(error["msg"]).removeprefix("Value error, ")
+    known = {"missing": "is missing", "model_attributes_type": "a JSON object is needed"}
+    return known.get(error["type"]) or _lower_first(str(error["msg"]).removeprefix("Value error, "))
+
+
+def _lower_first(message: str) -> str:
     return message[:1].lower() + message[1:]

@@ -114,9 +114,16 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Admit no more, finish what was admitted, and when the grace is over end that too."""
         self.desk.close()
+        if under_way := self.desk.under_way:
+            print(_farewell(under_way, self.grace), file=sys.stderr, flush=True)
         timer = asyncio.get_running_loop().call_later(self.grace, self.desk.end_all)
         await super().shutdown(sockets)
         timer.cancel()
+
+
+def _farewell(requests: int, grace: float) -> str:
+    what = "1 request that is" if requests == 1 else f"{requests} requests that are"
+    return f"mudy: ending; waiting up to {grace:g} s for {what} under way. Press Ctrl-C again to end at once."
 
 
 def run(config: Config, listening: socket.socket, host: str) -> None:

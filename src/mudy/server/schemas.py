@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, LiteralString, get_type_hints
 
 from pydantic import (
     AfterValidator,
@@ -18,10 +18,11 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mudy.candidates import MAX_WORDS
 from mudy.errors import SettingError
-from mudy.methods import METHODS, check_settings, method_class, model_fields, settings_of
+from mudy.methods import METHODS, check_settings, descriptions_of, method_class, model_fields, settings_of
 from mudy.server.problems import Problem
 from mudy.server.work import Settings
 
@@ -32,6 +33,7 @@ MOST_ENTRIES = 64  # of a setting that is a list
 MOST_PHRASES = 5_000
 MOST_METHODS = 4
 MOST_WANTED = 1_000_000
+MISSING: LiteralString = "is missing; send text, or texts for several"
 
 
 @cache
@@ -135,11 +137,19 @@ class ExtractRequest(Options):
         {}, description="Settings of the method, under its paper's symbols; see /v1/methods.", examples=[{}]
     )
 
-    @model_validator(mode="after")
-    def _one_of_both(self) -> ExtractRequest:
-        if len({"text", "texts"} & self.model_fields_set) != 1:
-            raise ValueError("exactly one of text and texts is needed")
-        return self
+    @model_validator(mode="before")
+    @classmethod
+    def _one_of_both(cls, given: Any) -> Any:
+        if isinstance(given, dict) and not {"text", "texts"} & given.keys():
+            missing: InitErrorDetails = {
+                "type": PydanticCustomError("needed", MISSING),
+                "loc": ("text",),
+                "input": None,
+            }
+            raise ValidationError.from_exception_data(cls.__name__, [missing])
+        if isinstance(given, dict) and {"text", "texts"} <= given.keys():
+            raise ValueError("both text and texts are given, but only one is needed")
+        return given
 
     @property
     def placed(self) -> dict[str, str]:
@@ -226,6 +236,7 @@ def _shape(method: str, name: str, default: Any) -> dict[str, Any]:
     most = {"maximum": MOST[name]} if name in MOST else {}
     return {
         **_type_of(method, name).json_schema(),
+        "description": descriptions_of(method)[name],
         "default": list(default) if isinstance(default, tuple) else default,
         **most,
     }
@@ -272,8 +283,10 @@ class Coverage(Answer):
 class Found(Answer):
     method: str
     model: str | None = Field(description="Null for a method that asks none.")
+    language: str | None = Field(description="That the text is surely in, as an ISO 639 code.")
     coverage: Coverage
     keyphrases: list[Keyphrase] = Field(description="Best first.")
+    warnings: list[str] = Field([], description="Such as: the text is in another language than it was read in.")
     not_found: list[str] = Field([], description="Candidates that do not stand in the text.")
     dropped: list[str] = Field([], description="Phrases that a model wrote but that cannot be returned.")
 
@@ -382,6 +395,7 @@ class MethodInfo(Answer):
     asks: Literal["backbone", "encoder", "chat"] | None = Field(description="Which kind of model; null for none.")
     available: bool
     settings: dict[str, Any] = Field(description="With defaults; the model's own may differ.")
+    descriptions: dict[str, str] = Field(description="What each setting does, in one line.")
     presets: list[str]
 
 

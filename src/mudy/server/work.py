@@ -1,18 +1,23 @@
-"""What was asked for: jobs in line, and which of their texts are computed together."""
+"""What was asked for: jobs in line, in which lane each of their texts is, and which are computed together."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 
 from mudy.explanation import Explained
+from mudy.extractor import GATHERED_WORDS
 from mudy.text import Document
 
+LANES = (GATHERED_WORDS, 8 * GATHERED_WORDS)  # the longest texts of all lanes but the last: short, medium, long
+BYTES_OF_A_WORD = 6  # about so many, in UTF-8 and with its space
 Settings = tuple[tuple[str, Any], ...]  # names and values, in the order of the names
 
 
@@ -53,12 +58,6 @@ class Key(NamedTuple):
 
     method: str
     settings: Settings = ()
-    comparing: bool = False  # for an explanation: all scores by one rule, also where a fast method would save work
-
-    @property
-    def pace(self) -> tuple[str, bool]:
-        """What decides how long a word takes, settings aside."""
-        return self.method, self.comparing
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +68,18 @@ class Ask:
     key: Key
     options: Mapping[str, Any]  # of Extractor.prepare
     words: int
+    size: int  # in words, or what would be words in a script that has spaces
     where: str = "text"  # in the request
 
     @classmethod
     def of(cls, text: str, key: Key, options: Mapping[str, Any], where: str = "text") -> Ask:
-        return cls(text, key, options, len(text.split()), where)
+        words = len(text.split())
+        return cls(text, key, options, words, max(words, len(text.encode(errors="replace")) // BYTES_OF_A_WORD), where)
+
+    @property
+    def lane(self) -> int:
+        """By its length: a short text does not wait behind a long one."""
+        return bisect_left(LANES, self.size)
 
 
 @dataclass(eq=False)
@@ -100,6 +106,11 @@ class Job:
     @property
     def over(self) -> bool:
         return self.answer.done()
+
+    @property
+    def lane(self) -> int | None:
+        """That of the next of its texts; None if none waits."""
+        return self.asks[self.waiting[0]].lane if self.waiting else None
 
     @property
     def words_left(self) -> Iterator[tuple[Key, int]]:
@@ -144,29 +155,36 @@ class Item:
         return self.job.asks[self.index]
 
 
-def gather(line: Iterable[Job], most_texts: Callable[[Key], int], most_words: int) -> list[Item]:
-    """Take up the first job's next text, and what can be computed with it, one from each job in turn.
+def gather(line: Iterable[Job], lane: int, most_texts: Callable[[Key], int], most_words: int) -> list[Item]:
+    """Take up a lane's next text, and what can be computed with it, one from each job in turn.
 
     So a request of many texts does not hold up the others. A text joins only where it fits: long ones stay alone.
     """
-    jobs = [job for job in line if job.waiting and not job.over]
-    if not jobs:
+    jobs = deque(job for job in line if job.waiting and not job.over)
+    items: list[Item] = []
+    while jobs and not items:
+        items = _taken(jobs, lambda ask: ask.lane == lane)
+    if not items:
         return []
-    items = [Item(jobs[0], jobs[0].waiting.popleft())]
-    key, words = items[0].ask.key, items[0].ask.words
-    most = most_texts(key)
-    turn = deque([*jobs[1:], jobs[0]])
-    while turn and len(items) < most:
-        job = turn.popleft()
-        index = next((i for i in job.waiting if _joins(job.asks[i], key, most_words - words)), None)
-        if index is None:
-            continue
-        job.waiting.remove(index)
-        items.append(Item(job, index))
-        words += job.asks[index].words
-        turn.append(job)
+    first = items[0].ask
+    most, size = most_texts(first.key), first.size
+    while jobs and len(items) < most:
+        more = _taken(jobs, partial(_joins, lane=lane, key=first.key, room=most_words - size))
+        items += more
+        size += sum(item.ask.size for item in more)
     return items
 
 
-def _joins(ask: Ask, key: Key, room: int) -> bool:
-    return ask.words <= room and ask.key == key
+def _joins(ask: Ask, lane: int, key: Key, room: int) -> bool:
+    return ask.lane == lane and ask.key == key and ask.size <= room
+
+
+def _taken(jobs: deque[Job], fits: Callable[[Ask], bool]) -> list[Item]:
+    """The first text of the first job that fits, if one does; the job then goes to the end, else away."""
+    job = jobs.popleft()
+    index = next((i for i in job.waiting if fits(job.asks[i])), None)
+    if index is None:
+        return []
+    job.waiting.remove(index)
+    jobs.append(job)
+    return [Item(job, index)]

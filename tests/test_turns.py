@@ -1,0 +1,230 @@
+"""Long texts take turns with short ones, and no answer depends on it."""
+
+import json
+from collections.abc import Callable, Iterator
+from threading import Event, Thread, get_ident
+
+import pytest
+
+from mudy.cancellation import check
+from mudy.extractor import GATHERED_WORDS
+from mudy.server import turns
+from mudy.server.desk import Desk
+from mudy.server.turns import Turns
+from mudy.server.work import LANES, Ask, Key, TimeLimit
+from tests import small
+from tests.served import PATIENCE, alike, until
+from tests.test_desk import Gate, answer, asking, extractor, job
+
+SHORT = small.TEXT
+MEDIUM = " ".join([small.TEXT] * (GATHERED_WORDS // 30))
+LONG = " ".join([small.TEXT] * (LANES[-1] // 30))
+METHODS = ["mudy", "promptrank", "samrank", "yake", "topicrank"]
+
+
+@pytest.fixture(autouse=True)
+def at_every_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn ends at the next check, however fast the machine is."""
+    monkeypatch.setattr(turns, "TURN_SECONDS", (0.0, 0.0, 0.0))
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate()
+
+
+@pytest.fixture
+def desk(gate: Gate) -> Iterator[Desk]:
+    made = Desk(gate.load, queue=8, seconds=60)
+    made.start()
+    until(lambda: made.ready)
+    yield made
+    gate.open.set()
+    made.end_all()
+    until(made.stopped)
+
+
+def lane(text: str) -> int:
+    return Ask.of(text, Key("mudy"), {}).lane
+
+
+def test_texts_are_in_a_lane_by_their_length() -> None:
+    assert [lane(text) for text in ("", SHORT, MEDIUM, LONG)] == [0, 0, 1, 2]
+    assert lane("word " * GATHERED_WORDS) == 0
+    assert lane("深度学习" * 75_000) == 2  # no spaces, yet long
+
+
+@pytest.mark.parametrize("long", [MEDIUM, LONG])
+def test_a_short_request_is_answered_while_a_long_one_is_computed(long: str, gate: Gate, desk: Desk) -> None:
+    gate.holds = lambda texts: texts == [long]  # the long one waits at the gate, and asks whether it may go on
+    gate.open.clear()
+    first = desk.admit(job(long))
+    assert gate.at_work.wait(PATIENCE)
+    for number in range(9):
+        assert answer(desk.admit(job(f"short {number}"))) == f"short {number}"
+    assert not first.over
+    gate.open.set()
+    assert answer(first) == long
+
+
+def test_a_medium_request_does_not_wait_for_a_long_one(gate: Gate, desk: Desk) -> None:
+    gate.holds = lambda texts: texts == [LONG]
+    gate.open.clear()
+    first = desk.admit(job(LONG))
+    assert gate.at_work.wait(PATIENCE)
+    assert answer(desk.admit(job(MEDIUM))) == MEDIUM
+    assert not first.over
+
+
+def test_a_long_request_goes_on_while_short_ones_keep_coming(gate: Gate, desk: Desk) -> None:
+    """Each short one is admitted before the one ahead of it is answered, so the short lane is never idle."""
+    checks = 0
+
+    def counted(texts: list[str]) -> bool:
+        nonlocal checks
+        checks += texts == [LONG]
+        return texts == [LONG] and checks < 50
+
+    gate.holds = counted
+    first = desk.admit(job(LONG))
+    gate.open.clear()
+    waiting = desk.admit(job("short"))
+    while not first.over:
+        following = desk.admit(job("short"))
+        answer(waiting)
+        waiting = following
+    assert answer(first) == LONG
+
+
+def test_who_waits_is_told_of_those_ahead_in_its_own_lane_alone(gate: Gate, desk: Desk) -> None:
+    gate.open.clear()
+    desk.admit(job(LONG))
+    held = desk.admit(job("held"))
+    until(lambda: desk.state(held).working)
+    later = [desk.admit(job("later", key=Key("yake"))), desk.admit(job(LONG))]
+    assert [desk.state(each).ahead for each in later] == [1, 1]
+
+
+def test_a_long_request_has_a_time_limit_while_others_have_their_turns(gate: Gate) -> None:
+    desk = Desk(gate.load, seconds=0.2)
+    desk.start()
+    until(lambda: desk.ready)
+    gate.open.clear()
+    late = desk.admit(job(LONG))
+    with pytest.raises(TimeLimit):
+        late.answer.result(PATIENCE)
+    gate.open.set()
+    desk.end_all()
+    until(desk.stopped)
+
+
+# -- With a model -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_answers_in_between_and_the_long_answer_are_the_librarys(method: str) -> None:
+    alone = extractor().using(method)
+    long = MEDIUM[:12_000]
+    expected = {text: alone.extract(text, 5).to_dict() for text in (SHORT, long)}
+    desk = Desk(extractor)
+    long_job = desk.admit(asking(long, method=method))
+    short_jobs = [desk.admit(asking(SHORT, method=method)) for _ in range(4)]
+    desk.start()
+    for each in short_jobs:
+        assert alike(json.loads(each.answer.result(PATIENCE)), [expected[SHORT]])
+    assert alike(json.loads(long_job.answer.result(PATIENCE)), [expected[long]])
+    desk.end_all()
+    until(desk.stopped)
+
+
+def test_a_short_text_is_computed_between_two_passes_of_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The long text stops at its third pass until the short one is answered: only a turn in between can do that."""
+    from mudy.backbones import seq2seq
+
+    passes, answered = 0, Event()
+    desk = Desk(extractor)
+    long_job = asking(MEDIUM[:12_000])
+
+    def third_pass() -> None:
+        nonlocal passes
+        if get_ident() == long_thread():
+            passes += 1
+            while passes == 3 and not answered.is_set():
+                check()
+        check()
+
+    def long_thread() -> int | None:
+        return desk._workers[1].ident if len(desk._workers) > 1 else None
+
+    monkeypatch.setattr(seq2seq, "check", third_pass)
+    desk.start()
+    desk.admit(long_job)
+    until(lambda: passes == 3)
+    found = json.loads(desk.admit(asking(SHORT)).answer.result(PATIENCE))
+    assert not long_job.over
+    answered.set()
+    assert found == [extractor().extract(SHORT, 5).to_dict()]
+    assert alike(json.loads(long_job.answer.result(PATIENCE)), [extractor().extract(MEDIUM[:12_000], 5).to_dict()])
+    desk.end_all()
+
+
+# -- Turns ------------------------------------------------------------------------------------------------------------
+
+
+def in_a_thread(work: Callable[[], None]) -> Thread:
+    made = Thread(target=work, daemon=True)
+    made.start()
+    return made
+
+
+def test_turns_come_in_the_order_of_asking() -> None:
+    shared, order = Turns(), list[int]()
+
+    def asking_for(number: int) -> Callable[[], None]:
+        def work() -> None:
+            with shared:
+                order.append(number)
+
+        return work
+
+    with shared:
+        threads = []
+        for number in range(5):
+            threads.append(in_a_thread(asking_for(number)))
+            until(lambda expected=number + 1: len(shared._waiting) == expected)
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert order == [0, 1, 2, 3, 4]
+
+
+def test_an_offer_that_nobody_takes_costs_nothing_and_one_that_is_taken_comes_back() -> None:
+    shared, seen = Turns(), list[str]()
+
+    def other() -> None:
+        with shared:
+            seen.append("other")
+
+    with shared:
+        assert shared.offer(after=0.0) == 0.0
+        thread = in_a_thread(other)
+        until(lambda: len(shared._waiting) == 1)
+        assert seen == []
+        shared.offer(after=0.0)
+        assert seen == ["other"]
+    thread.join(PATIENCE)
+
+
+def test_a_turn_that_has_just_begun_is_not_offered() -> None:
+    shared, seen = Turns(), list[str]()
+
+    def other() -> None:
+        with shared:
+            seen.append("other")
+
+    with shared:
+        thread = in_a_thread(other)
+        until(lambda: len(shared._waiting) == 1)
+        assert shared.offer(after=3600.0) == 0.0
+        assert seen == []
+    thread.join(PATIENCE)
+    assert seen == ["other"]
