@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.served import PATIENCE
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
 
@@ -79,6 +81,7 @@ def visiting(
     context = browser.new_context(
         viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", **options
     )
+    context.set_default_timeout(1000 * PATIENCE)
     try:
         visit = Visit(context.new_page(), urlsplit(address).netloc or None)
         visit.watch()

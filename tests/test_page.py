@@ -8,7 +8,6 @@ import math
 import random
 import re
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from mudy.explanation import heat
 from mudy.methods.mudy import final_score
 from mudy.ranking import rounded
 from tests.browser import Visit, launched, visiting
-from tests.served import Served, save_small_model, serving
+from tests.served import Served, save_small_model, serving, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -78,8 +77,8 @@ def find(page: Page, text: str) -> None:
 
 
 def finished(page: Page) -> None:
-    page.wait_for_selector("#view[data-ready]", state="attached", timeout=60_000)
-    page.wait_for_selector("#progress", state="hidden", timeout=60_000)
+    page.wait_for_selector("#view[data-ready]", state="attached")
+    page.wait_for_selector("#progress", state="hidden")
 
 
 def slide(page: Page, name: str, value: float, *, release: bool = True) -> None:
@@ -478,17 +477,17 @@ def test_a_key_is_asked_for_and_a_service_that_stops_is_missed(browser: Browser,
         assert visit.failed_requests()
 
 
-def test_a_run_can_be_cancelled(visit: Visit) -> None:
-    page = visit.page
+def test_a_run_can_be_cancelled(visit: Visit, served: Served) -> None:
+    page, gone = visit.page, {"reason": "client-gone"}
+    before = served.metric("mudy_cancelled_total", gone)
     put(page, EXAMPLE * 20)
     page.click("#run")
     page.wait_for_function("() => /Working · [1-9]/.test(document.getElementById('progress-said').textContent)")
     page.click("#cancel")
     assert page.locator("#progress").is_hidden()
     assert page.locator("#notice").is_hidden()
-    begun = time.monotonic()
-    find(page, SHORT)  # the service has let go of the long one
-    assert time.monotonic() - begun < 20
+    until(lambda: served.metric("mudy_cancelled_total", gone) == before + 1, served)  # it has let go of the long one
+    find(page, SHORT)
 
 
 # --- Strange and long texts ------------------------------------------------------------------------------------------

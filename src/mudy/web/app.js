@@ -6,6 +6,7 @@
   const root = document.documentElement;
 
   const DEFAULTS = {method: "mudy", compare: "", top: 10, lambda: null, kappa: null};
+  const ONCE_MOVED = {lambda: "Moves the ranking at once.", kappa: "Asks the model again."};
   let settings = {...DEFAULTS}; // what the address holds
   let service = null, methods = [];
   let shown = null; // what the view shows: {text, source, gold, methods}
@@ -61,6 +62,7 @@
   function showSettings() {
     $("method").value = settings.method;
     $("compare").value = settings.compare;
+    for (const name of ["method", "compare"]) $(name).title = info(settings[name])?.description ?? "";
     for (const option of $("compare").options) {
       option.disabled = option.value === settings.method || option.dataset.off === "";
     }
@@ -68,7 +70,9 @@
     $("top-said").textContent = settings.top;
     for (const element of document.querySelectorAll(".of-mudy")) element.hidden = !wanted().some(weighs);
     const settled = wanted().some((name) => weighs(name) && known.methods.has(keyOf(name, {})));
+    const descriptions = info(wanted().find(weighs))?.descriptions ?? {};
     for (const [name, setting] of [["lambda", "lambda_"], ["kappa", "kappa"]]) {
+      $(name).closest("label").title = `${descriptions[setting] ?? ""} ${ONCE_MOVED[name]}`.trim();
       const value = settings[name] ?? recommended(setting);
       $(name).value = value;
       $(`${name}-said`).textContent = settings[name] == null && !settled ? "auto" : figure(value);
@@ -465,6 +469,8 @@
 
   // --- Beginning ---------------------------------------------------------------------------------------------------
 
+  const SPEEDS = {exact: "Every phrase is scored in full precision.",
+    fast: "8-bit arithmetic, and attention is pulled only for phrases that lead without it: sooner, a little less exact."};
   const ASKS = {backbone: "With the language model", encoder: "With the sentence encoder", chat: "With a chat model",
     none: "Without a model"};
 
@@ -493,7 +499,8 @@
       say(error);
       return;
     }
-    $("service").textContent = `${service.model} · version ${service.version}`;
+    $("service").textContent = `${service.model} · speed: ${service.speed} · version ${service.version}`;
+    $("service").title = SPEEDS[service.speed] ?? "";
     $("file").accept = [...new Set([...PLAIN, ...WEB, ...service.readers])].join(",");
     offer($("method"), null);
     offer($("compare"), "nothing");

@@ -165,6 +165,7 @@ const MudyView = (() => {
     AS: ["AS", "attention score"],
     lambda: ["λ", "weight of attention here"],
     m: ["m", "sections that hold it"],
+    weighted: ["w", "whether p was computed with weighting (1) or without (0)"],
     r: ["r", "penalty for a late place"],
     H: ["H", "weight of its words, low is good"],
     P: ["P", "share of attention"],
@@ -453,7 +454,7 @@ const MudyView = (() => {
     const {coverage, model, seconds} = method;
     const found = `${plural(reading.phrases.length, "phrase")} at ${plural(reading.spots.length, "place")}`;
     const read = coverage?.share < 1 && `read ${coverage.words_read} of ${plural(coverage.words, "word")}`;
-    const time = seconds != null && `${seconds < 0.1 ? "under 0.1" : seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+    const time = seconds != null && `${seconds < 0.1 ? "under 0.1" : seconds.toFixed(seconds < 10 ? 1 : 0)}\u00a0s`;
     return [model, found, read, time].filter(Boolean).join(" · ");
   }
 
