@@ -78,12 +78,11 @@ def test_an_output_of_other_settings_is_refused_and_kept(rivers: Path) -> None:
 
 def test_bad_rows_are_counted_and_the_good_ones_measured(rivers: Path) -> None:
     bad = write(rivers.with_name("bad.jsonl"), [ROWS[0], {**ROWS[1], "id": "d0"}, {**ROWS[2], "keyphrases": []}, 7])
-    found = run("evaluate", bad, rivers, "missing.jsonl", "-m", "yake")
-    assert found.exit_code == 1  # one data set could not be read
+    found = run("evaluate", bad, rivers, "-m", "yake")
+    assert found.exit_code == 0
     assert "bad.jsonl:2" in found.stderr
     assert "bad.jsonl:3" in found.stderr
     assert "bad.jsonl:4" in found.stderr
-    assert "missing.jsonl" in found.stderr
     assert [line.split()[:2] for line in found.stdout.splitlines()[2:]] == [["bad", "1"], ["rivers", "4"]]
 
 

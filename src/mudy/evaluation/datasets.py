@@ -8,10 +8,12 @@ Nothing is fetched. A bad row becomes a `Problem` with its file and line, and th
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mudy.arguments import checked, seen
 from mudy.errors import InputError, SettingError, unknown
 from mudy.evaluation.forms import FORMS, Placed, known_forms, recognised
 from mudy.evaluation.records import PLAIN, PROTOCOLS, Problem, Protocol, Record, Row, set_name
@@ -45,12 +47,14 @@ def load(path: str | Path, form: str | None = None, *, limit: int | None = None)
 
     `limit` stops after that many good documents. Raises InputError where nothing is usable.
     """
+    if not isinstance(path, str | Path):
+        raise InputError(f"path is {seen(path)}, but must be the path of a file or folder.")
     path = Path(path)
-    if limit is not None and limit < 1:
-        raise SettingError(f"limit is {limit}, but must be at least 1, or None for all documents.")
+    limit = checked("limit", limit, int | None, least=1)
+    form = checked("form", form, str | None)
     if form is not None and form not in FORMS:
         raise SettingError(unknown("form of data set", form, FORMS))
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110 (raises nothing, however long the name is)
         raise InputError(f"{path}: no such file or folder.")
     try:
         chosen = form or recognised(path)

@@ -18,7 +18,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from mudy.errors import InputError
+from mudy.arguments import checked, seen
+from mudy.errors import InputError, ModelError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.measures import present_and_absent
 from mudy.evaluation.runs import Judged, Run, RunFile
@@ -27,7 +28,7 @@ from mudy.methods import MODELS, model_fields
 from mudy.methods.base import Writer
 from mudy.protocol import MAX_WORDS
 from mudy.results import Keyphrase, Result
-from mudy.resuming import differences
+from mudy.resuming import differences, fingerprints
 from mudy.stems import stems
 from mudy.text import Document
 
@@ -50,6 +51,7 @@ def evaluate(
     another way, unless `restart` throws them away. `places` also keeps every occurrence with what its score was made
     of. Under the extractor's protocol "promptrank" texts are read by the published rules of their data set.
     """
+    _check(extractor, datasets, output, places=places, restart=restart, progress=progress)
     names = [dataset.name for dataset in datasets]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"Two data sets have the name {twice[0]!r}; rename one of the files.")
@@ -59,6 +61,8 @@ def evaluate(
         if file and restart:
             file.forget()
         before = file.found(asked) if file else None
+        if file and before:
+            file.refuse(_other_models(extractor, before), "computed")
         known = {(d.data, d.id): d for d in before.documents} if before else {}
         todo = [(data, record) for data in datasets for record in data.documents if not _done(known, data, record)]
         if todo or before is None:
@@ -81,6 +85,19 @@ def evaluate(
     return Run(before.asked, before.used, wanted, before.machine)
 
 
+def _check(extractor: Any, datasets: Any, output: Any, *, places: Any, restart: Any, progress: Any) -> None:
+    """Raise where an argument of `evaluate` is not what it must be."""
+    if not isinstance(extractor, Extractor):
+        raise SettingError(f"extractor is {seen(extractor)}, but must be an Extractor.")
+    if not isinstance(datasets, list | tuple) or not all(isinstance(data, Dataset) for data in datasets):
+        raise InputError(f"datasets is {seen(datasets)}, but must be a list of data sets, as `load` gives them.")
+    if output is not None and (not isinstance(output, str | Path) or not str(output)):
+        raise SettingError(f"output is {seen(output)}, but must be the path of a file, or None.")
+    checked("places", places, bool)
+    checked("restart", restart, bool)
+    checked("progress", progress, Callable | None)
+
+
 def _done(known: Mapping[tuple[str, str], Judged], data: Dataset, record: Record) -> bool:
     """Whether a document is there already; one that has changed since must not pass for it."""
     found = known.get((data.name, record.id))
@@ -95,6 +112,23 @@ def _changes(before: Run, now: Run) -> list[str]:
     return differences(before.used, now.used)
 
 
+def _other_models(extractor: Extractor, before: Run) -> list[str]:
+    """Models whose files have changed since a run was computed, in words; those that are not here do not count."""
+    return differences(*_common(before.used.get("models", {}), _models_here(extractor)))
+
+
+def _models_here(extractor: Extractor) -> dict[str, str]:
+    try:
+        return fingerprints(extractor, fetch=False)
+    except ModelError:
+        return {}
+
+
+def _common(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    names = [name for name in before if name in now]
+    return {"models": {name: before[name] for name in names}}, {"models": {name: now[name] for name in names}}
+
+
 def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool = False) -> Judged:
     """One document: read, extracted from, timed, and put beside its gold."""
     assert extractor.scorer, "loaded before the clock starts"
@@ -106,7 +140,7 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
     except InputError as failure:  # of this document; what is wrong with a setting or a model is raised
         result, error = None, str(failure)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    keyphrases = result.keyphrases if result else ()
+    keyphrases = () if result is None else result.keyphrases
     gold = tuple(phrase.lower() for phrase in record.keyphrases)
     standing = present_and_absent(gold, document.text)[0]
     candidates = {stems(keyphrase.text.lower()) for keyphrase in keyphrases}
@@ -124,8 +158,8 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
         seconds=round(wall, 4),
         cpu_seconds=round(cpu, 4),
         error=error,
-        dropped=len(result.dropped) if result else 0,
-        places=tuple(_places(result)) if places and result else (),
+        dropped=0 if result is None else len(result.dropped),
+        places=tuple(_places(result)) if places and result is not None else (),
     )
 
 
@@ -179,11 +213,12 @@ def asked_of(extractor: Extractor, places: bool) -> dict[str, Any]:
 
 
 def used_by(extractor: Extractor) -> dict[str, Any]:
-    """Every setting in force, once the method is made, and the versions of all that computes."""
+    """Every setting in force, once the method is made, and the models and versions of all that computes."""
     scorer: Any = extractor.scorer
     return {
         "settings": {f.name: getattr(scorer, f.name) for f in fields(scorer) if f.name not in MODELS},
         "tagger": extractor.tagger.name,
+        "models": _models_here(extractor),
         "versions": {name: found for name in COMPUTES if (found := _version(name))},
     }
 

@@ -216,8 +216,9 @@ def _duc_record(name: str, file: Path, phrases: str | None) -> Record:
 
 def _element(source: str, tag: str) -> str | None:
     """What stands in the first element of a name; published runs read no second one."""
-    found = re.search(rf"<{tag}>(.*?)</{tag}>", source, re.DOTALL)
-    return found[1] if found else None
+    _, _, rest = source.partition(f"<{tag}>")
+    inside, end, _ = rest.partition(f"</{tag}>")
+    return inside if end else None
 
 
 def _untagged(text: str) -> str:

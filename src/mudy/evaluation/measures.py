@@ -21,6 +21,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from mudy.arguments import checked, phrases, seen, several
 from mudy.errors import InputError, SettingError
 from mudy.stems import stems
 
@@ -48,9 +49,10 @@ class Outcome:
             given = getattr(self, name)
             if isinstance(given, str):
                 raise InputError(f"Document {self.id!r}: {name} is the single text {given!r}; a list is needed.")
-            object.__setattr__(self, name, tuple(given))
+            object.__setattr__(self, name, tuple(phrases(name, given)))
         if not self.gold:
             raise InputError(f"Document {self.id!r} has no gold keyphrases, so nothing can be measured on it.")
+        checked("occurrences", self.occurrences, int | None, least=0)
         if self.occurrences is not None and self.occurrences < len(set(self.predictions)):
             raise InputError(
                 f"Document {self.id!r}: {len(set(self.predictions))} phrases were predicted of candidates that occur "
@@ -162,7 +164,9 @@ class Measure:
         return Interval(self._overall(table, averaging), *_percentiles(drawn, level), level)
 
     def _table(self, outcomes: Iterable[Outcome], averaging: Averaging) -> Numbers:
-        counts = [averaging.count(outcome, self.k) for outcome in outcomes]
+        if not isinstance(averaging, Averaging):
+            raise SettingError(f"averaging is {seen(averaging)}, but must be MICRO or MACRO.")
+        counts = [averaging.count(outcome, self.k) for outcome in _outcomes(outcomes)]
         if not counts:
             raise InputError(f"{self} was asked of no documents; at least one is needed.")
         return np.array([(c.hits, c.predicted, c.gold) for c in counts], dtype=np.float64)  # (documents, 3)
@@ -191,6 +195,13 @@ class Interval:
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
+def _outcomes(given: Iterable[Outcome]) -> Iterator[Outcome]:
+    for outcome in several("outcomes", given, "outcomes"):
+        if not isinstance(outcome, Outcome):
+            raise InputError(f"outcomes holds {seen(outcome)}, but each must be an Outcome.")
+        yield outcome
+
+
 def _ratio(part: Numbers, whole: Numbers) -> Numbers:
     """In per cent; of nothing, 0."""
     return np.divide(100 * part, whole, out=np.zeros_like(part), where=whole > 0)
@@ -198,8 +209,7 @@ def _ratio(part: Numbers, whole: Numbers) -> Numbers:
 
 def _draws(documents: int, samples: int, seed: int) -> Iterator[Numbers]:
     """How often each document is drawn, with replacement, as many as there are; (draws, documents), in blocks."""
-    if samples < 1:
-        raise SettingError(f"samples is {samples}, but a bootstrap needs at least 1.")
+    samples, seed = checked("samples", samples, int, least=1), checked("seed", seed, int, least=0)
     random = np.random.default_rng(seed)
     block = max(1, DRAWN_AT_ONCE // documents)
     equally = np.full(documents, 1 / documents)
@@ -210,7 +220,7 @@ def _draws(documents: int, samples: int, seed: int) -> Iterator[Numbers]:
 
 
 def _percentiles(drawn: Numbers, level: float) -> tuple[float, float]:
-    if not 0 < level < 1:
+    if not 0 < checked("level", level, float) < 1:
         raise SettingError(f"level is {level}, but a level of confidence lies between 0 and 1, such as 0.95.")
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
@@ -294,7 +304,7 @@ def _matched(first: Iterable[Outcome], second: Iterable[Outcome]) -> tuple[list[
 
 def _by_id(outcomes: Iterable[Outcome]) -> dict[str, Outcome]:
     found: dict[str, Outcome] = {}
-    for outcome in outcomes:
+    for outcome in _outcomes(outcomes):
         if outcome.id in found:
             raise InputError(f"The id {outcome.id!r} stands twice in one run, so documents cannot be matched by it.")
         found[outcome.id] = outcome

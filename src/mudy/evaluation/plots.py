@@ -110,6 +110,7 @@ class Passage:
 
 
 SIZE, LINE, WIDTH, MARGIN = 9.0, 0.19, 5.6, 0.25  # points; inches: between lines, of a column, around it
+SCALE = 2.4  # inches, the bar of all colours
 SEAM = 0.005  # inches by which neighbours of one colour overlap, so that no line shows between them
 MISSING = "□"  # in place of what the font cannot draw
 COOLEST, HOTTEST = 0.03, 0.72  # of the colour map, so that black letters can be read everywhere
@@ -119,7 +120,7 @@ def passages(texts: Mapping[str, Passage]) -> bytes:
     """Texts side by side, every span in the colour of its heat."""
     from matplotlib import colormaps
     from matplotlib.backends.backend_agg import RendererAgg
-    from matplotlib.colors import LinearSegmentedColormap, Normalize
+    from matplotlib.colors import LinearSegmentedColormap
 
     heat = LinearSegmentedColormap.from_list(
         "heat", colormaps["YlOrRd"]([COOLEST + (HOTTEST - COOLEST) * i / 63 for i in range(64)])
@@ -137,13 +138,21 @@ def passages(texts: Mapping[str, Passage]) -> bytes:
             y = 1 - (MARGIN + 0.45 + LINE * number) / height
             for piece in line:
                 _draw(figure, piece, left, y, width, height, heat)
-    from matplotlib.cm import ScalarMappable
-
-    bar = figure.add_axes((0.3, 0.42 / height, 0.4, 0.13 / height))
-    figure.colorbar(ScalarMappable(Normalize(0, 1), heat), cax=bar, orientation="horizontal", ticks=[0, 0.5, 1])
-    bar.set_xticklabels(["lowest", "rank of the score among all occurrences", "highest"], fontsize=8)
-    bar.tick_params(length=0)
+    _scale(figure, width, height, heat)
     return _png(figure)
+
+
+def _scale(figure: Figure, width: float, height: float, heat: Any) -> None:
+    """Below the texts: all colours in a bar, what its ends stand for beside it, and what it measures under it."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    left, right = (width - SCALE) / 2, (width + SCALE) / 2
+    bar = figure.add_axes((left / width, 0.46 / height, SCALE / width, 0.13 / height))
+    figure.colorbar(ScalarMappable(Normalize(0, 1), heat), cax=bar, orientation="horizontal", ticks=[])
+    for x, side, text in ((left - 0.08, "right", "lowest"), (right + 0.08, "left", "highest")):
+        figure.text(x / width, 0.525 / height, text, fontsize=8, ha=side, va="center")
+    figure.text(0.5, 0.36 / height, "rank of the score among all occurrences", fontsize=8, ha="center", va="top")
 
 
 @dataclass(frozen=True, slots=True)

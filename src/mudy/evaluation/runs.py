@@ -16,7 +16,7 @@ from typing import IO, Any, Literal
 
 from mudy.errors import InputError
 from mudy.evaluation.measures import F1, MACRO, MICRO, Outcome, P, R
-from mudy.resuming import differences, locked, unwritable, whole
+from mudy.resuming import differences, locked, real, unwritable, whole
 
 FORMAT = 1  # of the file
 DEPTHS = (5, 10, 15)
@@ -152,14 +152,15 @@ class RunFile:
     """The output of a run and its journal."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.name = Path(path)
+        self.path = real(path)
         self.journal = self.path.with_name(f"{self.path.name}.journal")
         self._stream: IO[str] | None = None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other runs away from the output."""
-        with locked(self.path):
+        with locked(self.name):
             try:
                 yield
             finally:
@@ -167,7 +168,7 @@ class RunFile:
 
     def found(self, asked: Mapping[str, Any]) -> Run | None:
         """What was done before, by the output and by its journal, if it was asked for in the same words."""
-        done = [run for run in (Run.load(self.path) if self.path.exists() else None, self._journalled()) if run]
+        done = self._done()
         for run in done:
             self.refuse(differences(run.asked, asked), "asked for")
         if not done:
@@ -177,15 +178,21 @@ class RunFile:
         documents = {(d.data, d.id): d for run in done for d in run.documents}
         return Run(done[0].asked, done[0].used, tuple(documents.values()), done[0].machine)
 
+    def _done(self) -> list[Run]:
+        """The runs in the output and in its journal; InputError if one of them is a file of another kind."""
+        output = Run.load(self.path) if self.path.exists() else None
+        return [run for run in (output, self._journalled()) if run]
+
     def refuse(self, changes: Sequence[str], how: str) -> None:
         if changes:
             raise InputError(
-                f"{self.path} holds a run that was {how} otherwise ({'; '.join(changes)}). Name another --output, or "
-                f"pass --restart to throw it away."
+                f"{self.name} holds a run that was {how} otherwise ({'; '.join(changes)}). Name another --output, or "
+                f"pass --restart to throw that run away."
             )
 
     def forget(self) -> None:
-        """Throw away what was done before."""
+        """Throw away what was done before, if it is a run; whatever else has these names is refused, and stays."""
+        self._done()
         for path in (self.path, self.journal):
             path.unlink(missing_ok=True)
 
@@ -195,7 +202,8 @@ class RunFile:
         head = {"format": FORMAT, "asked": run.asked, "used": run.used, "machine": run.machine}
         try:
             if fresh:
-                self.journal.write_text(_line(head), encoding="utf-8")
+                with whole(self.journal) as unfinished:
+                    unfinished.write_text(_line(head), encoding="utf-8")
             self._cut_half_line()
             self._stream = self.journal.open("a", encoding="utf-8")
         except OSError as error:
@@ -224,16 +232,17 @@ class RunFile:
             self._stream = None
 
     def _journalled(self) -> Run | None:
-        """What the journal holds; a last line that was cut off by a kill does not count."""
+        """What the journal holds. A line that was cut off or damaged does not count: its document is computed again."""
         if not self.journal.exists():
             return None
-        lines = list(_whole_lines(self.journal))
-        if not lines:
-            return None
-        head, *rows = lines
-        if head.get("format") != FORMAT:
-            raise InputError(f"{self.journal}: not a journal that this version reads; pass --restart to throw it away.")
-        return Run(head["asked"], head["used"], tuple(map(Judged.from_dict, rows)), head.get("machine", {}))
+        first, *lines = self.journal.read_bytes().split(b"\n")
+        if not lines and HEAD.startswith(first[: len(HEAD)]):
+            return None  # cut off before its head was whole
+        head = _parsed(first) or {}
+        if head.get("format") != FORMAT or not isinstance(head.get("asked"), dict) or "used" not in head:
+            raise InputError(f"{self.journal}: not a journal that this version of mudy wrote. Name another --output.")
+        documents = filter(None, map(_judged, lines))
+        return Run(head["asked"], head["used"], tuple(documents), head.get("machine", {}))
 
     def _cut_half_line(self) -> None:
         content = self.journal.read_bytes()
@@ -242,14 +251,24 @@ class RunFile:
             os.truncate(self.journal, whole)
 
 
+HEAD = b'{"format": '  # what a journal begins with
+
+
 def _line(row: Mapping[str, Any]) -> str:
     return json.dumps(row) + "\n"
 
 
-def _whole_lines(path: Path) -> Iterator[dict[str, Any]]:
-    for line in path.read_bytes().splitlines(keepends=True):
-        if line.endswith(b"\n"):
-            try:
-                yield json.loads(line)
-            except ValueError:
-                raise InputError(f"{path}: a line of it is damaged; pass --restart to throw it away.") from None
+def _judged(line: bytes) -> Judged | None:
+    """The document of a line, if the line is whole."""
+    try:
+        return Judged.from_dict(_parsed(line) or {})
+    except TypeError:
+        return None
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) else None

@@ -22,6 +22,7 @@ from mudy.evaluation.runs import Judged, Run, RunFile
 from mudy.extractor import DEFAULT_ENCODER, Extractor
 from mudy.methods import model_fields
 from mudy.models import Report
+from mudy.resuming import refuse_inputs
 from mudy.tagging import Tagger
 
 KEPT = 8  # runs in memory; one with places takes some 30 MB
@@ -70,10 +71,15 @@ class Bench:
         self._encoder: SentenceEncoder | None = None
         self._shapes: dict[str, tuple[str, int]] = {}
         self.folder = asked.output / "runs"
+        self.check_output(asked.output)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{self.folder}: cannot be made ({error.strerror or error}).") from error
+
+    def check_output(self, path: Path) -> None:
+        """InputError if what would be written is one of the data sets, or part of one."""
+        refuse_inputs(path, self.paths.values())
 
     # -- Data sets ----------------------------------------------------------------------------------------------------
 
@@ -108,6 +114,7 @@ class Bench:
     def run_on(self, dataset: Dataset, method: str, model: str | None = None, **settings: Any) -> Found:
         """A method on some documents. What is wrong with a model or a setting becomes the reason of a gap."""
         file = self.file(dataset.name, method, model, settings)
+        self.check_output(file)
         key = f"{file} {len(dataset.documents)} {dataset.documents[0].id}"
         tried = (method, model, str(sorted(settings.items())))
         if tried in self._failed:
@@ -288,7 +295,7 @@ def _shape(model: str, report: Report | None) -> tuple[str, int]:
     from mudy import models
 
     try:
-        config = AutoConfig.from_pretrained(models.locate(model, report=report))
+        config = AutoConfig.from_pretrained(models.locate(model, report=report), trust_remote_code=False)
     except (ModelError, OSError, ValueError):
         return "", 0
     return str(config.model_type), int(getattr(config, "num_hidden_layers", 0))

@@ -10,6 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from mudy.errors import InputError
+from mudy.resuming import real
 
 OPEN = "–"
 LEGEND = f"Ours first, *(the paper's in brackets)*; {OPEN} is a cell that was not run, see the notes."
@@ -62,10 +63,11 @@ class Page:
 
 
 def _written(path: Path, content: bytes) -> Path:
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    place = real(path)  # through a link, which stays one
+    beside = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         beside.write_bytes(content)
-        beside.replace(path)
+        beside.replace(place)
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)

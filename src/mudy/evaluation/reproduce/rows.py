@@ -65,10 +65,17 @@ def finish(bench: Bench, page: Page, sets: Sequence[str], count: int | None = No
         f"Documents, the first of each set: {counted(documents) or 'none'}. {reading}",
         f"Precision: {', '.join(dtypes) or bench.asked.dtype or 'default'} "
         "(default: float32 on a CPU, half precision on a GPU).",
+        *_models(bench),
         f"Versions: {' | '.join(versions) or _versions(used_by(bench.extractor('yake')))}.",
     ]
     page.facts = [f"    {bench.asked.command}", *facts]
     return page
+
+
+def _models(bench: Bench) -> list[str]:
+    """A line with the fingerprints of the models that the runs used."""
+    used = {name: digest for run in bench.used for name, digest in run.used.get("models", {}).items()}
+    return [f"Models: {', '.join(f'{bench.label(name)} ({digest})' for name, digest in used.items())}."] if used else []
 
 
 def _versions(used: Mapping[str, Any]) -> str:
