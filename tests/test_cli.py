@@ -17,11 +17,10 @@ from click.testing import CliRunner, Result
 
 from mudy import results
 from mudy.errors import InputError, SettingError
-from mudy.extractor import Extractor
+from mudy.extractor import Extractor, Task
 from mudy.interfaces import options, reading, writing
 from mudy.interfaces.cli import cli
 from mudy.interfaces.screen import Screen
-from mudy.methods import settings_of
 from mudy.readers.base import decode
 
 VISION = "Deep learning has changed computer vision. Convolutional neural networks learn features of natural images.\n"
@@ -253,15 +252,15 @@ def test_json_is_one_object_for_one_input_and_a_list_for_a_pattern_or_several(fo
 
 
 def test_an_unexpected_error_stays_with_its_input(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    extract = Extractor.extract
+    prepare = Extractor.prepare
 
-    def fragile(self: Extractor, text: str, *args: Any, **options: Any) -> results.Result:
+    def fragile(self: Extractor, text: str, *args: Any, **options: Any) -> Task:
         if options["source"] == "bad.txt":
             raise RuntimeError("out of luck")
-        return extract(self, text, *args, **options)
+        return prepare(self, text, *args, **options)
 
     (folder / "bad.txt").touch()
-    monkeypatch.setattr(Extractor, "extract", fragile)
+    monkeypatch.setattr(Extractor, "prepare", fragile)
     ended = run("extract", "empty.txt", "bad.txt", "empty.txt", "--format", "jsonl")
     assert ended.exit_code == 1
     assert [json.loads(line)["source"] for line in ended.stdout.splitlines()] == ["empty.txt"] * 2
@@ -391,15 +390,6 @@ def test_an_absent_model_is_told_by_verify_and_harmless_to_remove(
     assert "was not in the cache" in run("models", "remove", "minilm-l6").stderr
     pulled = run("models", "pull", "minilm-l6", "smollm2-135m")
     assert (pulled.exit_code, pulled.stdout, len(pulled.stderr.splitlines())) == (1, "", 2)
-
-
-def test_methods_are_listed_with_settings_that_can_be_typed_back() -> None:
-    for method in json.loads(run("methods", "--format", "json").stdout):
-        assert method["description"]
-        assert method["settings"]
-    pairs = [line.removeprefix("  --set ") for line in run("methods").stdout.splitlines() if "--set" in line]
-    mudy = pairs[: len(settings_of("mudy"))]
-    assert options.settings("mudy", mudy) == settings_of("mudy")
 
 
 # -- How it ends ------------------------------------------------------------------------------------------------------

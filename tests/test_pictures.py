@@ -9,7 +9,7 @@ from base64 import b64decode
 from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -532,6 +532,20 @@ def test_the_cut_is_said_in_the_picture(monkeypatch: pytest.MonkeyPatch) -> None
     assert passage.text == text[:4999]
     assert (0, 4, 0.0, False) in passage.spans
     assert (16, 20, None, True) in passage.spans
+
+
+@pytest.mark.parametrize("methods", [1, 3])
+def test_no_words_of_a_pictures_legend_overlap(methods: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib.text import Text
+
+    monkeypatch.setattr(plots, "_png", lambda figure: figure)
+    passage = plots.Passage("River ice.", ((0, 9, 1.0, False),))
+    figure: Any = plots.passages({str(number): passage for number in range(methods)})
+    figure.draw_without_rendering()
+    boxes = [t.get_window_extent() for t in figure.findobj(Text) if t.get_text().strip()]
+    legend = [box for box in boxes if box.y1 < 0.8 * plots.DPI]
+    assert len(legend) == 3
+    assert not any(one.overlaps(other) for one, other in combinations(legend, 2))
 
 
 def test_a_picture_without_matplotlib_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import click
@@ -20,13 +19,13 @@ import click
 from mudy import __version__
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extractor import DEFAULT_METHOD
-from mudy.interfaces import inputs, reading, writing
+from mudy.interfaces import inputs, interrupts, light, reading, writing
 from mudy.interfaces.corpus import corpus
 from mudy.interfaces.data import data
 from mudy.interfaces.evaluating import compare, evaluate
 from mudy.interfaces.explaining import explain
 from mudy.interfaces.extracting import Job
-from mudy.interfaces.listing import completion, methods, models
+from mudy.interfaces.listing import completion, languages, methods, models
 from mudy.interfaces.options import (
     DIVERSITY,
     ENCODING,
@@ -52,7 +51,7 @@ def main() -> None:
     """What the command `mudy` runs."""
     if not _debugging():
         warnings.simplefilter("ignore")  # of libraries, for their authors
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # else threads that wait burn the time of others on a busy machine
+    light.keep_torch_from_thinc()
     cli.main(prog_name="mudy")
 
 
@@ -80,12 +79,12 @@ class Commands(click.Group):
         except click.Abort:
             code = INTERRUPTED
         except Exception as error:
-            code = _explain(error)
+            code = INTERRUPTED if interrupts.received else _explain(error)
         sys.exit(code)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if not args[0].startswith("-") and args[0] not in self.commands:
-            file = f" To read a file: mudy extract {args[0]}" if Path(args[0]).exists() else ""
+            file = f" To read a file: mudy extract {args[0]}" if os.path.exists(args[0]) else ""  # noqa: PTH110 (raises nothing)
             raise click.UsageError(unknown("command", args[0], self.commands) + file, ctx)
         return super().resolve_command(ctx, args)
 
@@ -146,7 +145,7 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (explain, corpus, models, methods, data, evaluate, compare, reproduce, serve, completion):
+for command in (explain, corpus, models, languages, methods, data, evaluate, compare, reproduce, serve, completion):
     cli.add_command(command)
 
 # -- extract ----------------------------------------------------------------------------------------------------------
@@ -219,8 +218,9 @@ def extract(
     inputs.check_limits(max_candidate_words, candidates, machine_and_model["protocol"])
     sources = inputs.sources(files, text)
     target = writing.Output(None if output == "-" else output, streaming=form == "jsonl")
-    inputs.check_output(target, files)
-    texts = writing.Texts(save_text) if save_text is not None else None
+    read = [source.name for source in sources if source.text is None] + [candidates, stop_phrases]
+    inputs.check_output(target, read)
+    texts = writing.Texts(save_text, read) if save_text is not None else None
     if texts is not None:
         texts.check()
     phrases = inputs.options(candidates, stop_phrases, max_candidate_words, no_merge, encoding)

@@ -1,4 +1,4 @@
-"""The command for many texts: files in, one row each out, to be gone on with after any end."""
+"""The command for many texts: files in, one row each out. Resumable: the same command goes on after a kill."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ from mudy.interfaces.screen import Screen
 @click.option("--id-column", default="id", show_default=True, metavar="NAME", help="If there is none: file and line.")
 @click.option("--keep", metavar="NAMES|all", help="Columns to carry through, with commas between them, or all.")
 @click.option(
-    "-f", "--format", "form", type=click.Choice(["jsonl", "parquet"]), help="For a folder of parts as OUTPUT."
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "parquet", "csv", "tsv"]),
+    help="For a folder of parts as OUTPUT.",
 )
 @click.option(
     "--part-rows",
@@ -78,7 +82,8 @@ def corpus(
     """Find the keyphrases of a corpus, and write one row for each row of it, in its order.
 
     INPUT is JSON lines, CSV or Parquet (.jsonl .csv .tsv .parquet), documents (.txt .md .html .pdf .docx), or a folder
-    or a pattern of such; all but Parquet may be packed (.gz .zst). OUTPUT ends in .jsonl or .parquet, or is a folder.
+    or a pattern of such; all but Parquet may be packed (.gz .zst). OUTPUT ends in .jsonl, .parquet, .csv or .tsv, or is
+    a folder. In CSV each keyphrase has a line of its own.
 
     A row that fails has an `error` and stops nothing; the exit code is then 1. The same command again goes on after a
     kill, a crash or a full disk, and repeats at most one part; other settings or another input are refused.
@@ -88,9 +93,12 @@ def corpus(
     inputs.check_limits(max_candidate_words, candidates, machine_and_model["protocol"])
     phrases = inputs.options(candidates, stop_phrases, max_candidate_words, no_merge)
     from mudy import corpus
+    from mudy.corpus.forms import form_of
+    from mudy.corpus.parts import Parts
     from mudy.corpus.sources import Files
 
-    source = Files.of(names[:-1])
+    output = Path(names[-1])
+    source = Files.of(names[:-1], Parts(output, form_of(output, form)).owns)
     with Screen(quiet) as screen:
         if source.ignored:
             some = ", ".join(source.ignored[:3])
@@ -98,8 +106,8 @@ def corpus(
         screen.show("Reading")
         try:
             summary = corpus.run(
-                list(source.names),
-                Path(names[-1]),
+                source,
+                output,
                 columns=corpus.Columns(text_column, id_column, _kept(keep)),
                 form=form,
                 part_rows=part_rows,
@@ -130,7 +138,7 @@ def _kept(keep: str | None) -> tuple[str, ...] | None:
 def _show(screen: Screen, progress: Any) -> None:
     rate = progress.new / progress.seconds if progress.seconds else 0.0
     failed = f", {progress.failed:,} failed" if progress.failed else ""
-    amount = f"{progress.rows:,} rows, {rate:,.1f} a second{failed}"
+    amount = f"{progress.share:.0%}, {progress.rows:,} rows, {rate:,.1f} a second{failed}"
     screen.show("Extracting", round(1000 * progress.share), 1000, amount=amount)
 
 

@@ -12,8 +12,9 @@ from mudy.errors import InputError
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.interfaces import writing
 from mudy.interfaces.data import FORM, loaded
-from mudy.interfaces.options import ENDPOINT, METHOD, MODEL, PRESET, SET, Command, on_machine, settings
+from mudy.interfaces.options import ENDPOINT, LANGUAGE, METHOD, MODEL, PRESET, SET, Command, on_machine, settings
 from mudy.interfaces.screen import Screen
+from mudy.resuming import refuse_inputs
 
 if TYPE_CHECKING:
     from mudy.evaluation.measures import Averaging, Comparison, Interval
@@ -61,7 +62,7 @@ def measured(command: Command) -> Command:
 )
 @click.option("--max-words", type=click.IntRange(1), help="Read only the first words of each text.")
 @click.option("--form", **FORM, help="How the data lie on the disk.  [default: told from their contents]")
-@click.option("--language", default="en", show_default=True, help="Language code, or spaCy package or folder.")
+@click.option("--language", **LANGUAGE)
 @on_machine
 @measured
 @click.option("-f", "--format", "form_out", type=click.Choice(["table", "json"]), default="table", show_default=True)
@@ -92,15 +93,20 @@ def evaluate(
     the ceiling (the share of gold phrases that are among the candidates) and the CPU-seconds a document.
 
     With --output every document is saved as soon as it is done. The same command again goes on where a killed one
-    stopped, and adds documents if --limit has grown; an output of other settings is refused. The exit code is 1 if a
-    data set could not be read or a document failed.
+    stopped, and adds documents if --limit has grown; an output of other settings or of another model is refused.
+
+    All data sets are read before the first document is computed; if one cannot be, nothing is. The exit code is then 1,
+    and also if a document failed.
     """
     from mudy.evaluation.experiment import evaluate as evaluated
     from mudy.extractor import Extractor
 
+    if output is not None:
+        refuse_inputs(output, paths)
     with Screen(quiet) as screen:
         sets = loaded(screen, paths, form, limit)
-        if not sets:
+        if len(sets) < len(paths):
+            screen.error("Nothing was computed: all data sets must be there, and of a known form.")
             ctx.exit(1)
         extractor = Extractor(
             method,
@@ -121,7 +127,7 @@ def evaluate(
         click.echo(writing.to_json({"title": run.title, **run.to_dict()}, indent=2))
     else:
         click.echo(_table(run, averaging, gold, depths or DEPTHS), nl=False)
-    if len(sets) < len(paths) or any(document.error for document in run.documents):
+    if any(document.error for document in run.documents):
         ctx.exit(1)
 
 

@@ -118,7 +118,9 @@ def explain(
         reading.check_encoding(encoding)
     inputs.check_limits(max_candidate_words, candidates, machine_and_model["protocol"])
     source = _source(file, text)
-    views = _views(html, png, as_json, whole, source)
+    views = _views(html, png, as_json, whole)
+    for view in views:
+        inputs.check_output(view.target, [source.label, gold, candidates, stop_phrases])
     settings = settings_of_each(methods, pairs)
     options = inputs.options(candidates, stop_phrases, max_candidate_words, no_merge, encoding)
     right = _gold(gold, encoding)
@@ -168,8 +170,8 @@ class View:
     note: Callable[[Explanation], str] = lambda found: ""  # noqa: ARG005
 
 
-def _views(html: str | None, png: str | None, as_json: bool, whole: bool, source: reading.Source) -> list[View]:
-    """What was asked for; every output can be written, and there is what it needs."""
+def _views(html: str | None, png: str | None, as_json: bool, whole: bool) -> list[View]:
+    """What was asked for; there is what each view needs."""
     if html == reading.STDIN and as_json:
         raise click.UsageError("--html - and --json would both be written to standard output.")
     if html and png and Path(html).resolve() == Path(png).resolve():
@@ -185,8 +187,6 @@ def _views(html: str | None, png: str | None, as_json: bool, whole: bool, source
         views.append(View(writing.Output(None, option="--html"), _json))
     if not views:
         views.append(View(writing.Output(None, option="--html"), lambda found, top_n: _terminal(found, top_n, whole)))
-    for view in views:
-        inputs.check_output(view.target, [source.name])
     return views
 
 
@@ -220,7 +220,7 @@ def _explained(
     document = base.read(read.text)
     found = []
     for done, (method, own) in enumerate(settings.items()):
-        maker = base.using(method, **own)._comparing(method)
+        maker = base.using(method, **own)
         task = maker.prepare(document, None, source=label, pages=read.pages, **options)
         if task.candidates:
             assert maker.scorer  # loads what is still to be loaded
@@ -230,7 +230,9 @@ def _explained(
 
 
 def _warn(screen: Screen, found: Explanation) -> None:
-    """Name what was given but does not stand in the text, and what a model wrote in vain."""
+    """Say how the text was misread, what was given but does not stand in it, and what a model wrote in vain."""
+    for warning in found.methods[0].result.warnings:
+        screen.warning(warning)
     absent = {"gold phrases not found in the text": [phrase.text for phrase in found.gold if not phrase.spans]}
     for method in found.methods:
         absent["candidates not found in the text"] = list(method.result.not_found)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mudy.errors import EndpointRefused, InputError, MissingExtra, MudyError, SettingError
 from mudy.interfaces.reading import Source
 from mudy.interfaces.screen import Screen
 from mudy.interfaces.writing import Format, Output, Texts
+from mudy.progress import reported_to
 from mudy.readers.base import Reading
 
 if TYPE_CHECKING:
-    from mudy.extractor import Extractor
+    from mudy.extractor import Extractor, Task
 
+T = TypeVar("T")
 NAMED = 5  # phrases named in a warning
 
 
@@ -33,6 +36,7 @@ class Job:
     _made: Extractor | None = None
     _missing: list[set[str]] = field(default_factory=list)
     _dropped: list[str] = field(default_factory=list)
+    _warnings: dict[str, list[str]] = field(default_factory=dict)  # each with the inputs that it is about
 
     def run(self, sources: Sequence[Source], encoding: str | None) -> int:
         """Extract from all, and give the number that failed."""
@@ -44,9 +48,14 @@ class Job:
                     failed += 1
                     continue
                 extractor = self._loaded(reading.text)  # what fails here fails for all
-                self._show(source, done, len(sources))
-                found = self._extracted(extractor, source, reading)
-                if found is None:
+                show = partial(self._show, source, done, len(sources))
+                task = self._tried(source, partial(self._prepared, extractor, source, reading))
+                if task is not None:
+                    self._load_model(extractor, task)  # and what fails here
+                    show()
+                    with reported_to(show):
+                        found = self._tried(source, partial(self._finished, extractor, source, task))
+                if task is None or found is None:
                     failed += 1
                     continue
                 self._write(found)
@@ -55,6 +64,7 @@ class Job:
         except BaseException:
             self.target.discard()
             raise
+        self._warn_of_results()
         self._warn_of_missing()
         self._warn_of_dropped()
         return failed
@@ -67,24 +77,42 @@ class Job:
             return None
 
     def _loaded(self, text: str) -> Extractor:
-        """The extractor, its tagger, and, for a text that is not blank, its model."""
+        """The extractor and, for a text that is not blank, its tagger."""
         if self._made is None:
             from mudy.extractor import Extractor
 
             self.screen.show(f"Loading {self.extractor['model']}")
             self._made = Extractor(**self.extractor, report=self.screen.report)
-        assert self._made.tagger
-        if text.strip() and "scorer" not in vars(self._made):
-            self.screen.show(f"Loading {self.extractor['model']}")
-            assert self._made.scorer
+        if text.strip():
+            assert self._made.tagger
         return self._made
 
-    def _extracted(self, extractor: Extractor, source: Source, reading: Reading) -> str | None:
+    def _load_model(self, extractor: Extractor, task: Task) -> None:
+        """Load the model for a text that has candidates."""
+        if task.candidates and "scorer" not in vars(extractor):
+            self.screen.show(f"Loading {self.extractor['model']}")
+            assert extractor.scorer
+
+    def _prepared(self, extractor: Extractor, source: Source, reading: Reading) -> Task:
+        return extractor.prepare(reading.text, source=source.label, pages=reading.pages, **self.options)
+
+    def _finished(self, extractor: Extractor, source: Source, task: Task) -> str:
+        """The result of a text as it is written."""
+        (result,) = extractor.finish([task])
+        written = self.form.one(result)
+        if self.texts is not None:
+            self.texts.keep(source, result.text)
+        if self.options["candidates"] is not None:
+            self._missing.append(set(result.not_found))
+        self._dropped += result.dropped
+        for warning in result.warnings:
+            self._warnings.setdefault(warning, []).append(source.name)
+        return written
+
+    def _tried(self, source: Source, act: Callable[[], T]) -> T | None:
+        """What comes of one input; None, and told, where it fails."""
         try:
-            result = extractor.extract(reading.text, source=source.label, pages=reading.pages, **self.options)
-            written = self.form.one(result)
-            if self.texts is not None:
-                self.texts.keep(source, result.text)
+            return act()
         except (SettingError, EndpointRefused):
             raise  # it would be the same for all
         except MudyError as error:
@@ -95,10 +123,6 @@ class Job:
                 traceback.print_exception(error)
             self._fail(source, f"unexpected {type(error).__name__}: {error}")
             return None
-        if self.options["candidates"] is not None:
-            self._missing.append(set(result.not_found))
-        self._dropped += result.dropped
-        return written
 
     def _fail(self, source: Source, reason: str) -> None:
         self.screen.error(f"{source.name or repr(source.name)}: {reason}")
@@ -110,11 +134,15 @@ class Job:
         else:
             self.target.write(text)
 
-    def _show(self, source: Source, done: int, total: int) -> None:
-        if total > 1:
-            self.screen.show("Extracting", done, total, amount=f"{done:,} of {total:,}", detail=source.name)
-        else:
-            self.screen.show("Extracting", detail=source.name)
+    def _show(self, source: Source, done: int, total: int, share: float = 0.0) -> None:
+        """How many texts are done, and which share of the one at work."""
+        amount = f"{done:,} of {total:,}" if total > 1 else f"{share:.0%}"
+        self.screen.show("Extracting", round(1000 * (done + share)), 1000 * total, amount=amount, detail=source.name)
+
+    def _warn_of_results(self) -> None:
+        """Every warning once, with the inputs that it is about."""
+        for warning, names in self._warnings.items():
+            self.screen.warning(f"{some([name or repr(name) for name in names])}: {warning}")
 
     def _warn_of_missing(self) -> None:
         """Name the candidates that stand in none of the texts."""

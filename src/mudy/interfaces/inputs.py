@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 from mudy.candidates import MAX_WORDS
 from mudy.errors import InputError
 from mudy.interfaces import reading, writing
+from mudy.resuming import same_file
 
 
 def sources(files: tuple[str, ...], text: str | None) -> list[reading.Source]:
@@ -29,13 +31,23 @@ def sources(files: tuple[str, ...], text: str | None) -> list[reading.Source]:
     return list(reading.sources(files))
 
 
-def check_output(target: writing.Output, files: Iterable[str]) -> None:
-    """The output can be written, and is none of the inputs."""
+def check_output(target: writing.Output, files: Iterable[str | None]) -> None:
+    """The output can be written, and is none of the files that are read, through whatever links."""
     target.check()
-    if target.path is not None and target.path.is_file():
-        for name in files:
-            if Path(name).is_file() and Path(name).samefile(target.path):
-                raise click.UsageError(f"{target.option} {target.path} is also an input; it would be overwritten.")
+    if target.path is None or not target.path.is_file():
+        return
+    for name in filter(None, files):
+        if _is_input(name, target.path):
+            raise click.UsageError(f"{target.option} {target.path} is also an input ({name}); it would be overwritten.")
+
+
+def _is_input(name: str, output: Path) -> bool:
+    if name != reading.STDIN:
+        return same_file(name, output)
+    try:
+        return os.path.samestat(os.fstat(sys.stdin.fileno()), output.stat())
+    except (OSError, ValueError, AttributeError):  # it is closed, or no file at all
+        return False
 
 
 def check_limits(max_candidate_words: int | None, candidates: str | None, protocol: str | None) -> None:

@@ -1,4 +1,4 @@
-"""The commands that list what there is: models (also to pull, verify and remove them), methods, completions."""
+"""The commands that list what there is: models and languages (also to pull and remove them), methods, completions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from mudy.methods import METHODS
 @click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.pass_context
 def models(ctx: click.Context, form: str) -> None:
-    """List the known models, or pull, verify and remove them."""
+    """List the known models, or pull, verify and remove them.
+
+    A model is called cached only if all of its bytes are as they were when it was pulled.
+    """
     if ctx.invoked_subcommand is None:
         click.echo(_models_as_json() if form == "json" else _models_as_table(), nl=False)
 
@@ -42,7 +45,7 @@ def _models_as_json() -> str:
             "cached": model.cached,
             "path": str(model.path),
         }
-        for model in models.status()
+        for model in models.status("quick hash")
     ]
     return writing.to_json(found, indent=2) + "\n"
 
@@ -50,6 +53,7 @@ def _models_as_json() -> str:
 def _models_as_table() -> str:
     from mudy import models
 
+    known = models.status("quick hash")
     rows = [
         (
             m.name,
@@ -58,13 +62,13 @@ def _models_as_table() -> str:
             f"{m.download_bytes / 1e6:,.0f} MB",
             f"{m.disk_bytes / 1e6:,.0f} MB",
             m.licence,
-            "yes" if m.cached else "no",
+            "yes" if m.cached else "damaged" if m.path.exists() else "no",
         )
-        for m in models.status()
+        for m in known
     ]
     head = ("Name", "Kind", "Size", "Download", "On disk", "Licence", "Cached")
     right = {"Size", "Download", "On disk"}
-    about = [f"{m.name}: {m.description}; from the Python package {m.packages[0].requirement}" for m in models.status()]
+    about = [f"{m.name}: {m.description}; from the Python package {m.packages[0].requirement}" for m in known]
     return (
         writing.table(head, rows, right, sys.stdout.isatty())
         + "\n"
@@ -128,43 +132,128 @@ def remove(names: tuple[str, ...]) -> None:
         click.echo(f"Removed {name}." if models.remove(name) else f"{name} was not in the cache.", err=True)
 
 
+# -- languages --------------------------------------------------------------------------------------------------------
+
+
+@click.group(invoke_without_command=True)
+@click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.pass_context
+def languages(ctx: click.Context, form: str) -> None:
+    """List the languages that have a checked tagger, or pull and remove taggers."""
+    if ctx.invoked_subcommand is None:
+        click.echo(_languages_as_json() if form == "json" else _languages_as_table(), nl=False)
+
+
+def _languages_as_json() -> str:
+    from mudy import languages
+
+    rows = [
+        {
+            "code": tagger.code,
+            "name": tagger.name,
+            "package": tagger.package,
+            "version": tagger.version,
+            "licence": tagger.licence,
+            "download_bytes": tagger.download_bytes,
+            "state": tagger.state,
+            "path": tagger.path and str(tagger.path),
+        }
+        for tagger in languages.status()
+    ]
+    return writing.to_json(rows, indent=2) + "\n"
+
+
+def _languages_as_table() -> str:
+    from mudy import languages
+
+    rows = [
+        (t.code, t.name, t.package, t.version, t.licence, f"{t.download_bytes / 1e6:,.0f} MB", t.state)
+        for t in languages.status()
+    ]
+    head = ("Code", "Language", "Package", "Version", "Licence", "Download", "State")
+    return (
+        writing.table(head, rows, {"Download"}, sys.stdout.isatty())
+        + "\nA tagger is fetched when its language is first used, or by `mudy languages pull CODE`.\n"
+        + "For other languages: --language with the name of an installed spaCy package or the path of a folder.\n"
+    )
+
+
+@languages.command("pull")
+@click.argument("codes", nargs=-1, required=True, metavar="CODE...")
+@click.option("--force", is_flag=True, help="Fetch again what is there.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.pass_context
+def pull_tagger(ctx: click.Context, codes: tuple[str, ...], force: bool, quiet: bool) -> None:
+    """Fetch the taggers of languages into the cache; prints where each one is."""
+    from mudy import languages
+
+    failed = False
+    with Screen(quiet) as screen:
+        for code in codes:
+            try:
+                path = languages.pull(code, force=force, report=screen.report)
+            except MudyError as error:
+                failed = True
+                screen.error(str(error))
+            else:
+                with screen.paused():
+                    click.echo(f"{code}\t{path}")
+    if failed:
+        ctx.exit(1)
+
+
+@languages.command("remove")
+@click.argument("codes", nargs=-1, required=True, metavar="CODE...")
+def remove_tagger(codes: tuple[str, ...]) -> None:
+    """Delete the taggers of languages from the cache."""
+    from mudy import languages
+
+    for code in codes:
+        click.echo(f"Removed {code}." if languages.remove(code) else f"{code} was not in the cache.", err=True)
+
+
 # -- methods and completion -------------------------------------------------------------------------------------------
 
 
 @click.command()
+@click.argument("names", nargs=-1, type=click.Choice(list(METHODS)), metavar="[NAME]...")
 @click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def methods(form: str) -> None:
-    """List the methods, with their settings and defaults."""
-    from mudy.methods import method_class, settings_of
-
-    found: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "description": _first_line(method_class(name)),
-            "presets": _presets(method_class(name)),
-            "settings": settings_of(name),
-        }
-        for name in METHODS
-    ]
+def methods(names: tuple[str, ...], form: str) -> None:
+    """List the methods; with names, explain every setting of these."""
+    described = map(_described, names or METHODS)
     if form == "json":
-        click.echo(writing.to_json(found, indent=2))
-        return
-    for method in found:
-        click.echo(f"{method['name']}: {method['description']}")
-        if method["presets"]:
-            click.echo(f"  --preset {'|'.join(method['presets'])}")
-        for setting, default in method["settings"].items():
-            click.echo(f"  --set {setting}={_as_typed(default)}")
-        click.echo()
-    click.echo("Shown are the defaults; for models on which others were measured to be better, those are used.")
+        click.echo(writing.to_json(list(described), indent=2))
+    elif names:
+        click.echo("\n".join(map(_explained, described)))
+        click.echo("Shown are the defaults; for models on which others were measured to be better, those are used.")
+    else:
+        widest = max(map(len, METHODS))
+        for method in described:
+            click.echo(f"{method['name']:{widest}}  {method['description']}")
+        click.echo("\nThe settings of a method, each explained: mudy methods NAME")
 
 
-def _presets(kind: Any) -> list[str]:
-    return list(getattr(sys.modules[kind.__module__], "PRESETS", ()))
+def _described(name: str) -> dict[str, Any]:
+    from mudy.methods import descriptions_of, method_class, settings_of, title_of
+
+    return {
+        "name": name,
+        "description": title_of(name),
+        "presets": list(getattr(sys.modules[method_class(name).__module__], "PRESETS", ())),
+        "settings": settings_of(name),
+        "descriptions": descriptions_of(name),
+    }
 
 
-def _first_line(kind: Any) -> str:
-    return str(kind.__doc__ or "").strip().split("\n")[0]
+def _explained(method: dict[str, Any]) -> str:
+    """A method with its presets and, one a line, its settings."""
+    typed = {name: f"--set {name}={_as_typed(default)}" for name, default in method["settings"].items()}
+    widest = max(map(len, typed.values()))
+    lines = [f"{method['name']}: {method['description']}"]
+    if method["presets"]:
+        lines.append(f"  --preset {'|'.join(method['presets'])}")
+    lines += [f"  {setting:{widest}}  {method['descriptions'][name]}" for name, setting in typed.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _as_typed(value: Any) -> str:

@@ -68,9 +68,10 @@ def model(ctx: click.Context, param: click.Parameter, value: str) -> str:
     if param.name == "model" and ctx.params.get("endpoint") is not None:
         return value
     try:
-        return value if value in models.KNOWN else models.locate(value) and value
+        models.check_name(value)
     except ModelError as error:
         raise click.BadParameter(str(error), ctx, param) from error
+    return value
 
 
 def known_models(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -126,6 +127,11 @@ DIVERSITY: dict[str, Any] = {
 }
 NO_MERGE: dict[str, Any] = {"is_flag": True, "help": "Keep forms with equal stems apart (model, models)."}
 ENCODING: dict[str, Any] = {"help": "Encoding of the files.  [default: by byte-order mark, else UTF-8]"}
+LANGUAGE: dict[str, Any] = {
+    "default": "en",
+    "show_default": True,
+    "help": "A code of `mudy languages`, an installed spaCy package, or the path of a pipeline (./name).",
+}
 ENDPOINT: dict[str, Any] = {"metavar": "URL", "is_eager": True}  # for it decides what --model may be
 KNOWN_MODEL: dict[str, Any] = {"callback": known_models, "shell_complete": _models}
 
@@ -152,7 +158,7 @@ def on_texts(command: Command) -> Command:
     known: dict[str, dict[str, Any]] = {
         "candidates": {"metavar": "FILE", "help": f"Rank these phrases only: {lines}"},
         "stop-phrases": {"metavar": "FILE", "help": "Never return these phrases; a file like that of --candidates."},
-        "language": {"default": "en", "show_default": True, "help": "Language code, or spaCy package or folder."},
+        "language": LANGUAGE,
         "max-words": {"type": click.IntRange(1), "help": "Read only the first words of each text.  [default: all]"},
         "max-candidate-words": {"type": click.IntRange(1), "help": f"Longest phrases.  [default: {MAX_WORDS}]"},
         "protocol": {"type": click.Choice(["promptrank"]), "help": "Read texts as published experiments did."},

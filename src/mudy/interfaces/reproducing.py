@@ -127,6 +127,8 @@ def reproduce(
 
         try:
             bench = benches.Bench(asked, show, screen.report)
+            for name in (f"{item}{ending}" for item in items for ending in (".md", ".png")):
+                bench.check_output(asked.output / name)
         except InputError as error:
             raise click.BadParameter(str(error), ctx) from error
         for number, item in enumerate(items):

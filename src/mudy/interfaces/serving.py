@@ -8,7 +8,7 @@ import click
 
 from mudy.errors import MissingExtra
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
-from mudy.interfaces.options import METHOD, MODEL, on_machine
+from mudy.interfaces.options import LANGUAGE, METHOD, MODEL, on_machine
 from mudy.interfaces.screen import Screen
 from mudy.methods import model_fields
 
@@ -22,7 +22,7 @@ COUNT: dict[str, Any] = {"type": click.IntRange(1), "show_default": True}
 @click.option("--model", **MODEL, default=DEFAULT_MODEL, show_default=True, help="The one language model.")
 @click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="Where a request names none.")
 @click.option("--encoder", **MODEL, default=DEFAULT_ENCODER, show_default=True, help="Loaded when it is first needed.")
-@click.option("--language", default="en", show_default=True, help="Language code, or spaCy package or folder.")
+@click.option("--language", **LANGUAGE)
 @click.option("--queue", **COUNT, default=64, help="Requests that may wait; more are told to come back later (503).")
 @click.option("--max-body", **COUNT, default=4_000_000, metavar="BYTES", help="The largest body of a request.")
 @click.option("--max-characters", **COUNT, default=300_000, help="The longest text.")
@@ -67,7 +67,10 @@ def serve(
     if "chat" in model_fields(method):
         raise click.BadParameter(f"{method} needs a chat model, which is not served.", param_hint="'--method'")
     _check_key(api_key)
-    local = process.is_loopback(host)
+    try:
+        local = process.is_loopback(host)
+    except UnicodeError as error:  # of a label that is empty or too long
+        raise click.BadParameter(f"{host!r} is no name or address of a machine.", param_hint="'--host'") from error
     if not local and api_key is None and not insecure:
         raise click.UsageError(
             f"{host} can be reached from other machines, and there is no key. Give one as MUDY_API_KEY or --api-key, "

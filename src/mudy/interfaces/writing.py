@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import shutil
 import sys
@@ -18,6 +17,8 @@ import click
 
 from mudy.interfaces.reading import Source
 from mudy.results import Result
+from mudy.results import to_json as to_json
+from mudy.resuming import same_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -129,16 +130,6 @@ class Tables:
 
     def end(self) -> str:
         return ""
-
-
-def to_json(value: Any, indent: int | None = None) -> str:
-    """JSON in UTF-8; escaped only where a text holds what UTF-8 cannot."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, allow_nan=False, indent=indent)
-    return text
 
 
 def printable(text: str) -> str:
@@ -275,11 +266,12 @@ class Output:
 
 
 class Texts:
-    """A folder of texts, each under the name of what it was read from."""
+    """A folder of texts, each under the name of what it was read from; none is written over a file that is read."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, read: Iterable[str | None] = ()) -> None:
         self.folder = Path(folder)
         self._taken: set[str] = set()
+        self._read = [name for name in read if name]
 
     def check(self) -> None:
         """Make the folder, or say before the work that it cannot be."""
@@ -302,9 +294,13 @@ class Texts:
         """The file's name with .txt behind it, and a number if it was taken."""
         base = {"-": "stdin", "--text": "text"}.get(source.name, Path(source.name).name)
         names = chain([f"{base}.txt"], (f"{base}-{number}.txt" for number in count(2)))
-        name = next(name for name in names if name not in self._taken)
+        name = next(name for name in names if name not in self._taken and not self._is_read(name))
         self._taken.add(name)
         return name
+
+    def _is_read(self, name: str) -> bool:
+        path = self.folder / name
+        return path.exists() and any(same_file(path, other) for other in self._read)
 
 
 def silence_stdout() -> None:

@@ -10,7 +10,7 @@ from mudy.pictures.segments import Place, places
 from mudy.ranking import variant_key
 from mudy.results import Keyphrase, Result
 
-HIDDEN = ("lambda", "m")  # parts that are the same for most phrases
+HIDDEN = ("lambda", "m", "weighted")  # parts that are the same for most phrases
 ABSENT = "–"
 
 

@@ -42,7 +42,8 @@ def parts(place: Place) -> str:
     """What a pointer that rests on an occurrence is told."""
     names = {name: value for name, value in place.occurrence.parts.items() if name not in HIDDEN}
     numbers = {"score": place.occurrence.score, **names}
-    return f"{place.phrase.rank}. " + ", ".join(f"{name} {number(value)}" for name, value in numbers.items())
+    plain = ", p without weighting" if place.occurrence.parts.get("weighted") == 0 else ""
+    return f"{place.phrase.rank}. " + ", ".join(f"{name} {number(value)}" for name, value in numbers.items()) + plain
 
 
 def table(

@@ -1,0 +1,131 @@
+"""No command writes over what it reads: through links, patterns, options, or standard input."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mudy.evaluation.reproduce.pages import Page
+from mudy.interfaces.cli import cli
+
+TEXT = "River gauges measure the water level. The flood gauge is read each day."
+
+
+def command(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "a.txt"
+    path.write_text(TEXT)
+    (tmp_path / "hard.txt").hardlink_to(path)
+    (tmp_path / "soft.html").symlink_to(path)
+    (tmp_path / "phrases.txt").write_text("flood gauge\n")
+    return path
+
+
+EXTRACT = ["-m", "yake", "-f", "jsonl"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["a.txt", *EXTRACT, "-o", "a.txt"],
+        ["a.txt", *EXTRACT, "-o", "./hard.txt"],
+        ["a.txt", *EXTRACT, "-o", "soft.html"],
+        ["*.txt", *EXTRACT, "-o", "a.txt"],
+        ["**/*.txt", *EXTRACT, "-o", "soft.html"],
+        ["--text", TEXT, *EXTRACT, "--candidates", "a.txt", "-o", "a.txt"],
+        ["--text", TEXT, *EXTRACT, "--stop-phrases", "a.txt", "-o", "hard.txt"],
+    ],
+)
+def test_extract_refuses_an_output_that_it_reads(text: Path, arguments: list[str]) -> None:
+    found = command("extract", *arguments)
+    assert found.exit_code == 2
+    assert "is also an input" in found.stderr
+    assert text.read_text() == TEXT
+
+
+def test_extract_refuses_the_file_that_standard_input_comes_from(text: Path) -> None:
+    with text.open("rb") as stream:
+        words = [sys.executable, "-m", "mudy", "extract", "-", *EXTRACT, "-o", "hard.txt"]
+        done = subprocess.run(words, stdin=stream, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "is also an input" in done.stderr
+    assert text.read_text() == TEXT
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["a.txt", "--html", "a.txt"],
+        ["a.txt", "--html", "soft.html"],
+        ["a.txt", "--png", "hard.txt"],
+        ["a.txt", "--gold", "phrases.txt", "--html", "phrases.txt"],
+        ["a.txt", "--candidates", "phrases.txt", "--html", "phrases.txt"],
+        ["a.txt", "--stop-phrases", "phrases.txt", "--png", "phrases.txt"],
+    ],
+)
+def test_explain_refuses_an_output_that_it_reads(text: Path, arguments: list[str]) -> None:
+    found = command("explain", *arguments, "-m", "yake")
+    assert found.exit_code == 2
+    assert "is also an input" in found.stderr
+    assert text.read_text() == TEXT
+    assert Path("phrases.txt").read_text() == "flood gauge\n"
+
+
+def test_texts_are_not_saved_over_texts_that_are_read(text: Path) -> None:
+    Path("a").write_text("Beaver dams slow the stream.")
+    assert command("extract", "a", "a.txt", *EXTRACT, "--save-text", ".").exit_code == 0
+    assert text.read_text() == TEXT
+    assert Path("a-2.txt").read_text() == "Beaver dams slow the stream."
+    assert Path("a.txt.txt").read_text() == TEXT
+
+
+# -- reproduce --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    row = {"id": "d", "text": TEXT, "keyphrases": ["flood gauge"]}
+    (folder / "duc2001.jsonl").write_text(json.dumps(row) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize("link", ["hard", "symbolic"])
+@pytest.mark.parametrize("name", ["table1.md", "fig-recall.png"])
+def test_reproduce_refuses_a_page_that_is_a_data_set(data: Path, tmp_path: Path, link: str, name: str) -> None:
+    (tmp_path / "out").mkdir()
+    page, source = tmp_path / "out" / name, data / "duc2001.jsonl"
+    page.hardlink_to(source) if link == "hard" else page.symlink_to(source)
+    before = source.read_bytes()
+    found = command("reproduce", name.partition(".")[0], "--data", data, "-o", tmp_path / "out")
+    assert found.exit_code == 2
+    assert "would be overwritten" in found.stderr
+    assert source.read_bytes() == before
+    assert page.samefile(source)
+
+
+def test_reproduce_refuses_a_folder_within_a_data_set(data: Path) -> None:
+    folder = data / "semeval2017"
+    for name in ("docsutf8/1.txt", "keys/1.key"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("flood gauge\n")
+    found = command("reproduce", "table1", "--data", data, "-o", folder / "out")
+    assert found.exit_code == 2
+    assert "which is an input" in found.stderr
+    assert not (folder / "out").exists()
+
+
+def test_a_page_is_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "table1.md").symlink_to(tmp_path / "real.md")
+    Page("table1", "Title").write(tmp_path)
+    assert (tmp_path / "table1.md").is_symlink()
+    assert (tmp_path / "real.md").read_text().startswith("# Title")
