@@ -1,13 +1,23 @@
-# Everything from a bare clone with python3, pip and make.
+# Everything from a bare clone with python3, pip and make. Each goal installs what it needs, and no more.
 VENV   := .venv
 PYTHON := $(VENV)/bin/python
+PIP    := $(PYTHON) -m pip install --disable-pip-version-check
 
-.PHONY: run serve test test-all lint types bench clean
+# Versions and hashes are those of the lock files (python tools/lock.py writes them).
+LOCKED := $(PIP) --require-hashes --no-deps
 
-run: $(VENV)/installed  ## the keyphrases of an example, with the embedded model
+# PyPI's Linux builds of PyTorch need 5 GB of packages for NVIDIA's GPUs. Where there is no such GPU the CPU build is
+# taken: from the index that pip is set to use, else from PyTorch's own.
+TORCH     := $(shell grep '^torch==' constraints.txt)
+CPU_INDEX := https://download.pytorch.org/whl/cpu
+
+.PHONY: run serve test test-all fuzz lint types bench clean
+
+run: $(VENV)/run.installed  ## the keyphrases of an example, with the embedded model
 	$(VENV)/bin/mudy extract examples/floodplain.txt
+	@echo "Next: source $(VENV)/bin/activate"
 
-serve: $(VENV)/installed  ## the page and the service, on http://127.0.0.1:8000
+serve: $(VENV)/run.installed  ## the page and the service, on http://127.0.0.1:8000
 	$(VENV)/bin/mudy serve
 
 test: lint types  ## all checks but the heavy ones; those in a browser are skipped where there is no chromium
@@ -16,22 +26,44 @@ test: lint types  ## all checks but the heavy ones; those in a browser are skipp
 test-all: test  ## and the service under load, with the machine to itself
 	$(PYTHON) -m pytest -m load
 
-lint: $(VENV)/installed
+fuzz: $(VENV)/test.installed  ## damaged files and odd command lines, for about twenty minutes
+	MUDY_FUZZ_EXAMPLES=4000 $(PYTHON) -m pytest tests/test_fuzz_*.py
+
+lint: $(VENV)/test.installed
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 
-types: $(VENV)/installed
+types: $(VENV)/test.installed
 	$(VENV)/bin/mypy
 
-bench: $(VENV)/installed  ## speed and memory on this machine, over an hour; the report is benchmarks/README.md
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --requirement benchmarks/requirements.txt
+bench: $(VENV)/test.installed  ## speed and memory on this machine, over an hour; the report is benchmarks/README.md
+	$(PIP) --constraint constraints.txt --requirement benchmarks/requirements.txt
 	$(PYTHON) -m benchmarks
 
-$(VENV)/installed: pyproject.toml constraints.txt
+$(VENV)/run.installed: lock/run.txt pyproject.toml | $(VENV)/torch.installed
+$(VENV)/test.installed: lock/dev.txt pyproject.toml | $(VENV)/torch.installed
+
+$(VENV)/%.installed:
+	@echo "== Installing what is in $< into $(VENV)"
+	$(LOCKED) --requirement $<
+	$(PIP) --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/torch.installed: lock/pip.txt lock/cpu.txt lock/cuda.txt
+	@echo "== Making $(VENV)"
 	python3 -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --upgrade "pip>=24.1"
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
-	touch $@
+	$(LOCKED) --quiet --requirement lock/pip.txt
+	@if [ "$$(uname -s)" = Linux ]; then \
+	  has_torch() { $(PYTHON) -P -c "import importlib.metadata as m; m.version('torch')" 2>/dev/null; }; \
+	  if ! command -v nvidia-smi >/dev/null; then \
+	    echo "== No NVIDIA GPU here: looking for the CPU build of $(TORCH)"; \
+	    $(LOCKED) --requirement lock/cpu.txt 2>/dev/null; has_torch || \
+	    $(LOCKED) --retries 0 --timeout 10 --index-url $(CPU_INDEX) --requirement lock/cpu.txt 2>/dev/null; has_torch || \
+	    $(PIP) --no-deps --retries 0 --timeout 10 --index-url $(CPU_INDEX) "$(TORCH)" 2>/dev/null; \
+	  fi; \
+	  has_torch || { echo "== Taking PyPI's build of $(TORCH)"; $(LOCKED) --requirement lock/cuda.txt; }; \
+	fi
+	@touch $@
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -129,8 +129,8 @@ class Plainly:
 
     @classmethod
     def load(cls, path: str, method: Mudy, batch: int = 16) -> Plainly:
-        model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
-        return cls(model, AutoTokenizer.from_pretrained(path), method, batch)
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, trust_remote_code=False)
+        return cls(model, AutoTokenizer.from_pretrained(path, trust_remote_code=False), method, batch)
 
     def in_double(self) -> Plainly:
         """The same with products and sums in float64; norms stay in float32, as transformers has them."""

@@ -106,7 +106,7 @@ def measure(asked: Namespace) -> Figures:
 def started(program: str) -> dict[str, Any]:
     """The steps of one fresh process; python itself counts from before it was started."""
     clock = CLOCK.replace("STARTED", str(time.time()))
-    done = subprocess.run([sys.executable, "-c", clock + program + REPORT], stdout=subprocess.PIPE, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", clock + program + REPORT], stdout=subprocess.PIPE, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
     found["steps"].pop("benchmark", None)  # our own imports are no part of what a user waits for
     return found

@@ -11,7 +11,7 @@ from tests.served import serving
 
 HERE = Path(__file__).parent
 TEXT = HERE.parent / "examples" / "floodplain.txt"
-PHRASE = "water"  # the card that is open
+PHRASE = "flood walls"  # the card that is open
 
 
 def main() -> None:

@@ -14,7 +14,17 @@ settings.register_profile("steady", deadline=None, derandomize=True, print_blob=
 settings.load_profile("steady")
 
 
-LONG = ("test_page", "test_server", "test_corpus", "test_real", "test_ray", "test_report", "test_load", "test_schema")
+LONG = (
+    "test_page",
+    "test_server",
+    "test_corpus",
+    "test_readme",
+    "test_real",
+    "test_ray",
+    "test_report",
+    "test_load",
+    "test_schema",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
