@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks import MODELS, WARM, texts
 from benchmarks.measure import cost_of, interleaved, say
 from benchmarks.report import Figures, Question
-from mudy.evaluation.reproduce.pages import table
+from mudy.evaluation.reproduce.markdown import table
 
 WORDS = (250, 500, 1000, 2000, 5000, 50_000)
 PHRASES = (25, 50, 100, 200)

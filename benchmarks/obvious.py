@@ -15,9 +15,9 @@ from benchmarks.measure import Cost, cost_of, interleaved, say, threads
 from benchmarks.report import Figures, Question
 from mudy import Extractor
 from mudy.candidates import Candidate, candidates
-from mudy.evaluation.reproduce.pages import table
-from mudy.methods.base import OccurrenceScore
-from mudy.methods.sections import Section
+from mudy.evaluation.reproduce.markdown import table
+from mudy.methods.chunks import Section
+from mudy.methods.method import OccurrenceScore
 from mudy.models import locate
 from mudy.ranking import rank
 from mudy.text import Document

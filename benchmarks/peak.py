@@ -15,7 +15,7 @@ from benchmarks.measure import cost_of, say, threads
 from benchmarks.report import Figures, Question
 from mudy import Extractor
 from mudy.candidates import Candidate, candidates
-from mudy.evaluation.reproduce.pages import table
+from mudy.evaluation.reproduce.markdown import table
 from mudy.evaluation.reproduce.timing import Clock, Timed
 from mudy.text import Document
 

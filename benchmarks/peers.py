@@ -20,13 +20,13 @@ from mudy import Extractor
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import judge
 from mudy.evaluation.measures import F1, Outcome
-from mudy.evaluation.reproduce.pages import table
+from mudy.evaluation.reproduce.markdown import table
 from mudy.methods import METHODS, model_fields
 from mudy.models import locate
 from mudy.tagging import Tagger
 
 if TYPE_CHECKING:
-    from mudy.backbones.base import Backbone
+    from mudy.backbones.backbone import Backbone
     from mudy.backbones.chat import Chat
     from mudy.backbones.encoder import SentenceEncoder
 
@@ -191,7 +191,7 @@ def sets(asked: Namespace) -> list[Dataset]:
     """Our own texts, or the data sets in a folder."""
     if not asked.data:
         return [texts.dataset(texts.read(1 if asked.quick else asked.texts, 120 if asked.quick else None))]
-    from mudy.evaluation.reproduce.bench import found
+    from mudy.evaluation.reproduce.workspace import found
 
     return [load(path, limit=2 if asked.quick else asked.limit) for path in found(asked.data).values()]
 

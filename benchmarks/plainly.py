@@ -19,10 +19,10 @@ from transformers.masking_utils import eager_mask
 
 from mudy.backbones.tokens import Prompt, Tokens, prompts_of, tokenise
 from mudy.candidates import Candidate
-from mudy.methods.base import OccurrenceScore
+from mudy.methods.chunks import Section, sections
+from mudy.methods.method import OccurrenceScore
 from mudy.methods.mudy import Mudy, attention_score, final_score, normalised, weight_of
 from mudy.methods.promptrank import likelihood
-from mudy.methods.sections import Section, sections
 from mudy.text import Document, Span
 
 NAME = "plainly"

@@ -18,7 +18,7 @@ from benchmarks import MODELS, WARM
 from benchmarks.measure import say
 from benchmarks.report import Figures, Question
 from mudy import Extractor
-from mudy.evaluation.reproduce.pages import table
+from mudy.evaluation.reproduce.markdown import table
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "floodplain.txt"
 HEAVY = ("torch", "transformers", "spacy", "numpy", "scipy", "nltk", "sklearn", "sentence_transformers", "rich")

@@ -19,7 +19,7 @@ from transformers.masking_utils import eager_mask
 from mudy.backbones.tokens import prompts_of, tokenise
 from mudy.candidates import Candidate
 from mudy.methods.mudy import Mudy
-from mudy.stems import stems
+from mudy.porter import stems
 from mudy.text import Document, Span
 
 

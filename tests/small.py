@@ -10,8 +10,8 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import PreTrainedTokenizerFast
 
 from mudy.backbones.causal import CausalBackbone
+from mudy.backbones.compute import Machine
 from mudy.backbones.encoder import SentenceEncoder
-from mudy.backbones.machine import Machine
 from mudy.backbones.seq2seq import Seq2SeqBackbone
 
 TEXT = (

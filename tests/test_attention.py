@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mudy.backbones.attention import joint_softmax, keep_aligned, received, reweight, reweight_after_softmax
-from mudy.backbones.base import Stretch
+from mudy.backbones.backbone import Stretch
 from mudy.backbones.batches import batches
 from mudy.backbones.transformer import layers_between
 from mudy.text import Span

@@ -12,16 +12,16 @@ import torch
 from torch import Tensor
 
 from mudy.backbones import observers
-from mudy.backbones.base import Backbone, Stretch
+from mudy.backbones.backbone import Backbone, Stretch
 from mudy.backbones.tokens import Tokens, tokenise
 from mudy.candidates import Candidate, candidates, given
 from mudy.errors import SettingError
 from mudy.methods import METHODS, method_class
 from mudy.methods.attentionseeker import AttentionSeeker
-from mudy.methods.base import OccurrenceScore
+from mudy.methods.chunks import home, section_spans, split_sentences
+from mudy.methods.method import OccurrenceScore
 from mudy.methods.samrank import SAMRank
-from mudy.methods.sections import home, section_spans, split_sentences
-from mudy.methods.segments import Segments, nested
+from mudy.methods.token_scores import Segments, nested
 from mudy.text import Document, Span
 from tests import small
 from tests.taggers import english

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from mudy.server.app import create_app
-from mudy.server.bodies import Incoming
+from mudy.server.body_limits import Incoming
 from mudy.server.config import Config
-from mudy.server.guards import host_name
+from mudy.server.middleware import host_name
 from tests.served import PATIENCE, Served, save_small_model, serving, until
 
 JSON = {"Content-Type": "application/json"}

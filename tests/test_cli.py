@@ -16,12 +16,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mudy import results
+from mudy.cli import formats, options, sources
+from mudy.cli.console import Screen
+from mudy.cli.main import cli
 from mudy.errors import InputError, SettingError
 from mudy.extractor import Extractor, Task
-from mudy.interfaces import options, reading, writing
-from mudy.interfaces.cli import cli
-from mudy.interfaces.screen import Screen
-from mudy.readers.base import decode
+from mudy.readers.reading import decode
 
 VISION = "Deep learning has changed computer vision. Convolutional neural networks learn features of natural images.\n"
 TRADE = "The European Union agreed on a carbon border tax. Trade partners of the EU criticised carbon border taxes.\n"
@@ -64,7 +64,7 @@ def test_help_shows_examples_and_needs_no_command() -> None:
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["extract", "--help"], ["models"]])
 def test_looking_around_imports_no_heavy_library(arguments: list[str]) -> None:
-    code = f"import sys; from mudy.interfaces.cli import cli; cli.main({arguments!r}, standalone_mode=False); "
+    code = f"import sys; from mudy.cli.main import cli; cli.main({arguments!r}, standalone_mode=False); "
     code += "sys.exit(bool({'torch', 'spacy', 'transformers', 'numpy'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 0
 
@@ -163,7 +163,7 @@ def test_a_setting_of_the_wrong_type_is_refused(pair: str) -> None:
 
 def test_phrases_are_read_one_a_line_without_comments_and_blanks(folder: Path) -> None:
     (folder / "phrases.txt").write_bytes("\ufeff# mine\r\n  B2B \r\n\r\nC# language\r\n".encode())
-    assert reading.phrases("phrases.txt") == ["B2B", "C# language"]
+    assert sources.phrases("phrases.txt") == ["B2B", "C# language"]
 
 
 # -- Inputs -----------------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_patterns_give_their_files_in_order_and_names_with_brackets_are_files(fo
     (folder / "deep" / "er").mkdir(parents=True)
     (folder / "deep" / "er" / "b[1].txt").touch()
     (folder / "deep" / "a.txt").touch()
-    names = [source.name for source in reading.sources(["-", "deep/**/*.txt", "deep/er/b[1].txt", "vision.txt"])]
+    names = [source.name for source in sources.sources(["-", "deep/**/*.txt", "deep/er/b[1].txt", "vision.txt"])]
     assert names == ["-", "deep/a.txt", "deep/er/b[1].txt", "deep/er/b[1].txt", "vision.txt"]
 
 
@@ -294,7 +294,7 @@ def result(source: str | None = "a.txt") -> results.Result:
 
 
 def test_json_and_json_lines_hold_what_the_result_holds() -> None:
-    lines, whole = writing.format_of("jsonl", True, False), writing.format_of("json", True, False)
+    lines, whole = formats.format_of("jsonl", True, False), formats.format_of("json", True, False)
     assert json.loads(lines.one(result())) == result().to_dict()
     assert "\n" not in lines.one(result()).rstrip("\n")
     assert whole.one(result()) + whole.one(result("b.txt")) == ""
@@ -302,12 +302,12 @@ def test_json_and_json_lines_hold_what_the_result_holds() -> None:
 
 
 def test_json_escapes_what_utf_8_cannot_hold() -> None:
-    assert json.loads(writing.to_json("é\udcff").encode()) == "é\udcff"
-    assert writing.to_json("é") == '"é"'
+    assert json.loads(formats.to_json("é\udcff").encode()) == "é\udcff"
+    assert formats.to_json("é") == '"é"'
 
 
 def test_csv_has_a_head_once_and_a_row_a_keyphrase_at_its_best_place() -> None:
-    form = writing.format_of("csv", True, False)
+    form = formats.format_of("csv", True, False)
     rows = list(csv.DictReader(io.StringIO(form.one(result()) + form.one(result("b.txt")) + form.end())))
     assert [row["source"] for row in rows] == ["a.txt", "a.txt", "b.txt", "b.txt"]
     assert rows[0] == {
@@ -323,7 +323,7 @@ def test_csv_has_a_head_once_and_a_row_a_keyphrase_at_its_best_place() -> None:
 
 
 def test_a_plain_table_is_aligned_uncut_and_free_of_control_characters() -> None:
-    written = writing.format_of("table", False, False).one(result())
+    written = formats.format_of("table", False, False).one(result())
     assert written.splitlines() == [
         "#  Keyphrase          Score  Places  Also as",
         "1  naïve Bayes      -1.5000       2  Naïve Bayes; naïve-Bayes",
@@ -336,12 +336,12 @@ def test_an_output_file_appears_whole_or_not_at_all(folder: Path) -> None:
     path = folder / "out.json"
     path.write_text("old", encoding="utf-8")
     path.chmod(0o640)
-    output = writing.Output(str(path))
+    output = formats.Output(str(path))
     output.write("new")
     assert path.read_text(encoding="utf-8") == "old"
     output.discard()
     assert path.read_text(encoding="utf-8") == "old"
-    output = writing.Output(str(path))
+    output = formats.Output(str(path))
     output.write("new")
     output.close()
     assert path.read_text(encoding="utf-8") == "new"
@@ -350,7 +350,7 @@ def test_an_output_file_appears_whole_or_not_at_all(folder: Path) -> None:
 
 
 def test_json_lines_stream_into_their_file(folder: Path) -> None:
-    output = writing.Output(str(folder / "out.jsonl"), streaming=True)
+    output = formats.Output(str(folder / "out.jsonl"), streaming=True)
     output.write("{}\n")
     assert (folder / "out.jsonl").read_text(encoding="utf-8") == "{}\n"
     output.close()

@@ -20,7 +20,7 @@ from filelock import FileLock
 from pyarrow import parquet
 
 from mudy import Extractor, InputError, ModelError, SettingError, corpus, models
-from mudy.corpus import Columns, inputs, running
+from mudy.corpus import Columns, row_readers, runner
 
 WORDS = Path("examples/floodplain.txt").read_text(encoding="utf-8").split()
 
@@ -119,7 +119,7 @@ WRITERS: dict[str, Callable[[Path, list[str]], Any]] = {
 def test_every_form_of_table_gives_the_same_rows(tmp_path: Path, name: str) -> None:
     some = [*texts(5), 'A "quoted", river\ngauge; naïve Straße 🙂 floodplain.']
     WRITERS[name](tmp_path / name, some)
-    source, after = inputs.File(str(tmp_path / name)), Columns()
+    source, after = row_readers.File(str(tmp_path / name)), Columns()
     assert [(row.id, row.text) for row in source.rows(0, after)] == [(str(i), text) for i, text in enumerate(some)]
     assert [row.text for row in source.rows(0, after, skip=4)] == some[4:]
 
@@ -129,7 +129,7 @@ def test_a_folder_is_read_file_by_file_in_order_and_what_is_unknown_is_named(tmp
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("<p>A river gauge measures the flood.</p>", encoding="utf-8")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
-    names, ignored = inputs.files([str(tmp_path)])
+    names, ignored = row_readers.files([str(tmp_path)])
     assert [Path(name).name for name in names] == ["c.md", "b.txt", "z.html"]
     assert [Path(name).name for name in ignored] == ["picture.png"]
 
@@ -250,13 +250,13 @@ def test_parts_are_written_each_minute_and_progress_is_told_between_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, told = jsonl(tmp_path / "in.jsonl", [{"text": text} for text in texts(12)]), []
-    monkeypatch.setattr(running, "PART_SECONDS", 0.0)
+    monkeypatch.setattr(runner, "PART_SECONDS", 0.0)
     run(source, tmp_path / "slow", form="jsonl", report=lambda progress: told.append(progress.rows))
     assert len(list((tmp_path / "slow").glob("part-*"))) == 12
     assert told == list(range(1, 13))
     told.clear()
-    monkeypatch.setattr(running, "PART_SECONDS", 60.0)
-    monkeypatch.setattr(running, "TOLD_SECONDS", -1.0)
+    monkeypatch.setattr(runner, "PART_SECONDS", 60.0)
+    monkeypatch.setattr(runner, "TOLD_SECONDS", -1.0)
     run(source, tmp_path / "quick", form="jsonl", part_rows=5, report=lambda progress: told.append(progress.rows))
     assert told == [*range(1, 13), 12]
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from mudy import corpus
-from mudy.corpus import Columns, running
+from mudy.corpus import Columns, runner
 from mudy.extractor import Extractor
+from mudy.methods.chunks import together
 from mudy.methods.promptrank import PromptRank
 from mudy.methods.samrank import SAMRank
-from mudy.methods.sections import together
 from mudy.progress import reported_to
 from tests import small
 from tests.taggers import english
@@ -122,7 +122,7 @@ def test_the_progress_of_one_long_text_is_a_share_of_the_corpus(
     extractor = Given(METHODS[0][1](), "promptrank")
     monkeypatch.setattr("mudy.corpus.scoring.Recipe.made", lambda _: extractor)
     monkeypatch.setattr("mudy.corpus.scoring.fingerprints", lambda _: {})
-    monkeypatch.setattr(running, "TOLD_SECONDS", -1.0)
+    monkeypatch.setattr(runner, "TOLD_SECONDS", -1.0)
     files = [tmp_path / "a.txt", tmp_path / "b.txt"]
     for file in files:
         file.write_text(f"{small.TEXT} " * 60)

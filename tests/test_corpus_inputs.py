@@ -15,7 +15,7 @@ import zstandard
 from pyarrow import parquet
 
 from mudy import InputError, SettingError, corpus
-from mudy.corpus import Columns, inputs
+from mudy.corpus import Columns, row_readers
 from tests.test_corpus import _lines, command, jsonl, rows, run, texts
 from tests.test_corpus_outputs import stopped
 
@@ -23,7 +23,7 @@ GOOD = "River gauges measure the water level."
 
 
 def read(path: Path, columns: Columns = Columns()) -> list[tuple[str, str | None]]:  # noqa: B008 (frozen)
-    return [(row.text, row.problem) for row in inputs.File(str(path)).rows(0, columns)]
+    return [(row.text, row.problem) for row in row_readers.File(str(path)).rows(0, columns)]
 
 
 # -- Packed files -----------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def test_an_input_is_hashed_once_while_it_stays_as_it_is(tmp_path: Path, monkeyp
         return real(stream, name)
 
     monkeypatch.setattr("hashlib.file_digest", counting)
-    monkeypatch.setattr("mudy.corpus.fingerprints.SETTLED", -1)  # as if the file had been written long ago
+    monkeypatch.setattr("mudy.corpus.input_hashes.SETTLED", -1)  # as if the file had been written long ago
     stopped(source, tmp_path / "out.jsonl", 10, part_rows=5)
     assert run(source, tmp_path / "out.jsonl").resumed == 10
     assert run(source, tmp_path / "out.jsonl").resumed == 20
@@ -182,17 +182,17 @@ def test_a_quote_that_is_not_closed_is_told_with_its_lines(tmp_path: Path, case:
 
 def test_an_open_quote_costs_no_more_time_than_its_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts how often lines are looked at: lines that all open a quote must not be read over and over."""
-    from mudy.corpus import tables
+    from mudy.corpus import table_rows
 
     looked = 0
-    real = tables._Lines.__next__
+    real = table_rows._Lines.__next__
 
     def counting(lines: Any) -> str:
         nonlocal looked
         looked += 1
         return real(lines)
 
-    monkeypatch.setattr(tables._Lines, "__next__", counting)
+    monkeypatch.setattr(table_rows._Lines, "__next__", counting)
     for line in ('x","""', '1,"a', '"a""', 'a"","b', '"'):
         looked = 0
         (tmp_path / "in.csv").write_text("id,text\n" + f"{line}\n" * 2000)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mudy import InputError, corpus
-from mudy.corpus.forms import JsonLines
-from mudy.corpus.parts import Parts
+from mudy.corpus.checkpoint import Parts
+from mudy.corpus.row_writers import JsonLines
 from tests.test_corpus import jsonl, rows, run, texts
 
 

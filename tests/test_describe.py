@@ -10,11 +10,11 @@ import torch
 import transformers
 from click.testing import CliRunner, Result
 
+from mudy.backbones.compute import Machine
 from mudy.backbones.encoder import SentenceEncoder
-from mudy.backbones.machine import Machine
+from mudy.cli.data_commands import data
 from mudy.evaluation.datasets import Dataset, Record
-from mudy.evaluation.describe import describe, is_noun_phrase, topic_drift, units
-from mudy.interfaces.data import data
+from mudy.evaluation.statistics import describe, is_noun_phrase, topic_drift, units
 from mudy.text import Span
 
 from .small import TEXT, tokenizer

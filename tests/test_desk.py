@@ -10,15 +10,15 @@ import pytest
 
 from mudy import Extractor, InputError, SettingError
 from mudy.backbones import seq2seq
-from mudy.backbones.machine import Machine
+from mudy.backbones.compute import Machine
 from mudy.backbones.seq2seq import Seq2SeqBackbone
 from mudy.cancellation import check
 from mudy.extractor import GATHERED_TEXTS, GATHERED_WORDS, Task
 from mudy.results import Coverage, Result
-from mudy.server.desk import Desk, QueueFull
-from mudy.server.makers import Makers
-from mudy.server.pace import LEAST_WORDS, Pace
-from mudy.server.work import Ask, ClientGone, Failed, Job, Key, ShuttingDown, TimeLimit, gather
+from mudy.server.eta import LEAST_WORDS, Pace
+from mudy.server.extractor_cache import Makers
+from mudy.server.jobs import Ask, ClientGone, Failed, Job, Key, ShuttingDown, TimeLimit, gather
+from mudy.server.queue import Desk, QueueFull
 from mudy.text import Document
 from tests import small
 from tests.served import PATIENCE, alike, until

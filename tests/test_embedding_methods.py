@@ -11,16 +11,16 @@ import torch
 import transformers
 from torch import Tensor
 
-from mudy.backbones import hidden
+from mudy.backbones import encoder_states
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.candidates import Candidate, candidates, given
 from mudy.errors import SettingError, UnsupportedModel
 from mudy.methods import METHODS, method_class
-from mudy.methods.base import OccurrenceScore
 from mudy.methods.embedrank import EmbedRank, marginal_relevance
+from mudy.methods.encoder_windows import everywhere, window_at, windows
 from mudy.methods.jointgl import JointGL
 from mudy.methods.mderank import MDERank, held
-from mudy.methods.windows import everywhere, window_at, windows
+from mudy.methods.method import OccurrenceScore
 from mudy.text import Document, Span
 from tests import small
 from tests.small import POSITIONS, bert, wordpieces
@@ -95,8 +95,8 @@ def test_positions_of_roberta_count_on_from_its_padding() -> None:
 
     other = SentenceEncoder.__new__(SentenceEncoder)
     other.model, other.tokenizer = Bare(), encoder.tokenizer
-    assert hidden.positions(other) == 512
-    assert hidden.positions(encoder) == POSITIONS
+    assert encoder_states.positions(other) == 512
+    assert encoder_states.positions(encoder) == POSITIONS
 
 
 def test_candidates_are_looked_up_in_the_whole_text() -> None:

@@ -9,11 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mudy import Extractor, Result, SettingError, UnsupportedModel
-from mudy.backbones.local import LocalChat
-from mudy.backbones.machine import Machine
+from mudy.backbones.compute import Machine
+from mudy.backbones.local_chat import LocalChat
 from mudy.candidates import Candidate, Occurrence, candidates
-from mudy.methods.answers import phrases, plain, standing
 from mudy.methods.empirical import Empirical
+from mudy.methods.parse_answer import phrases, plain, standing
 from mudy.models import KNOWN
 from mudy.text import Document, Span, squeeze
 from tests import small

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from mudy import EndpointError, EndpointRefused, Extractor, MudyError, SettingError
 from mudy.backbones.endpoint import THOUGHT, Endpoint, Problem, address, waiting
-from mudy.interfaces.cli import cli
+from mudy.cli.main import cli
 from tests.taggers import english
 
 KEY = "sk-a-key-that-nobody-may-see"

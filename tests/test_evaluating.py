@@ -8,9 +8,9 @@ from threading import Thread
 import pytest
 from click.testing import CliRunner, Result
 
+from mudy.cli.main import cli
 from mudy.evaluation.runs import Run
 from mudy.extractor import Extractor
-from mudy.interfaces.cli import cli
 
 from .small import TEXT
 

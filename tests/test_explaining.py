@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from mudy import Extractor, backbones
+from mudy.cli import options
 from mudy.errors import SettingError
-from mudy.interfaces import options
-from mudy.pictures import png
+from mudy.render import png
 from mudy.text import squeeze
 from tests import small
 from tests.explained import HOSTILE, saved
@@ -43,7 +43,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_help_is_shown_without_a_heavy_library_and_says_why_one_method_is_the_default() -> None:
-    code = "import sys; from mudy.interfaces.cli import cli; cli.main(['explain', '--help'], standalone_mode=False); "
+    code = "import sys; from mudy.cli.main import cli; cli.main(['explain', '--help'], standalone_mode=False); "
     code += "sys.exit(bool({'torch', 'spacy', 'transformers', 'numpy', 'rich'} & set(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.returncode == 0

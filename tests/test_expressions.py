@@ -6,9 +6,8 @@ what makes one slow that tries the same characters again from every place.
 
 import ast
 import re
-import time
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -19,29 +18,28 @@ import pytest
 
 import mudy
 from mudy.candidates import GRAMMARS, UNIVERSAL
+from tests import growth
 
 ROOT = Path(mudy.__file__).parent
 ANCHORED = {"match", "fullmatch"}  # these begin at one place; all others try every place
 USES = {"search", "sub", "subn", "split", "findall", "finditer", *ANCHORED}
-LENGTH = 16_000
-TINY = 0.01  # seconds for that length: a hundred times what a linear expression needs
-GROWTH = 10  # at most, for four times the length; the square would be 16
+LENGTH = 16_000  # a linear expression needs a hundredth of growth.TINY for it
 
 # Expressions that never see a long text: in which module, and the longest text that they see.
 SHORT = {
-    ("mudy.methods.answers", "_BRACKETS"): 300,  # _LONGEST
-    ("mudy.methods.answers", "_LABEL"): 300,
-    ("mudy.methods.answers", "_BOLD"): 300,
-    ("mudy.methods.answers", "_REMARK"): 300,
+    ("mudy.methods.parse_answer", "_BRACKETS"): 300,  # _LONGEST
+    ("mudy.methods.parse_answer", "_LABEL"): 300,
+    ("mudy.methods.parse_answer", "_BOLD"): 300,
+    ("mudy.methods.parse_answer", "_REMARK"): 300,
 }
 # Calls whose expression is made while the program runs, each with expressions as they come out.
 MADE = {
-    ("mudy.evaluation.records", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
-    ("mudy.evaluation.records", r"known"): r"semeval2017(?![a-z0-9])",
-    ("mudy.evaluation.forms", r"between"): r"[;,\n]",
+    ("mudy.evaluation.record", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
+    ("mudy.evaluation.record", r"known"): r"semeval2017(?![a-z0-9])",
+    ("mudy.evaluation.dataset_formats", r"between"): r"[;,\n]",
     ("mudy.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
     ("mudy.candidates", r"grammar.pattern"): UNIVERSAL.pattern,  # and all others, below
-    ("mudy.backbones.local", r"marks"): r"<\|user\|>|</s>|<s>",
+    ("mudy.backbones.local_chat", r"marks"): r"<\|user\|>|</s>|<s>",
     ("mudy.backbones.endpoint", r"parameter"): r"\bmax_tokens\b",
 }  # fmt: skip
 
@@ -183,29 +181,16 @@ def texts(pattern: "re.Pattern[str]") -> Iterator[Callable[[int], str]]:
 # -- Measuring them ---------------------------------------------------------------------------------------------------
 
 
-def seconds(expression: Expression, text: str) -> float:
-    """The processor time of this thread alone, so that a busy machine matters little."""
-    pattern, use = expression.pattern, expression.use
-    start = time.thread_time()
-    if use in ANCHORED:
-        getattr(pattern, use)(text)
+def use(expression: Expression, text: str) -> None:
+    if expression.use in ANCHORED:
+        getattr(expression.pattern, expression.use)(text)
     else:
-        for _ in pattern.finditer(text):
+        for _ in expression.pattern.finditer(text):
             pass
-    return time.thread_time() - start
 
 
 def is_linear(expression: Expression, text: Callable[[int], str]) -> bool:
-    """Whether four times the text takes far less than sixteen times as long; the least of several tries counts."""
-    length = min(LENGTH, expression.longest)
-    for _ in range(5):
-        longer = seconds(expression, text(length))
-        if longer < TINY:
-            return True
-        shorter = min(seconds(expression, text(length // 4)) for _ in range(3))
-        if longer < GROWTH * shorter:
-            return True
-    return False
+    return growth.is_linear(partial(use, expression), text, min(LENGTH, expression.longest))
 
 
 def test_expressions_are_found() -> None:

@@ -13,10 +13,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from mudy import Extractor, SettingError
 from mudy.backbones import packing, vocabulary
 from mudy.backbones.attention import shared_scores
-from mudy.backbones.base import Question, Stretch
+from mudy.backbones.backbone import Question, Stretch
 from mudy.backbones.causal import CausalBackbone
+from mudy.backbones.compute import Machine
 from mudy.backbones.int8 import Int8Embedding, Int8Head, Int8Linear, Rounding, rounded
-from mudy.backbones.machine import Machine
 from mudy.backbones.vocabulary import LinearHead, log_mass, log_probabilities
 from mudy.candidates import Candidate, candidates
 from mudy.methods.mudy import Mudy

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from mudy import models
+from mudy.cli.main import cli
 from mudy.errors import ModelUnavailable
-from mudy.interfaces.cli import cli
 from mudy.models import cache, fetch, fingerprint
-from mudy.models.reports import Report
+from mudy.models.download_progress import Report
 
 MINILM = models.KNOWN["minilm-l6"]
 SIZE = 5 << 20  # of the weights: more than the first and the last MB

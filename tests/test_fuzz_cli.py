@@ -20,7 +20,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from mudy.interfaces.cli import cli
+from mudy.cli.main import cli
 
 EXAMPLES = int(os.environ.get("MUDY_FUZZ_EXAMPLES", "200"))
 SEED = int(os.environ.get("MUDY_FUZZ_SEED", "1"))
@@ -119,7 +119,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with odd files; no model can be had, one tagger serves all, and nothing listens."""
     import spacy
 
-    from mudy.server import process
+    from mudy.server import launcher
 
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
@@ -131,8 +131,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setattr(spacy, "load", functools.cache(spacy.load))
-    monkeypatch.setattr(process, "listen", lambda *_: None)
-    monkeypatch.setattr(process, "run", lambda *_: None)
+    monkeypatch.setattr(launcher, "listen", lambda *_: None)
+    monkeypatch.setattr(launcher, "run", lambda *_: None)
     return tmp_path
 
 

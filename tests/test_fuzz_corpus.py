@@ -17,8 +17,8 @@ import zstandard
 from pyarrow import parquet
 
 from mudy.corpus import Columns
-from mudy.corpus.inputs import File
-from mudy.corpus.rows import Row
+from mudy.corpus.row import Row
+from mudy.corpus.row_readers import File
 from tests.test_corpus import _lines, texts
 
 EXAMPLES = int(os.environ.get("MUDY_FUZZ_EXAMPLES", "150"))  # of each kind

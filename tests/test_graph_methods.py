@@ -17,13 +17,13 @@ from scipy.spatial.distance import squareform
 from mudy.candidates import Candidate, candidates, given, grouped
 from mudy.errors import SettingError
 from mudy.methods import method_class
-from mudy.methods.base import Method
 from mudy.methods.graphs import Nearness, co_occurrences, jaccard, pagerank, topics
-from mudy.methods.lexical import Place, Reading
+from mudy.methods.method import Method
 from mudy.methods.multipartiterank import MultipartiteRank
 from mudy.methods.singlerank import SingleRank
 from mudy.methods.textrank import TextRank
 from mudy.methods.topicrank import TopicRank
+from mudy.methods.word_index import Place, Reading
 from mudy.methods.yake import Yake
 from mudy.text import Document
 from tests.tagged import tagged

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from mudy import models
+from mudy.cli.main import cli
 from mudy.errors import ModelUnavailable
-from mudy.interfaces.cli import cli
 from mudy.models import hub as hubs
 from tests.hub import Hub, serving
 

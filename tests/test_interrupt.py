@@ -38,7 +38,7 @@ def interrupted(module: str, *arguments: str, program: str = PROGRAM) -> subproc
 
 
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("module", ["mudy.interfaces.cli", "click", "mudy.errors", "mudy.extractor", "spacy", "thinc"])
+@pytest.mark.parametrize("module", ["mudy.cli.main", "click", "mudy.errors", "mudy.extractor", "spacy", "thinc"])
 def test_an_interrupt_during_an_import_ends_with_130_and_no_traceback(
     module: str, turned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,7 +63,7 @@ def test_an_interrupt_after_the_command_has_ended_prints_no_traceback() -> None:
 
 def test_a_command_in_the_background_that_ignores_interrupts_goes_on() -> None:
     ignore = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-    done = interrupted("mudy.interfaces.cli", "--version", program=ignore + PROGRAM)
+    done = interrupted("mudy.cli.main", "--version", program=ignore + PROGRAM)
     assert done.returncode == 0
 
 

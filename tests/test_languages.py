@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from mudy import Extractor, LanguageWarning, languages
-from mudy.corpus.rows import Done, Place, Row
+from mudy.cli.main import cli
+from mudy.corpus.row import Done, Place, Row
 from mudy.errors import ModelUnavailable, SettingError
-from mudy.interfaces.cli import cli
 from mudy.languages import detect, mismatch, taggers
 from mudy.models import cache, fetch
 from mudy.server.schemas import Result as ServedResult

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from mudy.interfaces import options
-from mudy.interfaces.cli import cli
+from mudy.cli import options
+from mudy.cli.main import cli
 from mudy.methods import METHODS, descriptions_of, settings_of
 
 
@@ -56,7 +56,7 @@ def test_methods_as_json_hold_settings_with_their_descriptions() -> None:
 
 
 def test_the_service_explains_every_setting() -> None:
-    listing = pytest.importorskip("mudy.server.listing", reason="the server extra is not installed")
+    listing = pytest.importorskip("mudy.server.descriptions", reason="the server extra is not installed")
     schemas = pytest.importorskip("mudy.server.schemas")
     for method in listing.methods().methods:
         assert method.descriptions == descriptions_of(method.name)

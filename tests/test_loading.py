@@ -8,7 +8,7 @@ import torch
 import transformers
 
 from mudy import Extractor, ModelUnavailable
-from mudy.backbones.machine import Machine
+from mudy.backbones.compute import Machine
 from mudy.backbones.seq2seq import Seq2SeqBackbone
 from mudy.candidates import candidates
 from mudy.methods.mudy import Mudy

@@ -1,13 +1,12 @@
 """Mark-up, code, citations, addresses, pronouns, footnote numbers and verbs of headlines are no part of a phrase."""
 
-from time import process_time
-
 import pytest
 
 from mudy.candidates import candidates
 from mudy.markup import no_prose
-from mudy.protocol import promptrank_candidates, promptrank_text
+from mudy.promptrank_protocol import promptrank_candidates, promptrank_text
 
+from .growth import is_linear
 from .tagged import tagged
 from .taggers import english
 
@@ -142,11 +141,4 @@ def test_the_published_protocol_knows_none_of_these_rules() -> None:
     ],
 )
 def test_looking_for_mark_up_takes_linear_time(piece: str) -> None:
-    short, long = (_seconds(piece * (size // len(piece))) for size in (50_000, 400_000))
-    assert long < 8 * 5 * short + 0.5  # eight times the text; quadratic would be sixty-four
-
-
-def _seconds(text: str) -> float:
-    start = process_time()
-    list(no_prose(text))
-    return process_time() - start
+    assert is_linear(lambda text: list(no_prose(text)), lambda size: piece * (size // len(piece)), 200_000)

@@ -13,7 +13,7 @@ from mudy.backbones.causal import CausalBackbone
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.candidates import Candidate, candidates, given
 from mudy.methods import METHODS, check_settings, method_class, model_fields, settings_of
-from mudy.methods.base import Method, OccurrenceScore
+from mudy.methods.method import Method, OccurrenceScore
 from mudy.ranking import rank
 from mudy.text import Document, squeeze
 from tests import small

@@ -18,8 +18,8 @@ import pytest
 
 from mudy import models
 from mudy.errors import ModelUnavailable
-from mudy.models import cache, convert, fetch, tokenizer
-from mudy.models.reports import silent
+from mudy.models import cache, fetch, gguf, tokenizer
+from mudy.models.download_progress import silent
 
 MINILM = models.KNOWN["minilm-l6"]
 PULL = """
@@ -383,7 +383,7 @@ def test_conversion_gives_the_weights_and_settings_that_transformers_own_loader_
 
     write_tiny_gguf(tmp_path / "tiny.gguf", architecture)
     (tmp_path / "ours").mkdir()
-    convert.convert(tmp_path / "tiny.gguf", tmp_path / "ours")
+    gguf.convert(tmp_path / "tiny.gguf", tmp_path / "ours")
     ours = AutoModelForCausalLM.from_pretrained(tmp_path / "ours")
     theirs = AutoModelForCausalLM.from_pretrained(
         tmp_path, gguf_file="tiny.gguf", dtype=torch.float32, quantization_config=GgufConfig(dequantize=True)

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from mudy.backbones import attention, packing
-from mudy.backbones.base import Question
+from mudy.backbones.backbone import Question
 from mudy.backbones.batches import of_one_shape
 from mudy.candidates import Candidate, candidates
 from mudy.errors import SettingError
+from mudy.methods.chunks import Part, sections
 from mudy.methods.mudy import Mudy, weight_of
-from mudy.methods.sections import Part, sections
 from mudy.text import Document, Span
 from tests import oracle, small
 from tests.taggers import english

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from mudy.evaluation.reproduce.pages import Page
-from mudy.interfaces.cli import cli
+from mudy.cli.main import cli
+from mudy.evaluation.reproduce.markdown import Page
 
 TEXT = "River gauges measure the water level. The flood gauge is read each day."
 

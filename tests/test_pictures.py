@@ -21,11 +21,11 @@ from rich.console import Console
 from mudy import Extractor, MissingExtra
 from mudy.evaluation import plots
 from mudy.explanation import Explanation
-from mudy.pictures import colours, html, notebook, png, terminal
-from mudy.pictures.lists import change, number, ranked
-from mudy.pictures.passages import GAP, beginning, passages, shown
-from mudy.pictures.plain import plain
-from mudy.pictures.segments import Piece, Place, coloured, pieces, places, within
+from mudy.render import colours, html_report, notebook, png, terminal
+from mudy.render.excerpts import GAP, beginning, passages, shown
+from mudy.render.ranking_table import change, number, ranked
+from mudy.render.sanitize import plain
+from mudy.render.text_pieces import Piece, Place, coloured, pieces, places, within
 from mudy.results import Coverage
 from mudy.text import Span
 from tests import explained, small
@@ -441,12 +441,12 @@ def test_a_report_asks_nothing_of_the_network_and_runs_its_own_scripts_only() ->
 
 def test_numbers_in_a_report_have_six_digits_and_scores_all_so_that_no_rank_changes() -> None:
     found = explained.explanation(ICE, {"River ice": -1 / 3})
-    data = html.data(found, None)
+    data = html_report.data(found, None)
     (phrase,) = data["methods"][0]["keyphrases"]
     assert (phrase["score"], phrase["occurrences"][0]["score"]) == (-1 / 3, -1 / 3)
     assert phrase["occurrences"][0]["p"] == -0.666667
     assert data["top_n"] == 1
-    assert html.data(found, 15)["top_n"] == 15
+    assert html_report.data(found, 15)["top_n"] == 15
     assert list(data) == ["text", "source", "gold", "methods", "top_n"]
 
 
@@ -467,8 +467,8 @@ def test_a_result_has_a_page_and_a_fragment_of_its_own() -> None:
 
 
 def test_the_files_of_a_report_are_in_the_package() -> None:
-    for folder, name in (("web", "view.css"), ("web", "view.js"), ("web", "report.js"), ("pictures", "report.css")):
-        assert html._asset(folder, name)
+    for folder, name in (("web", "view.css"), ("web", "view.js"), ("web", "report.js"), ("render", "report.css")):
+        assert html_report._asset(folder, name)
 
 
 # -- The notebook -----------------------------------------------------------------------------------------------------
@@ -562,5 +562,5 @@ def test_a_hostile_text_can_be_drawn() -> None:
 
 
 def test_importing_the_package_imports_no_picture() -> None:
-    code = "import sys, mudy; sys.exit(any(n.startswith(('mudy.pictures', 'rich')) for n in sys.modules))"
+    code = "import sys, mudy; sys.exit(any(n.startswith(('mudy.render', 'rich')) for n in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent).returncode == 0

@@ -4,7 +4,7 @@ import pytest
 
 from mudy.candidates import Candidate, Occurrence
 from mudy.errors import SettingError
-from mudy.methods.base import OccurrenceScore
+from mudy.methods.method import OccurrenceScore
 from mudy.ranking import how_many, overlap, rank
 from mudy.text import Span
 

@@ -13,10 +13,10 @@ from starlette.types import Message
 from mudy.readers import Limits
 from mudy.server.app import create_app
 from mudy.server.config import Config
-from mudy.server.desk import QueueFull
+from mudy.server.jobs import ClientGone, ShuttingDown, TimeLimit
 from mudy.server.metrics import Metrics
+from mudy.server.queue import QueueFull
 from mudy.server.read_queue import READERS, WAITING, ReadQueue, limits
-from mudy.server.work import ClientGone, ShuttingDown, TimeLimit
 from tests import hostile
 from tests.served import PATIENCE
 from tests.test_reader_limits import RIVER, gone, slow_file, unsupported

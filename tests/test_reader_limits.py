@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mudy import InputError, readers
-from mudy.interfaces.cli import cli
+from mudy.cli.main import cli
 from mudy.readers import FileRead, Limits, ReaderPool, docx
 from tests import hostile
 from tests.served import until
@@ -275,7 +275,7 @@ def test_no_file_of_the_current_folder_is_run(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_reader_process_imports_neither_models_nor_taggers(tmp_path: Path) -> None:
-    code = "import sys; from mudy.readers import docx, html, pdf, process; print(*sys.modules)"
+    code = "import sys; from mudy.readers import docx, html, pdf, worker; print(*sys.modules)"
     loaded = set(script(code, tmp_path).split())
     assert "pypdfium2" in loaded
     assert loaded.isdisjoint({"torch", "spacy", "transformers", "scipy"})

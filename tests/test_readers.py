@@ -13,7 +13,7 @@ from fpdf import FPDF
 from PIL import Image
 
 from mudy import Extractor, InputError, MissingExtra, readers
-from mudy.interfaces.cli import cli
+from mudy.cli.main import cli
 from mudy.readers.pdf import mended
 from tests.taggers import english
 

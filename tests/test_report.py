@@ -10,8 +10,8 @@ import pytest
 
 from mudy import Extractor
 from mudy.explanation import Explanation
-from mudy.pictures import colours
-from mudy.pictures.segments import coloured
+from mudy.render import colours
+from mudy.render.text_pieces import coloured
 from mudy.text import squeeze
 from tests import explained, small
 from tests.browser import launched, visiting

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from mudy.cli.main import cli
 from mudy.errors import InputError
 from mudy.evaluation import experiment, paper, plots
 from mudy.evaluation.plots import Passage
-from mudy.evaluation.reproduce import ITEMS, bench, choosing, recall, rows, variants
-from mudy.evaluation.reproduce.bench import Asked, Bench, Sharing
-from mudy.evaluation.reproduce.case import passage
-from mudy.evaluation.reproduce.pages import Gap, Page, literal, number
+from mudy.evaluation.reproduce import ITEMS, leave_one_out, method_table, recall, variants, workspace
+from mudy.evaluation.reproduce.case_study import passage
+from mudy.evaluation.reproduce.markdown import Gap, Page, literal, number
 from mudy.evaluation.reproduce.timing import STEPS, seconds
+from mudy.evaluation.reproduce.workspace import Asked, Bench, Sharing
 from mudy.evaluation.runs import Judged, Run
-from mudy.interfaces.cli import cli
 from mudy.methods.mudy import Attention
 from tests import small
 
@@ -237,10 +237,10 @@ def test_a_data_set_is_found_by_its_name_and_not_in_translation(tmp_path: Path) 
         "nusantara.jsonl",
     ):
         (tmp_path / name).write_text(row)
-    found = {name: path.name for name, path in bench.found(tmp_path).items()}
+    found = {name: path.name for name, path in workspace.found(tmp_path).items()}
     assert found == {"kptimes": "kptimes_sample.jsonl", "nus": "NUS.jsonl"}
     (tmp_path / "kptimes.jsonl").write_text(row)
-    assert bench.found(tmp_path)["kptimes"].name == "kptimes.jsonl"
+    assert workspace.found(tmp_path)["kptimes"].name == "kptimes.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -301,16 +301,16 @@ def test_tuning_never_lowers_the_sum_it_tunes(folder: Folder) -> None:
 
 
 def test_a_setting_is_chosen_by_the_other_data_sets_alone() -> None:
-    good: choosing.Setting = ("default", variants.Reading("G"))
-    bad: choosing.Setting = ("default", variants.Reading("L"))
-    scores: choosing.Scores = {
+    good: leave_one_out.Setting = ("default", variants.Reading("G"))
+    bad: leave_one_out.Setting = ("default", variants.Reading("L"))
+    scores: leave_one_out.Scores = {
         "a": {good: (9.0, 9.0, 9.0), bad: (1.0, 1.0, 1.0)},
         "b": {good: (2.0, 2.0, 2.0), bad: (3.0, 3.0, 3.0)},
         "c": {good: (2.0, 2.0, 2.0), bad: (3.0, 3.0, 3.0)},
     }
     for data, expected in {"a": bad, "b": good, "c": good}.items():
         others = {name: found for name, found in scores.items() if name != data}
-        assert choosing.chosen(others, [good, bad]) == expected
+        assert leave_one_out.chosen(others, [good, bad]) == expected
 
 
 # -- The paper's numbers ----------------------------------------------------------------------------------------------
@@ -370,8 +370,8 @@ def test_a_page_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> None
 
 
 def test_rows_of_the_paper_that_nothing_stands_for_are_open() -> None:
-    row = rows.unfilled("GPT-5", paper.TABLE5["gpt5 vanilla"])
-    assert row.of("duc2001") == Gap(rows.NOT_FETCHED)
+    row = method_table.unfilled("GPT-5", paper.TABLE5["gpt5 vanilla"])
+    assert row.of("duc2001") == Gap(method_table.NOT_FETCHED)
 
 
 # -- Figures ----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mudy import Coverage, Extractor, Keyphrase, MissingExtra, Result, ScoredOccurrence
-from mudy.corpus.rows import START, Done, Row
+from mudy.corpus.row import START, Done, Row
 from mudy.explanation import Explanation
 
 TEXT = (Path(__file__).parents[1] / "examples" / "floodplain.txt").read_text()

@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mudy import InputError, corpus
+from mudy.cli.main import cli
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.runs import Judged, Run, RunFile
 from mudy.extractor import Extractor
-from mudy.interfaces.cli import cli
-from mudy.resuming import fingerprints
+from mudy.storage import fingerprints
 
 from . import small
 from .small import TEXT

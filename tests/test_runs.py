@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 from mudy.errors import InputError
-from mudy.evaluation import rereading
+from mudy.evaluation import rescore
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import evaluate, judge
 from mudy.evaluation.measures import F1
-from mudy.evaluation.rereading import likelihood, reread
+from mudy.evaluation.rescore import likelihood, reread
 from mudy.evaluation.runs import Judged, Run, RunFile
 from mudy.extractor import Extractor
 from mudy.methods.mudy import Mudy
 from mudy.methods.promptrank import PromptRank
-from mudy.resuming import differences
+from mudy.storage import differences
 
 from .small import TEXT, decoder
 from .taggers import english
@@ -235,7 +235,7 @@ def test_other_weights_of_attention_give_what_a_new_run_gives() -> None:
         {"attention": "none"},
     ):
         fresh = evaluate(Given("mudy", Mudy(decoder("llama"), **settings, **changed)), [RIVERS], places=True)
-        found = reread(kept, rereading.mudy(**changed))
+        found = reread(kept, rescore.mudy(**changed))
         assert [d.phrases for d in found.documents] == [d.phrases for d in fresh.documents]
         for one, other in zip(found.documents, fresh.documents, strict=True):
             assert one.scores == pytest.approx(other.scores, rel=1e-6)
@@ -258,7 +258,7 @@ def test_mudy_without_weighting_is_read_from_runs_of_mudy_and_promptrank() -> No
     weighted = evaluate(Given("mudy", Mudy(decoder("llama"), **settings)), [RIVERS], places=True)
     plain = evaluate(Given("promptrank", PromptRank(decoder("llama"))), [RIVERS], places=True)
     fresh = evaluate(Given("mudy", Mudy(decoder("llama"), weighting=False, **settings)), [RIVERS])
-    found = reread(rereading.unweighted(weighted, plain), rereading.mudy())
+    found = reread(rescore.unweighted(weighted, plain), rescore.mudy())
     assert [d.phrases for d in found.documents] == [d.phrases for d in fresh.documents]
     assert [d.phrases for d in weighted.documents] != [d.phrases for d in fresh.documents]
     for one, other in zip(found.documents, fresh.documents, strict=True):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mudy.candidates import Candidate, Occurrence
-from mudy.methods.sections import count, home, section_spans, sections, split_sentences
+from mudy.methods.chunks import count, home, section_spans, sections, split_sentences
 from mudy.text import Document, Span
 
 

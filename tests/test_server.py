@@ -17,9 +17,9 @@ from click.testing import CliRunner
 from fpdf import FPDF
 
 from mudy import Extractor, readers
-from mudy.interfaces.cli import cli
+from mudy.cli.main import cli
 from mudy.methods import METHODS
-from mudy.server import listing
+from mudy.server import descriptions
 from mudy.server.app import create_app
 from mudy.server.config import Config
 from tests.served import PATIENCE, Served, alike, save_small_encoder, save_small_model, serving, until
@@ -630,7 +630,7 @@ def test_a_fault_of_ours_is_told_without_its_words(
     def broken(_: Config) -> None:
         raise ValueError("secret words")
 
-    monkeypatch.setattr(listing, "service", broken)
+    monkeypatch.setattr(descriptions, "service", broken)
     answer = asked(Config(), "/v1/service")
     problem(answer, 500, "fault")
     told = [record.__dict__["told"] for record in caplog.records if record.levelname == "ERROR"]

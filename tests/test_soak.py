@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mudy import memory
-from mudy.memory import KERNEL_CACHES, bound_kernel_caches
-from mudy.stems import stem
+from mudy import loading
+from mudy.loading import KERNEL_CACHES, bound_kernel_caches
+from mudy.porter import stem
 
 ROOT = Path(__file__).parents[1]
 SETTLED, REQUESTS = 30, 300
@@ -21,8 +21,8 @@ import random, re
 from pathlib import Path
 from mudy import Extractor
 from mudy.backbones.causal import CausalBackbone
-from mudy.backbones.machine import Machine
-from mudy.server.desk import Desk
+from mudy.backbones.compute import Machine
+from mudy.server.queue import Desk
 from tests import small
 from tests.taggers import english
 from tests.test_desk import asking
@@ -65,7 +65,7 @@ def test_kernels_are_kept_for_few_shapes_unless_the_caller_says_how_many(monkeyp
     monkeypatch.delenv(ours, raising=False)
     monkeypatch.setenv(theirs, "1024")
     bound_kernel_caches()
-    assert os.environ[ours] == str(memory.KERNELS_KEPT)
+    assert os.environ[ours] == str(loading.KERNELS_KEPT)
     assert os.environ[theirs] == "1024"
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from mudy.interfaces import light
+from mudy.cli import lean_imports
 
 HEAVY = ("torch", "transformers", "spacy", "scipy", "ray", "fastapi", "matplotlib")
 RUN = f"""
 import json, sys
-from mudy.interfaces.cli import main
+from mudy.cli.main import main
 try:
     main()
 except SystemExit as end:
@@ -68,11 +68,11 @@ def test_only_a_process_of_our_own_keeps_torch_from_thinc() -> None:
 def test_thinc_keeps_torch_where_a_pipeline_may_compute_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     before = list(sys.meta_path)
     monkeypatch.setattr(sys, "meta_path", list(before))
-    monkeypatch.setattr(light, "find_spec", lambda name: ModuleSpec(name, None))
-    light.keep_torch_from_thinc()
+    monkeypatch.setattr(lean_imports, "find_spec", lambda name: ModuleSpec(name, None))
+    lean_imports.keep_torch_from_thinc()
     assert sys.meta_path == before
-    monkeypatch.setattr(light, "find_spec", lambda _: None)
-    light.keep_torch_from_thinc()
+    monkeypatch.setattr(lean_imports, "find_spec", lambda _: None)
+    lean_imports.keep_torch_from_thinc()
     assert sys.meta_path[1:] == before
 
 

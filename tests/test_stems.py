@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mudy.stems import DOUBLE_SUFFIXES, ENDINGS, IRREGULAR, SUFFIXES, stem, stems
+from mudy.porter import DOUBLE_SUFFIXES, ENDINGS, IRREGULAR, SUFFIXES, stem, stems
 
 PAPER = """
 caresses caress, ponies poni, ties tie, cats cat, feed feed, agreed agre, plastered plaster, bled bled, motoring motor,
@@ -45,5 +45,5 @@ def test_a_phrase_is_the_stems_of_its_words() -> None:
 
 
 def test_nltk_is_not_imported() -> None:
-    code = "import sys, mudy.stems; mudy.stems.stem('networks'); sys.exit('nltk' in sys.modules)"
+    code = "import sys, mudy.porter; mudy.porter.stem('networks'); sys.exit('nltk' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mudy.server import answers
-from mudy.server.answers import Progress
-from mudy.server.desk import Desk
-from mudy.server.guards import Seen
+from mudy.server import streaming
+from mudy.server.middleware import Seen
+from mudy.server.queue import Desk
+from mudy.server.streaming import Progress
 from tests.served import until
 from tests.test_desk import Gate, held, job
 
@@ -32,13 +32,13 @@ def desk(gate: Gate) -> Iterator[Desk]:
 
 
 def test_progress_comes_at_least_twice_a_second() -> None:
-    assert answers.EVERY <= 0.5
+    assert streaming.EVERY <= 0.5
 
 
 def test_lines_of_progress_go_on_until_the_answer_is_there(
     gate: Gate, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "EVERY", 0.01)
+    monkeypatch.setattr(streaming, "EVERY", 0.01)
     working = held(gate, desk)
     lines: list[dict[str, Any]] = []
 

@@ -8,10 +8,10 @@ import pytest
 
 from mudy.cancellation import check
 from mudy.extractor import GATHERED_WORDS
-from mudy.server import turns
-from mudy.server.desk import Desk
-from mudy.server.turns import Turns
-from mudy.server.work import LANES, Ask, Key, TimeLimit
+from mudy.server import turn_lock
+from mudy.server.jobs import LANES, Ask, Key, TimeLimit
+from mudy.server.queue import Desk
+from mudy.server.turn_lock import Turns
 from tests import small
 from tests.served import PATIENCE, alike, until
 from tests.test_desk import Gate, answer, asking, extractor, job
@@ -25,7 +25,7 @@ METHODS = ["mudy", "promptrank", "samrank", "yake", "topicrank"]
 @pytest.fixture(autouse=True)
 def at_every_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn ends at the next check, however fast the machine is."""
-    monkeypatch.setattr(turns, "TURN_SECONDS", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(turn_lock, "TURN_SECONDS", (0.0, 0.0, 0.0))
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from math import exp, log, sqrt
 import pytest
 
 from mudy.candidates import candidates, given
-from mudy.methods.lexical import Reading
+from mudy.methods.word_index import Reading
 from mudy.methods.yake import Statistics, Weights, Yake, frequencies, is_ordinary, statistics, term, word_weight
 from mudy.text import Document
 from tests.tagged import tagged

@@ -12,8 +12,8 @@ def main() -> None:
     heeded = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # as of a job in the background
     if heeded:
         signal.signal(signal.SIGINT, _end)
-    from mudy.interfaces.cli import main as run
-    from mudy.interfaces.interrupts import interrupt
+    from mudy.cli.interrupts import interrupt
+    from mudy.cli.main import main as run
 
     try:
         if heeded:

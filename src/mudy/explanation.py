@@ -11,9 +11,9 @@ from typing import Any
 from mudy.cancellation import checked
 from mudy.errors import InputError
 from mudy.phrase_index import PhraseIndex
+from mudy.porter import stems
 from mudy.ranking import variant_key
 from mudy.results import Result, counted
-from mudy.stems import stems
 from mudy.text import Document, Span, squeeze
 
 PIECE = re.compile(r"[^\s-]+")  # what stands between hyphens and white space
@@ -76,13 +76,13 @@ class Explanation:
 
     def to_html(self, top_n: int | None = 15) -> str:
         """A page that needs no network: the coloured text and the best phrases of each method."""
-        from mudy.pictures import html
+        from mudy.render import html_report
 
-        return html.report(self, top_n)
+        return html_report.report(self, top_n)
 
     def _repr_html_(self) -> str:
         """How a notebook shows it."""
-        from mudy.pictures import notebook
+        from mudy.render import notebook
 
         return notebook.fragment(self)
 

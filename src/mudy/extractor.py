@@ -13,28 +13,28 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mudy import candidates as noun_phrases
-from mudy.arguments import checked, known_names, page_starts, phrases, seen, several
 from mudy.candidates import MAX_CHARACTERS, MAX_WORDS, Candidate
 from mudy.errors import InputError, LanguageWarning, SettingError, UnsupportedModel
 from mudy.explanation import Explained, Explanation, gold_places
 from mudy.languages import mismatch
-from mudy.memory import loading
+from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
-from mudy.methods.base import Choice, Gathering, Writer
-from mudy.protocol import promptrank_candidates, promptrank_text
+from mudy.methods.method import Choice, Gathering, Writer
+from mudy.promptrank_protocol import promptrank_candidates, promptrank_text
 from mudy.ranking import how_many, rank
 from mudy.results import Coverage, Result, on_pages
 from mudy.tagging import Tagger
 from mudy.text import Document, first_words, squeeze
+from mudy.validation import checked, known_names, page_starts, phrases, seen, several
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from mudy.backbones.base import Backbone
+    from mudy.backbones.backbone import Backbone
     from mudy.backbones.chat import Chat
+    from mudy.backbones.compute import Machine
     from mudy.backbones.encoder import SentenceEncoder
-    from mudy.backbones.machine import Machine
-    from mudy.methods.base import Method
+    from mudy.methods.method import Method
     from mudy.models import Report
 
 GATHERED_TEXTS, GATHERED_WORDS = 64, 1500  # at most so many short texts are computed together
@@ -430,7 +430,7 @@ class Extractor:
         )
 
     def _at_hand(self) -> Machine:
-        from mudy.backbones.machine import Machine
+        from mudy.backbones.compute import Machine
 
         return Machine.of(**self._machine)
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Hashable, Sequence
 from heapq import heapify, heappop, heappush
 from math import ceil
 
-from mudy.arguments import plain, seen
 from mudy.cancellation import check, checked
 from mudy.candidates import Candidate
 from mudy.errors import SettingError
-from mudy.methods.base import OccurrenceScore
+from mudy.methods.method import OccurrenceScore
+from mudy.porter import stems
 from mudy.results import Keyphrase, ScoredOccurrence
-from mudy.stems import stems
 from mudy.text import squeeze
+from mudy.validation import plain, seen
 
 DIGITS = 5  # significant digits that decide a rank; what lies beyond is float noise, and a tie
 

@@ -15,7 +15,7 @@ from mudy.cancellation import check, checked
 from mudy.errors import InputError, MissingExtra, SettingError
 from mudy.languages import detect
 from mudy.languages.taggers import installed, locate
-from mudy.models.reports import Report
+from mudy.models.download_progress import Report
 from mudy.text import Document, Span, Word
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from mudy.errors import ModelError, ModelUnavailable, UnsupportedModel
 
 if TYPE_CHECKING:
-    from mudy.backbones.base import Backbone
+    from mudy.backbones.backbone import Backbone
     from mudy.backbones.chat import Chat
+    from mudy.backbones.compute import Machine
     from mudy.backbones.encoder import SentenceEncoder
-    from mudy.backbones.machine import Machine
 
 
 ENCODER_DECODERS = frozenset({"t5"})  # families of models that have an encoder of their own
@@ -46,9 +46,9 @@ def load_encoder(path: str, machine: Machine, name: str) -> SentenceEncoder:
 
 def load_chat(path: str, machine: Machine, name: str, template: str = "") -> Chat:
     """A chat model from a folder or a hub id; `template` serves where the folder holds none."""
-    from mudy.backbones import local
+    from mudy.backbones import local_chat
 
-    loaded: Chat = _loaded(local.LocalChat, path, machine, name, template)
+    loaded: Chat = _loaded(local_chat.LocalChat, path, machine, name, template)
     return loaded
 
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from mudy.backbones.base import AlignedRows, Rule
+from mudy.backbones.backbone import AlignedRows, Rule
 from mudy.cancellation import check
 
 NAME = "mudy"

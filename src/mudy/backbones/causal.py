@@ -17,10 +17,10 @@ import torch
 from torch import Tensor, nn
 
 from mudy.backbones.attention import PACKED, Enough, Observer, Visitor, Weighting
-from mudy.backbones.base import Question, Received, Stretch
+from mudy.backbones.backbone import Question, Received, Stretch
 from mudy.backbones.batches import of_one_shape, packs
+from mudy.backbones.compute import Machine
 from mudy.backbones.int8 import round_model
-from mudy.backbones.machine import Machine
 from mudy.backbones.packing import Following, Memory, Reading, Run
 from mudy.backbones.tokens import Prompt, Tokens, fast_tokenizer, tokenise
 from mudy.backbones.transformer import LONGEST_PROMPT, Transformer, layers_between

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from mudy.backbones.batches import in_order
-from mudy.backbones.machine import Machine
+from mudy.backbones.compute import Machine
 from mudy.backbones.tokens import Tokens, fast_tokenizer, tokenise
 from mudy.backbones.transformer import padded, presence
 from mudy.cancellation import check

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from mudy.backbones.attention import Call, Observer, probabilities
-from mudy.backbones.base import Backbone
+from mudy.backbones.backbone import Backbone
 
 BLOCK = 256  # rows
 

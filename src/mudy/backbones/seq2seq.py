@@ -16,9 +16,9 @@ from transformers import DynamicCache, EncoderDecoderCache
 
 from mudy.backbones import ENCODER_DECODERS
 from mudy.backbones.attention import NAME, CrossAttention, Edit, Observer
-from mudy.backbones.base import Question, Received, Stretch
+from mudy.backbones.backbone import Question, Received, Stretch
 from mudy.backbones.batches import batches, of_one_shape
-from mudy.backbones.machine import Machine
+from mudy.backbones.compute import Machine
 from mudy.backbones.tokens import Tokens, blank_pieces, fast_tokenizer, tokenise
 from mudy.backbones.transformer import Transformer, layers_between, padded, presence
 from mudy.cancellation import check

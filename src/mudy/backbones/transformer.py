@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from mudy.backbones.attention import Edit, Observer, Weighting, register
-from mudy.backbones.base import Received, Stretch
-from mudy.backbones.machine import Machine
+from mudy.backbones.backbone import Received, Stretch
+from mudy.backbones.compute import Machine
 from mudy.backbones.tokens import Prompt, Tokens, prompts_of, tokenise
 from mudy.backbones.vocabulary import Head, LinearHead, log_probabilities
 from mudy.text import Span

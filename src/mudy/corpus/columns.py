@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
-from mudy.corpus.rows import Place, Row
+from mudy.corpus.row import Place, Row
 from mudy.errors import SettingError
 
 OURS = ("id", "keyphrases", "coverage", "seconds", "warning", "error")  # columns of the output

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mudy.errors import InputError
-from mudy.resuming import whole
+from mudy.storage import whole
 
 NAME = "manifest.json"
 MADE_BY = "mudy corpus"

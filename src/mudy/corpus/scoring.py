@@ -8,11 +8,11 @@ from time import perf_counter
 from typing import Any
 
 import mudy
-from mudy.corpus.rows import Done, Row
+from mudy.corpus.row import Done, Row
 from mudy.errors import EndpointRefused, ModelError, MudyError, SettingError
 from mudy.extractor import GATHERED_TEXTS, GATHERED_WORDS, Extractor, Task
 from mudy.methods import method_class
-from mudy.resuming import fingerprints
+from mudy.storage import fingerprints
 
 MACHINE = frozenset({"device", "threads", "batch_tokens", "report"})
 SIMPLE = (str, int, float, bool, type(None))

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mudy.arguments import checked, seen
 from mudy.errors import InputError, SettingError, unknown
-from mudy.evaluation.forms import FORMS, Placed, known_forms, recognised
-from mudy.evaluation.records import PLAIN, PROTOCOLS, Problem, Protocol, Record, Row, set_name
-from mudy.protocol import MAX_WORDS
+from mudy.evaluation.dataset_formats import FORMS, Placed, known_forms, recognised
+from mudy.evaluation.record import PLAIN, PROTOCOLS, Problem, Protocol, Record, Row, set_name
+from mudy.promptrank_protocol import MAX_WORDS
+from mudy.validation import checked, seen
 
 __all__ = ["FORMS", "PROTOCOLS", "Dataset", "Problem", "Protocol", "Record", "load", "recognised", "set_name"]
 

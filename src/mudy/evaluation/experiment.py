@@ -18,19 +18,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from mudy.arguments import checked, seen
 from mudy.errors import InputError, ModelError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.measures import present_and_absent
 from mudy.evaluation.runs import Judged, Run, RunFile
 from mudy.extractor import Extractor
 from mudy.methods import MODELS, model_fields
-from mudy.methods.base import Writer
-from mudy.protocol import MAX_WORDS
+from mudy.methods.method import Writer
+from mudy.porter import stems
+from mudy.promptrank_protocol import MAX_WORDS
 from mudy.results import Keyphrase, Result
-from mudy.resuming import differences, fingerprints
-from mudy.stems import stems
+from mudy.storage import differences, fingerprints
 from mudy.text import Document
+from mudy.validation import checked, seen
 
 COMPUTES = ("mudy", "torch", "transformers", "spacy", "numpy", "scipy")
 Progress = Callable[[str, int, int], None]  # name of the data set, documents done, of how many

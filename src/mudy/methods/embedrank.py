@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mudy.backbones import hidden
+from mudy.backbones import encoder_states
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each, setting
-from mudy.methods.windows import Window, home, windows
+from mudy.methods.encoder_windows import Window, home, windows
+from mudy.methods.method import Models, OccurrenceScore, no_presets, require, same_at_each, setting
 from mudy.text import Document
 
 
@@ -53,12 +53,12 @@ class EmbedRank:
 
     def _document(self, found: Sequence[Window]) -> Tensor:
         rows = [window.tokens.ids for window in found]
-        sums = hidden.states(self.encoder, rows, self.layer, lambda state: state.float().sum(0))
+        sums = encoder_states.states(self.encoder, rows, self.layer, lambda state: state.float().sum(0))
         return torch.nn.functional.normalize(torch.stack(sums).double().sum(0), dim=0)  # (width,)
 
     def _phrases(self, candidates: Sequence[Candidate]) -> Tensor:
-        rows = [hidden.read_alone(self.encoder, candidate.phrase) for candidate in candidates]
-        means = hidden.states(self.encoder, rows, self.layer, lambda state: state.float().mean(0))
+        rows = [encoder_states.read_alone(self.encoder, candidate.phrase) for candidate in candidates]
+        means = encoder_states.states(self.encoder, rows, self.layer, lambda state: state.float().mean(0))
         return torch.nn.functional.normalize(torch.stack(means).double(), dim=1)
 
 

@@ -14,8 +14,8 @@ from typing import Any, Literal, get_args
 from mudy.backbones.chat import Chat
 from mudy.candidates import Candidate
 from mudy.errors import SettingError
-from mudy.methods.answers import MARKER, phrases, standing
-from mudy.methods.base import Choice, Models, OccurrenceScore, no_presets, require, setting
+from mudy.methods.method import Choice, Models, OccurrenceScore, no_presets, require, setting
+from mudy.methods.parse_answer import MARKER, phrases, standing
 from mudy.text import Document
 
 Prompting = Literal["candidate", "vanilla", "hybrid"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from mudy.backbones.base import AlignedRows, Rule
+from mudy.backbones.backbone import AlignedRows, Rule
 
 if TYPE_CHECKING:
     from mudy.methods.mudy import Mudy

@@ -18,9 +18,9 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from mudy.cancellation import check, checked
 from mudy.candidates import GRAMMARS, UNIVERSAL, Candidate, stop_words
-from mudy.methods.base import require
-from mudy.methods.lexical import Place, Reading, is_word
-from mudy.stems import stem
+from mudy.methods.method import require
+from mudy.methods.word_index import Place, Reading, is_word
+from mudy.porter import stem
 from mudy.text import Document
 
 Vector = NDArray[np.float64]

@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mudy.backbones import hidden
+from mudy.backbones import encoder_states
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.cancellation import checked
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require, setting
-from mudy.methods.sections import Place, places
-from mudy.methods.windows import Window, window_at, windows
+from mudy.methods.chunks import Place, places
+from mudy.methods.encoder_windows import Window, window_at, windows
+from mudy.methods.method import Models, OccurrenceScore, no_presets, require, setting
 from mudy.text import Document, Span
 
 BLOCK = 256  # rows of the table of all occurrences against all others that are held at once
@@ -61,7 +61,7 @@ class JointGL:
         if not candidates:
             return []
         ordered, found = places(candidates), windows(document, self.encoder)
-        states = hidden.states(self.encoder, [window.tokens.ids for window in found])
+        states = encoder_states.states(self.encoder, [window.tokens.ids for window in found])
         vectors = torch.stack([v.double() for v in occurrence_vectors(document, ordered, found, states)])
         whole = torch.stack([state[0] for state in states]).double().mean(0)  # (width,)
         parts = {

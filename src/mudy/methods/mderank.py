@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mudy.backbones import hidden
+from mudy.backbones import encoder_states
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each, setting
-from mudy.methods.windows import Window, everywhere, home, windows
+from mudy.methods.encoder_windows import Window, everywhere, home, windows
+from mudy.methods.method import Models, OccurrenceScore, no_presets, require, same_at_each, setting
 from mudy.text import Document, Span
 
 
@@ -61,7 +61,7 @@ class MDERank:
 
     def _masked(self, found: Sequence[Window], candidate: Candidate) -> Iterator[tuple[int, list[int]]]:
         """Each window that holds a candidate, by index, and its tokens with the candidate masked."""
-        mask = hidden.mask_token(self.encoder)
+        mask = encoder_states.mask_token(self.encoder)
         spans = [occurrence.span for occurrence in candidate.occurrences]
         for index, window in enumerate(found):
             inside = {i for span in spans for i in held(window.tokens, span)}
@@ -69,7 +69,7 @@ class MDERank:
                 yield index, [mask if i in inside else token for i, token in enumerate(window.tokens.ids)]
 
     def _maxima(self, rows: Sequence[Sequence[int]]) -> list[Tensor]:
-        return hidden.states(self.encoder, rows, self.layer, lambda state: state.amax(0))
+        return encoder_states.states(self.encoder, rows, self.layer, lambda state: state.amax(0))
 
 
 def held(tokens: Tokens, span: Span) -> list[int]:

@@ -10,13 +10,13 @@ from math import log, log1p
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, get_args
 
 from mudy.backbones import ENCODER_DECODERS
-from mudy.backbones.base import AlignedRows, Backbone, Encoding, Question, Rule, Stretch
+from mudy.backbones.backbone import AlignedRows, Backbone, Encoding, Question, Rule, Stretch
 from mudy.candidates import Candidate
 from mudy.errors import SettingError, unknown
-from mudy.methods.base import Models, OccurrenceScore, Work, require, setting
+from mudy.methods.chunks import Part, together
+from mudy.methods.method import Models, OccurrenceScore, Work, require, setting
 from mudy.methods.promptrank import ScoredTokens, likelihood
-from mudy.methods.sections import Part, together
-from mudy.stems import stems
+from mudy.porter import stems
 from mudy.text import Document, Span
 
 if TYPE_CHECKING:

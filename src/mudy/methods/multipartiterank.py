@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each, setting
 from mudy.methods.graphs import Indices, Nearness, Vector, check_damping, check_threshold, heads, pagerank, topics
-from mudy.methods.lexical import Reading
+from mudy.methods.method import Models, OccurrenceScore, no_presets, require, same_at_each, setting
+from mudy.methods.word_index import Reading
 from mudy.text import Document
 
 

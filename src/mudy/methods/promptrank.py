@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from mudy.backbones.base import Backbone, Question
+from mudy.backbones.backbone import Backbone, Question
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, Work, no_presets, require, setting
-from mudy.methods.sections import Part, Section, together
+from mudy.methods.chunks import Part, Section, together
+from mudy.methods.method import Models, OccurrenceScore, Work, no_presets, require, setting
 from mudy.text import Document
 
 ScoredTokens = Literal["promptrank", "candidate"]

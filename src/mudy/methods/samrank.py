@@ -8,12 +8,12 @@ from typing import Any
 
 from torch import Tensor
 
-from mudy.backbones.base import Backbone, Stretch
+from mudy.backbones.backbone import Backbone, Stretch
 from mudy.backbones.observers import HeadObserver, everyone
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require, setting
-from mudy.methods.segments import Segment, Segments, without_first
+from mudy.methods.method import Models, OccurrenceScore, no_presets, require, setting
+from mudy.methods.token_scores import Segment, Segments, without_first
 from mudy.text import Document
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mudy.candidates import Candidate
-from mudy.methods.base import Models, OccurrenceScore, no_presets, same_at_each, setting
 from mudy.methods.graphs import check_damping, check_window, word_scores
+from mudy.methods.method import Models, OccurrenceScore, no_presets, same_at_each, setting
 from mudy.text import Document
 
 

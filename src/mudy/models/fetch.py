@@ -20,7 +20,7 @@ from zipfile import ZipFile
 
 from mudy.errors import ModelUnavailable
 from mudy.models.catalogue import KnownModel
-from mudy.models.reports import Report
+from mudy.models.download_progress import Report
 from mudy.processes import python_command, python_environment
 
 CHUNK = 1 << 20

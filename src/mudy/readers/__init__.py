@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import PurePath
 
 from mudy.errors import InputError, MissingExtra, MudyError
-from mudy.readers.base import ZIP, Limits, Reading, decode
 from mudy.readers.pool import FileRead, ReaderPool
+from mudy.readers.reading import ZIP, Limits, Reading, decode
 
 __all__ = ["PLAIN", "WEB", "FileRead", "Limits", "ReaderPool", "Reading", "endings", "kind_of", "read"]
 

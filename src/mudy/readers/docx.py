@@ -13,7 +13,7 @@ from typing import IO
 from xml.parsers import expat
 
 from mudy.errors import InputError
-from mudy.readers.base import ZIP, Limits, Reading, not_text
+from mudy.readers.reading import ZIP, Limits, Reading, not_text
 
 DOCUMENT = "word/document.xml"
 LARGEST = 100_000_000  # bytes that the document may unpack to; more is no document but a trap

@@ -5,7 +5,7 @@ from __future__ import annotations
 import trafilatura
 
 from mudy.errors import InputError
-from mudy.readers.base import Limits, Reading
+from mudy.readers.reading import Limits, Reading
 
 
 def read(data: bytes, limits: Limits) -> Reading:  # noqa: ARG001 (those of the process are enough)

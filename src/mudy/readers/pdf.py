@@ -14,7 +14,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from mudy.errors import InputError
-from mudy.readers.base import Limits, Reading
+from mudy.readers.reading import Limits, Reading
 from mudy.readers.running_heads import LOOKED_AT, MARGIN, Edges, Line, repeated
 
 Span = tuple[int, int]

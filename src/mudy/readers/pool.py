@@ -15,8 +15,8 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from mudy.errors import InputError, MissingExtra
-from mudy.readers.base import Limits, Reading
 from mudy.readers.messages import receive, send
+from mudy.readers.reading import Limits, Reading
 
 PACKAGE = "mudy"
 BYTES_PER_CHARACTER = 10  # at most: 4 of UTF-8, and a page's start in decimal digits for every other character
@@ -69,7 +69,7 @@ class ReaderProcess:
     def __init__(self) -> None:
         self.fresh = True  # has read nothing so far
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", f"{PACKAGE}.readers.process"],
+            [sys.executable, "-P", "-m", f"{PACKAGE}.readers.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -24,16 +24,16 @@ from mudy.errors import MudyError
 from mudy.extractor import Extractor
 from mudy.methods import method_class
 from mudy.readers import Reading
-from mudy.server import jobs, listing, schemas
-from mudy.server.answers import NDJSON, Progress, answered
-from mudy.server.bodies import Bodies
+from mudy.server import descriptions, requests, schemas
+from mudy.server.body_limits import Bodies
 from mudy.server.config import Config
-from mudy.server.desk import Desk, QueueFull
-from mudy.server.guards import HEALTH, Admitted, Observed, Seen
+from mudy.server.jobs import Ended, Failed
 from mudy.server.metrics import Metrics
+from mudy.server.middleware import HEALTH, Admitted, Observed, Seen
 from mudy.server.problems import MEDIA_TYPE, Problem, problem_of
+from mudy.server.queue import Desk, QueueFull
 from mudy.server.read_queue import ReadQueue, limits
-from mudy.server.work import Ended, Failed
+from mudy.server.streaming import NDJSON, Progress, answered
 
 JSON, BYTES = "application/json", "application/octet-stream"
 DESCRIPTION = """
@@ -120,7 +120,7 @@ def _routes(app: FastAPI, config: Config, desk: Desk, files: ReadQueue) -> None:
         """The keyphrases of one text or of several."""
         seen = Seen.of(request.scope)
         seen.texts, seen.characters = len(asked.placed), sum(map(len, asked.placed.values()))
-        job = desk.admit(jobs.extraction(asked, config, seen.request_id))
+        job = desk.admit(requests.extraction(asked, config, seen.request_id))
         return await answered(desk, job, request.receive)
 
     @app.post("/v1/explain", responses={200: _EXPLAINED, **_told(*_POSTED)}, tags=["keyphrases"])
@@ -133,7 +133,7 @@ def _routes(app: FastAPI, config: Config, desk: Desk, files: ReadQueue) -> None:
         """
         seen = Seen.of(request.scope)
         seen.texts, seen.characters = 1, len(asked.text)
-        job = desk.admit(jobs.explanation(asked, config, seen.request_id))
+        job = desk.admit(requests.explanation(asked, config, seen.request_id))
         if NDJSON in request.headers.get("accept", ""):
             return Progress(desk, job)
         return await answered(desk, job, request.receive)
@@ -156,17 +156,17 @@ def _routes(app: FastAPI, config: Config, desk: Desk, files: ReadQueue) -> None:
     @app.get("/v1/service", responses=_told(*_ALWAYS), tags=["about"])
     async def service() -> schemas.ServiceInfo:
         """What is served, and within which limits."""
-        return listing.service(config)
+        return descriptions.service(config)
 
     @app.get("/v1/methods", responses=_told(*_ALWAYS), tags=["about"])
     async def methods() -> schemas.Methods:
         """The methods, with their settings."""
-        return await run_in_threadpool(listing.methods)
+        return await run_in_threadpool(descriptions.methods)
 
     @app.get("/v1/models", responses=_told(*_ALWAYS), tags=["about"])
     async def models() -> schemas.Models:
         """The known models, and which of them are loaded."""
-        return await run_in_threadpool(listing.known_models, config, desk.extractor)
+        return await run_in_threadpool(descriptions.known_models, config, desk.extractor)
 
     @app.get("/healthz", responses=_told(500, 503), tags=["health"])
     async def healthz() -> schemas.Health:

@@ -1,102 +1,190 @@
-"""Requests -> jobs: within limits, with settings that fit their methods, and with how their answers are written."""
+"""What was asked for: jobs in line, in which lane each of their texts is, and which are computed together."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from time import monotonic
+from typing import Any, NamedTuple
 
-from mudy.cancellation import check
-from mudy.explanation import Explanation, gold_places
-from mudy.server.config import Config
-from mudy.server.problems import Problem
-from mudy.server.schemas import ExplainRequest, ExtractRequest, checked
-from mudy.server.work import Ask, Job, Key
+from mudy.explanation import Explained
+from mudy.extractor import GATHERED_WORDS
+from mudy.text import Document
 
-AT_ONCE = 256  # items of a list that are written without a check for cancellation
-
-
-class NotFinite(ArithmeticError):
-    """A score that is no number."""
-
-
-def extraction(asked: ExtractRequest, config: Config, request: str) -> Job:
-    """A job of one text or more for one method."""
-    texts = _within(asked.placed, config)
-    method = asked.method or config.method
-    key = Key(method, checked(method, asked.settings, "settings"))
-    asks = [Ask.of(text, key, asked.options(), where) for where, text in texts.items()]
-    return Job(asks, _results, request)
+LANES = (GATHERED_WORDS, 8 * GATHERED_WORDS)  # the longest texts of all lanes but the last: short, medium, long
+BYTES_OF_A_WORD = 6  # about so many, in UTF-8 and with its space
+Settings = tuple[tuple[str, Any], ...]  # names and values, in the order of the names
 
 
-def explanation(asked: ExplainRequest, config: Config, request: str) -> Job:
-    """A job of one text for one method or more."""
-    texts = _within({"text": asked.text}, config)
-    methods = asked.methods or [config.method]
-    for name in asked.settings:
-        if name not in methods:
-            message = f"settings were given for {name!r}, which is not among the methods to compare"
-            raise Problem("not-valid", f"settings: {message}", errors=[("settings", message)])
-    asks = [
-        Ask.of(texts["text"], Key(name, checked(name, own, f"settings.{name}")), asked.options())
-        for name in methods
-        for own in [asked.settings.get(name, {})]
-    ]
-    return Job(asks, lambda job: _explanation(job, asked.gold), request, one_text=True)
+class Ended(Exception):
+    """Why a job has no answer though nothing is wrong with what it asked."""
+
+    label = "ended"
 
 
-def _within(texts: Mapping[str, str], config: Config) -> Mapping[str, str]:
-    if len(texts) > config.max_texts:
-        message = f"{len(texts):,} texts were sent, but at most {config.max_texts:,} are allowed"
-        raise Problem("too-many-texts", f"{message}. Send several requests.", errors=[("texts", message)])
-    for where, text in texts.items():
-        if len(text) > config.max_characters:
-            message = f"{len(text):,} characters were sent, but at most {config.max_characters:,} are allowed"
-            raise Problem("text-too-long", f"{message}. Send its parts.", errors=[(where, message)])
-    return texts
+class ClientGone(Ended):
+    """Nobody waits for the answer any more."""
+
+    label = "client-gone"
 
 
-def _results(job: Job) -> bytes:
-    return _written({"results": [found.result.to_dict() for found in job.in_order]})
+class TimeLimit(Ended):
+    """It took longer than a request may take."""
+
+    label = "time-limit"
 
 
-def _explanation(job: Job, gold: list[str]) -> bytes:
-    assert job.document is not None
-    found = Explanation(job.document.text, tuple(job.in_order), gold_places(job.document, gold))
-    return _written(found.to_dict())
+class ShuttingDown(Ended):
+    """The service ends."""
+
+    label = "shutting-down"
 
 
-def _written(answer: dict[str, Any]) -> bytes:
-    """JSON in UTF-8; escaped where a text holds half a surrogate pair, which UTF-8 cannot write."""
-    try:
-        return "".join(_pieces(answer, ensure_ascii=False)).encode()
-    except UnicodeEncodeError:
-        return "".join(_pieces(answer, ensure_ascii=True)).encode()
-    except ValueError as error:
-        raise NotFinite from error
+class Failed(Exception):
+    """One of a job's texts could not be computed; the cause says why."""
+
+    def __init__(self, where: str, cause: BaseException) -> None:
+        super().__init__(where)
+        self.where, self.cause = where, cause
 
 
-def _pieces(value: Any, ensure_ascii: bool) -> Iterator[str]:
-    """What json.dumps writes, a few items at a time: an answer of 100 MB would take seconds in one go."""
-    if _is_deep(value):
-        for number, (name, inner) in enumerate(value.items()):
-            yield f"{', ' if number else '{'}{json.dumps(name, ensure_ascii=ensure_ascii)}: "
-            yield from _pieces(inner, ensure_ascii)
-        yield "}"
-    elif isinstance(value, list) and len(value) > AT_ONCE:
-        for start in range(0, len(value), AT_ONCE):
-            yield ", " if start else "["
-            yield "".join(_pieces(value[start : start + AT_ONCE], ensure_ascii))[1:-1]
-        yield "]"
-    elif isinstance(value, list) and any(map(_is_deep, value)):
-        for number, inner in enumerate(value):
-            yield ", " if number else "["
-            yield from _pieces(inner, ensure_ascii)
-        yield "]"
-    else:
-        check()
-        yield json.dumps(value, ensure_ascii=ensure_ascii, allow_nan=False)
+class Key(NamedTuple):
+    """What texts must have in common to be computed together."""
+
+    method: str
+    settings: Settings = ()
 
 
-def _is_deep(value: Any) -> bool:
-    return isinstance(value, dict) and any(isinstance(inner, dict | list) for inner in value.values())
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One text for one method."""
+
+    text: str
+    key: Key
+    options: Mapping[str, Any]  # of Extractor.prepare
+    words: int
+    size: int  # in words, or what would be words in a script that has spaces
+    where: str = "text"  # in the request
+
+    @classmethod
+    def of(cls, text: str, key: Key, options: Mapping[str, Any], where: str = "text") -> Ask:
+        words = len(text.split())
+        return cls(text, key, options, words, max(words, len(text.encode(errors="replace")) // BYTES_OF_A_WORD), where)
+
+    @property
+    def lane(self) -> int:
+        """By its length: a short text does not wait behind a long one."""
+        return bisect_left(LANES, self.size)
+
+
+@dataclass(eq=False)
+class Job:
+    """A request on its way: its texts, what was found for them so far, and its answer.
+
+    It is over once the answer is settled, be it by a result, a failure, its time limit, or by its client going away.
+    """
+
+    asks: Sequence[Ask]
+    finish: Callable[[Job], bytes]  # makes the answer of what was found; called by the worker
+    request: str = "-"  # its id, for logs
+    deadline: float = float("inf")  # on the clock `monotonic`
+    answer: Future[bytes] = field(default_factory=Future)
+    one_text: bool = False  # all methods read the same one, which is cut into words once
+    document: Document | None = None  # what that one became
+    found: dict[int, Explained] = field(default_factory=dict)
+    admitted: float = field(default_factory=monotonic)
+    began: float | None = None  # when its first text was taken up
+
+    def __post_init__(self) -> None:
+        self.waiting = deque(range(len(self.asks)))
+
+    @property
+    def over(self) -> bool:
+        return self.answer.done()
+
+    @property
+    def lane(self) -> int | None:
+        """That of the next of its texts; None if none waits."""
+        return self.asks[self.waiting[0]].lane if self.waiting else None
+
+    @property
+    def words_left(self) -> Iterator[tuple[Key, int]]:
+        return ((self.asks[i].key, self.asks[i].words) for i in range(len(self.asks)) if i not in self.found)
+
+    def settle(self, outcome: bytes | BaseException) -> bool:
+        """Give the answer, or say why there is none; false if the job was over before."""
+        with suppress(InvalidStateError):
+            if isinstance(outcome, BaseException):
+                self.answer.set_exception(outcome)
+            else:
+                self.answer.set_result(outcome)
+            return True
+        return False
+
+    def reading(self, index: int) -> str | Document:
+        """The text to read, or the document that it became before."""
+        return self.asks[index].text if self.document is None else self.document
+
+    def keep(self, index: int, explained: Explained, document: Document) -> None:
+        """Remember what was found for one text; the last one completes the answer."""
+        self.found[index] = explained
+        self.document = document if self.one_text else None
+        if len(self.found) == len(self.asks) and not self.over:
+            self.settle(self.finish(self))
+
+    @property
+    def in_order(self) -> list[Explained]:
+        """What was found, as it was asked for."""
+        return [self.found[index] for index in range(len(self.asks))]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One text of a job, taken up."""
+
+    job: Job
+    index: int
+
+    @property
+    def ask(self) -> Ask:
+        return self.job.asks[self.index]
+
+
+def gather(line: Iterable[Job], lane: int, most_texts: Callable[[Key], int], most_words: int) -> list[Item]:
+    """Take up a lane's next text, and what can be computed with it, one from each job in turn.
+
+    So a request of many texts does not hold up the others. A text joins only where it fits: long ones stay alone.
+    """
+    jobs = deque(job for job in line if job.waiting and not job.over)
+    items: list[Item] = []
+    while jobs and not items:
+        items = _taken(jobs, lambda ask: ask.lane == lane)
+    if not items:
+        return []
+    first = items[0].ask
+    most, size = most_texts(first.key), first.size
+    while jobs and len(items) < most:
+        more = _taken(jobs, partial(_joins, lane=lane, key=first.key, room=most_words - size))
+        items += more
+        size += sum(item.ask.size for item in more)
+    return items
+
+
+def _joins(ask: Ask, lane: int, key: Key, room: int) -> bool:
+    return ask.lane == lane and ask.key == key and ask.size <= room
+
+
+def _taken(jobs: deque[Job], fits: Callable[[Ask], bool]) -> list[Item]:
+    """The first text of the first job that fits, if one does; the job then goes to the end, else away."""
+    job = jobs.popleft()
+    index = next((i for i in job.waiting if fits(job.asks[i])), None)
+    if index is None:
+        return []
+    job.waiting.remove(index)
+    jobs.append(job)
+    return [Item(job, index)]

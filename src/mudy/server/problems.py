@@ -11,8 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from mudy.errors import InputError, MissingExtra, ModelError, SettingError, UnsupportedModel
-from mudy.server.desk import QueueFull
-from mudy.server.work import ClientGone, Failed, ShuttingDown, TimeLimit
+from mudy.server.jobs import ClientGone, Failed, ShuttingDown, TimeLimit
+from mudy.server.queue import QueueFull
 
 MEDIA_TYPE = "application/problem+json"
 CLIENT_GONE = 499  # seen by no client; in logs and metrics alone

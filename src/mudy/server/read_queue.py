@@ -13,9 +13,9 @@ from starlette.types import Receive
 from mudy import readers
 from mudy.errors import InputError
 from mudy.readers import FileRead, Limits, ReaderPool, Reading
-from mudy.server.desk import QueueFull
+from mudy.server.jobs import ClientGone, Ended, ShuttingDown, TimeLimit
 from mudy.server.metrics import Metrics
-from mudy.server.work import ClientGone, Ended, ShuttingDown, TimeLimit
+from mudy.server.queue import QueueFull
 
 READERS = 2  # files that are read at once
 WAITING = 16  # files that may wait for that

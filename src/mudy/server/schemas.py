@@ -23,8 +23,8 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from mudy.candidates import MAX_WORDS
 from mudy.errors import SettingError
 from mudy.methods import METHODS, check_settings, descriptions_of, method_class, model_fields, settings_of
+from mudy.server.jobs import Settings
 from mudy.server.problems import Problem
-from mudy.server.work import Settings
 
 TEXT = "River ice is thin in spring. The ice road closes, and a ferry crosses the river until the ice is back."
 LARGEST = 1e12  # of a setting; the largest default is 1.2e8

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from mudy.errors import SettingError, unknown
 
 if TYPE_CHECKING:
-    from mudy.evaluation.reproduce.bench import Bench
-    from mudy.evaluation.reproduce.pages import Page
+    from mudy.evaluation.reproduce.markdown import Page
+    from mudy.evaluation.reproduce.workspace import Bench
 
 
 @dataclass(frozen=True, slots=True)

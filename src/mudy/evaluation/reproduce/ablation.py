@@ -5,9 +5,9 @@ from __future__ import annotations
 from mudy.evaluation import paper
 from mudy.evaluation.measures import F1
 from mudy.evaluation.reproduce import variants
-from mudy.evaluation.reproduce.bench import Bench
-from mudy.evaluation.reproduce.pages import LEGEND, Gap, Page, number, table
-from mudy.evaluation.reproduce.rows import BEHIND, Row, f1_table, finish, interval_table, start
+from mudy.evaluation.reproduce.markdown import LEGEND, Gap, Page, number, table
+from mudy.evaluation.reproduce.method_table import BEHIND, Row, f1_table, finish, interval_table, start
+from mudy.evaluation.reproduce.workspace import Bench
 from mudy.evaluation.runs import Run
 from mudy.methods.mudy import Attention
 

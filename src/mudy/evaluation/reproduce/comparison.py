@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from mudy.evaluation import paper
 from mudy.evaluation.measures import F1, compare
 from mudy.evaluation.reproduce import variants
-from mudy.evaluation.reproduce.bench import Bench
-from mudy.evaluation.reproduce.choosing import left_out_table
-from mudy.evaluation.reproduce.pages import LEGEND, OPEN, Page, table
-from mudy.evaluation.reproduce.rows import BEHIND, Row, f1_table, finish, interval_table, start, unfilled
+from mudy.evaluation.reproduce.leave_one_out import left_out_table
+from mudy.evaluation.reproduce.markdown import LEGEND, OPEN, Page, table
+from mudy.evaluation.reproduce.method_table import BEHIND, Row, f1_table, finish, interval_table, start, unfilled
+from mudy.evaluation.reproduce.workspace import Bench
 from mudy.evaluation.runs import Run
 from mudy.methods import METHODS, model_fields
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from mudy.evaluation import paper, plots
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.reproduce import variants
-from mudy.evaluation.reproduce.bench import Bench
-from mudy.evaluation.reproduce.pages import Gap, Page, number, table
-from mudy.evaluation.reproduce.rows import finish, start
+from mudy.evaluation.reproduce.markdown import Gap, Page, number, table
+from mudy.evaluation.reproduce.method_table import finish, start
+from mudy.evaluation.reproduce.workspace import Bench
 from mudy.evaluation.runs import Run
-from mudy.stems import stems
+from mudy.porter import stems
 
 BINS = 5
 DEPTH = 15

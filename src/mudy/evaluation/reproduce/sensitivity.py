@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from mudy.evaluation import paper, plots
 from mudy.evaluation.measures import F1
 from mudy.evaluation.reproduce import variants
-from mudy.evaluation.reproduce.bench import Bench, Found
-from mudy.evaluation.reproduce.pages import OPEN, Gap, Page, number, table
-from mudy.evaluation.reproduce.rows import finish, start
+from mudy.evaluation.reproduce.markdown import OPEN, Gap, Page, number, table
+from mudy.evaluation.reproduce.method_table import finish, start
+from mudy.evaluation.reproduce.workspace import Bench, Found
 
 GRID = tuple(round(0.1 * step, 1) for step in range(1, 11))
 Point = Callable[[str, str, float], Found]  # data set, model, value -> run

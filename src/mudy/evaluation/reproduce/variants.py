@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from mudy.evaluation.measures import F1
 from mudy.evaluation.paper import DEPTHS
-from mudy.evaluation.reproduce.bench import Bench, Found
-from mudy.evaluation.reproduce.pages import Gap
-from mudy.evaluation.rereading import Scoring, likelihood, mudy, reread, unweighted
+from mudy.evaluation.reproduce.markdown import Gap
+from mudy.evaluation.reproduce.workspace import Bench, Found
+from mudy.evaluation.rescore import Scoring, likelihood, mudy, reread, unweighted
 from mudy.evaluation.runs import Run
 from mudy.methods.mudy import RECOMMENDED, Attention, Mudy
 

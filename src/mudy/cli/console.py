@@ -1,0 +1,93 @@
+"""What a person sees while waiting. All of it goes to standard error: standard output holds data alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mudy.cli.formats import printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+class Screen:
+    """Messages, and on a terminal a line that moves while work goes on.
+
+    `quiet` leaves errors, and the licence of a model at its first pull.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._moving = not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+        self._step: str | None = None
+        self._named: set[str] = set()
+
+    def __enter__(self) -> Screen:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def error(self, message: str) -> None:
+        with self.paused():
+            click.echo(f"mudy: {printable(message)}", err=True)
+
+    def warning(self, message: str) -> None:
+        if not self._quiet:
+            self.error(message)
+
+    def report(self, step: str, done: int, total: int | None) -> None:
+        """The `Report` of a pull: it counts bytes, and the step that names a licence stays readable afterwards."""
+        if "licence:" in step and step not in self._named:
+            self._named.add(step)
+            self.error(step)
+        self.show(step.split(" (licence:")[0], done, total, amount=_megabytes(done, total))
+
+    def show(self, step: str, done: int = 0, total: int | None = None, *, amount: str = "", detail: str = "") -> None:
+        """Say what is being done and how far it is."""
+        if not self._moving:
+            return
+        if self._progress is None:
+            self._progress = _progress()
+            self._progress.start()
+        if step != self._step:
+            if self._task is not None:
+                self._progress.remove_task(self._task)
+            self._step, self._task = step, self._progress.add_task(step, total=total, amount="", detail="")
+        assert self._task is not None
+        self._progress.update(self._task, completed=done, total=total, amount=amount, detail=printable(detail))
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Take the moving line off the terminal while something else is written to it."""
+        if self._progress is None:
+            yield
+            return
+        self._progress.stop()
+        yield
+        self._progress.start()
+
+
+def _megabytes(done: int, total: int | None) -> str:
+    return f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB" if total else ""
+
+
+def _progress() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    columns: list[Any] = [SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(bar_width=30)]
+    columns += [TextColumn("{task.fields[amount]}", markup=False), TimeRemainingColumn()]
+    columns += [TextColumn("{task.fields[detail]}", markup=False)]
+    # Standard output is never redirected: it may be a file or a pipe while this line moves.
+    return Progress(
+        *columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False
+    )

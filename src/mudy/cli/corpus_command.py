@@ -1,0 +1,151 @@
+"""The command for many texts: files in, one row each out. Resumable: the same command goes on after a kill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mudy.cli import validate
+from mudy.cli.console import Screen
+from mudy.cli.options import (
+    DIVERSITY,
+    METHOD,
+    NO_MERGE,
+    PRESET,
+    SET,
+    TOP_N,
+    on_machine,
+    on_texts,
+    settings,
+    with_models,
+)
+from mudy.extractor import DEFAULT_METHOD
+
+
+@click.command()
+@click.argument("names", nargs=-1, required=True, metavar="INPUT... OUTPUT")
+@click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Where tables hold the text.")
+@click.option("--id-column", default="id", show_default=True, metavar="NAME", help="If there is none: file and line.")
+@click.option("--keep", metavar="NAMES|all", help="Columns to carry through, with commas between them, or all.")
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "parquet", "csv", "tsv"]),
+    help="For a folder of parts as OUTPUT.",
+)
+@click.option(
+    "--part-rows",
+    type=click.IntRange(1),
+    default=500,
+    show_default=True,
+    help="Rows written at once; after a minute, fewer.",
+)
+@click.option("--restart", is_flag=True, help="Throw away what an earlier run to OUTPUT has done.")
+@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
+@click.option("--address", metavar="ADDRESS", help="Of a Ray cluster, or auto.  [default: one on this machine]")
+@click.option("--actors", type=click.IntRange(1), help="Of Ray, a model each.  [default: one a CPU, but for one]")
+@click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="See `mudy methods`.")
+@with_models
+@click.option("-n", "--top-n", **TOP_N, default="10", show_default=True, help="As for `mudy extract`.")
+@on_texts
+@click.option("--preset", **PRESET)
+@click.option("--set", "pairs", **SET)
+@click.option("--diversity", **DIVERSITY)
+@click.option("--no-merge", **NO_MERGE)
+@on_machine
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors are still shown.")
+def corpus(
+    names: tuple[str, ...],
+    text_column: str,
+    id_column: str,
+    keep: str | None,
+    top_n: int | float | None,
+    candidates: str | None,
+    stop_phrases: str | None,
+    max_candidate_words: int | None,
+    pairs: tuple[str, ...],
+    diversity: float,
+    no_merge: bool,
+    quiet: bool,
+    method: str,
+    form: str | None,
+    part_rows: int,
+    restart: bool,
+    engine: str,
+    address: str | None,
+    actors: int | None,
+    **machine_and_model: Any,
+) -> None:
+    """Find the keyphrases of a corpus, and write one row for each row of it, in its order.
+
+    INPUT is JSON lines, CSV or Parquet (.jsonl .csv .tsv .parquet), documents (.txt .md .html .pdf .docx), or a folder
+    or a pattern of such; all but Parquet may be packed (.gz .zst). OUTPUT ends in .jsonl, .parquet, .csv or .tsv, or is
+    a folder. In CSV each keyphrase has a line of its own.
+
+    A row that fails has an `error` and stops nothing; the exit code is then 1. The same command again goes on after a
+    kill, a crash or a full disk, and repeats at most one part; other settings or another input are refused.
+    """
+    if len(names) < 2:
+        raise click.UsageError("An input and an output are needed: mudy corpus INPUT... OUTPUT")
+    validate.check_limits(max_candidate_words, candidates, machine_and_model["protocol"])
+    phrases = validate.options(candidates, stop_phrases, max_candidate_words, no_merge)
+    from mudy import corpus
+    from mudy.corpus.checkpoint import Parts
+    from mudy.corpus.row_sources import Files
+    from mudy.corpus.row_writers import form_of
+
+    output = Path(names[-1])
+    source = Files.of(names[:-1], Parts(output, form_of(output, form)).owns)
+    with Screen(quiet) as screen:
+        if source.ignored:
+            some = ", ".join(source.ignored[:3])
+            screen.warning(f"{len(source.ignored):,} files of unknown kind are not read: {some}")
+        screen.show("Reading")
+        try:
+            summary = corpus.run(
+                source,
+                output,
+                columns=corpus.Columns(text_column, id_column, _kept(keep)),
+                form=form,
+                part_rows=part_rows,
+                restart=restart,
+                engine=engine,  # type: ignore[arg-type]
+                address=address,
+                actors=actors,
+                report=lambda progress: _show(screen, progress),
+                options={**phrases, "top_n": top_n, "diversity": diversity},
+                method=method,
+                **machine_and_model,
+                **settings(method, pairs),
+            )
+        except KeyboardInterrupt:
+            screen.warning("interrupted; the same command goes on from here.")
+            raise
+        screen.warning(_told(summary))
+    if summary.failed:
+        click.get_current_context().exit(1)
+
+
+def _kept(keep: str | None) -> tuple[str, ...] | None:
+    if keep is None:
+        return ()
+    return None if keep.strip() == "all" else tuple(name.strip() for name in keep.split(",") if name.strip())
+
+
+def _show(screen: Screen, progress: Any) -> None:
+    rate = progress.new / progress.seconds if progress.seconds else 0.0
+    failed = f", {progress.failed:,} failed" if progress.failed else ""
+    amount = f"{progress.share:.0%}, {progress.rows:,} rows, {rate:,.1f} a second{failed}"
+    screen.show("Extracting", round(1000 * progress.share), 1000, amount=amount)
+
+
+def _told(summary: Any) -> str:
+    failed = f" {summary.failed:,} of them failed: see their `error`." if summary.failed else ""
+    if summary.resumed == summary.rows and not summary.seconds:
+        return f"{summary.output} was done before: {summary.rows:,} rows.{failed}"
+    before = f", {summary.resumed:,} of them by an earlier run" if summary.resumed else ""
+    rate = (summary.rows - summary.resumed) / summary.seconds if summary.seconds else 0.0
+    return f"{summary.output}: {summary.rows:,} rows{before}, {rate:,.1f} a second.{failed}"

@@ -1,0 +1,309 @@
+"""Results -> table, JSON, JSON lines or CSV; and where they are written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from itertools import chain, count
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+import click
+
+from mudy.cli.sources import Source
+from mudy.results import Result
+from mudy.results import to_json as to_json
+from mudy.storage import same_file
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FORMATS = ("table", "json", "jsonl", "csv")
+CSV_COLUMNS = ("source", "rank", "text", "score", "variants", "start", "end", "occurrences")
+
+
+class Format(Protocol):
+    """How results become text; what is returned is ready to be written."""
+
+    def one(self, result: Result) -> str: ...
+
+    def end(self) -> str: ...
+
+
+def format_of(name: str, several: bool, terminal: bool) -> Format:
+    """A format by name. `several`: more than one result may come. `terminal`: a person looks on."""
+    makers: dict[str, Callable[[], Format]] = {
+        "table": lambda: Tables(several, terminal),
+        "json": lambda: Json(several),
+        "jsonl": JsonLines,
+        "csv": Csv,
+    }
+    return makers[name]()
+
+
+# -- Formats ----------------------------------------------------------------------------------------------------------
+
+
+class JsonLines:
+    """One object a line, each written when it is found."""
+
+    def one(self, result: Result) -> str:
+        return to_json(result.to_dict()) + "\n"
+
+    def end(self) -> str:
+        return ""
+
+
+class Json:
+    """One object for one input, a list for several; written at the end, so that it is whole or absent."""
+
+    def __init__(self, several: bool) -> None:
+        self._several = several
+        self._found: list[Any] = []
+
+    def one(self, result: Result) -> str:
+        found = result.to_dict()
+        to_json(found)  # what cannot be written fails here, alone
+        self._found.append(found)
+        return ""
+
+    def end(self) -> str:
+        if not self._found:
+            return ""
+        return to_json(self._found if self._several else self._found[0], indent=2) + "\n"
+
+
+class Csv:
+    """One row a keyphrase, at its best occurrence, with a head."""
+
+    def __init__(self) -> None:
+        self._begun = False
+
+    def one(self, result: Result) -> str:
+        lines = io.StringIO()
+        rows = csv.writer(lines, lineterminator="\n")
+        if not self._begun:
+            rows.writerow(CSV_COLUMNS)
+            self._begun = True
+        for phrase in result.keyphrases:
+            best = phrase.occurrences[0]
+            variants = ";".join(phrase.variants)
+            row = (phrase.rank, phrase.text, phrase.score, variants, best.start, best.end, len(phrase.occurrences))
+            rows.writerow((result.source or "", *row))
+        return lines.getvalue()
+
+    def end(self) -> str:
+        return ""
+
+
+class Tables:
+    """One table a document, for people."""
+
+    def __init__(self, several: bool, terminal: bool) -> None:
+        self._several, self._terminal = several, terminal
+        self._begun = False
+
+    def one(self, result: Result) -> str:
+        gap = "\n" if self._begun else ""
+        self._begun = True
+        return gap + self._table(result)
+
+    def _table(self, result: Result) -> str:
+        title = f"{result.source}\n" if self._several else ""
+        read = result.coverage
+        note = f"{read.words_read:,} of {read.words:,} words were read.\n" if read.words_read < read.words else ""
+        if not result.keyphrases:
+            return f"{printable(title)}No keyphrases.\n{note}"
+        head = ["#", "Keyphrase", "Score", "Places", "Also as"]
+        rows = [
+            [str(k.rank), k.text, f"{k.score:.4f}", str(len(k.occurrences)), "; ".join(k.variants)]
+            for k in result.keyphrases
+        ]
+        if not any(k.variants for k in result.keyphrases):
+            head, rows = head[:-1], [row[:-1] for row in rows]
+        return printable(title) + table(head, rows, {"#", "Score", "Places"}, self._terminal) + note
+
+    def end(self) -> str:
+        return ""
+
+
+def printable(text: str) -> str:
+    """The text without characters that would act on a terminal instead of showing on it."""
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: set[str], terminal: bool) -> str:
+    """Rows under a head: drawn for a terminal, else plain, aligned and never cut. `right`: columns set to the right."""
+    safe = [[printable(cell) for cell in row] for row in rows]
+    return drawn(head, safe, right) if terminal else aligned(head, safe, right)
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], right: set[str]) -> str:
+    from rich.cells import cell_len  # Chinese characters are two columns wide
+
+    widths = [max(map(cell_len, column)) for column in zip(head, *rows, strict=True)]
+    lines = []
+    for row in (head, *rows):
+        padding = [" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [p + c if name in right else c + p for name, c, p in zip(head, row, padding, strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def drawn(head: Sequence[str], rows: Sequence[Sequence[str]], right: set[str]) -> str:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawing = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in head:
+        drawing.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        drawing.add_row(*map(Text, row))
+    return captured(Console(), drawing)
+
+
+def captured(console: Console, drawing: Any) -> str:
+    with console.capture() as capture:
+        console.print(drawing)
+    return capture.get()
+
+
+# -- Places -----------------------------------------------------------------------------------------------------------
+
+
+class Output:
+    """Standard output, or a file that takes its name only when it is whole.
+
+    `streaming` writes to the file itself as data comes. Nothing is opened before the first byte is there to write.
+    """
+
+    def __init__(self, path: str | None, streaming: bool = False, option: str = "--output") -> None:
+        self.option = option  # that named it
+        self._path = Path(path).resolve() if path is not None else None
+        special = self._path is not None and self._path.exists() and not self._path.is_file()  # a pipe, /dev/null
+        self._direct = streaming or special
+        self._stream: IO[bytes] | None = None
+
+    @property
+    def path(self) -> Path | None:
+        return self._path
+
+    @property
+    def terminal(self) -> bool:
+        return self._path is None and sys.stdout is not None and sys.stdout.isatty()
+
+    def check(self) -> None:
+        """Say before the work, not after it, that the file cannot be written."""
+        if self._path is None:
+            if sys.stdout is None:
+                raise click.UsageError(f"Standard output is closed; use {self.option} FILE.")
+            return
+        if self._path.is_dir():
+            raise click.UsageError(f"{self.option} {self._path} is a directory; a file is needed.")
+        if not self._path.parent.is_dir():
+            raise click.UsageError(f"{self.option} {self._path}: the folder {self._path.parent} does not exist.")
+        place = self._path if self._direct and self._path.exists() else self._path.parent
+        if not os.access(place, os.W_OK):
+            raise click.UsageError(f"{self.option} {self._path}: {place} may not be written (permission denied).")
+
+    def write(self, data: str | bytes) -> None:
+        if not data:
+            return
+        try:
+            if self._stream is None:
+                self._stream = self._opened()
+            self._stream.write(data.encode(errors="replace") if isinstance(data, str) else data)
+            self._stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            self._failed(error)
+
+    def close(self) -> None:
+        """All is written: give the file its name."""
+        if self._path is None or self._stream is None:
+            return
+        try:
+            self._stream.close()
+            if not self._direct:
+                if self._path.exists():
+                    shutil.copymode(self._path, self._beside)
+                self._beside.replace(self._path)
+        except OSError as error:
+            self._failed(error)
+
+    def discard(self) -> None:
+        """Leave no half file behind."""
+        if self._path is not None and self._stream is not None:
+            with suppress(OSError):
+                self._stream.close()
+            if not self._direct:
+                self._beside.unlink(missing_ok=True)
+
+    def _opened(self) -> IO[bytes]:
+        if self._path is None:
+            return sys.stdout.buffer
+        return (self._path if self._direct else self._beside).open("wb")
+
+    @property
+    def _beside(self) -> Path:
+        assert self._path is not None
+        return self._path.with_name(f".{self._path.name}.{os.getpid()}.part")
+
+    def _failed(self, error: OSError) -> None:
+        self.discard()
+        if self._path is None:
+            silence_stdout()
+        place = self._path or "standard output"
+        raise click.ClickException(f"{place} cannot be written: {error.strerror or error}") from error
+
+
+class Texts:
+    """A folder of texts, each under the name of what it was read from; none is written over a file that is read."""
+
+    def __init__(self, folder: str, read: Iterable[str | None] = ()) -> None:
+        self.folder = Path(folder)
+        self._taken: set[str] = set()
+        self._read = [name for name in read if name]
+
+    def check(self) -> None:
+        """Make the folder, or say before the work that it cannot be."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise click.UsageError(f"--save-text {self.folder}: {error.strerror or error}.") from error
+        if not os.access(self.folder, os.W_OK):
+            raise click.UsageError(f"--save-text {self.folder} may not be written (permission denied).")
+
+    def keep(self, source: Source, text: str) -> None:
+        """Write a text; line ends stay as they are, so that offsets count in it."""
+        path = self.folder / self._name(source)
+        try:
+            path.write_bytes(text.encode(errors="replace"))
+        except OSError as error:
+            raise click.ClickException(f"{path} cannot be written: {error.strerror or error}") from error
+
+    def _name(self, source: Source) -> str:
+        """The file's name with .txt behind it, and a number if it was taken."""
+        base = {"-": "stdin", "--text": "text"}.get(source.name, Path(source.name).name)
+        names = chain([f"{base}.txt"], (f"{base}-{number}.txt" for number in count(2)))
+        name = next(name for name in names if name not in self._taken and not self._is_read(name))
+        self._taken.add(name)
+        return name
+
+    def _is_read(self, name: str) -> bool:
+        path = self.folder / name
+        return path.exists() and any(same_file(path, other) for other in self._read)
+
+
+def silence_stdout() -> None:
+    """Let what is still buffered go nowhere, so that Python's own last flush does not fail too."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,281 @@
+"""The commands that list what there is: models and languages (also to pull and remove them), methods, completions."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from mudy.cli import formats
+from mudy.cli.console import Screen
+from mudy.cli.options import KNOWN_MODEL
+from mudy.errors import MudyError
+from mudy.methods import METHODS
+
+# -- models -----------------------------------------------------------------------------------------------------------
+
+
+@click.group(invoke_without_command=True)
+@click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.pass_context
+def models(ctx: click.Context, form: str) -> None:
+    """List the known models, or pull, verify and remove them.
+
+    A model is called cached only if all of its bytes are as they were when it was pulled.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(_models_as_json() if form == "json" else _models_as_table(), nl=False)
+
+
+def _models_as_json() -> str:
+    from mudy import models
+
+    found = [
+        {
+            "name": model.name,
+            "kind": model.kind,
+            "description": model.description,
+            "parameters": models.KNOWN[model.name].parameters,
+            "download_bytes": model.download_bytes,
+            "disk_bytes": model.disk_bytes,
+            "licence": model.licence,
+            "author": models.KNOWN[model.name].author,
+            "packages": [package.requirement for package in model.packages],
+            "cached": model.cached,
+            "path": str(model.path),
+        }
+        for model in models.status("quick hash")
+    ]
+    return formats.to_json(found, indent=2) + "\n"
+
+
+def _models_as_table() -> str:
+    from mudy import models
+
+    known = models.status("quick hash")
+    rows = [
+        (
+            m.name,
+            m.kind,
+            f"{models.KNOWN[m.name].parameters / 1e6:.0f} M",
+            f"{m.download_bytes / 1e6:,.0f} MB",
+            f"{m.disk_bytes / 1e6:,.0f} MB",
+            m.licence,
+            "yes" if m.cached else "damaged" if m.path.exists() else "no",
+        )
+        for m in known
+    ]
+    head = ("Name", "Kind", "Size", "Download", "On disk", "Licence", "Cached")
+    right = {"Size", "Download", "On disk"}
+    about = [f"{m.name}: {m.description}; from the Python package {m.packages[0].requirement}" for m in known]
+    return (
+        formats.table(head, rows, right, sys.stdout.isatty())
+        + "\n"
+        + "".join(f"{line}\n" for line in about)
+        + f"\nKept in {models.home() / 'models'}/NAME; MUDY_HOME moves them.\n"
+        + "Local folders and ids on the Hugging Face hub are accepted as models too.\n"
+    )
+
+
+@models.command()
+@click.argument("names", nargs=-1, required=True, **KNOWN_MODEL, metavar="NAME...")
+@click.option("--force", is_flag=True, help="Fetch again what is there.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.pass_context
+def pull(ctx: click.Context, names: tuple[str, ...], force: bool, quiet: bool) -> None:
+    """Fetch models into the cache; prints where each one is."""
+    from mudy import models
+
+    failed = False
+    with Screen(quiet) as screen:
+        for name in names:
+            try:
+                path = models.pull(name, force=force, report=screen.report)
+            except MudyError as error:
+                failed = True
+                screen.error(str(error))
+            else:
+                with screen.paused():
+                    click.echo(f"{name}\t{path}")
+    if failed:
+        ctx.exit(1)
+
+
+@models.command()
+@click.argument("names", nargs=-1, **KNOWN_MODEL, metavar="[NAME]...")
+@click.pass_context
+def verify(ctx: click.Context, names: tuple[str, ...]) -> None:
+    """Hash every file of cached models; exit code 1 if one is damaged."""
+    from mudy import models
+
+    wanted = names or [model.name for model in models.status() if model.path.exists()]
+    if not wanted:
+        click.echo("No model is in the cache.", err=True)
+    failed = False
+    for name in wanted:
+        problem = models.verify(name)
+        failed = failed or problem is not None
+        click.echo(f"{name}\t{problem or 'good'}")
+    if failed:
+        click.echo("Mend with: mudy models pull --force NAME", err=True)
+        ctx.exit(1)
+
+
+@models.command()
+@click.argument("names", nargs=-1, required=True, **KNOWN_MODEL, metavar="NAME...")
+def remove(names: tuple[str, ...]) -> None:
+    """Delete models from the cache."""
+    from mudy import models
+
+    for name in names:
+        click.echo(f"Removed {name}." if models.remove(name) else f"{name} was not in the cache.", err=True)
+
+
+# -- languages --------------------------------------------------------------------------------------------------------
+
+
+@click.group(invoke_without_command=True)
+@click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.pass_context
+def languages(ctx: click.Context, form: str) -> None:
+    """List the languages that have a checked tagger, or pull and remove taggers."""
+    if ctx.invoked_subcommand is None:
+        click.echo(_languages_as_json() if form == "json" else _languages_as_table(), nl=False)
+
+
+def _languages_as_json() -> str:
+    from mudy import languages
+
+    rows = [
+        {
+            "code": tagger.code,
+            "name": tagger.name,
+            "package": tagger.package,
+            "version": tagger.version,
+            "licence": tagger.licence,
+            "download_bytes": tagger.download_bytes,
+            "state": tagger.state,
+            "path": tagger.path and str(tagger.path),
+        }
+        for tagger in languages.status()
+    ]
+    return formats.to_json(rows, indent=2) + "\n"
+
+
+def _languages_as_table() -> str:
+    from mudy import languages
+
+    rows = [
+        (t.code, t.name, t.package, t.version, t.licence, f"{t.download_bytes / 1e6:,.0f} MB", t.state)
+        for t in languages.status()
+    ]
+    head = ("Code", "Language", "Package", "Version", "Licence", "Download", "State")
+    return (
+        formats.table(head, rows, {"Download"}, sys.stdout.isatty())
+        + "\nA tagger is fetched when its language is first used, or by `mudy languages pull CODE`.\n"
+        + "For other languages: --language with the name of an installed spaCy package or the path of a folder.\n"
+    )
+
+
+@languages.command("pull")
+@click.argument("codes", nargs=-1, required=True, metavar="CODE...")
+@click.option("--force", is_flag=True, help="Fetch again what is there.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.pass_context
+def pull_tagger(ctx: click.Context, codes: tuple[str, ...], force: bool, quiet: bool) -> None:
+    """Fetch the taggers of languages into the cache; prints where each one is."""
+    from mudy import languages
+
+    failed = False
+    with Screen(quiet) as screen:
+        for code in codes:
+            try:
+                path = languages.pull(code, force=force, report=screen.report)
+            except MudyError as error:
+                failed = True
+                screen.error(str(error))
+            else:
+                with screen.paused():
+                    click.echo(f"{code}\t{path}")
+    if failed:
+        ctx.exit(1)
+
+
+@languages.command("remove")
+@click.argument("codes", nargs=-1, required=True, metavar="CODE...")
+def remove_tagger(codes: tuple[str, ...]) -> None:
+    """Delete the taggers of languages from the cache."""
+    from mudy import languages
+
+    for code in codes:
+        click.echo(f"Removed {code}." if languages.remove(code) else f"{code} was not in the cache.", err=True)
+
+
+# -- methods and completion -------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(list(METHODS)), metavar="[NAME]...")
+@click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def methods(names: tuple[str, ...], form: str) -> None:
+    """List the methods; with names, explain every setting of these."""
+    described = map(_described, names or METHODS)
+    if form == "json":
+        click.echo(formats.to_json(list(described), indent=2))
+    elif names:
+        click.echo("\n".join(map(_explained, described)))
+        click.echo("Shown are the defaults; for models on which others were measured to be better, those are used.")
+    else:
+        widest = max(map(len, METHODS))
+        for method in described:
+            click.echo(f"{method['name']:{widest}}  {method['description']}")
+        click.echo("\nThe settings of a method, each explained: mudy methods NAME")
+
+
+def _described(name: str) -> dict[str, Any]:
+    from mudy.methods import descriptions_of, method_class, settings_of, title_of
+
+    return {
+        "name": name,
+        "description": title_of(name),
+        "presets": list(getattr(sys.modules[method_class(name).__module__], "PRESETS", ())),
+        "settings": settings_of(name),
+        "descriptions": descriptions_of(name),
+    }
+
+
+def _explained(method: dict[str, Any]) -> str:
+    """A method with its presets and, one a line, its settings."""
+    typed = {name: f"--set {name}={_as_typed(default)}" for name, default in method["settings"].items()}
+    widest = max(map(len, typed.values()))
+    lines = [f"{method['name']}: {method['description']}"]
+    if method["presets"]:
+        lines.append(f"  --preset {'|'.join(method['presets'])}")
+    lines += [f"  {setting:{widest}}  {method['descriptions'][name]}" for name, setting in typed.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _as_typed(value: Any) -> str:
+    """A default as one would type it after --set."""
+    if isinstance(value, tuple):
+        return ",".join(map(_as_typed, value))
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    r"""Print a script that completes commands, options and names.
+
+    \b
+    bash: echo 'eval "$(mudy completion bash)"' >> ~/.bashrc
+    zsh:  echo 'eval "$(mudy completion zsh)"' >> ~/.zshrc
+    fish: mudy completion fish > ~/.config/fish/completions/mudy.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(ctx.find_root().command, {}, "mudy", "_MUDY_COMPLETE").source())

@@ -1,0 +1,240 @@
+"""The command line: options in, data out on standard output, all else on standard error. It holds no scoring.
+
+Exit codes: 0 good, 1 some inputs failed or a model could not be had, 2 wrong usage, 130 interrupted, 141 the reader of
+our output went away.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import click
+
+from mudy import __version__
+from mudy.cli import formats, interrupts, lean_imports, sources, validate
+from mudy.cli.console import Screen
+from mudy.cli.corpus_command import corpus
+from mudy.cli.data_commands import data
+from mudy.cli.evaluate_command import compare, evaluate
+from mudy.cli.explain_command import explain
+from mudy.cli.extract_command import Job
+from mudy.cli.list_commands import completion, languages, methods, models
+from mudy.cli.options import (
+    DIVERSITY,
+    ENCODING,
+    ENDPOINT,
+    METHOD,
+    NO_MERGE,
+    PRESET,
+    SET,
+    TOP_N,
+    on_machine,
+    on_texts,
+    settings,
+    with_models,
+)
+from mudy.cli.reproduce_command import reproduce
+from mudy.cli.serve_command import serve
+from mudy.errors import MudyError, SettingError, unknown
+from mudy.extractor import DEFAULT_METHOD
+
+INTERRUPTED, BROKEN_PIPE = 130, 141
+
+
+def main() -> None:
+    """What the command `mudy` runs."""
+    if not _debugging():
+        warnings.simplefilter("ignore")  # of libraries, for their authors
+    lean_imports.keep_torch_from_thinc()
+    cli.main(prog_name="mudy")
+
+
+def _debugging() -> bool:
+    return os.environ.get("MUDY_DEBUG", "0") not in ("", "0")
+
+
+class Commands(click.Group):
+    """Commands whose every failure becomes one line on standard error and an exit code."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        extra |= {"complete_var": complete_var, "windows_expand_args": windows_expand_args}
+        if not standalone_mode:
+            return super().main(args, prog_name, standalone_mode=False, **extra)
+        try:
+            code = super().main(args, prog_name, standalone_mode=False, **extra)
+        except click.Abort:
+            code = INTERRUPTED
+        except Exception as error:
+            code = INTERRUPTED if interrupts.received else _explain(error)
+        sys.exit(code)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if not args[0].startswith("-") and args[0] not in self.commands:
+            file = f" To read a file: mudy extract {args[0]}" if os.path.exists(args[0]) else ""  # noqa: PTH110 (raises nothing)
+            raise click.UsageError(unknown("command", args[0], self.commands) + file, ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            formats.silence_stdout()
+            ctx.exit(BROKEN_PIPE)
+
+
+def _explain(error: Exception) -> int:
+    """Print an error as one line, and give its exit code."""
+    if _debugging():
+        traceback.print_exception(error)
+    hint = ""
+    if isinstance(error, click.ClickException):
+        message, code = error.format_message(), error.exit_code
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            hint = f"\nTry '{error.ctx.command_path} --help' for help."
+    elif isinstance(error, MudyError):
+        message, code = str(error), 2 if isinstance(error, SettingError) else 1
+    else:
+        message, code = f"unexpected {_named(error)}", 1
+        hint = "" if _debugging() else "\nSet MUDY_DEBUG=1 to see where it came from."
+    with suppress(OSError):
+        click.echo(f"mudy: {formats.printable(message)}{hint}", err=True)
+    return code
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+EXAMPLES = """
+\b
+Examples:
+  mudy extract report.txt
+  mudy extract "docs/**/*.txt" --format jsonl --output keyphrases.jsonl
+  curl -s https://example.org/a.txt | mudy extract --format json | jq '.keyphrases[].text'
+  mudy extract --text "Deep learning has changed computer vision." --top-n 3
+  mudy explain report.txt --methods promptrank,mudy --html report.html
+  mudy models pull smollm2-135m
+"""
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    epilog=EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", prog_name="mudy", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Keyphrases of any text, found by a pre-trained language model without training data."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+for command in (explain, corpus, models, languages, methods, data, evaluate, compare, reproduce, serve, completion):
+    cli.add_command(command)
+
+# -- extract ----------------------------------------------------------------------------------------------------------
+
+
+@cli.command()
+@click.argument("files", nargs=-1, metavar="[FILES|-]...")
+@click.option("--text", help="Extract from this text instead of files.")
+@click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="See `mudy methods`.")
+@with_models
+@click.option(
+    "--endpoint",
+    **ENDPOINT,
+    help="For `empirical`: a server that speaks OpenAI's chat completions, such as http://localhost:8080/v1, and knows "
+    "--model. Its key is read from OPENAI_API_KEY.",
+)
+@click.option(
+    "-n",
+    "--top-n",
+    **TOP_N,
+    default="10",
+    show_default=True,
+    help="How many keyphrases: a number, a share of the words such as 0.02 or 2%, or all.",
+)
+@on_texts
+@click.option("--preset", **PRESET)
+@click.option("--set", "pairs", **SET)
+@click.option("--diversity", **DIVERSITY)
+@click.option("--no-merge", **NO_MERGE)
+@click.option("-f", "--format", "form", type=click.Choice(formats.FORMATS), default="table", show_default=True)
+@click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+@click.option(
+    "--save-text",
+    metavar="FOLDER",
+    help="Keep the texts that offsets refer to here, as NAME.txt: for PDF and the like.",
+)
+@click.option("--encoding", **ENCODING)
+@on_machine
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")
+def extract(
+    files: tuple[str, ...],
+    text: str | None,
+    top_n: int | float | None,
+    candidates: str | None,
+    stop_phrases: str | None,
+    max_candidate_words: int | None,
+    pairs: tuple[str, ...],
+    diversity: float,
+    no_merge: bool,
+    form: str,
+    output: str | None,
+    save_text: str | None,
+    encoding: str | None,
+    quiet: bool,
+    method: str,
+    **machine_and_model: Any,
+) -> None:
+    """Print the keyphrases of texts.
+
+    FILES are names of text files, patterns such as "docs/*.txt" (with ** for folders within folders), or - for standard
+    input, which is also read when there are none. PDF, HTML and Word files are read too: pip install "mudy[readers]"
+
+    An input that fails is named on standard error and left out of the data; the others are still written, and the exit
+    code is 1. JSON is an object for one input, and a list for several or for a pattern; with jsonl each object is
+    written as soon as it is found. Where no input can be read, nothing is written. Offsets count characters (Unicode
+    code points) of the file as it stands, a byte-order mark aside.
+    """
+    if encoding is not None:
+        sources.check_encoding(encoding)
+    validate.check_limits(max_candidate_words, candidates, machine_and_model["protocol"])
+    inputs = validate.text_sources(files, text)
+    target = formats.Output(None if output == "-" else output, streaming=form == "jsonl")
+    read = [source.name for source in inputs if source.text is None] + [candidates, stop_phrases]
+    validate.check_output(target, read)
+    texts = formats.Texts(save_text, read) if save_text is not None else None
+    if texts is not None:
+        texts.check()
+    phrases = validate.options(candidates, stop_phrases, max_candidate_words, no_merge, encoding)
+    several = len(inputs) > 1 or any(map(sources.is_pattern, files))
+    with Screen(quiet) as screen:
+        job = Job(
+            screen,
+            formats.format_of(form, several, target.terminal),
+            target,
+            extractor={"method": method, **machine_and_model, **settings(method, pairs)},
+            options={**phrases, "top_n": top_n, "diversity": diversity},
+            texts=texts,
+            debug=_debugging(),
+        )
+        failed = job.run(inputs, encoding)
+    if failed:
+        click.get_current_context().exit(1)

@@ -1,0 +1,102 @@
+"""The command that serves: an HTTP service, and a page for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from mudy.cli.console import Screen
+from mudy.cli.options import LANGUAGE, METHOD, MODEL, on_machine
+from mudy.errors import MissingExtra
+from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
+from mudy.methods import model_fields
+
+SECONDS: dict[str, Any] = {"type": click.FloatRange(0, min_open=True), "metavar": "SECONDS", "show_default": True}
+COUNT: dict[str, Any] = {"type": click.IntRange(1), "show_default": True}
+
+
+@click.command(context_settings={"default_map": {"speed": "fast"}})
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 for any free one.")
+@click.option("--model", **MODEL, default=DEFAULT_MODEL, show_default=True, help="The one language model.")
+@click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="Where a request names none.")
+@click.option("--encoder", **MODEL, default=DEFAULT_ENCODER, show_default=True, help="Loaded when it is first needed.")
+@click.option("--language", **LANGUAGE)
+@click.option("--queue", **COUNT, default=64, help="Requests that may wait; more are told to come back later (503).")
+@click.option("--max-body", **COUNT, default=4_000_000, metavar="BYTES", help="The largest body of a request.")
+@click.option("--max-characters", **COUNT, default=300_000, help="The longest text.")
+@click.option("--max-texts", **COUNT, default=64, help="The most texts in a request.")
+@click.option("--timeout", **SECONDS, default=300, help="The longest that a request may take, waiting included.")
+@click.option(
+    "--body-timeout", **SECONDS, default=30, help="For the head of a request to arrive, and as long for its body."
+)
+@click.option("--grace", **SECONDS, default=30, help="For requests under way when the service is told to end.")
+@click.option(
+    "--api-key",
+    envvar="MUDY_API_KEY",
+    show_envvar=True,
+    help="Needed for all but the page and health. Others on this machine can see it if it is given as an option.",
+)
+@click.option("--allow-host", multiple=True, metavar="NAME", help="Another name in Host headers, as of a proxy.")
+@click.option("--insecure", is_flag=True, help="Allow to listen beyond this machine without a key.")
+@on_machine
+def serve(
+    host: str,
+    port: int,
+    api_key: str | None,
+    allow_host: tuple[str, ...],
+    insecure: bool,
+    method: str,
+    **others: Any,
+) -> None:
+    """Serve keyphrases over HTTP, with a page at / that shows where and why.
+
+    --speed is fast here unless you say otherwise: people wait for the page, and requests for one another. Scores differ
+    a little from those of `mudy extract`, whose default is exact.
+
+    The model of the default method is loaded at the start, and stays the only one; an encoder joins it when a method
+    asks for one. Logs go to standard error, one JSON object a line, and hold no texts. SIGTERM or Ctrl-C ends the
+    service when requests under way are answered; a second one ends it at once.
+    """
+    try:
+        from mudy.server import launcher
+        from mudy.server.config import Config
+    except ImportError as error:
+        raise MissingExtra(f'mudy serve needs {error.name}. Install it with: pip install "mudy[server]"') from error
+    if "chat" in model_fields(method):
+        raise click.BadParameter(f"{method} needs a chat model, which is not served.", param_hint="'--method'")
+    _check_key(api_key)
+    try:
+        local = launcher.is_loopback(host)
+    except UnicodeError as error:  # of a label that is empty or too long
+        raise click.BadParameter(f"{host!r} is no name or address of a machine.", param_hint="'--host'") from error
+    if not local and api_key is None and not insecure:
+        raise click.UsageError(
+            f"{host} can be reached from other machines, and there is no key. Give one as MUDY_API_KEY or --api-key, "
+            "listen on 127.0.0.1, or say --insecure."
+        )
+    machine = {name: others.pop(name) for name in ("speed", "device", "dtype", "threads", "batch_tokens")}
+    hosts = _hosts(host, allow_host) if allow_host or (local and api_key is None) else None
+    try:
+        listening = launcher.listen(host, port)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise click.ClickException(f"Cannot listen on {host}, port {port}: {reason}. Choose another --port.") from error
+    with Screen(quiet=True) as screen:
+        launcher.run(
+            Config(method=method, machine=machine, api_key=api_key, hosts=hosts, report=screen.report, **others),
+            listening,
+            host,
+        )
+
+
+def _check_key(key: str | None) -> None:
+    if key is not None and not (key.isascii() and key.isprintable() and key.strip() and " " not in key):
+        raise click.BadParameter("a key consists of ASCII characters without spaces.", param_hint="'--api-key'")
+
+
+def _hosts(host: str, more: tuple[str, ...]) -> frozenset[str]:
+    """The names by which a service may be called."""
+    own = f"[{host}]" if ":" in host else host
+    return frozenset({"localhost", "127.0.0.1", "[::1]", *(name.lower() for name in (own, *more))})

@@ -1,0 +1,103 @@
+"""File names, patterns and standard input -> texts; and what is wrong with those that hold none."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+
+from mudy.errors import InputError, SettingError
+from mudy.readers import read
+from mudy.readers.reading import Reading
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where one text is to come from, or why it cannot."""
+
+    name: str
+    problem: str | None = None
+    text: str | None = None  # given by itself, not in a file
+
+    @property
+    def label(self) -> str | None:
+        """What results call it."""
+        return self.name if self.text is None else None
+
+    def read(self, encoding: str | None = None) -> Reading:
+        """The text; InputError or MissingExtra says why there is none."""
+        if self.text is not None:
+            return Reading(self.text)
+        if self.problem:
+            raise InputError(self.problem)
+        data = _standard_input() if self.name == STDIN else _file(self.name)
+        return read(data, self.name, encoding)
+
+
+def sources(arguments: Iterable[str]) -> Iterator[Source]:
+    """One source a file; a pattern that no shell has expanded gives its files in order."""
+    for argument in arguments:
+        if argument == STDIN or os.path.lexists(argument) or not has_magic(argument):
+            yield Source(argument)
+            continue
+        pattern = str(Path(argument).expanduser())
+        found = [path for path in glob(pattern, recursive=True) if not Path(path).is_dir()]  # noqa: PTH207 (absolute too)
+        yield from map(Source, sorted(found))
+        if not found:
+            yield Source(argument, "no file matches this pattern")
+
+
+def is_pattern(argument: str) -> bool:
+    """Whether an argument may stand for any number of files."""
+    return argument != STDIN and has_magic(argument) and not os.path.lexists(argument)
+
+
+def phrases(path: str, encoding: str | None = None) -> list[str]:
+    """The phrases of a file, one a line; blank lines and those that start with # are left out."""
+    lines = (line.strip() for line in Source(path).read(encoding).text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def check_encoding(name: str) -> None:
+    """SettingError for the name of no text encoding."""
+    try:
+        b"x".decode(name)
+    except LookupError:
+        raise SettingError(f"{name!r} is no encoding of text; try utf-8, utf-16, latin-1 or cp1252.") from None
+    except UnicodeError:
+        pass  # a known encoding in which x alone means nothing
+
+
+# -- Bytes ------------------------------------------------------------------------------------------------------------
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise InputError("standard input is closed")
+    return sys.stdin.buffer.read()
+
+
+def _file(name: str) -> bytes:
+    if not name:
+        raise InputError("an empty file name was given")
+    try:
+        return Path(name).read_bytes()
+    except FileNotFoundError:
+        raise InputError("no such file" + _perhaps_a_text(name)) from None
+    except IsADirectoryError:
+        raise InputError(f'is a directory; to read its files, pass "{name.rstrip("/") or "/"}/*.txt"') from None
+    except PermissionError:
+        raise InputError("may not be read (permission denied)") from None
+    except OSError as error:
+        hint = _perhaps_a_text(name) if error.errno == errno.ENAMETOOLONG else ""
+        raise InputError(f"cannot be read ({error.strerror or error}){hint}") from None
+
+
+def _perhaps_a_text(name: str) -> str:
+    return "; to extract from a text itself, use --text" if " " in name.strip() else ""

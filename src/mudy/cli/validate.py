@@ -1,0 +1,90 @@
+"""What a command is told to read and to write: checked, with clear words, before any work is done."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mudy.candidates import MAX_WORDS
+from mudy.cli import formats, sources
+from mudy.errors import InputError
+from mudy.storage import same_file
+
+
+def text_sources(files: tuple[str, ...], text: str | None) -> list[sources.Source]:
+    """Where texts come from: a text that was given itself, files, or else standard input."""
+    if text is not None:
+        if files:
+            raise click.UsageError("--text and FILES cannot be given together.")
+        return [sources.Source("--text", text=text)]
+    if not files:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise click.UsageError("No input: give files, or - to type a text, or --text, or pipe a text in.")
+        files = (sources.STDIN,)
+    if files.count(sources.STDIN) > 1:
+        raise click.UsageError("Standard input (-) can be read only once.")
+    return list(sources.sources(files))
+
+
+def check_output(target: formats.Output, files: Iterable[str | None]) -> None:
+    """The output can be written, and is none of the files that are read, through whatever links."""
+    target.check()
+    if target.path is None or not target.path.is_file():
+        return
+    for name in filter(None, files):
+        if _is_input(name, target.path):
+            raise click.UsageError(f"{target.option} {target.path} is also an input ({name}); it would be overwritten.")
+
+
+def _is_input(name: str, output: Path) -> bool:
+    if name != sources.STDIN:
+        return same_file(name, output)
+    try:
+        return os.path.samestat(os.fstat(sys.stdin.fileno()), output.stat())
+    except (OSError, ValueError, AttributeError):  # it is closed, or no file at all
+        return False
+
+
+def check_limits(max_candidate_words: int | None, candidates: str | None, protocol: str | None) -> None:
+    """A limit that nothing would heed is refused."""
+    if max_candidate_words and (candidates or protocol):
+        raise click.UsageError("--max-candidate-words has no effect on --candidates or under a --protocol.")
+
+
+def phrases(option: str, path: str | None, encoding: str | None) -> list[str] | None:
+    """The phrases of a file that an option names, if it names one."""
+    if path is None:
+        return None
+    try:
+        return sources.phrases(path, encoding)
+    except InputError as error:
+        raise click.BadParameter(f"{path}: {error}", param_hint=f"'{option}'") from error
+
+
+def options(
+    candidates_file: str | None,
+    stop_phrases_file: str | None,
+    max_candidate_words: int | None,
+    no_merge: bool,
+    encoding: str | None = None,
+) -> dict[str, Any]:
+    """What `Extractor.prepare` is told of phrases."""
+    return {
+        "candidates": candidates(candidates_file, encoding),
+        "stop_phrases": phrases("--stop-phrases", stop_phrases_file, encoding) or (),
+        "max_candidate_words": max_candidate_words or MAX_WORDS,
+        "merge": not no_merge,
+    }
+
+
+def candidates(path: str | None, encoding: str | None) -> list[str] | None:
+    """The phrases to be ranked alone; a file without any is refused."""
+    found = phrases("--candidates", path, encoding)
+    if found == []:
+        raise click.BadParameter(f"{path} holds no phrases.", param_hint="'--candidates'")
+    return found

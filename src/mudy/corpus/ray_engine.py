@@ -1,0 +1,161 @@
+"""The same job on Ray Data: files are read where there is room, each actor loads the model once, rows come in order.
+
+What Ray does, we leave to it: streaming, back-pressure, retries of what a lost node was doing. A row travels as bytes,
+since rows of one corpus need not have one shape.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from mudy.corpus.columns import Columns
+from mudy.corpus.row import Done, Place, Row
+from mudy.corpus.row_readers import File
+from mudy.corpus.row_sources import Files, Source
+from mudy.corpus.scoring import Prepared, Recipe, finished_all, prepared
+from mudy.corpus.scoring import scored as scored_here
+from mudy.errors import MissingExtra, SettingError
+from mudy.extractor import GATHERED_TEXTS
+
+Batch = Mapping[str, Any]
+BLOCK = 1 << 15  # bytes of rows that travel together: one file must keep many actors busy
+READING = 0.5  # of a CPU: other than what scoring asks for, else Ray would put both into one actor
+
+
+def scored(
+    source: Source, columns: Columns, after: Place, recipe: Recipe, address: str | None, actors: int | None
+) -> Iterator[Done]:
+    """The rows of the output from a place on, in the order of the input, computed by a cluster."""
+    if not isinstance(source, Files):
+        raise SettingError("With engine='ray' a corpus is files, which every node can read; write the table to one.")
+    ray = _ray()
+    begun = _connect(ray, address)
+    try:
+        with _in_order(ray.data.DataContext.get_current()):
+            for batch in _plan(ray, source, columns, after, recipe, actors).iter_batches(batch_size=None):
+                yield from map(pickle.loads, batch.get("row", ()))
+    finally:
+        if begun:
+            ray.shutdown()
+
+
+@contextmanager
+def _in_order(context: Any) -> Iterator[None]:
+    """Ray Data as we need it; how it was set before is put back."""
+    before = context.execution_options.preserve_order, context.enable_progress_bars, context.target_max_block_size
+    context.execution_options.preserve_order, context.enable_progress_bars = True, False
+    context.target_max_block_size = BLOCK
+    try:
+        yield
+    finally:
+        context.execution_options.preserve_order, context.enable_progress_bars, context.target_max_block_size = before
+
+
+def _plan(ray: Any, source: Files, columns: Columns, after: Place, recipe: Recipe, actors: int | None) -> Any:
+    """Files are read, then tagged and scored by actors; where there are GPUs, tagged beside them on CPUs."""
+    work = [{"file": i, "skip": after.row if i == after.file else 0} for i in range(after.file, len(source.names))]
+    rows = ray.data.from_items(work, override_num_blocks=len(work)).map_batches(
+        _Read(source.names, columns), batch_size=1, num_cpus=READING
+    )
+    gpus = int(ray.cluster_resources().get("GPU", 0))
+    cpus = max(1, int(ray.cluster_resources().get("CPU", 2)) - 1)  # but for one, else nothing would ever be read
+
+    def by(kind: type, most: int, **needs: float) -> Any:
+        """As many actors as were asked for; else as many as there is work for, up to `most`."""
+        asked = actors if kind is not _Tag else None
+        pool = ray.data.ActorPoolStrategy(**{"size": asked} if asked else {"min_size": 1, "max_size": most})
+        return {"fn": kind, "fn_constructor_args": (recipe,), "batch_size": GATHERED_TEXTS, "compute": pool, **needs}
+
+    if gpus and recipe.extractor.get("device") != "cpu":
+        tagged = rows.map_batches(**by(_Tag, cpus, num_cpus=1))
+        return tagged.map_batches(**by(_Finish, gpus, num_gpus=1))
+    return rows.map_batches(**by(_Score, cpus, num_cpus=1))
+
+
+def _ray() -> Any:
+    try:
+        import ray
+        import ray.data
+        import ray.job_config
+    except ImportError:
+        raise MissingExtra('engine="ray" needs: pip install "mudy[ray]"') from None
+    return ray
+
+
+def _connect(ray: Any, address: str | None) -> bool:
+    """Join a cluster, or start one on this machine; whether that was us."""
+    if ray.is_initialized():
+        return False
+    for name in ("ray", "ray.data"):  # whose warnings are about progress bars and tokens of a cluster of our own
+        logging.getLogger(name).setLevel(logging.ERROR)
+    room = {} if address else {"num_cpus": (os.cpu_count() or 1) + 1}  # one more by name, for those who read
+    job = ray.job_config.JobConfig()
+    job._py_driver_sys_path = _Places()
+    ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, job_config=job, **room)
+    return True
+
+
+class _Places(list[str]):
+    """Where workers look for modules: not in the current folder, which Ray would add, unless this process does."""
+
+    def extend(self, places: Iterable[str]) -> None:
+        own = {os.path.abspath(place) for place in sys.path}  # noqa: PTH100 ("" is the current folder)
+        super().extend(place for place in places if place in own)
+
+
+class _Read:
+    """A file as batches of rows."""
+
+    def __init__(self, names: tuple[str, ...], columns: Columns) -> None:
+        self.names, self.columns = names, columns
+
+    def __call__(self, batch: Batch) -> Iterator[dict[str, list[bytes]]]:
+        for file, skip in zip(batch["file"], batch["skip"], strict=True):
+            some: list[bytes] = []
+            for row in File(self.names[file]).rows(int(file), self.columns, int(skip)):
+                some.append(pickle.dumps(row))
+                if len(some) == GATHERED_TEXTS:
+                    yield {"row": some}
+                    some = []
+            if some:
+                yield {"row": some}
+
+
+class _Actor:
+    """An extractor, made once."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.extractor, self.options = recipe.made(), recipe.options
+
+    def __call__(self, batch: Batch) -> dict[str, list[bytes]]:
+        return {"row": [pickle.dumps(each) for each in self.work(map(pickle.loads, batch["row"]))]}
+
+    def work(self, items: Iterable[Any]) -> Iterable[Any]:
+        raise NotImplementedError
+
+
+class _Score(_Actor):
+    """Tags and scores."""
+
+    def work(self, items: Iterable[Row]) -> Iterable[Done]:
+        return scored_here(items, self.extractor, self.options)
+
+
+class _Tag(_Actor):
+    """Tags alone, on a CPU."""
+
+    def work(self, items: Iterable[Row]) -> Iterable[Prepared]:
+        return (prepared(row, self.extractor, self.options) for row in items)
+
+
+class _Finish(_Actor):
+    """Scores what was tagged, on a GPU."""
+
+    def work(self, items: Iterable[Prepared]) -> Iterable[Done]:
+        return finished_all(items, self.extractor)

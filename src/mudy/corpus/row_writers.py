@@ -1,0 +1,235 @@
+"""How rows are written: JSON lines, Parquet with typed keyphrases, or CSV with one line for each keyphrase."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from mudy.corpus.columns import OURS, carried
+from mudy.corpus.table_rows import arrow_parquet
+from mudy.errors import SettingError
+
+FIXED = ("start", "end", "page", "score")  # of an occurrence; its other entries are the parts of the score
+FLAT = (
+    "id",
+    "rank",
+    "keyphrase",
+    "score",
+    "variants",
+    "start",
+    "end",
+    "page",
+    "occurrences",
+    "warning",
+    "error",
+)  # of CSV
+
+
+class Form(Protocol):
+    """A way to write rows."""
+
+    ending: str
+
+    def write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None: ...
+
+    def join(self, path: Path, parts: Sequence[Path]) -> None: ...
+
+
+class JsonLines:
+    """One object a line."""
+
+    ending = ".jsonl"
+
+    def write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        with path.open("wb") as stream:
+            for row in rows:
+                stream.write(_line(row))
+
+    def join(self, path: Path, parts: Sequence[Path]) -> None:
+        with path.open("wb") as stream:
+            for part in parts:
+                with part.open("rb") as rows:
+                    shutil.copyfileobj(rows, stream, 1 << 20)
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    """JSON in UTF-8; escaped where a text holds what UTF-8 cannot."""
+    try:
+        return json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(row, default=str).encode() + b"\n"
+
+
+class Parquet:
+    """Keyphrases as a list of structs; columns carried through as texts, those that are none as JSON."""
+
+    ending = ".parquet"
+
+    @cached_property
+    def _types(self) -> Any:
+        import pyarrow as pa
+
+        occurrence = pa.struct(
+            [
+                ("start", pa.int64()),
+                ("end", pa.int64()),
+                ("page", pa.int32()),
+                ("score", pa.float64()),
+                ("parts", pa.map_(pa.string(), pa.float64())),
+            ]
+        )
+        keyphrase = pa.struct(
+            [
+                ("rank", pa.int32()),
+                ("text", pa.string()),
+                ("score", pa.float64()),
+                ("variants", pa.list_(pa.string())),
+                ("occurrences", pa.list_(occurrence)),
+            ]
+        )
+        coverage = pa.struct(
+            [("words", pa.int64()), ("words_read", pa.int64()), ("share", pa.float64()), ("sections", pa.int32())]
+        )
+        return [
+            ("id", pa.string()),
+            ("keyphrases", pa.list_(keyphrase)),
+            ("coverage", coverage),
+            ("seconds", pa.float64()),
+            ("warning", pa.string()),
+            ("error", pa.string()),
+        ]
+
+    def write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        import pyarrow as pa
+
+        kept = _kept(rows)
+        schema = pa.schema([*self._types, *((name, pa.string()) for name in kept.values())])
+        table = pa.Table.from_pylist([self._typed(row, kept) for row in rows], schema=schema)
+        arrow_parquet().write_table(table, path, compression="zstd")
+
+    def _typed(self, row: Mapping[str, Any], kept: Mapping[str, str]) -> dict[str, Any]:
+        keyphrases = [
+            {**phrase, "occurrences": [_occurrence(each) for each in phrase["occurrences"]]}
+            for phrase in row["keyphrases"]
+        ]
+        texts = {name: _text(row[name]) for name in ("id", "warning", "error")}
+        ours = {"coverage": row["coverage"], "seconds": row["seconds"], "keyphrases": keyphrases, **texts}
+        return {**ours, **_columns(row, kept)}
+
+    def join(self, path: Path, parts: Sequence[Path]) -> None:
+        import pyarrow as pa
+
+        parquet = arrow_parquet()
+        schema = pa.unify_schemas([parquet.read_schema(part) for part in parts]) if parts else pa.schema(self._types)
+        with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            for part in parts:
+                table = parquet.read_table(part)
+                for name in schema.names:
+                    if name not in table.column_names:
+                        table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
+                writer.write_table(table.select(schema.names))
+
+
+def _occurrence(entry: Mapping[str, Any]) -> dict[str, Any]:
+    parts = [(name, float(value)) for name, value in entry.items() if name not in FIXED]
+    return {**{name: entry.get(name) for name in FIXED}, "parts": parts}
+
+
+class Csv:
+    """One line a keyphrase, best first, at its best occurrence; a text without any has one line of its own.
+
+    UTF-8 with a byte-order mark, by which spreadsheets know it.
+    """
+
+    ending = ".csv"
+    delimiter: ClassVar[str] = ","
+
+    def write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        kept = {name: carried(column, FLAT) for name, column in _kept(rows).items()}
+        lines = ({**line, **_columns(row, kept)} for row in rows for line in _flat(row))
+        self._written(path, list(kept.values()), lines)
+
+    def join(self, path: Path, parts: Sequence[Path]) -> None:
+        heads = [next(self._lines(part)) for part in parts]
+        kept = dict.fromkeys(name for head in heads for name in head[len(FLAT) :])
+        self._written(path, list(kept), (line for part in parts for line in self._read(part)))
+
+    def _written(self, path: Path, kept: Sequence[str], lines: Iterator[Mapping[str, Any]]) -> None:
+        with path.open("w", encoding="utf-8-sig", newline="") as stream:
+            table = csv.DictWriter(stream, [*FLAT, *kept], delimiter=self.delimiter, lineterminator="\n")
+            table.writeheader()
+            table.writerows(lines)
+
+    def _read(self, part: Path) -> Iterator[Mapping[str, str]]:
+        lines = self._lines(part)
+        head = next(lines)
+        return (dict(zip(head, cells, strict=True)) for cells in lines)
+
+    def _lines(self, part: Path) -> Iterator[list[str]]:
+        with part.open(encoding="utf-8-sig", newline="") as stream:
+            yield from csv.reader(stream, delimiter=self.delimiter)
+
+
+class Tsv(Csv):
+    """CSV with tabs."""
+
+    ending = ".tsv"
+    delimiter = "\t"
+
+
+def _flat(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """One line for each keyphrase of a row, or one for none."""
+    shared = {name: _text(row[name]) for name in ("id", "warning", "error")}
+    for phrase in row["keyphrases"]:
+        best = phrase["occurrences"][0]
+        yield {
+            **shared,
+            "rank": phrase["rank"],
+            "keyphrase": _text(phrase["text"]),
+            "score": phrase["score"],
+            "variants": _text("; ".join(phrase["variants"])),
+            "start": best["start"],
+            "end": best["end"],
+            "page": best.get("page"),
+            "occurrences": len(phrase["occurrences"]),
+        }
+    if not row["keyphrases"]:
+        yield shared
+
+
+def _kept(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Columns that rows carry through, and what a form of UTF-8 calls them: no lone surrogate has a place in it."""
+    names = dict.fromkeys(name for row in rows for name in row if name not in OURS)
+    return {name: name.encode(errors="backslashreplace").decode() for name in names}
+
+
+def _columns(row: Mapping[str, Any], kept: Mapping[str, str]) -> dict[str, str | None]:
+    return {column: _text(row.get(name)) for name, column in kept.items()}
+
+
+def _text(value: Any) -> str | None:
+    """A value as a column of texts holds it."""
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text.encode(errors="replace").decode()  # a lone surrogate has no place in UTF-8
+
+
+FORMS: Mapping[str, type[Form]] = {"jsonl": JsonLines, "parquet": Parquet, "csv": Csv, "tsv": Tsv}
+
+
+def form_of(output: Path, name: str | None) -> Form:
+    """The form asked for by name, or by the output's ending; a folder needs a name."""
+    endings = {form.ending: form for form in FORMS.values()}
+    by_ending = endings.get(output.suffix.lower())
+    if name is None and by_ending is None:
+        known = ", ".join(endings)
+        raise SettingError(f"{output} ends in none of {known}; for a folder of parts, pass --format.")
+    if name is not None and by_ending is not None and FORMS[name] is not by_ending:
+        raise SettingError(f"{output} does not end in {FORMS[name].ending}, but --format is {name}.")
+    return (FORMS[name] if name is not None else by_ending or JsonLines)()

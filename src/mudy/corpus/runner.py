@@ -1,0 +1,167 @@
+"""A corpus from its files to its output, by one machine or by many. Resumable: the same call goes on after a kill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+from mudy.corpus.checkpoint import Parts, Reached
+from mudy.corpus.columns import Columns
+from mudy.corpus.row import Done, Place
+from mudy.corpus.row_sources import Source, source_of
+from mudy.corpus.row_writers import Form, form_of
+from mudy.corpus.run_arguments import check_run
+from mudy.corpus.scoring import Recipe, scored
+from mudy.errors import InputError
+from mudy.progress import reported_to
+from mudy.storage import locked
+
+PART_ROWS, PART_SECONDS = 500, 60  # a part is written when it has so many rows, or took so long
+TOLD_SECONDS = 1.0
+Engine = Literal["local", "ray"]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What came of a run."""
+
+    output: str
+    rows: int
+    failed: int  # rows with an error
+    resumed: int  # rows that an earlier run had done
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is."""
+
+    rows: int  # of all runs
+    new: int  # of this run
+    failed: int
+    seconds: float
+    share: float  # of the input, by its files' bytes
+
+
+def run(
+    inputs: Any,
+    output: str | Path,
+    *,
+    columns: Columns = Columns(),  # noqa: B008 (frozen)
+    form: str | None = None,
+    part_rows: int = PART_ROWS,
+    restart: bool = False,
+    engine: Engine = "local",
+    address: str | None = None,
+    actors: int | None = None,
+    report: Callable[[Progress], None] | None = None,
+    options: Mapping[str, Any] | None = None,
+    **extractor: Any,
+) -> Summary:
+    """Find the keyphrases of all rows of a corpus; the same call again goes on where a killed one ended.
+
+    `inputs` are files, folders or patterns, or a table that speaks Arrow (pandas, polars, pyarrow, datasets). `output`
+    ends in .jsonl, .parquet, .csv or .tsv, or is a folder of parts in the form named. `options` are those of
+    `Extractor.extract`, further arguments those of `Extractor`.
+    """
+    machinery = {"engine": engine, "address": address, "actors": actors, "report": report}
+    check_run(output, columns, form, options, part_rows=part_rows, restart=restart, **machinery)
+    path = Path(output)
+    parts = Parts(path, form_of(path, form))
+    source = source_of(inputs, parts.owns)
+    columns.check(source.heads(columns))
+    recipe = Recipe(extractor, {"top_n": 10, **(options or {})})
+    start = perf_counter()
+    with locked(path):
+        parts.check()
+        prints = source.fingerprint(parts.known())
+        asked = asked_of(prints, columns, parts.form, recipe)
+        if restart:
+            parts.forget()
+        if (before := parts.finished(asked)) is not None:
+            return Summary(str(path), before["rows"], before["failed"], before["rows"], 0.0)
+        reached = parts.begin(asked, prints)
+        tell = Telling(report, source, reached.rows, reached, start)
+        part: list[Done] = []
+        begun = perf_counter()
+        with reported_to(tell.within):
+            for row in _done(source, columns, reached.after, recipe, engine, address, actors):
+                part.append(row)
+                tell.one_more(row)
+                if len(part) >= part_rows or perf_counter() - begun > PART_SECONDS:
+                    reached, part, begun = parts.add(part, reached), [], perf_counter()
+                    tell.now()
+                elif tell.due():
+                    tell.now()
+        if part:
+            reached = parts.add(part, reached)
+            tell.now()
+        if (changed := source.changed()) is not None:
+            raise InputError(
+                f"{changed} was changed while it was read, so rows of both may be mixed. Pass --restart to begin anew."
+            )
+        parts.finish(asked, prints, reached)
+    return Summary(str(path), reached.rows, reached.failed, tell.resumed, perf_counter() - start)
+
+
+def asked_of(inputs: Iterable[Mapping[str, Any]], columns: Columns, form: Form, recipe: Recipe) -> dict[str, Any]:
+    """What decides the output, in JSON's types."""
+    plain = [{name: value for name, value in entry.items() if name != "stamp"} for entry in inputs]
+    return {
+        "input": {str(index): entry for index, entry in enumerate(plain)},
+        "columns": asdict(columns),
+        "form": form.ending,
+        **recipe.identity(),
+    }
+
+
+@dataclass
+class Telling:
+    """Says how far a run is: after each part, each second between them, and within texts that take longer."""
+
+    report: Callable[[Progress], None] | None
+    source: Source
+    resumed: int
+    reached: Reached
+    start: float
+    share: float = 0.0  # of the input, when the last row was done
+    last: float = 0.0
+
+    def one_more(self, row: Done) -> None:
+        self.reached = self.reached.after_rows([row])
+        self.share = self.source.share(self.reached.after)
+
+    def due(self) -> bool:
+        return self.report is not None and perf_counter() - self.last > TOLD_SECONDS
+
+    def now(self, share: float | None = None) -> None:
+        self.last = perf_counter()
+        if self.report is not None:
+            rows, failed, passed = self.reached.rows, self.reached.failed, self.last - self.start
+            self.report(Progress(rows, rows - self.resumed, failed, passed, self.share if share is None else share))
+
+    def within(self, share: float) -> None:
+        """A share of the texts that were read, but are not done, is computed."""
+        if self.due():
+            read = max(self.share, self.source.share(self.reached.after))
+            self.now(self.share + share * (read - self.share))
+
+
+def _done(
+    source: Source,
+    columns: Columns,
+    after: Place,
+    recipe: Recipe,
+    engine: Engine,
+    address: str | None,
+    actors: int | None,
+) -> Iterator[Done]:
+    """The rows of the output from a place on, in the order of the input."""
+    if engine == "ray":
+        from mudy.corpus import ray_engine
+
+        return ray_engine.scored(source, columns, after, recipe, address, actors)
+    return scored(source.rows(columns, after), recipe.made(), recipe.options)

@@ -1,0 +1,301 @@
+"""What is at hand: data sets in a folder, models by name, and every run that was made before."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mudy.backbones.backbone import Backbone
+from mudy.backbones.chat import Chat
+from mudy.backbones.encoder import SentenceEncoder
+from mudy.errors import InputError, MissingExtra, ModelError, SettingError
+from mudy.evaluation import paper
+from mudy.evaluation.datasets import Dataset, load, recognised, set_name
+from mudy.evaluation.experiment import asked_of, evaluate
+from mudy.evaluation.reproduce.markdown import Gap
+from mudy.evaluation.runs import Judged, Run, RunFile
+from mudy.extractor import DEFAULT_ENCODER, Extractor
+from mudy.methods import model_fields
+from mudy.models import Report
+from mudy.storage import refuse_inputs
+from mudy.tagging import Tagger
+
+KEPT = 8  # runs in memory; one with places takes some 30 MB
+REREADABLE = ("mudy", "promptrank")  # methods whose occurrences are kept
+DEEPEST = max(paper.DEPTHS)
+TRANSLATED = re.compile(r"[_-][a-z]{2}$")
+Found = Run | Gap
+Show = Callable[[str, int, int], None]  # what is done, how far it is, of how much
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What decides the numbers, and where they go."""
+
+    data: Path
+    models: tuple[str, ...]
+    output: Path
+    encoder: str = DEFAULT_ENCODER
+    limit: int | None = None  # documents of each set
+    limits: Mapping[str, int] = field(default_factory=dict)  # of one set
+    dtype: str | None = None
+    threads: int | None = None
+    endpoint: str | None = None
+    endpoint_model: str | None = None
+    document: str | None = None  # for the figure of one document
+    timed: int = 5  # documents for the figure of processing time
+    kept: bool = False  # take runs as they are and compute nothing
+    command: str = "mudy reproduce"
+
+
+class Bench:
+    """Data sets, models and runs, each loaded once and only when it is needed."""
+
+    def __init__(self, asked: Asked, show: Show | None = None, report: Report | None = None) -> None:
+        self.asked = asked
+        self.paths = found(asked.data)
+        self.used: list[Run] = []  # by the item that is being made
+        self._show, self._report = show, report
+        self._sets: dict[str, Dataset] = {}
+        self._runs: OrderedDict[str, Run] = OrderedDict()
+        self._read: dict[tuple[Any, ...], Found] = {}
+        self.grids: dict[str, Any] = {}  # F1 of many readings of one run
+        self._failed: dict[tuple[str, str | None, str], Gap] = {}
+        self._backbones: dict[str, Backbone] = {}
+        self._chats: dict[str, Chat] = {}
+        self._encoder: SentenceEncoder | None = None
+        self._shapes: dict[str, tuple[str, int]] = {}
+        self.folder = asked.output / "runs"
+        self.check_output(asked.output)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.folder}: cannot be made ({error.strerror or error}).") from error
+
+    def check_output(self, path: Path) -> None:
+        """InputError if what would be written is one of the data sets, or part of one."""
+        refuse_inputs(path, self.paths.values())
+
+    # -- Data sets ----------------------------------------------------------------------------------------------------
+
+    def dataset(self, name: str) -> Dataset | Gap:
+        """The first documents of a data set, by its published name."""
+        if name not in self.paths:
+            return Gap(f"there is no data set {name} in {self.asked.data}.")
+        if name not in self._sets:
+            limit = self.asked.limits.get(name, self.asked.limit)
+            self._sets[name] = load(self.paths[name], limit=limit)
+        return self._sets[name]
+
+    def ordered(self) -> dict[str, Path]:
+        """Where the data sets are, in the paper's order."""
+        return {name: self.paths[name] for name in paper.TITLES if name in self.paths}
+
+    def at_hand(self, names: Iterable[str]) -> dict[str, Dataset]:
+        """Those of some data sets that are in the folder."""
+        sets = {name: self.dataset(name) for name in names}
+        return {name: data for name, data in sets.items() if not isinstance(data, Gap)}
+
+    # -- Runs ---------------------------------------------------------------------------------------------------------
+
+    def run(self, data: str, method: str, model: str | None = None, **settings: Any) -> Found:
+        """A method on a data set: what was computed before, and the rest computed now.
+
+        The setting `endpoint` is no part of a run's name: it says where the model is.
+        """
+        dataset = self.dataset(data)
+        return dataset if isinstance(dataset, Gap) else self.run_on(dataset, method, model, **settings)
+
+    def run_on(self, dataset: Dataset, method: str, model: str | None = None, **settings: Any) -> Found:
+        """A method on some documents. What is wrong with a model or a setting becomes the reason of a gap."""
+        file = self.file(dataset.name, method, model, settings)
+        self.check_output(file)
+        key = f"{file} {len(dataset.documents)} {dataset.documents[0].id}"
+        tried = (method, model, str(sorted(settings.items())))
+        if tried in self._failed:
+            return self._failed[tried]
+        if key not in self._runs:
+            try:
+                run = self._evaluated(dataset, file, method, model, settings)
+                if isinstance(run, Gap):
+                    return run
+                self._runs[key] = run
+            except (ModelError, SettingError, MissingExtra) as error:
+                self._failed[tried] = Gap(str(error))
+                return self._failed[tried]
+            while len(self._runs) > KEPT:
+                self._runs.popitem(last=False)
+        self._runs.move_to_end(key)
+        run = self._runs[key]
+        self.used.append(replace(run, documents=()))
+        return run
+
+    def _evaluated(
+        self, dataset: Dataset, file: Path, method: str, model: str | None, settings: Mapping[str, Any]
+    ) -> Found:
+        extractor = self.extractor(method, model, **settings)
+        if self.asked.kept:
+            return _kept(RunFile(file).found(asked_of(extractor, method in REREADABLE)), dataset)
+
+        def progress(name: str, done: int, total: int) -> None:
+            self.show(f"{method} {model or ''} on {name}", done, total)
+
+        return evaluate(extractor, [dataset], file, places=method in REREADABLE, progress=progress)
+
+    def finished(self, data: str, method: str, model: str | None = None, **settings: Any) -> bool:
+        """Whether such a run is there, over all documents."""
+        dataset = self.dataset(data)
+        if isinstance(dataset, Gap) or not (file := self.file(dataset.name, method, model, settings)).exists():
+            return False
+        known = {document.id for document in Run.load(file).documents}  # a journal does not count
+        return all(record.id in known for record in dataset.documents)
+
+    def file(self, data: str, method: str, model: str | None, settings: Mapping[str, Any]) -> Path:
+        """Where a run is kept."""
+        used = self.extractor(method, model, **settings).model_used
+        own = {k: v for k, v in sorted(settings.items()) if k != "endpoint"}
+        values = {k: "+".join(map(str, v)) if isinstance(v, tuple) else v for k, v in own.items()}
+        words = [data, method, *([_plain(used)] if used else []), *(f"{k}={v}" for k, v in values.items())]
+        return self.folder / f"{'-'.join(words)}.json"
+
+    def extractor(self, method: str, model: str | None = None, **settings: Any) -> Extractor:
+        """An extractor that reads as published experiments do, and shares models with the others."""
+        options: dict[str, Any] = {"model": model} if model else {}
+        dtype = self.asked.dtype if model_fields(method) else None
+        options |= {"dtype": dtype, "threads": self.asked.threads, "encoder": self.asked.encoder}
+        return Sharing(self, method, protocol="promptrank", report=self._report, **options, **settings)
+
+    def show(self, step: str, done: int, total: int) -> None:
+        if self._show is not None:
+            self._show(step, done, total)
+
+    def once(self, key: tuple[Any, ...], make: Callable[[], Found]) -> Found:
+        """What was read from a run before, or is now, without what no table asks for."""
+        if key not in self._read:
+            run = make()
+            self._read[key] = replace(run, documents=tuple(map(_slim, run.documents))) if isinstance(run, Run) else run
+        run = self._read[key]
+        if isinstance(run, Run):
+            self.used.append(replace(run, documents=()))
+        return run
+
+    # -- Models -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def tagger(self) -> Tagger:
+        return Tagger("en")
+
+    @cached_property
+    def sentence_encoder(self) -> SentenceEncoder:
+        return self.extractor("embedrank").encoder()
+
+    def backbone(self, name: str, load_it: Callable[[], Backbone]) -> Backbone:
+        """A language model; the one before it is let go."""
+        if name not in self._backbones:
+            self._backbones.clear()
+            self._backbones[name] = load_it()
+        return self._backbones[name]
+
+    def chat(self, name: str, load_it: Callable[[], Chat]) -> Chat:
+        """A chat model; the one before it is let go."""
+        if name not in self._chats:
+            self._chats.clear()
+            self._chats[name] = load_it()
+        return self._chats[name]
+
+    def encoder(self, load_it: Callable[[], SentenceEncoder]) -> SentenceEncoder:
+        if self._encoder is None:
+            self._encoder = load_it()
+        return self._encoder
+
+    def label(self, model: str) -> str:
+        """What a model is called on a page: for a folder its last name, where that is enough."""
+        last = Path(model).name
+        alone = sum(Path(other).name == last for other in self.asked.models) < 2
+        return last if alone and Path(model).is_dir() else model
+
+    def shape(self, model: str) -> tuple[str, int]:
+        """Family and depth of a model, from its configuration alone; nothing where it cannot be had."""
+        if model not in self._shapes:
+            self._shapes[model] = _shape(model, self._report)
+        return self._shapes[model]
+
+
+class Sharing(Extractor):
+    """An extractor whose tagger and models are those of the bench."""
+
+    def __init__(self, bench: Bench, method: str, **options: Any) -> None:
+        super().__init__(method, **options)
+        self._bench = bench
+
+    @cached_property
+    def tagger(self) -> Tagger:
+        return self._bench.tagger
+
+    def backbone(self) -> Backbone:
+        return self._bench.backbone(self.model, super().backbone)
+
+    def encoder(self) -> SentenceEncoder:
+        return self._bench.encoder(super().encoder)
+
+    def chat(self) -> Chat:
+        return self._bench.chat(f"{self.model} {self.endpoint}", super().chat)
+
+
+def found(folder: Path) -> dict[str, Path]:
+    """The paper's data sets in a folder, and Inspec, by their published names.
+
+    A file of the very name goes before one with more to its name, such as kptimes_sample; a translation (_es) counts
+    for none.
+    """
+    try:
+        paths = sorted(folder.iterdir(), key=lambda path: (len(_stem(path)), path.name))
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read ({error.strerror or error}).") from error
+    sets: dict[str, Path] = {}
+    for path in paths:
+        name = set_name(_stem(path))
+        if name in paper.TITLES and name not in sets and not TRANSLATED.search(_stem(path)) and recognised(path):
+            sets[name] = path
+    if not sets:
+        known = ", ".join(f"{name}.jsonl" for name in paper.TITLES)
+        raise InputError(f"{folder}: none of the paper's data sets is in it. Looked for: {known}, or folders so named.")
+    return sets
+
+
+def _kept(run: Run | None, dataset: Dataset) -> Found:
+    """Those of some documents that a run holds."""
+    known = {document.id: document for document in run.documents} if run else {}
+    documents = tuple(known[record.id] for record in dataset.documents if record.id in known)
+    return replace(run, documents=documents) if run and documents else Gap("it was not run, and --kept runs nothing.")
+
+
+def _stem(path: Path) -> str:
+    return path.name.partition(".")[0]
+
+
+def _slim(document: Judged) -> Judged:
+    """A document with no more phrases than are counted, and without occurrences, which take most of the memory."""
+    return replace(document, phrases=document.phrases[:DEEPEST], scores=document.scores[:DEEPEST], places=())
+
+
+def _plain(model: str) -> str:
+    """A model's name, or its folder's, as part of a file's name."""
+    return re.sub(r"[^\w.+-]+", "_", model).strip("_")
+
+
+def _shape(model: str, report: Report | None) -> tuple[str, int]:
+    from transformers import AutoConfig
+
+    from mudy import models
+
+    try:
+        config = AutoConfig.from_pretrained(models.locate(model, report=report), trust_remote_code=False)
+    except (ModelError, OSError, ValueError):
+        return "", 0
+    return str(config.model_type), int(getattr(config, "num_hidden_layers", 0))

@@ -1,0 +1,161 @@
+"""A long document as overlapping sections that fit a model's window, so that nothing is cut and cost stays linear."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, inf
+
+from mudy.backbones.backbone import Backbone, Stretch
+from mudy.backbones.batches import packs
+from mudy.cancellation import checked
+from mudy.candidates import Candidate, Occurrence
+from mudy.methods.method import Work
+from mudy.progress import reported
+from mudy.text import Document, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One occurrence of one candidate, on its way through a method."""
+
+    candidate: int
+    occurrence: Occurrence
+
+    @property
+    def span(self) -> Span:
+        return self.occurrence.span
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch of text read at once, and the occurrences it answers for."""
+
+    index: int
+    span: Span
+    units: tuple[Span, ...]  # its sentences, none longer than a quarter of the window
+    places: tuple[Place, ...]
+    tokens: int  # about how long it is
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A section of one of several documents."""
+
+    document: Document
+    candidates: Sequence[Candidate]
+    section: Section
+    owner: int  # which of the documents
+
+    @property
+    def text(self) -> str:
+        return self.document.text
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        return self.section.places
+
+    @property
+    def stretch(self) -> Stretch:
+        return Stretch(self.document.text, self.section.span)
+
+
+def together(work: Work, backbone: Backbone, limit: int) -> Iterator[list[Part]]:
+    """The sections of many documents, short ones together, none longer than `limit` tokens or the model's window.
+
+    Progress is the share of their tokens.
+    """
+    limit = min(limit, backbone.room())
+    parts = [
+        Part(document, candidates, section, owner)
+        for owner, (document, candidates) in enumerate(work)
+        if candidates
+        for section in sections(document, candidates, backbone.token_ends(document.text), limit)
+    ]
+    together = packs(parts, lambda part: part.section.tokens, limit)
+    return reported(together, _tokens, _tokens(parts))
+
+
+def _tokens(parts: Sequence[Part]) -> int:
+    return sum(part.section.tokens for part in parts)
+
+
+def places(candidates: Sequence[Candidate]) -> list[Place]:
+    """Every occurrence of every candidate, in text order."""
+    found = [Place(index, o) for index, c in enumerate(candidates) for o in c.occurrences]
+    return sorted(found, key=lambda p: (p.span, p.candidate))
+
+
+def sections(
+    document: Document, candidates: Sequence[Candidate], token_ends: Sequence[int], limit: int
+) -> Iterator[Section]:
+    """Cut a document into sections of at most `limit` tokens that overlap by a quarter.
+
+    Every occurrence is answered for by the section that holds it farthest from a cut. Sections that answer for none are
+    left out: no score would change.
+    """
+    units = split_sentences(document, token_ends, limit // 4)
+    spans = section_spans(units, token_ends, limit)
+    held: list[list[Place]] = [[] for _ in spans]
+    for place in checked(places(candidates), every=1024):
+        held[home(place.span, spans)].append(place)
+    for index, (span, found) in enumerate(zip(spans, held, strict=True)):
+        if found:
+            inside = tuple(unit for unit in units if span.start <= unit.start and unit.end <= span.end)
+            yield Section(index, span, inside, tuple(found), count(token_ends, span))
+
+
+def split_sentences(document: Document, token_ends: Sequence[int], limit: int) -> list[Span]:
+    """The document's sentences, those of more than `limit` tokens cut into pieces."""
+    units = []
+    for sentence in document.sentences:
+        start = sentence.start
+        while count(token_ends, Span(start, sentence.end)) > limit:
+            cut = token_ends[bisect_right(token_ends, start) + limit - 1]
+            units.append(Span(start, cut))
+            start = cut
+        if start < sentence.end:
+            units.append(Span(start, sentence.end))
+    return units
+
+
+def section_spans(units: Sequence[Span], token_ends: Sequence[int], limit: int) -> list[Span]:
+    """Runs of whole units, of nearly equal length, each reaching back over about a quarter of the one before."""
+    total = count(token_ends, Span(units[0].start, units[-1].end))
+    if total <= limit:
+        return [Span(units[0].start, units[-1].end)]
+    overlap = limit // 4
+    parts = ceil((total - overlap) / (limit - overlap))
+    even = min(limit, ceil((total + (parts - 1) * overlap) / parts) + overlap // 2)
+    spans: list[Span] = []
+    first = 0
+    while True:
+        last = first
+        while last + 1 < len(units) and count(token_ends, Span(units[first].start, units[last + 1].end)) <= even:
+            last += 1
+        spans.append(Span(units[first].start, units[last].end))
+        if last + 1 == len(units):
+            return spans
+        first = last + 1
+        while first > 1 and count(token_ends, Span(units[first - 1].start, units[last].end)) <= overlap:
+            first -= 1
+
+
+def home(span: Span, spans: Sequence[Span]) -> int:
+    """The section that holds a span farthest from any cut."""
+
+    def before(index: int) -> float:
+        return span.start - spans[index].start if index > 0 else inf
+
+    def after(index: int) -> float:
+        return spans[index].end - span.end if index < len(spans) - 1 else inf
+
+    # From section to section the cut before a span comes nearer and the cut after it goes away.
+    turn = bisect_left(range(len(spans) - 1), True, key=lambda index: after(index) >= before(index))
+    return max(range(max(0, turn - 1), turn + 1), key=lambda index: min(before(index), after(index)))
+
+
+def count(token_ends: Sequence[int], span: Span) -> int:
+    """How many tokens end within a span."""
+    return bisect_left(token_ends, span.end + 1) - bisect_right(token_ends, span.start)

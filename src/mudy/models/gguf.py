@@ -1,0 +1,227 @@
+"""A GGUF file -> the files that transformers loads: config.json, model.safetensors, tokenizer.json.
+
+Reads the two architectures of the known models, Llama and Gemma 3, and their tokenizers. It gives bit by bit the
+weights that transformers' own GGUF loader gives, about ten times as fast. They are written as float32: rounding them to
+float16 moved the log-likelihood of a 50-token paragraph by 0.001 to 0.02, for both models.
+"""
+
+import json
+import mmap
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mudy.models.download_progress import Report, silent
+from mudy.models.tokenizer import write_tokenizer
+
+FORMATS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
+STRING, ARRAY = 8, 9
+ROWS = 16_384  # de-quantised at a time, so that an embedding of 262,144 rows never stands in memory
+
+BLOCK = {
+    "attn_norm": "input_layernorm",
+    "attn_q": "self_attn.q_proj",
+    "attn_k": "self_attn.k_proj",
+    "attn_v": "self_attn.v_proj",
+    "attn_output": "self_attn.o_proj",
+    "ffn_gate": "mlp.gate_proj",
+    "ffn_up": "mlp.up_proj",
+    "ffn_down": "mlp.down_proj",
+}
+NAMES = {
+    "llama": BLOCK | {"ffn_norm": "post_attention_layernorm"},
+    "gemma3": BLOCK
+    | {
+        "attn_q_norm": "self_attn.q_norm",
+        "attn_k_norm": "self_attn.k_norm",
+        "post_attention_norm": "post_attention_layernorm",
+        "ffn_norm": "pre_feedforward_layernorm",
+        "post_ffw_norm": "post_feedforward_layernorm",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One tensor as it lies in the file."""
+
+    name: str
+    shape: tuple[int, ...]  # rows first
+    type: int  # a GGMLQuantizationType
+    start: int  # in bytes, from the start of the file
+
+
+class Cursor:
+    """Reads little-endian values one after the other."""
+
+    def __init__(self, data: mmap.mmap) -> None:
+        self.data, self.at = data, 0
+
+    def number(self, form: str) -> Any:
+        """The next number, of a `struct` format."""
+        (value,) = struct.unpack_from(form, self.data, self.at)
+        self.at += struct.calcsize(form)
+        return value
+
+    def string(self) -> str:
+        """The next string: its length in bytes, then its UTF-8."""
+        start = self.at + 8
+        self.at = start + struct.unpack_from("<Q", self.data, self.at)[0]
+        return self.data[start : self.at].decode()
+
+    def value(self, kind: int) -> Any:
+        """The next metadata value: a number, a string, or an array of one of them."""
+        if kind == STRING:
+            return self.string()
+        if kind != ARRAY:
+            return self.number(FORMATS[kind])
+        of, count = self.number("<I"), self.number("<Q")
+        return [self.value(of) for _ in range(count)]
+
+
+def header(data: mmap.mmap) -> tuple[dict[str, Any], list[Tensor]]:
+    """The metadata and the table of tensors at the head of a GGUF file."""
+    cursor = Cursor(data)
+    if data[:4] != b"GGUF" or struct.unpack_from("<I", data, 4)[0] != 3:
+        raise ValueError("not a GGUF file of version 3")
+    cursor.at = 8
+    tensor_count, pair_count = cursor.number("<Q"), cursor.number("<Q")
+    metadata = {cursor.string(): cursor.value(cursor.number("<I")) for _ in range(pair_count)}
+    table = []
+    for _ in range(tensor_count):
+        name, rank = cursor.string(), cursor.number("<I")
+        shape = tuple(cursor.number("<Q") for _ in range(rank))[::-1]
+        table.append(Tensor(name, shape, cursor.number("<I"), cursor.number("<Q")))
+    step = metadata.get("general.alignment", 32)
+    base = -(-cursor.at // step) * step
+    return metadata, [Tensor(t.name, t.shape, t.type, base + t.start) for t in table]
+
+
+def convert(source: Path, folder: Path, report: Report = silent) -> None:
+    """Write config.json, model.safetensors, tokenizer.json and tokenizer_config.json of a GGUF file into a folder."""
+    with source.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        metadata, tensors = header(data)
+        write_json(folder / "config.json", config(metadata))
+        write_weights(folder / "model.safetensors", metadata, tensors, data, report)
+    write_tokenizer(folder, metadata)
+
+
+def write_json(path: Path, content: object) -> None:
+    """One JSON file, indented."""
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def config(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The fields of transformers' configuration, from the metadata of a Llama or Gemma 3 file."""
+    architecture = metadata["general.architecture"]
+    of = {key.removeprefix(f"{architecture}."): value for key, value in metadata.items()}
+    theta = of["rope.freq_base"]
+    shared = {
+        "hidden_size": of["embedding_length"],
+        "intermediate_size": of["feed_forward_length"],
+        "num_hidden_layers": of["block_count"],
+        "num_attention_heads": of["attention.head_count"],
+        "num_key_value_heads": of["attention.head_count_kv"],
+        "max_position_embeddings": of["context_length"],
+        "rms_norm_eps": of["attention.layer_norm_rms_epsilon"],
+        "vocab_size": len(of["tokenizer.ggml.tokens"]),
+        "bos_token_id": of["tokenizer.ggml.bos_token_id"],
+        "eos_token_id": of["tokenizer.ggml.eos_token_id"],
+        "pad_token_id": of["tokenizer.ggml.padding_token_id"],
+        "unk_token_id": of["tokenizer.ggml.unknown_token_id"],
+        "tie_word_embeddings": True,
+        "dtype": "float32",
+        "transformers_version": "5.15.0",  # the format of this file; without it transformers suspects an old Mistral
+    }
+    if architecture == "llama":
+        return shared | {
+            "architectures": ["LlamaForCausalLM"],
+            "model_type": "llama",
+            "head_dim": of["rope.dimension_count"],
+            "rope_parameters": {"rope_type": "default", "rope_theta": theta},
+        }
+    if architecture == "gemma3":
+        layers = ["full_attention" if (i + 1) % 6 == 0 else "sliding_attention" for i in range(of["block_count"])]
+        return shared | {
+            "architectures": ["Gemma3ForCausalLM"],
+            "model_type": "gemma3_text",
+            "head_dim": of["attention.key_length"],
+            "query_pre_attn_scalar": of["attention.key_length"],
+            "sliding_window": of["attention.sliding_window"],
+            "layer_types": layers,
+            "rope_parameters": {
+                "full_attention": {"rope_type": "default", "rope_theta": theta},
+                "sliding_attention": {"rope_type": "default", "rope_theta": 10_000.0},  # the file does not say
+            },
+        }
+    raise ValueError(f"no conversion for the architecture {architecture!r}")
+
+
+def write_weights(path: Path, metadata: dict[str, Any], tensors: list[Tensor], data: mmap.mmap, report: Report) -> None:
+    """All tensors as float32 under transformers' names, in one safetensors file, written a few rows at a time."""
+    architecture = metadata["general.architecture"]
+    table: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    total = 0
+    for tensor in tensors:
+        start, total = total, total + 4 * prod(tensor.shape)
+        name = rename(tensor.name, architecture)
+        table[name] = {"dtype": "F32", "shape": tensor.shape, "data_offsets": [start, total]}
+    head = json.dumps(table).encode()
+    head += b" " * (-len(head) % 8)
+    done = 0
+    with path.open("wb") as file:
+        file.write(struct.pack("<Q", len(head)) + head)
+        for tensor in tensors:
+            for values in dequantised(tensor, data):
+                file.write(restored(values, tensor.name, metadata).astype("<f4").tobytes())
+                done += 4 * values.size
+                report("Converting", done, total)
+
+
+def restored(values: NDArray[Any], name: str, metadata: dict[str, Any]) -> NDArray[Any]:
+    """Weights as transformers wants them, with what GGUF did to them undone."""
+    architecture = metadata["general.architecture"]
+    if architecture == "llama" and ".attn_q." in name:
+        return regroup(values, metadata["llama.attention.head_count"])
+    if architecture == "llama" and ".attn_k." in name:
+        return regroup(values, metadata["llama.attention.head_count_kv"])
+    if architecture == "gemma3" and name.endswith("norm.weight"):
+        return values - 1  # the file holds the factor itself, transformers adds one to it
+    return values
+
+
+def rename(name: str, architecture: str) -> str:
+    """A tensor's name in GGUF -> its name in transformers."""
+    whole = {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight"}
+    if name in whole:
+        return whole[name]
+    _, layer, part, suffix = name.split(".")
+    return f"model.layers.{layer}.{NAMES[architecture][part]}.{suffix}"
+
+
+def dequantised(tensor: Tensor, data: mmap.mmap) -> Iterator[NDArray[Any]]:
+    """The values of a tensor, at most ROWS rows at a time."""
+    from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
+    from gguf.quants import dequantize
+
+    kind = GGMLQuantizationType(tensor.type)
+    values_a_block, bytes_a_block = GGML_QUANT_SIZES[kind]
+    columns, rows = tensor.shape[-1], prod(tensor.shape[:-1])
+    width = columns // values_a_block * bytes_a_block
+    for top in range(0, rows, ROWS):
+        count = min(ROWS, rows - top)
+        start = tensor.start + top * width
+        packed = np.frombuffer(data[start : start + count * width], np.uint8).reshape(count, width)
+        yield dequantize(packed, kind).reshape(count, *tensor.shape[1:]) if rows > 1 else dequantize(packed, kind)[0]
+
+
+def regroup(values: NDArray[Any], heads: int) -> NDArray[Any]:
+    """Undo GGUF's interleaving of the two rotary halves of each Llama head's rows."""
+    rows, columns = values.shape
+    return values.reshape(heads, rows // heads // 2, 2, columns).swapaxes(1, 2).reshape(rows, columns)

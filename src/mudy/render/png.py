@@ -1,0 +1,49 @@
+"""An explanation as a picture for papers: the text under each method side by side, in the colours of its heat."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from mudy.evaluation import plots
+from mudy.explanation import Explained, Explanation
+from mudy.render.excerpts import beginning
+from mudy.render.text_pieces import coloured, within
+from mudy.text import Span
+
+PAGE = 5000  # characters that fit a page
+LINES = re.compile(r"\s+")
+
+
+def picture(explanation: Explanation) -> bytes:
+    """A PNG; of a text longer than a page its beginning, which the picture says."""
+    plots.check()
+    part = beginning(explanation.text, PAGE)
+    note = left_out(explanation)
+    labels = {f"{_label(method)}{note and f' ({note})'}": method for method in explanation.methods}
+    return plots.passages({label: _passage(explanation, method, part) for label, method in labels.items()})
+
+
+def left_out(explanation: Explanation) -> str:
+    """How much of a text a picture shows, in words; nothing where it is all."""
+    part = beginning(explanation.text, PAGE)
+    if part.end == len(explanation.text):
+        return ""
+    return f"first {len(part.of(explanation.text).split()):,} of {len(explanation.text.split()):,} words"
+
+
+def _label(method: Explained) -> str:
+    """The method and its model, of a folder or a hub's id the last part."""
+    model = f", {PurePath(method.result.model).name}" if method.result.model else ""
+    return (method.result.method + model).replace("$", r"\$")  # no formula
+
+
+def _passage(explanation: Explanation, method: Explained, part: Span) -> plots.Passage:
+    cut = within(coloured(explanation, method.result), part)
+    spans = [(p.span.start, p.span.end, p.place.heat if p.place else None, p.gold) for p in cut if p.place or p.gold]
+    return plots.Passage(LINES.sub(_space, part.of(explanation.text)), tuple(spans))
+
+
+def _space(match: re.Match[str]) -> str:
+    """As much white space: a break where a paragraph ends, else none, for which fonts have no shape."""
+    return ("\n" if match[0].count("\n") > 1 else " ").ljust(len(match[0]))

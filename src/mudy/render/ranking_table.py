@@ -1,0 +1,91 @@
+"""The ranked list of a method as cells of text: the best place of each phrase, and its rank under the other methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mudy.explanation import Explanation
+from mudy.ranking import variant_key
+from mudy.render.text_pieces import Place, places
+from mudy.results import Keyphrase, Result
+
+HIDDEN = ("lambda", "m", "weighted")  # parts that are the same for most phrases
+ABSENT = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One phrase of a ranked list."""
+
+    place: Place  # its best
+    gold: bool
+    cells: tuple[str, ...]
+
+    @property
+    def phrase(self) -> Keyphrase:
+        return self.place.phrase
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The best phrases of one method."""
+
+    head: tuple[str, ...]
+    rows: tuple[Row, ...]
+    left: int  # how many phrases come after these
+
+
+def ranked(explanation: Explanation, index: int, top_n: int | None) -> Ranked:
+    """The list of one of the methods of an explanation."""
+    result = explanation.methods[index].result
+    others = [other.result for place, other in enumerate(explanation.methods) if place != index]
+    names = part_names(result)
+    ranks = [_ranks(other) for other in others]
+    gold = {variant_key(phrase.text) for phrase in explanation.gold}
+    hottest: dict[int, Place] = {}
+    for place in places(result):
+        hottest.setdefault(place.phrase.rank, place)
+    rows = tuple(
+        Row(hottest[phrase.rank], variant_key(phrase.text) in gold, _cells(phrase, names, ranks))
+        for phrase in result.keyphrases[:top_n]
+    )
+    head = ("#", "Keyphrase", "Score", *names, "Places", *(other.method for other in others))
+    return Ranked(head, rows, len(result.keyphrases) - len(rows))
+
+
+def part_names(result: Result) -> tuple[str, ...]:
+    """What the scores were made of, as far as a list shows it."""
+    best = (phrase.occurrences[0].parts for phrase in result.keyphrases[:1])
+    return tuple(name for parts in best for name in parts if name not in HIDDEN)
+
+
+def _cells(phrase: Keyphrase, names: Sequence[str], others: Sequence[dict[tuple[int, int], int]]) -> tuple[str, ...]:
+    parts = phrase.occurrences[0].parts
+    numbers = [number(parts[name], 2) if name in parts else ABSENT for name in names]
+    elsewhere = [change(phrase.rank, rank_in(other, phrase)) for other in others]
+    return (str(phrase.rank), phrase.text, number(phrase.score), *numbers, str(len(phrase.occurrences)), *elsewhere)
+
+
+def _ranks(result: Result) -> dict[tuple[int, int], int]:
+    """The rank of the phrase that stands at a place."""
+    return {(o.start, o.end): phrase.rank for phrase in reversed(result.keyphrases) for o in phrase.occurrences}
+
+
+def rank_in(ranks: dict[tuple[int, int], int], phrase: Keyphrase) -> int | None:
+    """The rank that another method gave a phrase, known by its places; None where it found it nowhere."""
+    return min((ranks[at] for o in phrase.occurrences if (at := (o.start, o.end)) in ranks), default=None)
+
+
+def change(rank: int, before: int | None) -> str:
+    """Another method's rank, and how far above or below it a phrase stands here: "12 ▲9"."""
+    if before is None:
+        return ABSENT
+    if before == rank:
+        return f"{before} ="
+    return f"{before} ▲{before - rank}" if before > rank else f"{before} ▼{rank - before}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number short enough for a table."""
+    return f"{value:.{digits}f}" if value == 0 or 10**-digits <= abs(value) < 1000 else f"{value:.1e}"

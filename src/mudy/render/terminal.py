@@ -1,0 +1,191 @@
+"""An explanation in a terminal: the text coloured by heat and the ranked list; without colour, marks in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from mudy.explanation import Explanation
+from mudy.render import colours
+from mudy.render.excerpts import shown
+from mudy.render.ranking_table import Ranked, ranked
+from mudy.render.sanitize import plain
+from mudy.render.text_pieces import Piece, Place, coloured, within
+from mudy.text import Span
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+LONG = 5000  # characters; of longer texts only passages are shown, unless the whole is asked for
+COLUMN = 76  # the least width of one of several columns
+LEFT_OUT = "..."
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def drawing(explanation: Explanation, console: Console, top_n: int | None = 15, whole: bool = False) -> RenderableType:
+    """What `console.print` shows: a text and a list for each method, side by side where there is room."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    view = _View(explanation, console, top_n, whole)
+    methods = range(len(explanation.methods))
+    blocks: list[RenderableType] = [Text(line) for line in view.title()]
+    if len(methods) > 1 and console.width >= len(methods) * COLUMN:
+        grid = Table.grid(padding=(0, 4, 0, 0), expand=True)
+        for _ in methods:
+            grid.add_column(ratio=1)
+        grid.add_row(*map(view.heading, methods))
+        grid.add_row(*map(view.text, methods))
+        grid.add_row(*map(view.ranking, methods))
+        blocks += [grid, Text()]
+    else:
+        for index in methods:
+            blocks += view.both(index)
+    return Group(*blocks, *view.notes())
+
+
+class _View:
+    """How one explanation looks on one terminal."""
+
+    def __init__(self, explanation: Explanation, console: Console, top_n: int | None, whole: bool) -> None:
+        self.explanation, self.console, self.top_n = explanation, console, top_n
+        self.coloured = console.color_system is not None and not console.no_color
+        self.styled = console.color_system is not None  # bold and italics can be seen
+        results = [method.result for method in explanation.methods]
+        longest = len(explanation.text) if whole else LONG
+        self.shown = shown(explanation.text, results, top_n, longest)
+        self.plain = plain(explanation.text)
+
+    def title(self) -> list[str]:
+        return [plain(self.explanation.source).replace("\n", " "), ""] if self.explanation.source else []
+
+    def both(self, index: int) -> list[RenderableType]:
+        """A text with its list below it, or beside it on a wide terminal."""
+        from rich.table import Table
+        from rich.text import Text
+
+        if self.console.width < 2 * COLUMN:
+            return [self.heading(index), self.text(index), self.ranking(index), Text()]
+        grid = Table.grid(padding=(0, 4, 0, 0))
+        grid.add_column(max_width=100)
+        grid.add_column()
+        grid.add_row(self.text(index), self.ranking(index))
+        return [self.heading(index), grid, Text()]
+
+    def heading(self, index: int) -> Text:
+        from rich.text import Text
+
+        method = self.explanation.methods[index]
+        count = sum(len(phrase.occurrences) for phrase in method.result.keyphrases)
+        model = f" with {plain(method.result.model)}" if method.result.model else ""
+        phrases = f"{len(method.result.keyphrases):,} phrases at {count:,} places"
+        time = "" if method.seconds is None else f", {method.seconds:.1f} s"
+        return Text.assemble((method.result.method, "bold"), f"{model}: {phrases}{time}\n")
+
+    # -- The text -----------------------------------------------------------------------------------------------------
+
+    def text(self, index: int) -> Text:
+        from rich.text import Text
+
+        cut = coloured(self.explanation, self.explanation.methods[index].result)
+        written = Text()
+        for number, span in enumerate(self.shown):
+            written.append(self._between(span.start, first=number == 0))
+            written.append_text(self._passage(within(cut, span)))
+        if self.shown[-1].end < len(self.plain.rstrip()):
+            written.append(f"\n{LEFT_OUT}")
+        written.append("\n")
+        return written
+
+    def _between(self, start: int, first: bool) -> str:
+        if first:
+            return f"{LEFT_OUT}\n" if self.plain[:start].strip() else ""
+        return f"\n{LEFT_OUT}\n"
+
+    def _passage(self, cut: Iterable[Piece]) -> Text:
+        from rich.text import Text
+
+        written = Text()
+        for place, run in groupby(cut, key=attrgetter("place")):
+            bracketed = not self.coloured and self._listed(place)
+            written.append("[" if bracketed else "")
+            for piece in run:
+                written.append(self._set_off(piece.span.of(self.plain), piece.gold), self._style(place, piece.gold))
+            written.append(f"]{str(place.phrase.rank).translate(RAISED)}" if bracketed else "")
+        return written
+
+    def _listed(self, place: Place | None) -> bool:
+        """Whether a place belongs to a phrase of the list."""
+        return place is not None and (self.top_n is None or place.phrase.rank <= self.top_n)
+
+    def _style(self, place: Place | None, gold: bool) -> str:
+        words = ["bold italic"] if gold else []  # as in the paper
+        if self.coloured and place is not None:
+            words += ["underline"] if self._listed(place) else []
+            words.append(ground(place.heat))
+        return " ".join(words)
+
+    def _set_off(self, letters: str, gold: bool) -> str:
+        """Stars around gold where bold italics cannot be seen."""
+        return f"*{letters}*" if gold and not self.styled else letters
+
+    # -- The list -----------------------------------------------------------------------------------------------------
+
+    def ranking(self, index: int) -> Table:
+        from rich import box
+        from rich.table import Table
+
+        listed = ranked(self.explanation, index, self.top_n)
+        drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
+        for name in listed.head:
+            text = name == "Keyphrase"
+            drawn.add_column(name, justify="left" if text else "right", min_width=12 if text else None)
+        for cells in self._rows(listed):
+            drawn.add_row(*cells)
+        if listed.left:
+            drawn.caption = f"{listed.left:,} more: --top-n all"
+            drawn.caption_justify = "left"
+        return drawn
+
+    def _rows(self, listed: Ranked) -> Iterator[list[Any]]:
+        from rich.text import Text
+
+        for row in listed.rows:
+            cells = [Text(plain(cell)) for cell in row.cells]
+            cells[1] = Text(self._set_off(cells[1].plain, row.gold), self._style(None, row.gold))
+            yield cells
+
+    # -- Below --------------------------------------------------------------------------------------------------------
+
+    def notes(self) -> Iterator[Text]:
+        from rich.text import Text
+
+        if self.coloured:
+            scale = Text("Scores of the method: lowest ")
+            for number in range(colours.STEPS):
+                scale.append("   ", ground(number / colours.STEPS))
+            yield scale.append(" highest. Underlined: in the list.")
+        else:
+            yield Text(f"[phrase]{'7'.translate(RAISED)} stands at rank 7 of the list.")
+        if self.explanation.gold:
+            yield Text(f"Gold: {'in bold italics' if self.styled else 'between *stars*'}. {self._gold()}".rstrip())
+        if self.shown != [Span(0, len(self.plain))]:
+            yield Text("Only the passages with the best phrases are shown: --whole shows all.")
+        for method in self.explanation.methods:
+            read = method.result.coverage
+            if read.words_read < read.words:
+                yield Text(f"{method.result.method}: {read.words_read:,} of {read.words:,} words were read.")
+
+    def _gold(self) -> str:
+        absent = [plain(phrase.text) for phrase in self.explanation.gold if not phrase.spans]
+        return f"Not in the text: {'; '.join(absent)}." if absent else ""
+
+
+def ground(heat: float) -> str:
+    """Black letters on the colour of a heat."""
+    return f"color(16) on color({colours.TERMINAL[colours.step(heat)]})"
