@@ -19,7 +19,7 @@ from mudy.explanation import Explained, Explanation, gold_places
 from mudy.languages import mismatch
 from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
-from mudy.methods.method import Choice, Gathering, Writer
+from mudy.methods.method import ScoredCandidates, BatchMethod, GenerativeMethod
 from mudy.promptrank_protocol import promptrank_candidates, promptrank_text
 from mudy.ranking import how_many, rank
 from mudy.results import Coverage, Result, on_pages
@@ -336,21 +336,21 @@ class Extractor:
             frozenset(squeeze(phrase).lower() for phrase in stop_phrases), None if self.protocol else max_words
         )
 
-    def _choices(self, tasks: Sequence[Task]) -> list[Choice]:
+    def _choices(self, tasks: Sequence[Task]) -> list[ScoredCandidates]:
         """Candidates with their scores; several texts together where the method can, and no model for none at all."""
         full = [task for task in tasks if task.candidates]
-        if len(full) > 1 and isinstance(self.scorer, Gathering):
+        if len(full) > 1 and isinstance(self.scorer, BatchMethod):
             scores = iter(self.scorer.score_many([(task.document, task.candidates) for task in full]))
-            return [Choice(task.candidates, tuple(next(scores)) if task.candidates else ()) for task in tasks]
-        return [self._choice(task) if task.candidates else Choice((), ()) for task in tasks]
+            return [ScoredCandidates(task.candidates, tuple(next(scores)) if task.candidates else ()) for task in tasks]
+        return [self._choice(task) if task.candidates else ScoredCandidates((), ()) for task in tasks]
 
-    def _choice(self, task: Task) -> Choice:
+    def _choice(self, task: Task) -> ScoredCandidates:
         """One text's candidates; from a method that writes, those chosen, and such others as are allowed."""
-        if isinstance(self.scorer, Writer):
+        if isinstance(self.scorer, GenerativeMethod):
             given, others = set(task.candidates), task.others
             choice = self.scorer.choose(task.document, task.candidates)
             return choice.only(lambda c: c in given or (others is not None and others(c)))
-        return Choice(task.candidates, tuple(self.scorer.score(task.document, task.candidates)))
+        return ScoredCandidates(task.candidates, tuple(self.scorer.score(task.document, task.candidates)))
 
     @property
     def tagger(self) -> Tagger:
@@ -478,7 +478,7 @@ def checked_language(language: Any) -> str | Language | Tagger:
     )
 
 
-def coverage(document: Document, choice: Choice) -> Coverage:
+def coverage(document: Document, choice: ScoredCandidates) -> Coverage:
     """How much of a text was read; a text without candidates counts as read in one go."""
     words = len(document.text.split())
     read = max(0, words - document.skipped_words - choice.unread_words)

@@ -24,7 +24,7 @@ from mudy.evaluation.measures import present_and_absent
 from mudy.evaluation.runs import Judged, Run, RunFile
 from mudy.extractor import Extractor
 from mudy.methods import MODELS, model_fields
-from mudy.methods.method import Writer
+from mudy.methods.method import GenerativeMethod
 from mudy.porter import stems
 from mudy.promptrank_protocol import MAX_WORDS
 from mudy.results import Keyphrase, Result
@@ -165,7 +165,7 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
 
 def counted(extractor: Extractor, keyphrases: Sequence[Keyphrase]) -> int:
     """How many predictions there are to count: candidate occurrences, as PromptRank has it, or phrases written."""
-    if isinstance(extractor.scorer, Writer):
+    if isinstance(extractor.scorer, GenerativeMethod):
         return len(keyphrases)
     return sum(len(keyphrase.occurrences) for keyphrase in keyphrases)
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from mudy.backbones.chat import Chat
 from mudy.candidates import Candidate
 from mudy.errors import SettingError
-from mudy.methods.method import Choice, Models, OccurrenceScore, no_presets, require, setting
+from mudy.methods.method import ScoredCandidates, Models, OccurrenceScore, no_presets, require, setting
 from mudy.methods.parse_answer import MARKER, phrases, standing
 from mudy.text import Document
 
@@ -75,9 +75,9 @@ class Empirical:
             if (written := choice.candidates[score.candidate]) in place
         ]
 
-    def choose(self, document: Document, candidates: Sequence[Candidate]) -> Choice:
+    def choose(self, document: Document, candidates: Sequence[Candidate]) -> ScoredCandidates:
         if not candidates:
-            return Choice((), ())
+            return ScoredCandidates((), ())
         written, unread = self._written(document, candidates)
         chosen, dropped = standing(document, candidates, written, self.strict)
         scores = [
@@ -85,7 +85,7 @@ class Empirical:
             for index, candidate in enumerate(chosen)
             for occurrence in candidate.occurrences
         ]
-        return Choice(tuple(chosen), tuple(scores), tuple(dropped), unread)
+        return ScoredCandidates(tuple(chosen), tuple(scores), tuple(dropped), unread)
 
     def _written(self, document: Document, candidates: Sequence[Candidate]) -> tuple[list[str], int]:
         """The phrases of the last answer, and how many words of the text no prompt had room for."""

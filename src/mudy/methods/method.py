@@ -50,7 +50,7 @@ def same_at_each(
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ScoredCandidates:
     """What a method that writes chose: perhaps phrases beside the candidates that it was given."""
 
     candidates: tuple[Candidate, ...]
@@ -58,7 +58,7 @@ class Choice:
     dropped: tuple[str, ...] = ()  # phrases that were written but cannot be returned
     unread_words: int = 0  # white-space words at the text's end for which the model had no room
 
-    def only(self, allowed: Callable[[Candidate], bool]) -> Choice:
+    def only(self, allowed: Callable[[Candidate], bool]) -> ScoredCandidates:
         """The choice without some phrases, which count as dropped."""
         kept = tuple(score for score in self.scores if allowed(self.candidates[score.candidate]))
         dropped = tuple(candidate.phrase for candidate in self.candidates if not allowed(candidate))
@@ -101,15 +101,15 @@ class Method(Protocol):
 
 
 @runtime_checkable
-class Gathering(Protocol):
+class BatchMethod(Protocol):
     """A method that computes several documents together, which is faster where they are short."""
 
     def score_many(self, work: Work) -> list[list[OccurrenceScore]]: ...
 
 
 @runtime_checkable
-class Writer(Protocol):
+class GenerativeMethod(Protocol):
     """A method that writes phrases of its own, besides scoring those that it is given."""
 
-    def choose(self, document: Document, candidates: Sequence[Candidate]) -> Choice:
+    def choose(self, document: Document, candidates: Sequence[Candidate]) -> ScoredCandidates:
         """The phrases that it would return, candidates or not, each at every place where it stands in the text."""
