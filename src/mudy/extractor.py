@@ -19,7 +19,7 @@ from mudy.explanation import Explained, Explanation, gold_places
 from mudy.languages import mismatch
 from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
-from mudy.methods.method import ScoredCandidates, BatchMethod, GenerativeMethod
+from mudy.methods.method import BatchMethod, GenerativeMethod, ScoredCandidates
 from mudy.promptrank_protocol import promptrank_candidates, promptrank_text
 from mudy.ranking import how_many, rank
 from mudy.results import Coverage, Result, on_pages

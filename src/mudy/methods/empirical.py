@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from mudy.backbones.chat import Chat
 from mudy.candidates import Candidate
 from mudy.errors import SettingError
-from mudy.methods.method import ScoredCandidates, Models, OccurrenceScore, no_presets, require, setting
+from mudy.methods.method import Models, OccurrenceScore, ScoredCandidates, no_presets, require, setting
 from mudy.methods.parse_answer import MARKER, phrases, standing
 from mudy.text import Document
 
