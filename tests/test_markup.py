@@ -3,8 +3,8 @@
 import pytest
 
 from mudy.candidates import candidates
+from mudy.evaluation.promptrank import promptrank_candidates, promptrank_text
 from mudy.markup import no_prose
-from mudy.promptrank_protocol import promptrank_candidates, promptrank_text
 
 from .growth import is_linear
 from .tagged import tagged

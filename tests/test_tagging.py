@@ -26,7 +26,7 @@ def sentences(document: Document) -> list[str]:
 
 
 def test_importing_the_module_does_not_import_spacy() -> None:
-    code = "import sys, mudy.tagging, mudy.candidates, mudy.promptrank_protocol; sys.exit('spacy' in sys.modules)"
+    code = "import sys, mudy.tagging, mudy.candidates, mudy.evaluation.promptrank; sys.exit('spacy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

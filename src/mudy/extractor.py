@@ -20,7 +20,7 @@ from mudy.languages import mismatch
 from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
 from mudy.methods.method import BatchMethod, GenerativeMethod, ScoredCandidates
-from mudy.promptrank_protocol import promptrank_candidates, promptrank_text
+from mudy.protocols import ProtocolName, reading_protocol
 from mudy.ranking import how_many, rank
 from mudy.results import Coverage, Result, on_pages
 from mudy.tagging import Tagger
@@ -41,7 +41,6 @@ GATHERED_TEXTS, GATHERED_WORDS = 64, 1500  # at most so many short texts are com
 DEFAULT_METHOD = "mudy"
 DEFAULT_MODEL = "gemma3-270m"
 DEFAULT_ENCODER = "minilm-l6"
-Protocol = Literal["promptrank"]
 Speed = Literal["exact", "fast"]
 Precision = Literal["float32", "bfloat16", "float16"]
 OPTIONS = ("candidates", "stop_phrases", "max_candidate_words", "merge", "diversity", "source", "pages")  # of `extract`
@@ -92,7 +91,7 @@ class Extractor:
         *,
         preset: str | None = None,
         language: str | Language | Tagger = "en",
-        protocol: Protocol | None = None,
+        protocol: ProtocolName | None = None,
         max_words: int | None = None,
         encoder: str = DEFAULT_ENCODER,
         endpoint: str | None = None,
@@ -107,7 +106,7 @@ class Extractor:
         self.model: str = checked("model", model, str)
         self.encoder_name: str = checked("encoder", encoder, str)
         self.language = checked_language(language)
-        self.protocol: Protocol | None = checked("protocol", protocol, Protocol | None)
+        self.protocol: ProtocolName | None = checked("protocol", protocol, ProtocolName | None)
         self.max_words: int | None = checked("max_words", max_words, int | None, least=1)
         self.endpoint: str | None = checked("endpoint", endpoint, str | None)
         self.speed: Speed = checked("speed", speed, Speed)
@@ -315,8 +314,8 @@ class Extractor:
         """The document that a text becomes: cut to `max_words`, or cleaned as the protocol asks."""
         if not isinstance(text, str):
             raise InputError(f"A text must be a str, not {seen(text)}. Decode bytes, or read the file first.")
-        if self.protocol == "promptrank":
-            text, omitted = promptrank_text(text, max_words=self.max_words or 512)
+        if self.protocol is not None:
+            text, omitted = reading_protocol(self.protocol).read(text, self.max_words)
         else:
             text, omitted = first_words(text, self.max_words)
         return self.tagger.document(text, omitted) if text.strip() else Document(text, (), (), omitted_words=omitted)
@@ -324,9 +323,13 @@ class Extractor:
     def _candidates(
         self, document: Document, own: Iterable[str] | None, stop_phrases: Iterable[str], max_words: int | None
     ) -> tuple[list[Candidate], Sequence[str]]:
-        if own is None and self.protocol is None:
+        missing: Sequence[str] = ()
+        if own is not None:
+            found, missing = noun_phrases.given(document, own)
+        elif self.protocol is not None:
+            found = reading_protocol(self.protocol).candidates(document)
+        else:
             return noun_phrases.candidates(document, max_words=max_words, stop_phrases=stop_phrases), ()
-        found, missing = (promptrank_candidates(document), ()) if own is None else noun_phrases.given(document, own)
         excluded = {squeeze(phrase).lower() for phrase in stop_phrases}
         return [candidate for candidate in found if candidate.phrase not in excluded], missing
 

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from mudy.errors import InputError, SettingError, unknown
 from mudy.evaluation.dataset_formats import FORMS, Placed, known_forms, recognised
-from mudy.evaluation.record import PLAIN, PROTOCOLS, Problem, Protocol, Record, Row, set_name
-from mudy.promptrank_protocol import MAX_WORDS
+from mudy.evaluation.promptrank import PROTOCOL_WORDS
+from mudy.evaluation.record import PLAIN, PROTOCOLS, DatasetProtocol, Problem, Record, Row, set_name
 from mudy.validation import checked, seen
 
-__all__ = ["FORMS", "PROTOCOLS", "Dataset", "Problem", "Protocol", "Record", "load", "recognised", "set_name"]
+__all__ = ["FORMS", "PROTOCOLS", "Dataset", "DatasetProtocol", "Problem", "Record", "load", "recognised", "set_name"]
 
 NAMED = 3  # problems quoted where nothing is usable
 
@@ -32,9 +32,9 @@ class Dataset:
     form: str
     documents: tuple[Record, ...]
     problems: tuple[Problem, ...] = ()
-    protocol: Protocol = field(default=PLAIN)
+    protocol: DatasetProtocol = field(default=PLAIN)
 
-    def promptrank_text(self, record: Record, *, max_words: int = MAX_WORDS) -> tuple[str, int]:
+    def promptrank_text(self, record: Record, *, max_words: int = PROTOCOL_WORDS) -> tuple[str, int]:
         """A record's text as published runs read it, and how many words were cut off.
 
         By the rules of this data set, known by its name; one of another name is read in lower case, title and all.

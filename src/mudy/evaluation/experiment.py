@@ -21,12 +21,12 @@ from typing import Any
 from mudy.errors import InputError, ModelError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.measures import present_and_absent
+from mudy.evaluation.promptrank import PROTOCOL_WORDS
 from mudy.evaluation.runs import Judged, Run, RunFile
 from mudy.extractor import Extractor
 from mudy.methods import MODELS, model_fields
 from mudy.methods.method import GenerativeMethod
 from mudy.porter import stems
-from mudy.promptrank_protocol import MAX_WORDS
 from mudy.results import Keyphrase, Result
 from mudy.storage import differences, fingerprints
 from mudy.text import Document
@@ -182,7 +182,7 @@ def read(extractor: Extractor, data: Dataset, record: Record) -> Document:
     """A record as the extractor's protocol reads texts of this data set."""
     if extractor.protocol is None:
         return extractor.read(record.text)
-    return extractor.tagger.document(*data.promptrank_text(record, max_words=extractor.max_words or MAX_WORDS))
+    return extractor.tagger.document(*data.promptrank_text(record, max_words=extractor.max_words or PROTOCOL_WORDS))
 
 
 def hash_of(record: Record) -> str:

@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mudy.promptrank_protocol import MAX_WORDS, drop_before_newlines, drop_percent, promptrank_text, space_stops
+from mudy.evaluation.promptrank import (
+    PROTOCOL_WORDS,
+    drop_before_newlines,
+    drop_percent,
+    promptrank_text,
+    space_stops,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,7 @@ Step = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
+class DatasetProtocol:
     """What PromptRank's loader does to the texts of one data set, before and after the cleaning that all share.
 
     A title is not read unless `title` is set; where the text of a record starts with it, it is taken off.
@@ -51,7 +57,7 @@ class Protocol:
     after: tuple[Step, ...] = ()
     title: bool = False
 
-    def text(self, record: Record, max_words: int = MAX_WORDS) -> tuple[str, int]:
+    def text(self, record: Record, max_words: int = PROTOCOL_WORDS) -> tuple[str, int]:
         """The text that published runs see, and how many words were cut off."""
         raw = record.text if self.title else _without_title(record)
         cleaned, omitted = promptrank_text(_through(self.before, raw), lower=False, max_words=max_words)
@@ -64,20 +70,20 @@ def _through(steps: Iterable[Step], text: str) -> str:
     return text
 
 
-_PAPERS = Protocol((space_stops,))
-PROTOCOLS: Mapping[str, Protocol] = {
-    "duc2001": Protocol((str.lower, drop_before_newlines)),
-    "semeval2017": Protocol((drop_percent, drop_before_newlines), after=(str.lower,)),
-    "inspec": Protocol((drop_percent,), title=True),
+_PAPERS = DatasetProtocol((space_stops,))
+PROTOCOLS: Mapping[str, DatasetProtocol] = {
+    "duc2001": DatasetProtocol((str.lower, drop_before_newlines)),
+    "semeval2017": DatasetProtocol((drop_percent, drop_before_newlines), after=(str.lower,)),
+    "inspec": DatasetProtocol((drop_percent,), title=True),
     "nus": _PAPERS,
     "krapivin": _PAPERS,
     "semeval2010": _PAPERS,
     "kp20k": _PAPERS,
-    "wikihow": Protocol((str.lower,)),
-    "kptimes": Protocol((str.lower,)),  # this and the next are not published: ours
-    "stackexchange": Protocol((str.lower,)),
+    "wikihow": DatasetProtocol((str.lower,)),
+    "kptimes": DatasetProtocol((str.lower,)),  # this and the next are not published: ours
+    "stackexchange": DatasetProtocol((str.lower,)),
 }
-PLAIN = Protocol((str.lower,), title=True)  # for a data set of the user's own
+PLAIN = DatasetProtocol((str.lower,), title=True)  # for a data set of the user's own
 
 
 def _without_title(record: Record) -> str:

@@ -27,18 +27,18 @@ class Item:
 
 
 ITEMS = {
-    "table1": Item("Table 1: the data sets", "describing:table1"),
+    "table1": Item("Table 1: the data sets", "table1:table1"),
     "table2": Item("Table 2: F1 of all methods", "comparison:table2"),
     "table3": Item("Table 3: what each part adds", "ablation:table3"),
     "table4": Item("Table 4: the size of the local window", "ablation:table4"),
-    "table5": Item("Table 5: beside language models that write", "llms:table5"),
+    "table5": Item("Table 5: beside language models that write", "table5:table5"),
     "table6": Item("Table 6: large data sets", "comparison:table6"),
     "fig-sigma": Item("Figure: sensitivity to sigma", "sensitivity:sigma", drawn=True),
     "fig-kappa": Item("Figure: sensitivity to kappa", "sensitivity:kappa", drawn=True),
     "fig-lambda": Item("Figure: sensitivity to lambda", "sensitivity:lambda_", drawn=True),
     "fig-recall": Item("Figure: recall by similarity to the document", "recall:recall", drawn=True),
     "fig-time": Item("Figure: processing time", "timing:timing", drawn=True),
-    "fig-case": Item("Figure: one document under two methods", "case:case", drawn=True),
+    "fig-case": Item("Figure: one document under two methods", "case_study:case", drawn=True),
 }
 
 

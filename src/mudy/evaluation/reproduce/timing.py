@@ -12,6 +12,7 @@ from mudy.errors import MudyError
 from mudy.evaluation import paper, plots
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.experiment import machine, read
+from mudy.evaluation.promptrank import promptrank_candidates
 from mudy.evaluation.reproduce import variants
 from mudy.evaluation.reproduce.comparison import ATTENTION, SIMPLE
 from mudy.evaluation.reproduce.markdown import Gap, Page, number, table
@@ -19,7 +20,6 @@ from mudy.evaluation.reproduce.method_table import finish, start
 from mudy.evaluation.reproduce.workspace import Bench
 from mudy.extractor import Extractor
 from mudy.methods import METHODS, model_fields
-from mudy.promptrank_protocol import promptrank_candidates
 
 STEPS = {
     "tagging": "tagging and candidates",

@@ -1,4 +1,4 @@
-"""PromptRank's way of reading, for comparison with published numbers (NKU-HLT/PromptRank; MDERank and MUDY share it).
+"""PromptRank's reading protocol, for comparison with published numbers (NKU-HLT/PromptRank; MDERank and MUDY share it).
 
 It lower-cases, joins lines, and reads the first 512 words only. Nothing else in this package reads like this.
 """
@@ -6,15 +6,16 @@ It lower-cases, joins lines, and reads the first 512 words only. Nothing else in
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from mudy.candidates import ADJECTIVES_AND_NOUNS, ENGLISH_STOP_WORDS, Candidate, Occurrence, grouped
 from mudy.text import Document, Span, Word
 
-MAX_WORDS = 512
+PROTOCOL_WORDS = 512
 _PUNCTUATION = re.compile(r"""[!"#$%&'()*+,./:;<=>?@\[\\\]^_`{|}~‘’“”，。、；：？！（）【】《》]""")  # but no hyphen
 
 
-def promptrank_text(text: str, *, lower: bool = True, max_words: int = MAX_WORDS) -> tuple[str, int]:
+def promptrank_text(text: str, *, lower: bool = True, max_words: int = PROTOCOL_WORDS) -> tuple[str, int]:
     """The text as PromptRank reads it, and how many words were cut off.
 
     The steps all data sets share. Those of one data set are functions of their own, to be applied before: DUC2001 takes
@@ -90,3 +91,17 @@ def _has_bare_punctuation(phrase: str) -> bool:
 def _passes(phrase: str, count: int) -> bool:
     words = len(phrase.split())
     return words <= 4 and (words > 1 or count > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRankProtocol:
+    """The steps that all data sets share, as a `ReadingProtocol`."""
+
+    def read(self, text: str, max_words: int | None = None) -> tuple[str, int]:
+        return promptrank_text(text, max_words=max_words or PROTOCOL_WORDS)
+
+    def candidates(self, document: Document) -> list[Candidate]:
+        return promptrank_candidates(document)
+
+
+PROTOCOL = PromptRankProtocol()
