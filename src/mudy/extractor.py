@@ -6,20 +6,21 @@ import copy
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from mudy import candidates as noun_phrases
-from mudy.candidates import MAX_CHARACTERS, MAX_WORDS, Candidate
+from mudy.batching import BATCH_TEXTS, BATCH_WORDS, batch_size, batches, score_each
+from mudy.candidates import MAX_WORDS, Candidate
 from mudy.errors import InputError, LanguageWarning, SettingError, UnsupportedModel
 from mudy.explanation import Explained, Explanation, gold_places
 from mudy.languages import mismatch
 from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
 from mudy.methods.method import BatchMethod, GenerativeMethod, ScoredCandidates
+from mudy.preparation import PhraseFilter, PreparedText
 from mudy.protocols import ProtocolName, reading_protocol
 from mudy.ranking import how_many, rank
 from mudy.results import Coverage, Result, on_pages
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from mudy.methods.method import Method
     from mudy.models import Report
 
-GATHERED_TEXTS, GATHERED_WORDS = 64, 1500  # at most so many short texts are computed together
+GATHERED_TEXTS, GATHERED_WORDS = BATCH_TEXTS, BATCH_WORDS  # until all use the new names
+Task: TypeAlias = PreparedText
 DEFAULT_METHOD = "mudy"
 DEFAULT_MODEL = "gemma3-270m"
 DEFAULT_ENCODER = "minilm-l6"
@@ -45,32 +47,6 @@ Speed = Literal["exact", "fast"]
 Precision = Literal["float32", "bfloat16", "float16"]
 OPTIONS = ("candidates", "stop_phrases", "max_candidate_words", "merge", "diversity", "source", "pages")  # of `extract`
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Allowed:
-    """Which phrases may be returned though they are no candidates."""
-
-    excluded: frozenset[str]
-    max_words: int | None
-
-    def __call__(self, candidate: Candidate) -> bool:
-        words, characters = len(candidate.phrase.split()), len(candidate.phrase)
-        short = self.max_words is None or (words <= self.max_words and characters <= MAX_CHARACTERS)
-        return short and candidate.phrase not in self.excluded
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A text that was read, and all that is needed to rank its candidates."""
-
-    document: Document
-    candidates: tuple[Candidate, ...]
-    missing: tuple[str, ...]  # given, but not in the text
-    others: Allowed | None  # which phrases beside the candidates may be returned
-    ranking: Mapping[str, Any]  # merge, top_n, diversity
-    source: str | None
-    pages: tuple[int, ...]  # where each page begins, if the text has any
 
 
 class Extractor:
@@ -208,7 +184,7 @@ class Extractor:
         """Another method with its defaults on these models; the own one as it is."""
         return self if method == self.method else self.using(method)
 
-    def explained(self, task: Task) -> Explained:
+    def explained(self, task: PreparedText) -> Explained:
         """One text by this extractor's method."""
         scorer = self.scorer if task.candidates else None  # loaded before the clock starts
         start = perf_counter()
@@ -237,18 +213,13 @@ class Extractor:
         tracked = _tracked(texts) if checked("progress", progress, bool) else texts
         return self._results(self._tasks(tracked, lists, top_n, options))
 
-    def _results(self, tasks: Iterator[Task]) -> Iterator[Result]:
-        gathers = hasattr(method_class(self.method), "score_many")
-        for group in _groups(tasks, GATHERED_TEXTS if gathers else 1):
-            try:
-                results: Iterable[Result] = self.finish(group)
-            except InputError:  # one text spoils no other: those before it still have their results
-                if len(group) == 1:
-                    raise
-                results = (self.finish([task])[0] for task in group)
-            for result in results:
-                _warn(result.warnings)
-                yield result
+    def _results(self, prepared: Iterator[PreparedText]) -> Iterator[Result]:
+        for batch in batches(prepared, lambda text: text.words, batch_size(self.method)):
+            for outcome in score_each(self, batch):
+                if isinstance(outcome, Exception):
+                    raise outcome
+                _warn(outcome.warnings)
+                yield outcome
 
     def _tasks(
         self,
@@ -256,7 +227,7 @@ class Extractor:
         lists: Iterator[Iterable[str] | None],
         top_n: int | float | None,
         options: Mapping[str, Any],
-    ) -> Iterator[Task]:
+    ) -> Iterator[PreparedText]:
         for number, text in enumerate(texts):
             try:
                 own = next(lists)
@@ -277,7 +248,7 @@ class Extractor:
         diversity: float = 0.0,
         source: str | None = None,
         pages: Sequence[int] = (),
-    ) -> Task:
+    ) -> PreparedText:
         """Read a text and find its candidates, as `extract` does before it asks the method."""
         document = text if isinstance(text, Document) else self.read(text)
         wanted = how_many(top_n, len(document.text.split()))
@@ -290,9 +261,9 @@ class Extractor:
         others = None if candidates is not None else self._others(stop_phrases, max_candidate_words)
         ranking = {"merge": merge, "top_n": wanted, "diversity": diversity}
         known = () if self.protocol else pages  # a protocol's cleaning moves the text
-        return Task(document, tuple(found), tuple(missing), others, ranking, source, known)
+        return PreparedText(document, tuple(found), tuple(missing), others, ranking, source, known)
 
-    def finish(self, tasks: Sequence[Task]) -> list[Result]:
+    def finish(self, tasks: Sequence[PreparedText]) -> list[Result]:
         """Score and rank texts that were prepared, together where the method can; no result depends on the others."""
         return [
             Result(
@@ -333,13 +304,13 @@ class Extractor:
         excluded = {squeeze(phrase).lower() for phrase in stop_phrases}
         return [candidate for candidate in found if candidate.phrase not in excluded], missing
 
-    def _others(self, stop_phrases: Iterable[str], max_words: int | None) -> Allowed:
+    def _others(self, stop_phrases: Iterable[str], max_words: int | None) -> PhraseFilter:
         """Which phrases a method may return beside the candidates; under a protocol they may have any length."""
-        return Allowed(
+        return PhraseFilter(
             frozenset(squeeze(phrase).lower() for phrase in stop_phrases), None if self.protocol else max_words
         )
 
-    def _choices(self, tasks: Sequence[Task]) -> list[ScoredCandidates]:
+    def _choices(self, tasks: Sequence[PreparedText]) -> list[ScoredCandidates]:
         """Candidates with their scores; several texts together where the method can, and no model for none at all."""
         full = [task for task in tasks if task.candidates]
         if len(full) > 1 and isinstance(self.scorer, BatchMethod):
@@ -347,7 +318,7 @@ class Extractor:
             return [ScoredCandidates(task.candidates, tuple(next(scores)) if task.candidates else ()) for task in tasks]
         return [self._choice(task) if task.candidates else ScoredCandidates((), ()) for task in tasks]
 
-    def _choice(self, task: Task) -> ScoredCandidates:
+    def _choice(self, task: PreparedText) -> ScoredCandidates:
         """One text's candidates; from a method that writes, those chosen, and such others as are allowed."""
         if isinstance(self.scorer, GenerativeMethod):
             given, others = set(task.candidates), task.others
@@ -395,6 +366,10 @@ class Extractor:
             quicker = getattr(kind, "FAST", {}) if self.speed == "fast" else {}
             made: Method = kind.build(self, self.preset, {**quicker, **self.settings})
         return made
+
+    def load(self) -> None:
+        """Load the method's models now, unless they are in memory; otherwise they are loaded on first use."""
+        self.scorer  # noqa: B018 (a cached property)
 
     def backbone(self) -> Backbone:
         """The language model, fetched if need be, and loaded."""
@@ -447,28 +422,6 @@ def notes(document: Document) -> tuple[str, ...]:
 def _warn(messages: Iterable[str]) -> None:
     for message in messages:
         warnings.warn(message, LanguageWarning, stacklevel=3)  # where extract, explain or extract_many was called
-
-
-def _groups(tasks: Iterator[Task], most: int) -> Iterator[list[Task]]:
-    """Short texts together; where the next one fails to be read, those before it come first."""
-    group: list[Task] = []
-    words = 0
-    while True:
-        try:
-            task = next(tasks)
-        except StopIteration:
-            break
-        except Exception:
-            if group:
-                yield group
-            raise
-        group.append(task)
-        words += len(task.document.text.split())
-        if words >= GATHERED_WORDS or len(group) >= most:
-            yield group
-            group, words = [], 0
-    if group:
-        yield group
 
 
 def checked_language(language: Any) -> str | Language | Tagger:
