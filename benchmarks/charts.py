@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mudy.evaluation.plots import COLOURS, GREY, MARKERS, _figure, _finished, _plain, _png
+from mudy.evaluation.plots import COLOURS, GREY, MARKERS, png_with_legend, style_axis
+from mudy.render.figures import new_figure, to_png
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def growth(models: Mapping[str, Mapping[str, Sequence[Mapping[str, float]]]]) -> bytes:
     """Time and memory against length, both logarithmic; time against the number of occurrences."""
-    figure = _figure(12.5, 4.2)
+    figure = new_figure(12.5, 4.2)
     time, memory, crowd = figure.subplots(1, 3)
     for index, (name, found) in enumerate(models.items()):
         style: dict[str, Any] = {"color": COLOURS[index], "marker": MARKERS[index], "linewidth": 1.6, "markersize": 5}
@@ -38,8 +39,8 @@ def growth(models: Mapping[str, Mapping[str, Sequence[Mapping[str, float]]]]) ->
     crowd.set_xlabel("occurrences, at one length", fontsize=11)
     for axis, title in ((time, "CPU-seconds"), (memory, "peak memory, GB"), (crowd, "CPU-seconds")):
         axis.set_title(title, fontsize=12)
-        _plain(axis)
-    return _finished(figure, [time, memory, crowd])
+        style_axis(axis)
+    return png_with_legend(figure, [time, memory, crowd])
 
 
 # -- Cost and quality -------------------------------------------------------------------------------------------------
@@ -59,7 +60,7 @@ class Point:
 
 def scatter(points: Sequence[Point], *, xlabel: str, ylabel: str) -> bytes:
     """Quality against cost, cost on a logarithmic scale; a colour and a mark for each group, a name at each point."""
-    figure = _figure(11, 7.5, layout=None)
+    figure = new_figure(11, 7.5, layout=None)
     axis = figure.add_axes((0.07, 0.14, 0.9, 0.83))
     groups = list(dict.fromkeys(point.group for point in points))
     axis.set_xscale("log")
@@ -79,11 +80,11 @@ def scatter(points: Sequence[Point], *, xlabel: str, ylabel: str) -> bytes:
     axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.set_xlabel(xlabel, fontsize=11)
     axis.set_ylabel(ylabel, fontsize=11)
-    _plain(axis)
+    style_axis(axis)
     figure.legend(loc="lower center", ncols=len(groups), frameon=False, fontsize=10)
     colours = {group: COLOURS[index] for index, group in enumerate(groups)}
     _label(axis, points, colours)
-    return _png(figure)
+    return to_png(figure)
 
 
 def _label(axis: Axes, points: Sequence[Point], colours: Mapping[str, str]) -> None:

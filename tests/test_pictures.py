@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from mudy import Extractor, MissingExtra
-from mudy.evaluation import plots
 from mudy.explanation import Explanation
-from mudy.render import colours, html_report, notebook, png, terminal
+from mudy.render import colours, figures, html_report, notebook, png, terminal, text_layout
 from mudy.render.excerpts import GAP, beginning, passages, shown
 from mudy.render.ranking_table import change, number, ranked
 from mudy.render.sanitize import plain
@@ -521,8 +520,8 @@ def test_a_picture_of_two_methods_is_twice_as_wide_and_a_long_text_makes_it_no_l
 
 
 def test_the_cut_is_said_in_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: dict[str, plots.Passage] = {}
-    monkeypatch.setattr(plots, "passages", lambda texts: seen.update(texts) or b"")
+    seen: dict[str, text_layout.Passage] = {}
+    monkeypatch.setattr(png, "draw_passages", lambda texts: seen.update(texts) or b"")
     text = "Word by word it goes on. " * 400
     found = explained.explanation(text, {"Word": -1.0}, gold=["goes"], source="$x$")
     result = replace(found.methods[0].result, model="folder/of$/a $model$")
@@ -538,12 +537,12 @@ def test_the_cut_is_said_in_the_picture(monkeypatch: pytest.MonkeyPatch) -> None
 def test_no_words_of_a_pictures_legend_overlap(methods: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from matplotlib.text import Text
 
-    monkeypatch.setattr(plots, "_png", lambda figure: figure)
-    passage = plots.Passage("River ice.", ((0, 9, 1.0, False),))
-    figure: Any = plots.passages({str(number): passage for number in range(methods)})
+    monkeypatch.setattr(text_layout, "to_png", lambda figure: figure)
+    passage = text_layout.Passage("River ice.", ((0, 9, 1.0, False),))
+    figure: Any = text_layout.draw_passages({str(number): passage for number in range(methods)})
     figure.draw_without_rendering()
     boxes = [t.get_window_extent() for t in figure.findobj(Text) if t.get_text().strip()]
-    legend = [box for box in boxes if box.y1 < 0.8 * plots.DPI]
+    legend = [box for box in boxes if box.y1 < 0.8 * figures.DPI]
     assert len(legend) == 3
     assert not any(one.overlaps(other) for one, other in combinations(legend, 2))
 

@@ -14,7 +14,6 @@ from click.testing import CliRunner, Result
 from mudy.cli.main import cli
 from mudy.errors import InputError
 from mudy.evaluation import experiment, paper, plots
-from mudy.evaluation.plots import Passage
 from mudy.evaluation.reproduce import ITEMS, leave_one_out, method_table, recall, variants, workspace
 from mudy.evaluation.reproduce.case_study import passage
 from mudy.evaluation.reproduce.markdown import Gap, Page, literal, number
@@ -22,6 +21,7 @@ from mudy.evaluation.reproduce.timing import STEPS, seconds
 from mudy.evaluation.reproduce.workspace import Asked, Bench, Sharing
 from mudy.evaluation.runs import Judged, Run
 from mudy.methods.mudy import Attention
+from mudy.render.text_layout import Passage, draw_passages
 from tests import small
 
 TEXTS = {
@@ -406,7 +406,7 @@ def test_heat_is_the_rank_of_a_score_and_gold_is_set_off() -> None:
 
 def test_a_passage_is_drawn_whatever_stands_in_it() -> None:
     text = "it costs $5 and $6 _ ^ \\ 深度 " + "w" * 200 + " end"
-    width, height = size(plots.passages({"one": Passage(text, ((3, 8, 0.2, True),)), "two": Passage(text, ())}))
+    width, height = size(draw_passages({"one": Passage(text, ((3, 8, 0.2, True),)), "two": Passage(text, ())}))
     assert width > height > 100
 
 

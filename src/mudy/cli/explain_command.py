@@ -191,11 +191,11 @@ def _views(html: str | None, png: str | None, as_json: bool, whole: bool) -> lis
 
 
 def _check_png(path: str) -> None:
-    from mudy.evaluation import plots
+    from mudy.render.figures import require_matplotlib
 
     if path == sources.STDIN:
         raise click.UsageError("--png needs the name of a file: a picture is nothing for a terminal.")
-    plots.check()
+    require_matplotlib()
 
 
 # -- The work ---------------------------------------------------------------------------------------------------------

@@ -104,9 +104,9 @@ def reproduce(
     if (options["endpoint"] is None) != (options["endpoint_model"] is None):
         raise click.UsageError("--endpoint and --endpoint-model are needed together.")
     if any(ITEMS[item].drawn for item in items):
-        from mudy.evaluation import plots
+        from mudy.render.figures import require_matplotlib
 
-        plots.check()
+        require_matplotlib()
     from mudy.evaluation.reproduce import reproduce as made
     from mudy.evaluation.reproduce.workspace import Asked, Bench
 

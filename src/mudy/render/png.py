@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from mudy.evaluation import plots
 from mudy.explanation import Explained, Explanation
 from mudy.render.excerpts import beginning
+from mudy.render.figures import require_matplotlib
+from mudy.render.text_layout import Passage, draw_passages
 from mudy.render.text_pieces import coloured, within
 from mudy.text import Span
 
@@ -17,11 +18,11 @@ LINES = re.compile(r"\s+")
 
 def picture(explanation: Explanation) -> bytes:
     """A PNG; of a text longer than a page its beginning, which the picture says."""
-    plots.check()
+    require_matplotlib()
     part = beginning(explanation.text, PAGE)
     note = left_out(explanation)
     labels = {f"{_label(method)}{note and f' ({note})'}": method for method in explanation.methods}
-    return plots.passages({label: _passage(explanation, method, part) for label, method in labels.items()})
+    return draw_passages({label: _passage(explanation, method, part) for label, method in labels.items()})
 
 
 def left_out(explanation: Explanation) -> str:
@@ -38,10 +39,10 @@ def _label(method: Explained) -> str:
     return (method.result.method + model).replace("$", r"\$")  # no formula
 
 
-def _passage(explanation: Explanation, method: Explained, part: Span) -> plots.Passage:
+def _passage(explanation: Explanation, method: Explained, part: Span) -> Passage:
     cut = within(coloured(explanation, method.result), part)
     spans = [(p.span.start, p.span.end, p.place.heat if p.place else None, p.gold) for p in cut if p.place or p.gold]
-    return plots.Passage(LINES.sub(_space, part.of(explanation.text)), tuple(spans))
+    return Passage(LINES.sub(_space, part.of(explanation.text)), tuple(spans))
 
 
 def _space(match: re.Match[str]) -> str:

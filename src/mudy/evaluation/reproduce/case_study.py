@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mudy.errors import InputError
-from mudy.evaluation import paper, plots
+from mudy.evaluation import paper
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.measures import F1
-from mudy.evaluation.plots import Passage
 from mudy.evaluation.reproduce import variants
 from mudy.evaluation.reproduce.markdown import Gap, Page, literal, table
 from mudy.evaluation.reproduce.method_table import finish, start
@@ -18,6 +17,7 @@ from mudy.evaluation.rescore import likelihood, reread
 from mudy.evaluation.runs import Judged
 from mudy.explanation import heat
 from mudy.porter import stems
+from mudy.render.text_layout import Passage, draw_passages
 
 SHOWN = 15
 
@@ -35,7 +35,7 @@ def case(bench: Bench) -> Page:
             found[label] = run.documents[0]
     if found:
         passages = {label: passage(text, judged) for label, judged in found.items()}
-        page.figure("fig-case.png", plots.passages(passages), "Occurrences of candidates by score")
+        page.figure("fig-case.png", draw_passages(passages), "Occurrences of candidates by score")
         page.add(table(["rank", *found], _ranked(list(found.values()))))
         page.add(*(_judged(label, judged) for label, judged in found.items()))
     page.add(
