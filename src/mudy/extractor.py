@@ -190,7 +190,7 @@ class Extractor:
         start = perf_counter()
         (result,) = self.finish([task])
         seconds = perf_counter() - start
-        return Explained(result, settings_in_use(scorer), tuple(getattr(scorer, "free", ())), seconds)
+        return Explained(result, settings_in_use(scorer), scorer.rescorable if scorer else (), seconds)
 
     def extract_many(
         self,
@@ -363,13 +363,17 @@ class Extractor:
         """The method with its models, loaded now if they were not yet."""
         with loading():
             kind = method_class(self.method)
-            quicker = getattr(kind, "FAST", {}) if self.speed == "fast" else {}
+            quicker = kind.speeds.get(self.speed, {})
             made: Method = kind.build(self, self.preset, {**quicker, **self.settings})
         return made
 
+    def load_tagger(self) -> None:
+        """Load the tagger now, unless it is in memory."""
+        self.tagger  # noqa: B018 (a property that loads)
+
     def load(self) -> None:
         """Load the method's models now, unless they are in memory; otherwise they are loaded on first use."""
-        self.scorer  # noqa: B018 (a cached property)
+        self.scorer  # noqa: B018 (a property that loads)
 
     def backbone(self) -> Backbone:
         """The language model, fetched if need be, and loaded."""

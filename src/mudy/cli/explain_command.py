@@ -11,7 +11,7 @@ import click
 
 from mudy.cli import formats, sources, validate
 from mudy.cli.console import Screen
-from mudy.cli.extract_command import shorten, some
+from mudy.cli.extract_command import first_names, shorten
 from mudy.cli.options import (
     ENCODING,
     NO_MERGE,
@@ -223,7 +223,7 @@ def _explained(
         maker = base.using(method, **own)
         task = maker.prepare(document, None, source=label, pages=read.pages, **options)
         if task.candidates:
-            assert maker.scorer  # loads what is still to be loaded
+            maker.load()
         screen.show("Explaining", done, len(settings), detail=method)
         found.append(maker.explained(task))
     return Explanation(document.text, tuple(found), gold_places(document, gold), label)
@@ -239,7 +239,7 @@ def _warn(screen: Screen, found: Explanation) -> None:
         absent[f"phrases of {method.result.method} not in the text"] = list(method.result.dropped)
     for what, phrases in absent.items():
         if phrases:
-            screen.warning(f"{what}: {some([repr(shorten(phrase, 60)) for phrase in phrases])}")
+            screen.warning(f"{what}: {first_names([repr(shorten(phrase, 60)) for phrase in phrases])}")
 
 
 def _write(screen: Screen, views: Sequence[View], found: Explanation, top_n: int | None) -> None:

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mudy.batching import FATAL, batch_size, batches, score_each
 from mudy.cli.console import Screen
 from mudy.cli.formats import Format, Output, Texts
 from mudy.cli.sources import Source
-from mudy.errors import EndpointRefused, InputError, MissingExtra, MudyError, SettingError
+from mudy.errors import InputError, MissingExtra, MudyError
+from mudy.preparation import PreparedText
 from mudy.progress import reported_to
 from mudy.readers.reading import Reading
 
 if TYPE_CHECKING:
-    from mudy.extractor import Extractor, Task
+    from mudy.extractor import Extractor
+    from mudy.results import Result
 
 T = TypeVar("T")
-NAMED = 5  # phrases named in a warning
+_NAMED = 5  # phrases named in a warning
+
+
+@dataclass(frozen=True)
+class Item:
+    """One input that was read, and its number."""
+
+    source: Source
+    number: int
+    prepared: PreparedText
 
 
 @dataclass
-class Job:
+class ExtractRun:
     """One run of `mudy extract`."""
 
     screen: Screen
@@ -34,31 +46,20 @@ class Job:
     texts: Texts | None = None  # where the texts that offsets refer to are kept
     debug: bool = False
     _made: Extractor | None = None
+    _model_loaded: bool = False
+    _total: int = 0  # inputs
+    _failed: int = 0
     _missing: list[set[str]] = field(default_factory=list)
     _dropped: list[str] = field(default_factory=list)
     _warnings: dict[str, list[str]] = field(default_factory=dict)  # each with the inputs that it is about
 
     def run(self, sources: Sequence[Source], encoding: str | None) -> int:
-        """Extract from all, and give the number that failed."""
-        failed = 0
+        """Extract from all inputs, short texts together, and return the number that failed."""
+        self._total = len(sources)
+        most = batch_size(self.extractor["method"]) if len(sources) > 1 else 1
         try:
-            for done, source in enumerate(sources):
-                reading = self._read(source, encoding)
-                if reading is None:
-                    failed += 1
-                    continue
-                extractor = self._loaded(reading.text)  # what fails here fails for all
-                show = partial(self._show, source, done, len(sources))
-                task = self._tried(source, partial(self._prepared, extractor, source, reading))
-                if task is not None:
-                    self._load_model(extractor, task)  # and what fails here
-                    show()
-                    with reported_to(show):
-                        found = self._tried(source, partial(self._finished, extractor, source, task))
-                if task is None or found is None:
-                    failed += 1
-                    continue
-                self._write(found)
+            for batch in batches(self._items(sources, encoding), lambda item: item.prepared.words, most):
+                self._extract(batch)
             self._write(self.form.end())
             self.target.close()
         except BaseException:
@@ -67,13 +68,26 @@ class Job:
         self._warn_of_results()
         self._warn_of_missing()
         self._warn_of_dropped()
-        return failed
+        return self._failed
+
+    # -- Reading ------------------------------------------------------------------------------------------------------
+
+    def _items(self, sources: Sequence[Source], encoding: str | None) -> Iterator[Item]:
+        """The inputs that can be read, with their candidates."""
+        for number, source in enumerate(sources):
+            reading = self._read(source, encoding)
+            if reading is None:
+                continue
+            extractor = self._loaded(reading.text)  # what fails here fails for all
+            prepared = self._tried(source, partial(self._prepared, extractor, source, reading))
+            if prepared is not None:
+                yield Item(source, number, prepared)
 
     def _read(self, source: Source, encoding: str | None) -> Reading | None:
         try:
             return source.read(encoding)
         except (InputError, MissingExtra) as error:
-            self._fail(source, str(error))
+            self._fail(source, error)
             return None
 
     def _loaded(self, text: str) -> Extractor:
@@ -84,21 +98,34 @@ class Job:
             self.screen.show(f"Loading {self.extractor['model']}")
             self._made = Extractor(**self.extractor, report=self.screen.report)
         if text.strip():
-            assert self._made.tagger
+            self._made.load_tagger()
         return self._made
 
-    def _load_model(self, extractor: Extractor, task: Task) -> None:
-        """Load the model for a text that has candidates."""
-        if task.candidates and "scorer" not in vars(extractor):
-            self.screen.show(f"Loading {self.extractor['model']}")
-            assert extractor.scorer
-
-    def _prepared(self, extractor: Extractor, source: Source, reading: Reading) -> Task:
+    def _prepared(self, extractor: Extractor, source: Source, reading: Reading) -> PreparedText:
         return extractor.prepare(reading.text, source=source.label, pages=reading.pages, **self.options)
 
-    def _finished(self, extractor: Extractor, source: Source, task: Task) -> str:
-        """The result of a text as it is written."""
-        (result,) = extractor.finish([task])
+    # -- Scoring ------------------------------------------------------------------------------------------------------
+
+    def _extract(self, batch: Sequence[Item]) -> None:
+        """Score a batch, and write each result as it is found."""
+        assert self._made is not None
+        prepared = [item.prepared for item in batch]
+        if not self._model_loaded and any(text.candidates for text in prepared):
+            self.screen.show(f"Loading {self.extractor['model']}")
+            self._made.load()
+            self._model_loaded = True
+        show = partial(self._show, batch)
+        show()
+        with reported_to(show):
+            for item, outcome in zip(batch, score_each(self._made, prepared), strict=True):
+                if isinstance(outcome, Exception):
+                    self._fail(item.source, outcome)
+                else:
+                    written = self._tried(item.source, partial(self._formatted, item.source, outcome))
+                    self._write(written or "")
+
+    def _formatted(self, source: Source, result: Result) -> str:
+        """A result as it is written; what is to be warned of is kept for the end."""
         written = self.form.one(result)
         if self.texts is not None:
             self.texts.keep(source, result.text)
@@ -110,22 +137,26 @@ class Job:
         return written
 
     def _tried(self, source: Source, act: Callable[[], T]) -> T | None:
-        """What comes of one input; None, and told, where it fails."""
+        """The value for one input; None, with a message, where it fails."""
         try:
             return act()
-        except (SettingError, EndpointRefused):
-            raise  # it would be the same for all
-        except MudyError as error:
-            self._fail(source, str(error))
-            return None
+        except FATAL:
+            raise
         except Exception as error:  # of whatever kind: it must not take the other inputs with it
-            if self.debug:
-                traceback.print_exception(error)
-            self._fail(source, f"unexpected {type(error).__name__}: {error}")
+            self._fail(source, error)
             return None
 
-    def _fail(self, source: Source, reason: str) -> None:
+    def _fail(self, source: Source, error: Exception) -> None:
+        """Count an input that failed, and say why."""
+        self._failed += 1
+        reason = str(error)
+        if not isinstance(error, MudyError):
+            reason = f"unexpected {type(error).__name__}: {error}"
+            if self.debug:
+                traceback.print_exception(error)
         self.screen.error(f"{source.name or repr(source.name)}: {reason}")
+
+    # -- Writing ------------------------------------------------------------------------------------------------------
 
     def _write(self, text: str) -> None:
         if self.target.terminal:
@@ -134,15 +165,20 @@ class Job:
         else:
             self.target.write(text)
 
-    def _show(self, source: Source, done: int, total: int, share: float = 0.0) -> None:
-        """How many texts are done, and which share of the one at work."""
-        amount = f"{done:,} of {total:,}" if total > 1 else f"{share:.0%}"
-        self.screen.show("Extracting", round(1000 * (done + share)), 1000 * total, amount=amount, detail=source.name)
+    def _show(self, batch: Sequence[Item], share: float = 0.0) -> None:
+        """How many inputs are done, and which share of those at work."""
+        done, at_work = batch[0].number, batch[-1].number + 1 - batch[0].number
+        amount = f"{done:,} of {self._total:,}" if self._total > 1 else f"{share:.0%}"
+        more = f" and {len(batch) - 1:,} more" if len(batch) > 1 else ""
+        thousandths = round(1000 * (done + share * at_work))
+        self.screen.show(
+            "Extracting", thousandths, 1000 * self._total, amount=amount, detail=batch[0].source.name + more
+        )
 
     def _warn_of_results(self) -> None:
         """Every warning once, with the inputs that it is about."""
         for warning, names in self._warnings.items():
-            self.screen.warning(f"{some([name or repr(name) for name in names])}: {warning}")
+            self.screen.warning(f"{first_names([name or repr(name) for name in names])}: {warning}")
 
     def _warn_of_missing(self) -> None:
         """Name the candidates that stand in none of the texts."""
@@ -152,20 +188,20 @@ class Job:
         names = [repr(shorten(p, 60)) for p in self.options["candidates"] if p in nowhere]
         if names:
             where = "the text" if len(self._missing) == 1 else "any of the texts"
-            self.screen.warning(f"candidates not found in {where}: {some(names)}")
+            self.screen.warning(f"candidates not found in {where}: {first_names(names)}")
 
     def _warn_of_dropped(self) -> None:
         """Count the phrases that a model wrote in vain, and name a few."""
         if self._dropped:
             count = "1 phrase" if len(self._dropped) == 1 else f"{len(self._dropped):,} phrases"
             names = [repr(shorten(phrase, 60)) for phrase in self._dropped]
-            self.screen.warning(f"{count} of the model not in the text, or not to be returned: {some(names)}")
+            self.screen.warning(f"{count} of the model not in the text, or not to be returned: {first_names(names)}")
 
 
-def some(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """The first few of many names."""
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def shorten(text: str, longest: int) -> str:

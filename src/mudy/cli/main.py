@@ -21,9 +21,9 @@ from mudy.cli import formats, interrupts, lean_imports, sources, validate
 from mudy.cli.console import Screen
 from mudy.cli.corpus_command import corpus
 from mudy.cli.data_commands import data
-from mudy.cli.evaluate_command import compare, evaluate
+from mudy.cli.evaluate_command import compare_command, evaluate_command
 from mudy.cli.explain_command import explain
-from mudy.cli.extract_command import Job
+from mudy.cli.extract_command import ExtractRun
 from mudy.cli.list_commands import completion, languages, methods, models
 from mudy.cli.options import (
     DIVERSITY,
@@ -39,7 +39,7 @@ from mudy.cli.options import (
     settings,
     with_models,
 )
-from mudy.cli.reproduce_command import reproduce
+from mudy.cli.reproduce_command import reproduce_command
 from mudy.cli.serve_command import serve
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extractor import DEFAULT_METHOD
@@ -145,7 +145,19 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (explain, corpus, models, languages, methods, data, evaluate, compare, reproduce, serve, completion):
+for command in (
+    explain,
+    corpus,
+    models,
+    languages,
+    methods,
+    data,
+    evaluate_command,
+    compare_command,
+    reproduce_command,
+    serve,
+    completion,
+):
     cli.add_command(command)
 
 # -- extract ----------------------------------------------------------------------------------------------------------
@@ -226,7 +238,7 @@ def extract(
     phrases = validate.options(candidates, stop_phrases, max_candidate_words, no_merge, encoding)
     several = len(inputs) > 1 or any(map(sources.is_pattern, files))
     with Screen(quiet) as screen:
-        job = Job(
+        extraction = ExtractRun(
             screen,
             formats.format_of(form, several, target.terminal),
             target,
@@ -235,6 +247,6 @@ def extract(
             texts=texts,
             debug=_debugging(),
         )
-        failed = job.run(inputs, encoding)
+        failed = extraction.run(inputs, encoding)
     if failed:
         click.get_current_context().exit(1)
