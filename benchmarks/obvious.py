@@ -15,8 +15,8 @@ from benchmarks.measure import Cost, cost_of, interleaved, say, threads
 from benchmarks.report import Figures, Question
 from mudy import Extractor
 from mudy.candidates import Candidate, candidates
-from mudy.evaluation.reproduce.markdown import table
-from mudy.methods.chunks import Section
+from mudy.evaluation.reproduce.markdown import markdown_table
+from mudy.methods.chunks import Chunk
 from mudy.methods.method import OccurrenceScore
 from mudy.models import locate
 from mudy.ranking import rank
@@ -39,7 +39,7 @@ class Task:
     name: str
     document: Document
     found: Sequence[Candidate]
-    section: Section
+    section: Chunk
     sample: Sequence[int]  # indices of its places
 
     @property
@@ -296,7 +296,7 @@ def costs_table(figures: Figures) -> str:
                         f"{speed_up(texts_, count, 'alike', clock):.1f}",
                     ]
                 )
-    return table(head, rows, left=3)
+    return markdown_table(head, rows, left=3)
 
 
 def scores_table(figures: Figures) -> str:
@@ -307,7 +307,7 @@ def scores_table(figures: Figures) -> str:
         occurrences, compared = sum(row["occurrences"] for row in texts_), len(differences(texts_, "p"))
         apart_ = [f"{of(differences(texts_, which)):.1e}" for which in ("FS", "p") for of in (median, max)]
         rows.append([name, str(len(texts_)), f"{occurrences:,}", f"{compared:,}", *apart_])
-    return table(head, rows)
+    return markdown_table(head, rows)
 
 
 def disputes_table(figures: Figures) -> str:
@@ -320,13 +320,13 @@ def disputes_table(figures: Figures) -> str:
             farthest = [f"{max(side):.1e}" for side in zip(*off, strict=True)] or ["", ""]
             nearer = str(sum(mine < other for mine, other in off))
             rows.append([name, words, f"{len(differences(part, 'p')):,}", str(len(held)), nearer, *farthest])
-    return table(head, rows, left=2)
+    return markdown_table(head, rows, left=2)
 
 
 def batches_table(figures: Figures) -> str:
     sizes = list(next(iter(figures["models"].values()))["batches"])
     rows = [[name, *(f"{found['batches'][size]:.2f}" for size in sizes)] for name, found in figures["models"].items()]
-    return table(["model", *(f"{size} a batch" for size in sizes)], rows)
+    return markdown_table(["model", *(f"{size} a batch" for size in sizes)], rows)
 
 
 def whole_table(figures: Figures) -> str:
@@ -350,7 +350,7 @@ def whole_table(figures: Figures) -> str:
                     str(row["farthest"]),
                 ]
             )
-    return table([*head, f"top {TOP}", "same rank", "farthest move"], rows, left=2)
+    return markdown_table([*head, f"top {TOP}", "same rank", "farthest move"], rows, left=2)
 
 
 def options(parser: ArgumentParser) -> None:

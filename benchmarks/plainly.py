@@ -19,10 +19,11 @@ from transformers.masking_utils import eager_mask
 
 from mudy.backbones.tokens import Prompt, Tokens, prompts_of, tokenise
 from mudy.candidates import Candidate
-from mudy.methods.chunks import Section, sections
+from mudy.methods.chunks import Chunk, chunks
+from mudy.methods.likelihood import likelihood
 from mudy.methods.method import OccurrenceScore
-from mudy.methods.mudy import Mudy, attention_score, final_score, normalised, weight_of
-from mudy.methods.promptrank import likelihood
+from mudy.methods.mudy import Mudy, attention_score, final_score, weight_of
+from mudy.methods.mudy.multi_granular import normalised
 from mudy.text import Document, Span
 
 NAME = "plainly"
@@ -143,14 +144,14 @@ class Plainly:
         p = self.likelihoods(document, section, everyone)
         return self.combined(document, section, everyone, p, self.received(document, section))
 
-    def section(self, document: Document, candidates: Sequence[Candidate]) -> Section:
+    def section(self, document: Document, candidates: Sequence[Candidate]) -> Chunk:
         """The whole text; one that is too long for it raises."""
         ends = tokenise(self.tokenizer, document.text, Span(0, len(document.text)), special=False).ends
-        (section,) = sections(document, candidates, ends, self.method.section_tokens)
+        (section,) = chunks(document, candidates, ends, self.method.section_tokens)
         return section
 
     def combined(
-        self, document: Document, section: Section, which: Sequence[int], p: Sequence[float], g: Sequence[float]
+        self, document: Document, section: Chunk, which: Sequence[int], p: Sequence[float], g: Sequence[float]
     ) -> list[OccurrenceScore]:
         """FS of some occurrences from their p and the G of all (Eqs. 11-12)."""
         m = self.method
@@ -162,7 +163,7 @@ class Plainly:
             found.append(OccurrenceScore(place.candidate, place.occurrence, score, {"p": likely, "G": g[index]}))
         return found
 
-    def received(self, document: Document, section: Section) -> list[float]:
+    def received(self, document: Document, section: Chunk) -> list[float]:
         """G of every occurrence: one more forward pass, its attention maps summed over rows (Eqs. 9, 13-14)."""
         tokens = tokenise(self.tokenizer, document.text, section.span)
         with torch.inference_mode():
@@ -171,7 +172,7 @@ class Plainly:
         held = [tokens.of(place.span) for place in section.places]
         return normalised([float(sums[t.start : t.stop].mean()) for t in held])
 
-    def likelihoods(self, document: Document, section: Section, which: Sequence[int]) -> list[float]:
+    def likelihoods(self, document: Document, section: Chunk, which: Sequence[int]) -> list[float]:
         """The p of some occurrences: document and prompt through the whole model, a batch at a time (Eq. 1)."""
         tokens = tokenise(self.tokenizer, document.text, section.span, prefix=OPENING)
         spans = [section.places[index].span for index in which]

@@ -16,6 +16,7 @@ from torch import Tensor
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
+from mudy.backbones.causal import CausalBackbone
 from mudy.backbones.tokens import prompts_of, tokenise
 from mudy.candidates import Candidate
 from mudy.methods.mudy import Mudy
@@ -132,7 +133,7 @@ def likelihood(backbone: Any, text: str, span: Span, phrase: str, pull: Pull | N
     try:
         (prompt,) = prompts_of(backbone.tokenizer, backbone.template, [phrase], 999, backbone.special_in_prompt)
         with torch.no_grad():
-            if backbone.decoder_only:
+            if isinstance(backbone, CausalBackbone):
                 prefix = tokenise(backbone.tokenizer, text, span, prefix="Text: ").ids
                 logits = model(input_ids=torch.tensor([prefix + prompt.ids]), use_cache=False, **extra).logits[0]
                 logits = logits[len(prefix) :]
@@ -161,7 +162,7 @@ def column_sums(backbone: Any, text: str, span: Span, layer: int) -> tuple[Any, 
     model.set_attn_implementation("eager")
     try:
         tokens = tokenise(backbone.tokenizer, text, span, special=backbone.special_in_window)
-        body = model.model if backbone.decoder_only else model.encoder
+        body = model.model if isinstance(backbone, CausalBackbone) else model.encoder
         with torch.no_grad():
             maps = body(input_ids=torch.tensor([tokens.ids]), output_attentions=True).attentions[layer][0]
     finally:
@@ -190,7 +191,8 @@ def related(method: Mudy, places: Sequence[tuple[str, Span]], index: int, vector
 def pulls(method: Mudy, text: str, span: Span, places: Sequence[tuple[str, Span]]) -> list[Pull]:
     """Algorithm 1, the part before the decoder."""
     backbone: Any = method.backbone
-    prefix, suffix = ("Text: ", "") if backbone.decoder_only else ('Book:"', '"')
+    decoder_only = isinstance(backbone, CausalBackbone)
+    prefix, suffix = ("Text: ", "") if decoder_only else ('Book:"', '"')
     tokens = tokenise(backbone.tokenizer, text, span, prefix=prefix, suffix=suffix)
     held = [tokens.of(occurrence) for _, occurrence in places]
     vectors = _vectors(method, text, places, tokens, span) if method.mixture else None
@@ -204,7 +206,7 @@ def pulls(method: Mudy, text: str, span: Span, places: Sequence[tuple[str, Span]
         found.append(
             Pull(
                 method=method,
-                rule=method.rule or ("post_softmax" if backbone.decoder_only else "logit"),
+                rule=method.rule or ("post_softmax" if decoder_only else "logit"),
                 tokens=len(tokens),
                 start=held[index][0],
                 end=held[index][-1],
@@ -212,8 +214,10 @@ def pulls(method: Mudy, text: str, span: Span, places: Sequence[tuple[str, Span]
                 candidate_rows=list(
                     range(prompt.first, prompt.last + 1 if method.aligned_rows == "candidate" else len(prompt.ids))
                 ),
-                blanks=set() if backbone.decoder_only else {i for i, p in enumerate(pieces) if p == "\u2581"},
-                sink=backbone.decoder_only and method.keep_sink,
+                blanks=set()
+                if isinstance(backbone, CausalBackbone)
+                else {i for i, p in enumerate(pieces) if p == "\u2581"},
+                sink=isinstance(backbone, CausalBackbone) and method.keep_sink,
             )
         )
     return found
@@ -239,7 +243,7 @@ def scores(method: Mudy, document: Document, candidates: Sequence[Candidate]) ->
         for (_, occurrence), pull in zip(places, prompts, strict=True)
     ]
     g = [received(method.backbone, text, whole, layer, occurrence) for _, occurrence in places]
-    if method.backbone.decoder_only:
+    if isinstance(method.backbone, CausalBackbone):
         g = [value / (sum(g) / len(g)) for value in g]
     blocks = [_block(document, occurrence, method.w) for _, occurrence in places]
     raw = [received(method.backbone, text, b, layer, o) for b, (_, o) in zip(blocks, places, strict=True)]

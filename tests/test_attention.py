@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mudy.backbones.attention import joint_softmax, keep_aligned, received, reweight, reweight_after_softmax
-from mudy.backbones.backbone import Stretch
+from mudy.backbones.backbone import TextRange
 from mudy.backbones.batches import batches
 from mudy.backbones.transformer import layers_between
 from mudy.text import Span
@@ -66,7 +66,7 @@ def test_received_attention_ignores_padded_rows() -> None:
 def test_what_follows_in_a_text_changes_no_earlier_state(family: str) -> None:
     backbone = small.decoder(family)
     text = small.TEXT
-    short, long = backbone.encode([Stretch(text, Span(0, 120)), Stretch(text, Span(0, len(text)))])
+    short, long = backbone.encode([TextRange(text, Span(0, 120)), TextRange(text, Span(0, len(text)))])
     shared = len(short.tokens) - 2  # the cut may change the last tokens themselves
     assert short.tokens.ids[:shared] == long.tokens.ids[:shared]
     for layer, keys in short.memory.keys.items():
@@ -77,9 +77,9 @@ def test_what_follows_in_a_text_changes_no_earlier_state(family: str) -> None:
 def test_windows_in_one_batch_are_read_as_if_each_were_alone(family: str) -> None:
     backbone = small.t5() if family == "t5" else small.decoder(family)
     spans = [Span(0, 30), Span(10, 200), Span(150, 190)]
-    together = backbone.received_attention([Stretch(small.TEXT, span) for span in spans], [1])
+    together = backbone.received_attention([TextRange(small.TEXT, span) for span in spans], [1])
     for span, found in zip(spans, together, strict=True):
-        (alone,) = backbone.received_attention([Stretch(small.TEXT, span)], [1])
+        (alone,) = backbone.received_attention([TextRange(small.TEXT, span)], [1])
         torch.testing.assert_close(found.sums, alone.sums, atol=1e-5, rtol=1e-4)
         assert float(found.sums.sum()) == pytest.approx(len(found.tokens), rel=1e-4)  # every row gives away 1
 
@@ -96,8 +96,8 @@ def test_some_layers_share_weights_and_leave_the_network_whole() -> None:
 def test_several_layers_are_averaged() -> None:
     backbone = small.decoder("gemma3")
     span = Span(0, 100)
-    (both,) = backbone.received_attention([Stretch(small.TEXT, span)], [0, 2])
-    (low,), (high,) = (backbone.received_attention([Stretch(small.TEXT, span)], [layer]) for layer in (0, 2))
+    (both,) = backbone.received_attention([TextRange(small.TEXT, span)], [0, 2])
+    (low,), (high,) = (backbone.received_attention([TextRange(small.TEXT, span)], [layer]) for layer in (0, 2))
     torch.testing.assert_close(both.sums, (low.sums + high.sums) / 2)
 
 

@@ -12,16 +12,17 @@ import torch
 from torch import Tensor
 
 from mudy.backbones import observers
-from mudy.backbones.backbone import Backbone, Stretch
+from mudy.backbones.backbone import Backbone, TextRange
+from mudy.backbones.causal import CausalBackbone
 from mudy.backbones.tokens import Tokens, tokenise
 from mudy.candidates import Candidate, candidates, given
 from mudy.errors import SettingError
 from mudy.methods import METHODS, method_class
 from mudy.methods.attentionseeker import AttentionSeeker
-from mudy.methods.chunks import home, section_spans, split_sentences
+from mudy.methods.chunks import chunk_of, chunk_spans, split_sentences
 from mudy.methods.method import OccurrenceScore
 from mudy.methods.samrank import SAMRank
-from mudy.methods.token_scores import Segments, nested
+from mudy.methods.token_scores import ChunkedDocument, nested
 from mudy.text import Document, Span
 from tests import small
 from tests.taggers import english
@@ -31,6 +32,11 @@ NAMES = ("samrank", "attentionseeker")
 LONG = " ".join(
     [small.TEXT, "A crew of old trucks waits in river ice. Its radar fails, and the ferry road is thin."] * 4
 )
+
+
+def kind(name: str) -> Any:
+    """The class of a method, with settings of its own."""
+    return method_class(name)
 
 
 def backbone(family: str, batch_tokens: int = 512) -> Any:
@@ -63,7 +69,7 @@ class Piece:
 def pieces(model: Any, text: Document, found: Sequence[Candidate], limit: int) -> list[Piece]:
     ends = model.token_ends(text.text)
     limit = min(limit, model.room())
-    spans = section_spans(split_sentences(text, ends, limit // 4), ends, limit)
+    spans = chunk_spans(split_sentences(text, ends, limit // 4), ends, limit)
     matches = [
         (c.phrase, Span(*m.span()))
         for c in found
@@ -74,7 +80,7 @@ def pieces(model: Any, text: Document, found: Sequence[Candidate], limit: int) -
 
 def piece(model: Any, text: Document, index: int, spans: list[Span], matches: list[tuple[str, Span]]) -> Piece:
     span = spans[index]
-    tokens = tokenise(model.tokenizer, text.text, span, special=model.decoder_only)
+    tokens = tokenise(model.tokenizer, text.text, span, special=isinstance(model, CausalBackbone))
     mask, counted = [0.0] * len(tokens), []
     for phrase, place in matches:
         if span.start <= place.start and place.end <= span.end:
@@ -83,9 +89,9 @@ def piece(model: Any, text: Document, index: int, spans: list[Span], matches: li
         inside = any(
             " " not in phrase and " " in other and o.start <= place.start and place.end <= o.end for other, o in matches
         )
-        if home(place, spans) == index and not inside:
+        if chunk_of(place, spans) == index and not inside:
             counted.append((phrase, list(tokens.of(place))))
-    first = 1 if model.decoder_only else 0
+    first = 1 if isinstance(model, CausalBackbone) else 0
     return Piece(tokens, attention_maps(model, tokens), counted, [0.0] * first + mask[first:], first)
 
 
@@ -93,7 +99,7 @@ def attention_maps(model: Any, tokens: Tokens) -> Tensor:
     before = model.model.config._attn_implementation
     model.model.set_attn_implementation("eager")
     try:
-        body = model.model.model if model.decoder_only else model.model.encoder
+        body = model.model.model if isinstance(model, CausalBackbone) else model.model.encoder
         with torch.no_grad():
             found = body(input_ids=torch.tensor([tokens.ids]), output_attentions=True).attentions
     finally:
@@ -264,7 +270,7 @@ def test_single_words_have_the_mean_of_their_occurrences_and_longer_phrases_the_
     text = document("Ice melts. River ice melts. Ice melts. River ice melts.")
     found = own(text, "ice", "river ice")
     model = backbone("llama")
-    (received,) = model.received_attention([Stretch(text.text, Span(0, len(text.text)))], range(4))
+    (received,) = model.received_attention([TextRange(text.text, Span(0, len(text.text)))], range(4))
     total = {
         c.phrase: [float(received.sums[list(received.tokens.of(o.span))].sum()) for o in c.occurrences] for c in found
     }
@@ -276,7 +282,7 @@ def test_single_words_have_the_mean_of_their_occurrences_and_longer_phrases_the_
 @pytest.mark.parametrize("name", NAMES)
 def test_a_word_that_stands_only_within_longer_candidates_scores_lowest(name: str) -> None:
     found = own(document(), "river", "river ice", "radar map", "ferry")
-    scores = method_class(name)(backbone("llama")).score(document(), found)
+    scores = kind(name)(backbone("llama")).score(document(), found)
     by_phrase = {found[s.candidate].phrase: s.score for s in scores}
     assert by_phrase.pop("river") == 0
     assert min(by_phrase.values()) > 0
@@ -314,7 +320,7 @@ def test_a_backbone_says_how_many_heads_can_be_observed() -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_none_and_one_candidate(name: str, family: str) -> None:
-    method = method_class(name)(backbone(family))
+    method = kind(name)(backbone(family))
     assert method.score(document(), []) == []
     (score,) = method.score(document(), own(document(), "ferry"))
     assert score.score > 0
@@ -326,9 +332,9 @@ def test_none_and_one_candidate(name: str, family: str) -> None:
 def test_scores_depend_neither_on_the_batch_nor_on_the_run(name: str, batch_tokens: int) -> None:
     read = document(LONG)
     found = candidates(read)
-    plain = method_class(name)(backbone("llama"), segment_tokens=96).score(read, found)
-    assert method_class(name)(backbone("llama"), segment_tokens=96).score(read, found) == plain
-    other = method_class(name)(backbone("llama", batch_tokens), segment_tokens=96).score(read, found)
+    plain = kind(name)(backbone("llama"), segment_tokens=96).score(read, found)
+    assert kind(name)(backbone("llama"), segment_tokens=96).score(read, found) == plain
+    other = kind(name)(backbone("llama", batch_tokens), segment_tokens=96).score(read, found)
     assert [s.score for s in other] == pytest.approx([s.score for s in plain], rel=1e-4)
 
 
@@ -336,9 +342,9 @@ def test_scores_depend_neither_on_the_batch_nor_on_the_run(name: str, batch_toke
 def test_occurrences_say_in_which_segment_they_were_read(name: str) -> None:
     read = document(LONG)
     found = candidates(read)
-    scores = method_class(name)(backbone("llama"), segment_tokens=96).score(read, found)
-    segments = Segments.of(read, found, backbone("llama"), 96).segments
-    spans = {segment.index: segment.span for segment in segments}
+    scores = kind(name)(backbone("llama"), segment_tokens=96).score(read, found)
+    chunks = ChunkedDocument.of(read, found, backbone("llama"), 96).chunks
+    spans = {chunk.index: chunk.span for chunk in chunks}
     assert {s.section for s in scores} == set(spans)
     for score in scores:
         span = score.occurrence.span
@@ -352,8 +358,8 @@ def test_methods_are_built_from_a_backbone_alone(name: str) -> None:
             return backbone("llama")
 
     assert name in METHODS
-    assert method_class(name).build(Models(), None, {"segment_tokens": 128}).segment_tokens == 128
+    assert kind(name).build(Models(), None, {"segment_tokens": 128}).segment_tokens == 128
     with pytest.raises(SettingError, match="presets"):
-        method_class(name).build(Models(), "published", {})
+        kind(name).build(Models(), "published", {})
     with pytest.raises(SettingError, match="segment_tokens"):
-        method_class(name).build(Models(), None, {"segment_tokens": 8})
+        kind(name).build(Models(), None, {"segment_tokens": 8})

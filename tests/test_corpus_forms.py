@@ -12,7 +12,7 @@ import pytest
 from mudy import corpus
 from mudy.corpus import Columns, runner
 from mudy.extractor import Extractor
-from mudy.methods.chunks import together
+from mudy.methods.chunks import chunk_batches
 from mudy.methods.promptrank import PromptRank
 from mudy.methods.samrank import SAMRank
 from mudy.progress import reported_to
@@ -113,7 +113,7 @@ def test_a_long_text_is_reported_section_by_section(name: str, made: Any) -> Non
 def test_nobody_need_listen() -> None:
     backbone = small.decoder("llama")
     document = english().document(small.TEXT)
-    assert list(together([(document, [])], backbone, 64)) == []
+    assert list(chunk_batches([(document, [])], backbone, 64)) == []
 
 
 def test_the_progress_of_one_long_text_is_a_share_of_the_corpus(

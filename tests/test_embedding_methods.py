@@ -17,7 +17,7 @@ from mudy.candidates import Candidate, candidates, given
 from mudy.errors import SettingError, UnsupportedModel
 from mudy.methods import METHODS, method_class
 from mudy.methods.embedrank import EmbedRank, marginal_relevance
-from mudy.methods.encoder_windows import everywhere, window_at, windows
+from mudy.methods.encoder_chunks import chunk_at, encoder_chunks, everywhere
 from mudy.methods.jointgl import JointGL
 from mudy.methods.mderank import MDERank, held
 from mudy.methods.method import OccurrenceScore
@@ -28,6 +28,11 @@ from tests.taggers import english
 
 NAMES = ("embedrank", "mderank", "jointgl")
 LONG = " ".join([small.TEXT] * 6)
+
+
+def kind(name: str) -> Any:
+    """The class of a method, with settings of its own."""
+    return method_class(name)
 
 
 @cache
@@ -58,14 +63,14 @@ def by_phrase(scores: Sequence[OccurrenceScore], found: Sequence[Candidate]) -> 
 
 
 def test_a_text_that_fits_is_one_window() -> None:
-    (window,) = windows(document(), bert())
+    (window,) = encoder_chunks(document(), bert())
     assert window.span == Span(0, len(small.TEXT))
     assert window.tokens.ids == wordpieces()(small.TEXT)["input_ids"]
 
 
 def test_windows_hold_every_sentence_once_and_fit_the_encoder() -> None:
     text = document(LONG)
-    found = windows(text, bert())
+    found = encoder_chunks(text, bert())
     assert len(found) > 3
     assert max(len(w.tokens) for w in found) <= POSITIONS
     assert [w.span.start for w in found[1:]] == [
@@ -73,13 +78,13 @@ def test_windows_hold_every_sentence_once_and_fit_the_encoder() -> None:
     ]
     assert (found[0].span.start, found[-1].span.end) == (0, text.sentences[-1].end)
     for word in text.words:
-        window = found[window_at(found, word.span.start)].span
+        window = found[chunk_at(found, word.span.start)].span
         assert window.start <= word.span.start < word.span.end <= window.end
 
 
 def test_a_sentence_longer_than_the_encoder_is_cut_and_nothing_is_lost() -> None:
     text = document("the ice road map " * 80 + "closes.")
-    found = windows(text, bert())
+    found = encoder_chunks(text, bert())
     assert max(len(w.tokens) for w in found) <= POSITIONS
     assert [w.span.start for w in found] == [0, *(w.span.end for w in found[:-1])]
     assert found[-1].span.end == len(text.text)
@@ -130,7 +135,7 @@ def test_a_phrase_that_is_the_document_has_cosine_one() -> None:
 def test_the_vector_of_a_long_document_is_the_mean_over_the_tokens_of_its_windows() -> None:
     text = document(LONG)
     found = candidates(text)
-    states = [forward(wordpieces()(w.span.of(LONG))["input_ids"]) for w in windows(text, bert())]
+    states = [forward(wordpieces()(w.span.of(LONG))["input_ids"]) for w in encoder_chunks(text, bert())]
     whole = torch.cat(states).mean(0)
     for phrase, score in by_phrase(EmbedRank(bert()).score(text, found), found).items():
         assert score == pytest.approx(cosine(forward(wordpieces()(phrase)["input_ids"]).mean(0), whole), abs=1e-5)
@@ -198,7 +203,7 @@ def test_mderank_masks_every_occurrence_and_compares_maxima(layer: int) -> None:
 def test_mderank_takes_the_largest_value_over_all_windows() -> None:
     text = document(LONG)
     found = candidates(text)
-    spans = [w.span.of(LONG) for w in windows(text, bert())]
+    spans = [w.span.of(LONG) for w in encoder_chunks(text, bert())]
     before = torch.cat([forward(wordpieces()(part)["input_ids"]) for part in spans]).amax(0)
     for phrase, score in by_phrase(MDERank(bert()).score(text, found), found).items():
         after = torch.cat([forward(masked_ids(part, phrase)) for part in spans]).amax(0)
@@ -214,7 +219,7 @@ def test_a_candidate_with_nothing_to_mask_scores_lowest() -> None:
 
 
 def test_special_tokens_are_never_masked() -> None:
-    (window,) = windows(document(), bert())
+    (window,) = encoder_chunks(document(), bert())
     assert held(window.tokens, Span(0, len(small.TEXT))) == list(range(1, len(window.tokens) - 1))
     assert held(window.tokens, Span(10_000, 10_004)) == []
 
@@ -268,7 +273,7 @@ def test_jointgl_scores_as_loops_over_pairs_do(settings: dict[str, Any], text: s
     found = candidates(read)
     method = JointGL(bert(), **settings)
     scores = method.score(read, found)
-    expected = jointgl(method, read, found, [w.span for w in windows(read, bert())])
+    expected = jointgl(method, read, found, [w.span for w in encoder_chunks(read, bert())])
     assert [s.score for s in scores] == pytest.approx(expected, rel=1e-4)
     assert [s.occurrence.span for s in scores] == sorted(s.occurrence.span for s in scores)
     assert max(expected) > 0
@@ -287,13 +292,13 @@ def test_blocks_do_not_change_the_local_scores(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_text_without_candidates_has_no_scores(name: str) -> None:
-    assert method_class(name)(bert()).score(document(), []) == []
+    assert kind(name)(bert()).score(document(), []) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_candidate_is_scored(name: str) -> None:
     for settings in ({}, {"mmr": True}) if name == "embedrank" else ({},):
-        (score,) = method_class(name)(bert(), **settings).score(document(), own(document(), "ferry"))
+        (score,) = kind(name)(bert(), **settings).score(document(), own(document(), "ferry"))
         assert math.isfinite(score.score)
         assert score.occurrence.span.of(small.TEXT) == "ferry"
 
@@ -302,9 +307,9 @@ def test_one_candidate_is_scored(name: str) -> None:
 def test_every_occurrence_of_a_long_text_is_scored_in_its_window(name: str) -> None:
     text = document(LONG)
     found = candidates(text)
-    scores = method_class(name)(bert()).score(text, found)
+    scores = kind(name)(bert()).score(text, found)
     assert sorted(s.occurrence.span for s in scores) == sorted(o.span for c in found for o in c.occurrences)
-    assert {s.section for s in scores} == set(range(len(windows(text, bert()))))
+    assert {s.section for s in scores} == set(range(len(encoder_chunks(text, bert()))))
     assert all(math.isfinite(s.score) for s in scores)
 
 
@@ -313,9 +318,9 @@ def test_every_occurrence_of_a_long_text_is_scored_in_its_window(name: str) -> N
 def test_scores_depend_neither_on_the_batch_nor_on_the_run(name: str, batch_tokens: int) -> None:
     text = document(LONG)
     found = candidates(text)
-    plain = method_class(name)(bert()).score(text, found)
-    assert method_class(name)(bert()).score(text, found) == plain
-    other = method_class(name)(bert(batch_tokens)).score(text, found)
+    plain = kind(name)(bert()).score(text, found)
+    assert kind(name)(bert()).score(text, found) == plain
+    other = kind(name)(bert(batch_tokens)).score(text, found)
     assert [s.score for s in other] == pytest.approx([s.score for s in plain], rel=1e-4, abs=1e-6)
 
 
@@ -326,9 +331,9 @@ def test_methods_are_built_from_an_encoder_alone(name: str) -> None:
             return bert()
 
     assert name in METHODS
-    assert method_class(name).build(Models(), None, {}).encoder is bert()
+    assert kind(name).build(Models(), None, {}).encoder is bert()
     with pytest.raises(SettingError, match="presets"):
-        method_class(name).build(Models(), "published", {})
+        kind(name).build(Models(), "published", {})
 
 
 def test_settings_out_of_range_raise() -> None:

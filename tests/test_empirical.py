@@ -13,7 +13,7 @@ from mudy.backbones.compute import Machine
 from mudy.backbones.local_chat import LocalChat
 from mudy.candidates import Candidate, Occurrence, candidates
 from mudy.methods.empirical import Empirical
-from mudy.methods.parse_answer import phrases, plain, standing
+from mudy.methods.parse_answer import comparison_key, parse_phrases, standing
 from mudy.models import KNOWN
 from mudy.text import Document, Span, squeeze
 from tests import small
@@ -98,9 +98,13 @@ def found(result: Result) -> list[str]:
     ],
 )
 def test_three_phrases_are_read_from_many_shapes_of_answers(answer: str) -> None:
-    known = {plain(p) for p in ("flood walls", "beaver dams", "new wetlands")}
-    assert [p.lower() for p in phrases(answer) if plain(p) in known] == ["flood walls", "beaver dams", "new wetlands"]
-    assert {plain(p) for p in phrases(answer)} - known <= {"sure! here they are", "not always"}
+    known = {comparison_key(p) for p in ("flood walls", "beaver dams", "new wetlands")}
+    assert [p.lower() for p in parse_phrases(answer) if comparison_key(p) in known] == [
+        "flood walls",
+        "beaver dams",
+        "new wetlands",
+    ]
+    assert {comparison_key(p) for p in parse_phrases(answer)} - known <= {"sure! here they are", "not always"}
 
 
 @pytest.mark.parametrize(
@@ -134,7 +138,7 @@ def test_a_refusal_or_an_empty_answer_gives_an_empty_result(answer: str) -> None
 
 @pytest.mark.parametrize("phrase", ["Sorry state", "nonetheless", "3.5 GHz", "C++", "AT&T", "U.S. agency", "2-3 trees"])
 def test_phrases_that_look_like_something_else_are_kept_whole(phrase: str) -> None:
-    assert phrases(f"Keyphrases: {phrase}; other") == [phrase, "other"]
+    assert parse_phrases(f"Keyphrases: {phrase}; other") == [phrase, "other"]
 
 
 ANSWERS = st.lists(
@@ -156,15 +160,15 @@ ANSWERS = st.lists(
 @example("Keyphrases: STRASSE; ΟΔΟΣ", "Die Straße und οδος", False)
 def test_whatever_is_written_what_comes_back_stands_in_the_text(answer: str, text: str, strict: bool) -> None:
     read = document(text)
-    written = phrases(answer)
+    written = parse_phrases(answer)
     kept, dropped = standing(read, candidates(read), written, strict)
     assert len(kept) + len(dropped) == len(written)
-    assert len({plain(phrase) for phrase in written}) == len(written)
+    assert len({comparison_key(phrase) for phrase in written}) == len(written)
     for candidate in kept:
         assert candidate.occurrences
         for occurrence in candidate.occurrences:
             form = occurrence.span.of(text)
-            assert plain(form) == plain(candidate.phrase)
+            assert comparison_key(form) == comparison_key(candidate.phrase)
             assert read.sentences[occurrence.sentence].start <= occurrence.span.start
 
 

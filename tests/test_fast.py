@@ -13,8 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from mudy import Extractor, SettingError
 from mudy.backbones import packing, vocabulary
 from mudy.backbones.attention import shared_scores
-from mudy.backbones.backbone import Question, Stretch
-from mudy.backbones.causal import CausalBackbone
+from mudy.backbones.backbone import Question, TextRange
+from mudy.backbones.causal import CausalBackbone, Prefix
 from mudy.backbones.compute import Machine
 from mudy.backbones.int8 import Int8Embedding, Int8Head, Int8Linear, Rounding, rounded
 from mudy.backbones.vocabulary import LinearHead, log_mass, log_probabilities
@@ -74,10 +74,10 @@ def watching(seen: Callable[[Tensor, int], None]) -> Iterator[None]:
         Machine.at_work = before  # type: ignore[method-assign]
 
 
-def asked(family: str, phrases: int, batch_tokens: int = 64) -> tuple[CausalBackbone, Question]:
+def asked(family: str, phrases: int, batch_tokens: int = 64) -> tuple[CausalBackbone, Question[Prefix]]:
     backbone = small.decoder(family, batch_tokens)
     text = " ".join([small.TEXT] * 8)
-    (encoding,) = backbone.encode([Stretch(text, Span(0, len(text)))])
+    (encoding,) = backbone.encode([TextRange(text, Span(0, len(text)))])
     return backbone, Question(encoding, [f"ice road {number}" for number in range(phrases)])
 
 
@@ -214,7 +214,7 @@ def test_a_model_in_8_bits_scores_nearly_the_same(family: str) -> None:
     machine = Machine.of("cpu", speed="fast")
     assert machine.int8
     quick = CausalBackbone(model, small.tokenizer("decoder"), machine, "small-int8")
-    text = Stretch(small.TEXT, Span(0, len(small.TEXT)))
+    text = TextRange(small.TEXT, Span(0, len(small.TEXT)))
     found = [
         backbone.log_likelihood([Question(backbone.encode([text])[0], ["ice road", "radar map", "ferry"])])[0]
         for backbone in (small.decoder(family), quick)
@@ -250,10 +250,10 @@ def test_attention_can_be_observed_while_the_text_is_read(family: str) -> None:
     document, found = read()
     backbone = small.t5() if family == "t5" else small.decoder(family)
     mudy = Mudy(backbone, **{**SHARP, "one_reading": True, "attention": "G"})
-    calls: list[Sequence[Stretch]] = []
+    calls: list[Sequence[TextRange]] = []
     alone = backbone.received_attention
     try:
-        backbone.received_attention = lambda stretches, layers: calls.append(stretches) or alone(stretches, layers)  # type: ignore[method-assign, func-returns-value]
+        backbone.received_attention = lambda ranges, layers: calls.append(ranges) or alone(ranges, layers)  # type: ignore[method-assign, func-returns-value]
         once = mudy.score(document, found)
         assert not calls
         twice = replace(mudy, one_reading=False).score(document, found)
@@ -263,7 +263,7 @@ def test_attention_can_be_observed_while_the_text_is_read(family: str) -> None:
     for a, b in zip(once, twice, strict=True):
         assert a.parts["p"] == pytest.approx(b.parts["p"], abs=1e-5)
         assert a.parts["G"] > 0
-    (encoding,) = backbone.encode([Stretch(document.text, Span(0, len(document.text)))], (1,))
+    (encoding,) = backbone.encode([TextRange(document.text, Span(0, len(document.text)))], (1,))
     assert encoding.received is not None
     assert len(encoding.received.sums) == len(encoding.tokens)
     assert float(encoding.received.sums.sum()) == pytest.approx(len(encoding.tokens), rel=1e-4)

@@ -23,7 +23,7 @@ from mudy.methods.multipartiterank import MultipartiteRank
 from mudy.methods.singlerank import SingleRank
 from mudy.methods.textrank import TextRank
 from mudy.methods.topicrank import TopicRank
-from mudy.methods.word_index import Place, Reading
+from mudy.methods.word_index import WordIndex, WordRange
 from mudy.methods.yake import Yake
 from mudy.text import Document
 from tests.tagged import tagged
@@ -123,7 +123,7 @@ def test_stop_words_add_nothing_to_a_callers_phrase_but_acronyms_that_look_like_
 def topics_of(*phrases: str) -> list[int]:
     document = tagged(" . ".join(phrases))
     found, _ = given(document, phrases)
-    return [int(t) for t in topics(Reading.of(document, found), 0.74)]
+    return [int(t) for t in topics(WordIndex.of(document, found), 0.74)]
 
 
 def test_phrases_are_one_topic_if_more_than_a_quarter_of_their_stems_are_common() -> None:
@@ -145,14 +145,16 @@ def test_clustering_by_parts_gives_the_topics_of_clustering_all_at_once(seed: in
     phrases = list(dict.fromkeys(" ".join(drawn.sample("abcdefghijklmnopqrstuvwxyz", 2)) for _ in range(15)))
     document = tagged(" . ".join(phrases))
     found, _ = given(document, phrases)
-    reading = Reading.of(document, found)
+    reading = WordIndex.of(document, found)
     distance = 1 - jaccard([set(words) for words in reading.words()]).toarray()
     whole = fcluster(linkage(squareform(distance), "average"), 0.74, "distance")
     parts = topics(reading, 0.74)
     assert [a == b for a, b in combinations(parts, 2)] == [a == b for a, b in combinations(whole, 2)]
 
 
-def slow_nearness(places: Sequence[Sequence[Place]], node: Sequence[int], topic: Sequence[int]) -> np.ndarray[Any, Any]:
+def slow_nearness(
+    places: Sequence[Sequence[WordRange]], node: Sequence[int], topic: Sequence[int]
+) -> np.ndarray[Any, Any]:
     """The sum of 1 / gap, by a loop over every two occurrences of candidates of different topics."""
     table = np.zeros((max(node) + 1, max(node) + 1))
     for a, b in combinations(range(len(places)), 2):
@@ -167,11 +169,11 @@ def slow_nearness(places: Sequence[Sequence[Place]], node: Sequence[int], topic:
 @pytest.mark.parametrize("seed", range(3))
 def test_nearness_is_the_sum_of_inverse_gaps_between_occurrences_of_different_topics(seed: int) -> None:
     drawn = random.Random(seed)
-    places: list[list[Place]] = [[] for _ in range(12)]
+    places: list[list[WordRange]] = [[] for _ in range(12)]
     position = 0
     for i in [*range(12), *(drawn.randrange(12) for _ in range(60))]:
         length = drawn.randint(1, 3)
-        places[i].append(Place(position, position + length - 1))
+        places[i].append(WordRange(position, position + length - 1))
         position += length + drawn.randint(0, 5)
     topic = np.array([0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 6, 7])
     for node in (topic, np.arange(12)):
@@ -180,10 +182,10 @@ def test_nearness_is_the_sum_of_inverse_gaps_between_occurrences_of_different_to
         assert found == pytest.approx(table, abs=1e-12)
 
 
-def read(text: str) -> tuple[Document, list[Candidate], Reading, list[int]]:
+def read(text: str) -> tuple[Document, list[Candidate], WordIndex, list[int]]:
     document = tagged(text)
     found = candidates(document)
-    reading = Reading.of(document, found)
+    reading = WordIndex.of(document, found)
     return document, found, reading, [int(t) for t in topics(reading, 0.74)]
 
 

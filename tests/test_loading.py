@@ -24,7 +24,7 @@ def test_a_local_folder_is_a_model(family: str, tmp_path: Path) -> None:
     own: dict[str, Any] = {} if family == "t5" else {"mixture": False}
     made = Extractor(model=str(tmp_path), language=english(), sam_layers=(1,), **own)
     result = made.extract(small.TEXT, 3)
-    assert made.scorer.backbone.decoder_only == (family != "t5")  # type: ignore[attr-defined]
+    assert (made.scorer.backbone.sink_token is None) == (family == "t5")  # type: ignore[attr-defined]
     expected = Mudy(backbone, sam_layers=(1,), **own).score(made.read(small.TEXT), candidates(made.read(small.TEXT)))
     assert result.keyphrases[0].score == pytest.approx(max(s.score for s in expected), abs=1e-4)
 
@@ -48,7 +48,7 @@ def test_a_random_model_of_t5_bases_size_runs_the_whole_path() -> None:
         for parameter in model.parameters():
             parameter.uniform_(-0.05, 0.05)
     backbone = Seq2SeqBackbone(model, small.tokenizer("t5"), Machine.of("cpu", threads=2), "random-t5-base")
-    method = Mudy(backbone, **Mudy.recommended(backbone.family, backbone.depth, "t5-duc2001"))
+    method = Mudy(backbone, **Mudy.presets["t5-duc2001"])
     assert method.layers == (9,)
     document = english().document(small.TEXT)
     found = candidates(document)

@@ -13,7 +13,8 @@ from mudy.backbones.backbone import Question
 from mudy.backbones.batches import of_one_shape
 from mudy.candidates import Candidate, candidates
 from mudy.errors import SettingError
-from mudy.methods.chunks import Part, sections
+from mudy.methods.chunks import DocumentChunk, chunks
+from mudy.methods.method import Architecture
 from mudy.methods.mudy import Mudy, weight_of
 from mudy.text import Document, Span
 from tests import oracle, small
@@ -76,7 +77,7 @@ def test_each_layer_and_head_attends_as_in_a_plain_loop(family: str, monkeypatch
     document, found = read()
     mudy = method(family, batch_tokens=1)  # one prompt at a time, so that batches can be told apart
     seen: list[dict[int, Tensor]] = []
-    kind: Any = attention.CrossAttention if family == "t5" else packing.Following
+    kind: Any = attention.CrossAttention if family == "t5" else packing.PackedPrompts
     attend = kind.attend
 
     def spy(self: Any, call: attention.Call) -> Tensor:
@@ -88,9 +89,9 @@ def test_each_layer_and_head_attends_as_in_a_plain_loop(family: str, monkeypatch
         return attended
 
     monkeypatch.setattr(kind, "attend", spy)
-    (section,) = sections(document, found, mudy.backbone.token_ends(document.text), 999)
-    part = Part(document, found, section, 0)
-    (encoding,) = mudy.backbone.encode([part.stretch])
+    (section,) = chunks(document, found, mudy.backbone.token_ends(document.text), 999)
+    part = DocumentChunk(document, found, section, 0)
+    (encoding,) = mudy.backbone.encode([part.text_range])
     seen.clear()  # T5's decoder has run once, for the document's keys
     places = [(found[p.candidate].phrase, p.span) for p in section.places]
     phrases = [span.of(document.text) for _, span in places]
@@ -181,9 +182,9 @@ def test_a_phrase_that_comes_back_in_several_sections_is_raised() -> None:
     plain = method("llama", recurrence=0.0, **settings).score(document, found)
     raised = method("llama", recurrence=0.5, **settings).score(document, found)
     ratio = {found[a.candidate].phrase: a.score / b.score for a, b in zip(plain, raised, strict=True)}
-    sections = {s.section for s in plain if found[s.candidate].phrase == "radar map"}
-    assert len(sections) > 2
-    assert ratio["radar map"] == pytest.approx(1 + 0.5 * math.log(len(sections)))
+    chunks = {s.section for s in plain if found[s.candidate].phrase == "radar map"}
+    assert len(chunks) > 2
+    assert ratio["radar map"] == pytest.approx(1 + 0.5 * math.log(len(chunks)))
     assert ratio["submarine"] == 1.0
 
 
@@ -204,4 +205,4 @@ def test_a_setting_out_of_its_range_is_refused_by_name(name: str, value: Any) ->
 
 def test_an_unknown_preset_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(SettingError, match="t5-duc2001"):
-        Mudy.recommended("t5", 12, "t5-duc2002")
+        Mudy.chosen_settings("t5-duc2002", {}, lambda: Architecture("t5", 12))

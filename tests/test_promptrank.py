@@ -3,8 +3,9 @@
 import pytest
 
 from mudy.candidates import candidates
+from mudy.methods.likelihood import likelihood
 from mudy.methods.mudy import Mudy
-from mudy.methods.promptrank import PromptRank, likelihood
+from mudy.methods.promptrank import PromptRank
 from mudy.text import Span
 from tests import oracle, small
 from tests.taggers import english

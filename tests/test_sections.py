@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mudy.candidates import Candidate, Occurrence
-from mudy.methods.chunks import count, home, section_spans, sections, split_sentences
+from mudy.methods.chunks import chunk_of, chunk_spans, chunks, count, split_sentences
 from mudy.text import Document, Span
 
 
@@ -36,7 +36,7 @@ SENTENCES = st.lists(st.integers(1, 120), min_size=1, max_size=30)
 @given(SENTENCES, st.integers(16, 200))
 def test_every_occurrence_is_answered_for_once_by_a_section_that_holds_it(lengths: list[int], limit: int) -> None:
     text = document(lengths)
-    found = list(sections(text, everywhere(text), ends(text), limit))
+    found = list(chunks(text, everywhere(text), ends(text), limit))
     answered = [place.span for section in found for place in section.places]
     assert sorted(answered) == [o.span for o in everywhere(text)[0].occurrences]
     for section in found:
@@ -47,7 +47,7 @@ def test_every_occurrence_is_answered_for_once_by_a_section_that_holds_it(length
 @given(SENTENCES, st.integers(16, 200))
 def test_sections_move_on_and_cover_the_text(lengths: list[int], limit: int) -> None:
     text = document(lengths)
-    spans = section_spans(split_sentences(text, ends(text), limit // 4), ends(text), limit)
+    spans = chunk_spans(split_sentences(text, ends(text), limit // 4), ends(text), limit)
     assert spans[0].start == text.sentences[0].start
     assert spans[-1].end == text.sentences[-1].end
     for before, after in pairwise(spans):
@@ -58,21 +58,21 @@ def test_sections_move_on_and_cover_the_text(lengths: list[int], limit: int) -> 
 @given(st.integers(1, 4000))
 def test_the_tokens_read_grow_linearly_with_the_text(sentences: int) -> None:
     text = document([10] * sentences)
-    spans = section_spans(split_sentences(text, ends(text), 25), ends(text), 100)
+    spans = chunk_spans(split_sentences(text, ends(text), 25), ends(text), 100)
     assert sum(count(ends(text), span) for span in spans) <= 1.6 * len(text.text) + 100
 
 
 @given(SENTENCES)
 def test_a_text_that_fits_is_read_whole(lengths: list[int]) -> None:
     text = document(lengths)
-    (section,) = sections(text, everywhere(text), ends(text), 10_000)
+    (section,) = chunks(text, everywhere(text), ends(text), 10_000)
     assert section.span == Span(0, text.sentences[-1].end)
     assert len(section.units) == len(lengths)
 
 
 def test_an_occurrence_belongs_where_it_is_farthest_from_a_cut() -> None:
     spans = [Span(0, 100), Span(75, 175), Span(150, 250)]
-    assert home(Span(80, 82), spans) == 0
-    assert home(Span(90, 92), spans) == 1
-    assert home(Span(0, 2), spans) == 0
-    assert home(Span(248, 250), spans) == 2
+    assert chunk_of(Span(80, 82), spans) == 0
+    assert chunk_of(Span(90, 92), spans) == 1
+    assert chunk_of(Span(0, 2), spans) == 0
+    assert chunk_of(Span(248, 250), spans) == 2

@@ -5,8 +5,8 @@ from math import exp, log, sqrt
 import pytest
 
 from mudy.candidates import candidates, given
-from mudy.methods.word_index import Reading
-from mudy.methods.yake import Statistics, Weights, Yake, frequencies, is_ordinary, statistics, term, word_weight
+from mudy.methods.word_index import WordIndex
+from mudy.methods.yake import Statistics, TermWeights, Yake, frequencies, is_ordinary, statistics, term, word_weight
 from mudy.text import Document
 from tests.tagged import tagged
 
@@ -16,11 +16,11 @@ def counted(document: Document, window: int = 1) -> dict[str, Statistics]:
 
 
 def terms_of(document: Document) -> list[str]:
-    return [term(form) for form in Reading.of(document, []).forms]
+    return [term(form) for form in WordIndex.of(document, []).forms]
 
 
-def weigh(document: Document) -> Weights:
-    return Weights.of(document, terms_of(document), 1)
+def weigh(document: Document) -> TermWeights:
+    return TermWeights.of(document, terms_of(document), 1)
 
 
 def phrase_weight(document: Document, phrase: str) -> float:

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from mudy.errors import EndpointRefused, SettingError
-from mudy.methods import method_class
+from mudy.methods import is_batched
 from mudy.preparation import PreparedText
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _outcome(extractor: Extractor, text: PreparedText, fatal: tuple[type[Excepti
 @cache
 def batch_size(method: str) -> int:
     """How many texts a method computes at once at most."""
-    return BATCH_TEXTS if hasattr(method_class(method), "score_many") else 1
+    return BATCH_TEXTS if is_batched(method) else 1
 
 
 def batches(texts: Iterable[T], words: Callable[[T], int], most_texts: int = BATCH_TEXTS) -> Iterator[list[T]]:

@@ -110,14 +110,17 @@ def fingerprints(extractor: Extractor, *, fetch: bool = True) -> dict[str, str]:
     A model that is not here yet is fetched first, or ModelUnavailable raised. What a server computes has none.
     """
     from mudy import models
-    from mudy.methods import method_class, model_fields
+    from mudy.methods import method_class
+    from mudy.methods.method import Architecture
 
-    needed, uses_encoder = model_fields(extractor.method), True
+    def architecture() -> Architecture:
+        return Architecture(*models.architecture(extractor.model, fetch=fetch))
+
+    method = method_class(extractor.method)
+    settings = {**method.speeds.get(extractor.speed, {}), **extractor.settings}
+    needed = method.needed(method.chosen_settings(extractor.preset, settings, architecture), architecture)
     names = [extractor.model] if needed & {"backbone", "chat"} and extractor.endpoint is None else []
-    if {"backbone", "encoder"} <= needed:  # whether the encoder is asked at all depends on the model
-        shape = models.architecture(extractor.model, fetch=fetch)
-        uses_encoder = method_class(extractor.method).uses_encoder(*shape, extractor.preset, extractor.settings)
-    names += [extractor.encoder_name] if "encoder" in needed and uses_encoder else []
+    names += [extractor.encoder_name] if "encoder" in needed else []
     return {name: models.signature(name) for name in names if fetch or models.locate(name, fetch=False)}
 
 

@@ -1,4 +1,4 @@
-"""Language models behind one small protocol, `base.Backbone`. Importing this package loads no model and no torch."""
+"""Language models behind one protocol, `backbone.Backbone`. Importing this package loads no model and no torch."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 
 ENCODER_DECODERS = frozenset({"t5"})  # families of models that have an encoder of their own
+
+
+def has_encoder(family: str) -> bool:
+    """Whether language models of a family embed spans with an encoder of their own."""
+    return family in ENCODER_DECODERS
 
 
 def load(path: str, machine: Machine, name: str) -> Backbone:

@@ -1,6 +1,6 @@
 """What a backbone is: a language model that answers three questions about a text, whatever its architecture.
 
-`encode` reads stretches of text once; `received_attention` says how much each token is looked at; `log_likelihood` says
+`encode` reads ranges of text once; `received_attention` says how much each token is looked at; `log_likelihood` says
 how well each prompt follows, with an optional edit of its attention. All three take many texts at once, so that short
 ones share the cost of a pass. Methods that ask more of attention than its sums show a text to an observer of their own
 with `observe`. Only this room knows what a cache is.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from mudy.backbones.tokens import Tokens
 from mudy.text import Span
@@ -27,7 +27,7 @@ AlignedRows = Literal["candidate", "tail"]  # which rows of a prompt say what is
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """How much attention each token of a stretch of text receives."""
+    """How much attention each token of a range of text receives."""
 
     tokens: Tokens
     sums: Tensor  # (tokens,)
@@ -38,15 +38,15 @@ class Received:
         return float(self.sums[tokens.start : tokens.stop].mean())
 
 
-class Stretch(NamedTuple):
-    """A part of a text that is read as if it stood alone."""
+class TextRange(NamedTuple):
+    """Part of a text, read as if it stood alone."""
 
     text: str
     span: Span
 
 
 class Encoding(Protocol):
-    """A stretch of text, read once by one backbone."""
+    """A range of text, read once by one backbone."""
 
     @property
     def tokens(self) -> Tokens: ...
@@ -56,17 +56,20 @@ class Encoding(Protocol):
         """The attention that its tokens received while it was read, if that was asked for."""
 
 
+E = TypeVar("E", bound=Encoding)
+
+
 @dataclass(frozen=True, slots=True)
-class Question:
+class Question(Generic[E]):
     """Phrases that may follow a text in the prompt, and how their prompts should look at it."""
 
-    encoding: Any
+    encoding: E
     phrases: Sequence[str]
     weighting: Weighting | None = None
 
 
-class Backbone(Protocol):
-    """A language model, ready to be asked."""
+class LanguageModel(Protocol[E]):
+    """A language model, ready to be asked, with the encodings of its family."""
 
     @property
     def name(self) -> str: ...
@@ -76,7 +79,16 @@ class Backbone(Protocol):
         """Its architecture, as transformers names it."""
 
     @property
-    def decoder_only(self) -> bool: ...
+    def sink_token(self) -> int | None:
+        """The token of a text that takes the attention which is not needed elsewhere, if there is one."""
+
+    @property
+    def default_rule(self) -> Rule:
+        """How a weighting changes its attention unless a method says otherwise."""
+
+    @property
+    def small_sums(self) -> bool:
+        """Whether the attention that tokens receive is small, so that it should be divided by its mean."""
 
     @property
     def depth(self) -> int:
@@ -97,25 +109,28 @@ class Backbone(Protocol):
         """How many tokens of text fit into one reading beside the prompt."""
 
     def token_ends(self, text: str) -> list[int]:
-        """Where each token of a text ends, in characters: for planning sections."""
+        """Where each token of a text ends, in characters: for planning chunks."""
 
     def blank_pieces(self, tokens: Tokens) -> list[int]:
         """Which tokens are nothing but the mark of a word's beginning and should draw no attention."""
 
-    def encode(self, stretches: Sequence[Stretch], layers: Sequence[int] = ()) -> list[Any]:
-        """Read each stretch once, for any number of prompts to follow, and observe attention in some layers."""
+    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[E]:
+        """Read each range once, for any number of prompts to follow, and observe attention in some layers."""
 
-    def received_attention(self, stretches: Sequence[Stretch], layers: Sequence[int]) -> list[Received]:
-        """Attention received in each of many stretches of text, each read alone (Eqs. 13-14)."""
+    def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
+        """Attention received in each of many ranges of text, each read alone (Eqs. 13-14)."""
 
     def window(self, text: str, span: Span) -> Tokens:
-        """A stretch of text as it is cut when its attention is observed."""
+        """A range of text as it is cut when its attention is observed."""
 
     def observe(self, tokens: Tokens, observer: Observer) -> None:
-        """Show one stretch of text to an observer, in the layers that it asks for."""
+        """Show one range of text to an observer, in the layers that it asks for."""
 
-    def log_likelihood(self, questions: Sequence[Question]) -> list[list[list[float]]]:
+    def log_likelihood(self, questions: Sequence[Question[E]]) -> list[list[list[float]]]:
         """Log-probabilities of "about", the phrase's tokens and the token after it, for each question's phrases."""
 
-    def span_states(self, encoding: Any, spans: Sequence[Span]) -> Tensor | None:
+    def span_states(self, encoding: E, spans: Sequence[Span]) -> Tensor | None:
         """A vector for each span, or None where the model has no encoder."""
+
+
+Backbone: TypeAlias = LanguageModel[Any]  # of any family: its encodings are handed back to the same model

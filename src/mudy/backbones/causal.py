@@ -17,11 +17,11 @@ import torch
 from torch import Tensor, nn
 
 from mudy.backbones.attention import PACKED, Enough, Observer, Visitor, Weighting
-from mudy.backbones.backbone import Question, Received, Stretch
+from mudy.backbones.backbone import Question, Received, Rule, TextRange
 from mudy.backbones.batches import of_one_shape, packs
 from mudy.backbones.compute import Machine
 from mudy.backbones.int8 import round_model
-from mudy.backbones.packing import Following, Memory, Reading, Run
+from mudy.backbones.packing import Memory, PackedPrompts, PackedTexts, Run
 from mudy.backbones.tokens import Prompt, Tokens, fast_tokenizer, tokenise
 from mudy.backbones.transformer import LONGEST_PROMPT, Transformer, layers_between
 from mudy.backbones.vocabulary import FEW
@@ -90,7 +90,9 @@ class Rows:
 class CausalBackbone(Transformer):
     """A decoder-only model and its tokeniser."""
 
-    decoder_only = True
+    sink_token = 0
+    default_rule: Rule = "post_softmax"
+    small_sums = True
     implementation = PACKED
     template = " Answer: This text mainly talks about {}."
     special_in_prompt = False
@@ -127,8 +129,8 @@ class CausalBackbone(Transformer):
 
     # --- Reading -------------------------------------------------------------------------------------------------
 
-    def encode(self, stretches: Sequence[Stretch], layers: Sequence[int] = ()) -> list[Prefix]:
-        texts = [tokenise(self.tokenizer, *stretch, prefix=OPENING) for stretch in stretches]
+    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[Prefix]:
+        texts = [tokenise(self.tokenizer, *text_range, prefix=OPENING) for text_range in ranges]
         found: list[Prefix] = []
         with self.machine.at_work():
             for pack in packs(texts, len, self.machine.batch_tokens):
@@ -151,7 +153,7 @@ class CausalBackbone(Transformer):
         """Read several texts in one pass, up to the keys of the last layer that is wanted."""
         ids = torch.tensor([[token for text in texts for token in text]], device=self.device)
         positions = torch.cat([torch.arange(len(text), device=self.device) for text in texts])[None]
-        reading = Reading(
+        reading = PackedTexts(
             [len(text) for text in texts], last, **kept, dtype=torch.bfloat16 if self.machine.int8 else None
         )
         try:
@@ -167,7 +169,7 @@ class CausalBackbone(Transformer):
 
     # --- Prompting -----------------------------------------------------------------------------------------------
 
-    def log_likelihood(self, questions: Sequence[Question]) -> list[list[list[float]]]:
+    def log_likelihood(self, questions: Sequence[Question[Prefix]]) -> list[list[list[float]]]:
         asked = [self._asked(question) for question in questions if question.phrases]
         if not asked:
             return [[] for _ in questions]
@@ -179,7 +181,7 @@ class CausalBackbone(Transformer):
             found = iter(self._scored(asked, states, places))
         return [list(islice(found, len(question.phrases))) for question in questions]
 
-    def _asked(self, question: Question) -> Asked:
+    def _asked(self, question: Question[Prefix]) -> Asked:
         prompts = self._prompts(question.phrases)
         shared = min(alike(self._head, prompt.ids) for prompt in prompts)
         counted = question.weighting is not None and question.weighting.aligned_rows == "tail"
@@ -233,7 +235,7 @@ class CausalBackbone(Transformer):
             positions = torch.cat([rows.positions(self.device) for rows in pack])[None]
             given = torch.tensor([item for rows in pack for item in rows.given], device=self.device)
             rows_in = {"input_ids": given[None]} if known is None else {"inputs_embeds": known[given][None]}
-            found.append(self._pass(start, stop, positions, Following([rows.run for rows in pack]), **rows_in)[0])
+            found.append(self._pass(start, stop, positions, PackedPrompts([rows.run for rows in pack]), **rows_in)[0])
         return torch.cat(found)
 
     def _pass(self, start: int, stop: int, positions: Tensor, visitor: Visitor, **given: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from torch import Tensor
 from mudy.backbones.attention import Call, Observer, probabilities
 from mudy.backbones.backbone import Backbone
 
-BLOCK = 256  # rows
+_BLOCK = 256  # rows
 
 
 def everyone(tokens: int, backbone: Backbone) -> Tensor:
@@ -33,7 +33,7 @@ class HeadObserver(Observer):
     without: int | None  # a token whose G is set to 0 before it is shared out
     shares: dict[int, Tensor] = field(default_factory=dict)  # layer -> (1, tokens)
 
-    def _received(self, call: Call, block: int = BLOCK) -> Tensor:
+    def _received(self, call: Call, block: int = _BLOCK) -> Tensor:
         one = one_head(call, self.head)
         columns = torch.stack([part.sum(2)[:, 0] for _, part in maps(one, block)]).sum(0)
         received = columns.clone()  # (1, tokens)
@@ -51,7 +51,7 @@ class SeekingObserver(Observer):
     chosen: Tensor  # (tokens,): 1 for tokens of candidates; other rows do not count
     relevance: Tensor  # (tokens,): how much it counts to look at each token
 
-    def _received(self, call: Call, block: int = BLOCK) -> Tensor:
+    def _received(self, call: Call, block: int = _BLOCK) -> Tensor:
         heads, tokens = call.query.shape[1], len(self.chosen)
         total = torch.zeros(heads, tokens, device=self.chosen.device)
         mean = torch.zeros(heads, device=self.chosen.device)
@@ -72,7 +72,7 @@ class RelevanceObserver(Observer):
     chosen: Tensor  # (tokens,): 1 for tokens of candidates
     means: dict[int, float] = field(default_factory=dict)  # layer -> mean
 
-    def _received(self, call: Call, block: int = BLOCK) -> Tensor:
+    def _received(self, call: Call, block: int = _BLOCK) -> Tensor:
         columns = torch.zeros(call.query.shape[1], len(self.chosen), device=self.chosen.device)
         for _, part in maps(call, block):
             columns += part[0].sum(1)

@@ -1,8 +1,8 @@
 """Texts, and the prompts that follow them, one after the other in one row without padding.
 
-A model is given a single row of tokens and knows of no mask; the visitors here say who sees whom. `Reading` keeps texts
-apart. `Following` lets prompts look at the text that they follow, whose keys and values were remembered once, and at
-their own earlier tokens.
+A model is given a single row of tokens and knows of no mask; the visitors here say who sees whom. `PackedTexts` keeps
+texts apart. `PackedPrompts` lets prompts look at the text that they follow, whose keys and values were remembered once,
+and at their own earlier tokens.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mudy.backbones.attention import (
     soft_cap,
 )
 
-BLOCK = 64  # rows of a text that are multiplied together
+_BLOCK = 64  # rows of a text that are multiplied together
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PackedTexts:
     """Texts that are each read alone, every token seeing those before it, and no layer more than is wanted."""
 
     lengths: Sequence[int]  # tokens of each text
@@ -87,8 +87,8 @@ def looking_back(call: Call) -> Tensor:
     kv_heads, rows, width = call.key.shape[1:]
     query = (call.query[0] * call.scaling).view(kv_heads, -1, rows, width)  # (kv_heads, groups, rows, width)
     attended = torch.empty_like(query, memory_format=torch.contiguous_format)
-    for start in range(0, rows, BLOCK):
-        stop = min(start + BLOCK, rows)
+    for start in range(0, rows, _BLOCK):
+        stop = min(start + _BLOCK, rows)
         first = 0 if call.window is None else max(0, start - call.window + 1)
         scores = shared_scores(query[:, None, :, start:stop], call.key[0, :, first:stop])
         scores = soft_cap(scores, call.softcap).float()
@@ -116,7 +116,7 @@ def forget(scores: Tensor, before: int, window: int) -> None:
     scores[..., :edge].masked_fill_(row - token >= window, -torch.inf)
 
 
-# --- Following ---------------------------------------------------------------------------------------------------
+# --- Prompts -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class PackedPrompts:
     """Runs of prompts, one after the other."""
 
     runs: Sequence[Run]

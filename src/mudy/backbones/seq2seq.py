@@ -16,7 +16,7 @@ from transformers import DynamicCache, EncoderDecoderCache
 
 from mudy.backbones import ENCODER_DECODERS
 from mudy.backbones.attention import NAME, CrossAttention, Edit, Observer
-from mudy.backbones.backbone import Question, Received, Stretch
+from mudy.backbones.backbone import Question, Received, Rule, TextRange
 from mudy.backbones.batches import batches, of_one_shape
 from mudy.backbones.compute import Machine
 from mudy.backbones.tokens import Tokens, blank_pieces, fast_tokenizer, tokenise
@@ -41,7 +41,9 @@ class Source:
 class Seq2SeqBackbone(Transformer):
     """An encoder-decoder model and its tokeniser."""
 
-    decoder_only = False
+    sink_token = None
+    default_rule: Rule = "logit"
+    small_sums = False
     implementation = NAME
     template = "This book mainly talks about {} ."
     special_in_prompt = True
@@ -74,8 +76,8 @@ class Seq2SeqBackbone(Transformer):
         tokens = [encoding.tokens.of(span) for span in spans]
         return torch.stack([encoding.states[0, t.start : t.stop].float().mean(0) for t in tokens])
 
-    def encode(self, stretches: Sequence[Stretch], layers: Sequence[int] = ()) -> list[Source]:
-        return [self._encode(*stretch, layers) for stretch in stretches]
+    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[Source]:
+        return [self._encode(*text_range, layers) for text_range in ranges]
 
     def _encode(self, text: str, span: Span, layers: Sequence[int]) -> Source:
         tokens = tokenise(self.tokenizer, text, span, prefix=OPENING, suffix=CLOSING)
@@ -111,11 +113,11 @@ class Seq2SeqBackbone(Transformer):
         encoder = layers_between(self.model.encoder, "block", 0, max(observer.layers) + 1)
         encoder(input_ids=ids, attention_mask=observer.rows.long(), visitor=observer)
 
-    def log_likelihood(self, questions: Sequence[Question]) -> list[list[list[float]]]:
+    def log_likelihood(self, questions: Sequence[Question[Source]]) -> list[list[list[float]]]:
         with self.machine.at_work():
             return [self._likelihood(question) for question in questions]
 
-    def _likelihood(self, question: Question) -> list[list[float]]:
+    def _likelihood(self, question: Question[Source]) -> list[list[float]]:
         prompts = self._prompts(question.phrases)
         found: dict[int, list[float]] = {}
         for same in of_one_shape(prompts, self.machine.batch_tokens):

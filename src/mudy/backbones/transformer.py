@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from mudy.backbones.attention import Edit, Observer, Weighting, register
-from mudy.backbones.backbone import Received, Stretch
+from mudy.backbones.backbone import Received, TextRange
 from mudy.backbones.compute import Machine
 from mudy.backbones.tokens import Prompt, Tokens, prompts_of, tokenise
 from mudy.backbones.vocabulary import Head, LinearHead, log_probabilities
@@ -53,8 +53,8 @@ class Transformer(ABC):
     def token_ends(self, text: str) -> list[int]:
         return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends
 
-    def received_attention(self, stretches: Sequence[Stretch], layers: Sequence[int]) -> list[Received]:
-        tokens = [self.window(*stretch) for stretch in stretches]
+    def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
+        tokens = [self.window(*text_range) for text_range in ranges]
         observers = [Observer(self._rows(len(t)), frozenset(layers)) for t in tokens]
         with self.machine.at_work():
             self._observe(tokens, observers)

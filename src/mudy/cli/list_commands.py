@@ -234,15 +234,9 @@ def methods(names: tuple[str, ...], form: str) -> None:
 
 
 def _described(name: str) -> dict[str, Any]:
-    from mudy.methods import descriptions_of, method_class, settings_of, title_of
+    from mudy.methods import description, settings_of
 
-    return {
-        "name": name,
-        "description": title_of(name),
-        "presets": list(getattr(sys.modules[method_class(name).__module__], "PRESETS", ())),
-        "settings": settings_of(name),
-        "descriptions": descriptions_of(name),
-    }
+    return description(name) | {"settings": settings_of(name)}  # with tuples as they are typed
 
 
 def _explained(method: dict[str, Any]) -> str:

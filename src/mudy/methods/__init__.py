@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import Field, fields
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from mudy.errors import SettingError, unknown
 from mudy.validation import checked
+
+if TYPE_CHECKING:
+    from mudy.methods.method import Method, ModelField
 
 METHODS = {
     "mudy": "mudy.methods.mudy:Mudy",
@@ -25,43 +28,65 @@ METHODS = {
     "empirical": "mudy.methods.empirical:Empirical",
 }
 
-MODELS = frozenset({"backbone", "encoder", "chat"})  # fields of a method that hold a model
 
-
-def method_class(name: str) -> Any:
-    """The dataclass of a method."""
+def method_class(name: str) -> type[Method]:
+    """The class of a method."""
     if name not in METHODS:
         raise SettingError(unknown("method", name, METHODS))
     module, _, kind = METHODS[name].partition(":")
-    return getattr(import_module(module), kind)
+    found: type[Method] = getattr(import_module(module), kind)
+    return found
+
+
+def model_fields(name: str) -> frozenset[ModelField]:
+    """The models that a method may be given."""
+    return frozenset(method_class(name).needs)
+
+
+def is_batched(name: str) -> bool:
+    """Whether a method computes several documents together."""
+    from mudy.methods.method import BatchMethod
+
+    return issubclass(method_class(name), BatchMethod)
 
 
 def settings_of(name: str) -> dict[str, Any]:
     """A method's settings and their defaults, without the models it is given."""
-    return {f.name: f.default for f in fields(method_class(name)) if f.name not in MODELS}
+    return {f.name: f.default for f in _settings(method_class(name))}
 
 
 def descriptions_of(name: str) -> dict[str, str]:
     """What each setting of a method does, in one line."""
-    return {f.name: f.metadata["description"] for f in fields(method_class(name)) if f.name not in MODELS}
+    return {f.name: f.metadata["description"] for f in _settings(method_class(name))}
 
 
-def title_of(name: str) -> str:
-    """What a method does, in one line."""
-    return str(method_class(name).__doc__ or "").strip().split("\n")[0]
+def description(name: str) -> dict[str, Any]:
+    """What a method says of itself, ready for JSON."""
+    kind = method_class(name)
+    return {
+        "name": name,
+        "title": kind.title,
+        "description": kind.summary(),
+        "citation": kind.citation,
+        "needs": list(kind.needs),
+        "parts": [part.to_dict() for part in kind.parts],
+        "presets": list(kind.presets),
+        "settings": {setting: _plain(default) for setting, default in settings_of(name).items()},
+        "descriptions": descriptions_of(name),
+    }
 
 
-def model_fields(name: str) -> set[str]:
-    """Which models a method is given."""
-    return {f.name for f in fields(method_class(name))} & MODELS
-
-
-def settings_in_use(method: Any) -> dict[str, Any]:
+def settings_in_use(method: Method | None) -> dict[str, Any]:
     """The settings that a method was built with, ready for JSON; none for no method."""
-    if method is None:
-        return {}
-    found = {f.name: getattr(method, f.name) for f in fields(method) if f.name not in MODELS}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+    return {} if method is None else {f.name: _plain(getattr(method, f.name)) for f in _settings(type(method))}
+
+
+def _settings(kind: type[Method]) -> list[Field[Any]]:
+    return [f for f in fields(kind) if f.name not in kind.needs]  # type: ignore[arg-type]  # every method is a dataclass
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def check_settings(name: str, settings: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -14,15 +14,17 @@ from mudy.backbones.backbone import Backbone
 from mudy.backbones.observers import RelevanceObserver, SeekingObserver, everyone
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
-from mudy.methods.method import Models, OccurrenceScore, no_presets, require, setting
-from mudy.methods.token_scores import Segment, Segments, candidate_mask, without_first
+from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, setting
+from mudy.methods.token_scores import ChunkedDocument, CountedChunk, candidate_mask, without_sink
 from mudy.text import Document
 
-Form = Literal["auto", "short", "long"]
+DocumentForm = Literal["auto", "short", "long"]
+
+_ChunkScores = tuple[CountedChunk, float, dict[int, float]]  # its weight, and the scores of its phrases
 
 
 @dataclass(frozen=True)
-class AttentionSeeker:
+class AttentionSeeker(Method):
     """The attention that a phrase's tokens receive from rows and heads that look at candidates, over all layers.
 
     The paper has a form for short documents and one for long ones, which needs an abstract: the first segment stands
@@ -31,30 +33,30 @@ class AttentionSeeker:
     scores are summed over segments. Phrases are scored from their tokens as by SAMRank.
     """
 
+    title = "Attention-Seeker"
+    citation = "López Z. et al., COLING 2025"
+    needs = ("backbone",)
+    parts = (ScorePart("b", "attention received"), ScorePart("n", "times counted"))
+
     backbone: Backbone
-    form: Form = setting(
+    form: DocumentForm = setting(
         "auto", "The paper's form for short or for long documents; auto: short for a text of one segment."
     )
     segment_tokens: int = setting(1024, "Longer documents are read in segments of so many tokens.")
 
     def __post_init__(self) -> None:
-        require("form", self.form, self.form in get_args(Form), "auto, short or long")
+        require("form", self.form, self.form in get_args(DocumentForm), "auto, short or long")
         require("segment_tokens", self.segment_tokens, self.segment_tokens >= 64, "64 or more")
-
-    @classmethod
-    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> AttentionSeeker:
-        no_presets("attentionseeker", preset)
-        return cls(models.backbone(), **settings)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:
             return []
-        read = Segments.of(document, candidates, self.backbone, self.segment_tokens)
-        short = self.form == "short" or (self.form == "auto" and len(read.segments) == 1)
+        read = ChunkedDocument.of(document, candidates, self.backbone, self.segment_tokens)
+        short = self.form == "short" or (self.form == "auto" and len(read.chunks) == 1)
         totals = [0.0] * len(candidates)
         parts: list[dict[str, float]] = [{"b": 0.0, "n": 0.0} for _ in candidates]
-        for segment, weight, phrases in self._short(document, read) if short else self._long(document, read):
-            counts = Counter(place.candidate for place in segment.places)
+        for chunk, weight, phrases in self._short(document, read) if short else self._long(document, read):
+            counts = Counter(place.candidate for place in chunk.places)
             for index, score in phrases.items():
                 totals[index] += weight * score
                 parts[index]["b"] += score
@@ -63,13 +65,13 @@ class AttentionSeeker:
 
     # --- Short documents -----------------------------------------------------------------------------------------
 
-    def _short(self, document: Document, read: Segments) -> Iterator[tuple[Segment, float, dict[int, float]]]:
+    def _short(self, document: Document, read: ChunkedDocument) -> Iterator[_ChunkScores]:
         """Two passes: candidates are weighed equally in the first, and by what they received there in the second."""
-        for segment in read.each():
-            tokens = self.backbone.window(document.text, segment.span)
-            mask = candidate_mask(segment, tokens, self.backbone.decoder_only)
+        for chunk in read.each():
+            tokens = self.backbone.window(document.text, chunk.span)
+            mask = candidate_mask(chunk, tokens, self.backbone.sink_token)
             first = self._sought(tokens, mask, mask)
-            yield segment, 1.0, read.phrases(segment, tokens, self._sought(tokens, mask, first * mask))
+            yield chunk, 1.0, read.phrases(chunk, tokens, self._sought(tokens, mask, first * mask))
 
     def _sought(self, tokens: Tokens, mask: Tensor, relevance: Tensor) -> Tensor:
         """B, the sum over layers and heads of R (s^T A), with s = A m in the rows of candidates and R = mean(s)."""
@@ -80,23 +82,23 @@ class AttentionSeeker:
             relevance=relevance.to(self.backbone.device),
         )
         self.backbone.observe(tokens, observer)
-        return without_first(torch.stack(list(observer.sums.values())).sum(0)[0].cpu(), self.backbone.decoder_only)
+        return without_sink(torch.stack(list(observer.sums.values())).sum(0)[0].cpu(), self.backbone.sink_token)
 
     # --- Long documents ------------------------------------------------------------------------------------------
 
-    def _long(self, document: Document, read: Segments) -> Iterator[tuple[Segment, float, dict[int, float]]]:
-        """Each segment's phrase scores, and its weight T."""
+    def _long(self, document: Document, read: ChunkedDocument) -> Iterator[_ChunkScores]:
+        """Each chunk's weight T and phrase scores."""
         abstract: dict[int, float] | None = None
-        for segment in read.each():
-            tokens = self.backbone.window(document.text, segment.span)
-            mask = candidate_mask(segment, tokens, self.backbone.decoder_only)
+        for chunk in read.each():
+            tokens = self.backbone.window(document.text, chunk.span)
+            mask = candidate_mask(chunk, tokens, self.backbone.sink_token)
             b = self._relevant(tokens, mask)
-            phrases = read.phrases(segment, tokens, b)
+            phrases = read.phrases(chunk, tokens, b)
             if abstract is None:
                 abstract, weight = phrases, float((b.square() * mask).sum())
             else:
-                weight = float(b @ likeness(abstract, segment, tokens))
-            yield segment, weight, phrases
+                weight = float(b @ likeness(abstract, chunk, tokens))
+            yield chunk, weight, phrases
 
     def _relevant(self, tokens: Tokens, mask: Tensor) -> Tensor:
         """b, the column sums of the sum over layers and heads of R A / mean(R), with R = mean(A m)."""
@@ -108,17 +110,17 @@ class AttentionSeeker:
         self.backbone.observe(tokens, observer)
         mean = sum(observer.means.values()) / len(observer.means)
         total = torch.stack(list(observer.sums.values())).sum(0)[0].cpu()
-        return without_first(total / mean if mean > 0 else total, self.backbone.decoder_only)
+        return without_sink(total / mean if mean > 0 else total, self.backbone.sink_token)
 
 
-def likeness(abstract: Mapping[int, float], segment: Segment, tokens: Tokens) -> Tensor:
+def likeness(abstract: Mapping[int, float], chunk: CountedChunk, tokens: Tokens) -> Tensor:
     """H: for each token of a candidate that the abstract has too, its score there over its number of places here.
 
     Tokens of several such candidates have the sum; (tokens,).
     """
-    counts = Counter(place.candidate for place in segment.places)
+    counts = Counter(place.candidate for place in chunk.places)
     h = torch.zeros(len(tokens))
-    for place in segment.places:
+    for place in chunk.places:
         if place.candidate in abstract:
             held = tokens.of(place.span)
             h[held.start : held.stop] += abstract[place.candidate] / counts[place.candidate]

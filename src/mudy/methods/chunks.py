@@ -1,4 +1,4 @@
-"""A long document as overlapping sections that fit a model's window, so that nothing is cut and cost stays linear."""
+"""A long document as overlapping chunks that fit a model's window, so that nothing is cut and cost stays linear."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
-from mudy.backbones.backbone import Backbone, Stretch
+from mudy.backbones.backbone import Backbone, TextRange
 from mudy.backbones.batches import packs
 from mudy.cancellation import checked
 from mudy.candidates import Candidate, Occurrence
@@ -17,7 +17,7 @@ from mudy.text import Document, Span
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class IndexedOccurrence:
     """One occurrence of one candidate, on its way through a method."""
 
     candidate: int
@@ -29,23 +29,23 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A stretch of text read at once, and the occurrences it answers for."""
+class Chunk:
+    """A part of a text read at once, and the occurrences it answers for."""
 
     index: int
     span: Span
     units: tuple[Span, ...]  # its sentences, none longer than a quarter of the window
-    places: tuple[Place, ...]
+    places: tuple[IndexedOccurrence, ...]
     tokens: int  # about how long it is
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A section of one of several documents."""
+class DocumentChunk:
+    """A chunk of one of several documents."""
 
     document: Document
     candidates: Sequence[Candidate]
-    section: Section
+    chunk: Chunk
     owner: int  # which of the documents
 
     @property
@@ -53,57 +53,57 @@ class Part:
         return self.document.text
 
     @property
-    def places(self) -> tuple[Place, ...]:
-        return self.section.places
+    def places(self) -> tuple[IndexedOccurrence, ...]:
+        return self.chunk.places
 
     @property
-    def stretch(self) -> Stretch:
-        return Stretch(self.document.text, self.section.span)
+    def text_range(self) -> TextRange:
+        return TextRange(self.document.text, self.chunk.span)
 
 
-def together(work: Work, backbone: Backbone, limit: int) -> Iterator[list[Part]]:
-    """The sections of many documents, short ones together, none longer than `limit` tokens or the model's window.
+def chunk_batches(work: Work, backbone: Backbone, limit: int) -> Iterator[list[DocumentChunk]]:
+    """The chunks of many documents, short ones together, none longer than `limit` tokens or the model's window.
 
     Progress is the share of their tokens.
     """
     limit = min(limit, backbone.room())
-    parts = [
-        Part(document, candidates, section, owner)
+    every = [
+        DocumentChunk(document, candidates, chunk, owner)
         for owner, (document, candidates) in enumerate(work)
         if candidates
-        for section in sections(document, candidates, backbone.token_ends(document.text), limit)
+        for chunk in chunks(document, candidates, backbone.token_ends(document.text), limit)
     ]
-    together = packs(parts, lambda part: part.section.tokens, limit)
-    return reported(together, _tokens, _tokens(parts))
+    batches = packs(every, lambda part: part.chunk.tokens, limit)
+    return reported(batches, _tokens, _tokens(every))
 
 
-def _tokens(parts: Sequence[Part]) -> int:
-    return sum(part.section.tokens for part in parts)
+def _tokens(batch: Sequence[DocumentChunk]) -> int:
+    return sum(part.chunk.tokens for part in batch)
 
 
-def places(candidates: Sequence[Candidate]) -> list[Place]:
+def indexed_occurrences(candidates: Sequence[Candidate]) -> list[IndexedOccurrence]:
     """Every occurrence of every candidate, in text order."""
-    found = [Place(index, o) for index, c in enumerate(candidates) for o in c.occurrences]
+    found = [IndexedOccurrence(index, o) for index, c in enumerate(candidates) for o in c.occurrences]
     return sorted(found, key=lambda p: (p.span, p.candidate))
 
 
-def sections(
+def chunks(
     document: Document, candidates: Sequence[Candidate], token_ends: Sequence[int], limit: int
-) -> Iterator[Section]:
-    """Cut a document into sections of at most `limit` tokens that overlap by a quarter.
+) -> Iterator[Chunk]:
+    """Cut a document into chunks of at most `limit` tokens that overlap by a quarter.
 
-    Every occurrence is answered for by the section that holds it farthest from a cut. Sections that answer for none are
+    Every occurrence is answered for by the chunk that holds it farthest from a cut. Chunks that answer for none are
     left out: no score would change.
     """
     units = split_sentences(document, token_ends, limit // 4)
-    spans = section_spans(units, token_ends, limit)
-    held: list[list[Place]] = [[] for _ in spans]
-    for place in checked(places(candidates), every=1024):
-        held[home(place.span, spans)].append(place)
+    spans = chunk_spans(units, token_ends, limit)
+    held: list[list[IndexedOccurrence]] = [[] for _ in spans]
+    for place in checked(indexed_occurrences(candidates), every=1024):
+        held[chunk_of(place.span, spans)].append(place)
     for index, (span, found) in enumerate(zip(spans, held, strict=True)):
         if found:
             inside = tuple(unit for unit in units if span.start <= unit.start and unit.end <= span.end)
-            yield Section(index, span, inside, tuple(found), count(token_ends, span))
+            yield Chunk(index, span, inside, tuple(found), count(token_ends, span))
 
 
 def split_sentences(document: Document, token_ends: Sequence[int], limit: int) -> list[Span]:
@@ -120,7 +120,7 @@ def split_sentences(document: Document, token_ends: Sequence[int], limit: int) -
     return units
 
 
-def section_spans(units: Sequence[Span], token_ends: Sequence[int], limit: int) -> list[Span]:
+def chunk_spans(units: Sequence[Span], token_ends: Sequence[int], limit: int) -> list[Span]:
     """Runs of whole units, of nearly equal length, each reaching back over about a quarter of the one before."""
     total = count(token_ends, Span(units[0].start, units[-1].end))
     if total <= limit:
@@ -142,8 +142,8 @@ def section_spans(units: Sequence[Span], token_ends: Sequence[int], limit: int) 
             first -= 1
 
 
-def home(span: Span, spans: Sequence[Span]) -> int:
-    """The section that holds a span farthest from any cut."""
+def chunk_of(span: Span, spans: Sequence[Span]) -> int:
+    """The chunk that holds a span farthest from any cut."""
 
     def before(index: int) -> float:
         return span.start - spans[index].start if index > 0 else inf
@@ -151,7 +151,7 @@ def home(span: Span, spans: Sequence[Span]) -> int:
     def after(index: int) -> float:
         return spans[index].end - span.end if index < len(spans) - 1 else inf
 
-    # From section to section the cut before a span comes nearer and the cut after it goes away.
+    # From chunk to chunk the cut before a span comes nearer and the cut after it goes away.
     turn = bisect_left(range(len(spans) - 1), True, key=lambda index: after(index) >= before(index))
     return max(range(max(0, turn - 1), turn + 1), key=lambda index: min(before(index), after(index)))
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,19 +11,24 @@ from torch import Tensor
 from mudy.backbones import encoder_states
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.candidates import Candidate
-from mudy.methods.encoder_windows import Window, home, windows
-from mudy.methods.method import Models, OccurrenceScore, no_presets, require, same_at_each, setting
+from mudy.methods.encoder_chunks import EncoderChunk, chunk_of_occurrence, encoder_chunks
+from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, same_at_each, setting
 from mudy.text import Document
 
 
 @dataclass(frozen=True)
-class EmbedRank:
+class EmbedRank(Method):
     """The cosine between a candidate, encoded alone, and the document.
 
     The original embeds with sent2vec, which BERT replaces as in the tables of MDERank. A vector is the mean of a text's
     states, those of special tokens too. A document longer than the encoder's window is read in windows of whole
     sentences without overlap, and its vector is the mean over the tokens of all of them.
     """
+
+    title = "EmbedRank"
+    citation = "Bennani-Smires et al., CoNLL 2018"
+    needs = ("encoder",)
+    parts = (ScorePart("cosine", "likeness to the whole text", "cos"),)
 
     encoder: SentenceEncoder
     layer: int = setting(
@@ -37,21 +41,18 @@ class EmbedRank:
         require("layer", self.layer, self.layer in (-1, -2), "-1 or -2")
         require("beta", self.beta, 0 <= self.beta <= 1, "between 0 and 1")
 
-    @classmethod
-    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> EmbedRank:
-        no_presets("embedrank", preset)
-        return cls(models.encoder(), **settings)
-
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:
             return []
-        found = windows(document, self.encoder)
+        found = encoder_chunks(document, self.encoder)
         vectors = self._phrases(candidates)  # (candidates, width)
         cosine = vectors @ self._document(found)  # (candidates,)
         scores = marginal_relevance(cosine, vectors @ vectors.T, self.beta) if self.mmr else cosine.tolist()
-        return same_at_each(candidates, scores, [{"cosine": value} for value in cosine.tolist()], home(found))
+        return same_at_each(
+            candidates, scores, [{"cosine": value} for value in cosine.tolist()], chunk_of_occurrence(found)
+        )
 
-    def _document(self, found: Sequence[Window]) -> Tensor:
+    def _document(self, found: Sequence[EncoderChunk]) -> Tensor:
         rows = [window.tokens.ids for window in found]
         sums = encoder_states.states(self.encoder, rows, self.layer, lambda state: state.float().sum(0))
         return torch.nn.functional.normalize(torch.stack(sums).double().sum(0), dim=0)  # (width,)

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from mudy.backbones.chat import Chat
 from mudy.candidates import Candidate
 from mudy.errors import SettingError
-from mudy.methods.method import Models, OccurrenceScore, ScoredCandidates, no_presets, require, setting
-from mudy.methods.parse_answer import MARKER, phrases, standing
+from mudy.methods.method import GenerativeMethod, OccurrenceScore, ScoredCandidates, require, setting
+from mudy.methods.parse_answer import MARKER, parse_phrases, standing
 from mudy.text import Document
 
 Prompting = Literal["candidate", "vanilla", "hybrid"]
@@ -27,11 +27,11 @@ LISTED = (
     "A list of keyphrase candidates follows the text. Choose the {top} most important keyphrases from this list, "
     "each worded exactly as in the list."
 )
-FORM = f'Answer with one line: "{MARKER}" and then the phrases, the most important first, separated by semicolons.'
+_FORM = f'Answer with one line: "{MARKER}" and then the phrases, the most important first, separated by semicolons.'
 
 
 @dataclass(frozen=True)
-class Empirical:
+class Empirical(GenerativeMethod):
     """Keyphrases that a chat model writes: chosen from the candidates, from the text itself, or both in three calls.
 
     Hybrid prompting asks for phrases of the text, then for 5 of the candidates, then for a choice from both; we list
@@ -46,6 +46,10 @@ class Empirical:
     We name `top` in every prompt, as for GPT-5; the published prompt for phrases of the text sets no number.
     """
 
+    title = "Empirical"
+    citation = "Kang and Shin, COLING 2025"
+    needs = ("chat",)
+
     chat: Chat
     prompting: Prompting = setting(
         "candidate", "Choose from the candidates (candidate), from the text (vanilla), or both in three calls (hybrid)."
@@ -59,21 +63,6 @@ class Empirical:
         require("prompting", self.prompting, self.prompting in get_args(Prompting), " or ".join(get_args(Prompting)))
         require("top", self.top, self.top >= 1, "1 or more")
         require("max_new_tokens", self.max_new_tokens, self.max_new_tokens >= 1, "1 or more")
-
-    @classmethod
-    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> Empirical:
-        no_presets("empirical", preset)
-        return cls(models.chat(), **settings)
-
-    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        """The candidates that were written; the others have no score."""
-        choice = self.choose(document, candidates)
-        place = {candidate: index for index, candidate in enumerate(candidates)}
-        return [
-            replace(score, candidate=place[written])
-            for score in choice.scores
-            if (written := choice.candidates[score.candidate]) in place
-        ]
 
     def choose(self, document: Document, candidates: Sequence[Candidate]) -> ScoredCandidates:
         if not candidates:
@@ -103,9 +92,9 @@ class Empirical:
 
     def _ask(self, text: str, listed: Sequence[str], top: int) -> tuple[list[str], int]:
         told = (LISTED if listed else OWN).format(top=top)
-        system = " ".join([ROLE, told, FORM] if self.role else [told, FORM])
+        system = " ".join([ROLE, told, _FORM] if self.role else [told, _FORM])
         user, unread = self._fitted(system, text, listed)
-        return phrases(self.chat.write(system, user, self.max_new_tokens)), unread
+        return parse_phrases(self.chat.write(system, user, self.max_new_tokens)), unread
 
     def _fitted(self, system: str, text: str, listed: Sequence[str]) -> tuple[str, int]:
         """The user's turn, cut to the model's room, and the number of words cut off."""

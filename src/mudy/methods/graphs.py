@@ -19,7 +19,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from mudy.cancellation import check, checked
 from mudy.candidates import GRAMMARS, UNIVERSAL, Candidate, stop_words
 from mudy.methods.method import require
-from mudy.methods.word_index import Place, Reading, is_word
+from mudy.methods.word_index import WordIndex, WordRange, is_word
 from mudy.porter import stem
 from mudy.text import Document
 
@@ -29,17 +29,17 @@ Indices = NDArray[np.int64]
 TOLERANCE = 1e-10  # the sum of all changes in the last step; ranks are decided by five digits
 MAX_STEPS = 10_000  # 142 are needed at a damping of 0.85
 MOST_CLUSTERED = 5_000  # candidates compared with one another, at 8 bytes a pair
-BLOCK = 256  # rows of a table of pairs that are held at once
-MOST_PAIRS = 8_000_000  # and no more pairs than these, where rows are very long
+_BLOCK = 256  # rows of a table of pairs that are held at once
+_MOST_PAIRS = 8_000_000  # and no more pairs than these, where rows are very long
 
 
-class Weights(Protocol):
+class Edges(Protocol):
     """Edges of a graph: `weights @ x` brings each node the sum of x over its neighbours, times the edge weights."""
 
     def __matmul__(self, x: Vector, /) -> Any: ...
 
 
-def pagerank(weights: Weights, outgoing: Vector, damping: float) -> Vector:
+def pagerank(weights: Edges, outgoing: Vector, damping: float) -> Vector:
     """How often a walker visits each node, who follows edges by weight and jumps anywhere with chance 1 - damping.
 
     `outgoing` is the sum of the weights of the edges that leave each node; from a node without any the walker jumps.
@@ -71,7 +71,7 @@ def word_scores(
     """For each candidate, the sum of its words' PageRank in the graph of words that stand near one another."""
     if not candidates:
         return []
-    reading = Reading.of(document, candidates)
+    reading = WordIndex.of(document, candidates)
     nodes = word_nodes(document, reading)
     edges = co_occurrences(nodes, window, weighted)
     rank = pagerank(edges, edges.sum(axis=1), damping)
@@ -82,7 +82,7 @@ def check_window(window: int) -> None:
     require("window", window, window >= 2, "2 or more")
 
 
-def word_nodes(document: Document, reading: Reading) -> Indices:
+def word_nodes(document: Document, reading: WordIndex) -> Indices:
     """The node of each word of the text, -1 for words that have none.
 
     Nodes are nouns and adjectives, as the grammar of the language has them, and the words of candidates, whatever their
@@ -116,7 +116,7 @@ def co_occurrences(nodes: Indices, window: int, weighted: bool) -> Any:
 # -- Topics (TopicRank, MultipartiteRank) -----------------------------------------------------------------------------
 
 
-def topics(reading: Reading, threshold: float) -> Indices:
+def topics(reading: WordIndex, threshold: float) -> Indices:
     """The topic of each candidate: average linkage on the Jaccard distance of their stems, cut at a distance.
 
     Candidates without a common stem, not even through others, lie at distance 1 and never meet below it, so each
@@ -138,7 +138,7 @@ def check_threshold(threshold: float) -> None:
     require("threshold", threshold, 0 <= threshold < 1, "0 or more and less than 1")
 
 
-def heads(reading: Reading, topic: Indices) -> Indices:
+def heads(reading: WordIndex, topic: Indices) -> Indices:
     """For each candidate, that of its topic which stands first in the text."""
     order = np.argsort(reading.positions(), kind="stable")
     _, first = np.unique(topic[order], return_index=True)
@@ -199,7 +199,7 @@ class Nearness:
     within: Any  # (nodes, nodes), sparse: what stands within topics
 
     @classmethod
-    def of(cls, places: Sequence[Sequence[Place]], node: Indices, topic: Indices) -> Nearness:
+    def of(cls, places: Sequence[Sequence[WordRange]], node: Indices, topic: Indices) -> Nearness:
         """Edges between nodes, given the node and the topic of each candidate."""
         candidate = np.repeat(np.arange(len(places)), [len(p) for p in places])
         first, last = np.array([place for p in places for place in p], dtype=np.int64).T
@@ -249,5 +249,5 @@ def _within(node: Indices, topic: Indices, first: Indices, last: Indices) -> Any
 
 
 def _blocks(n: int) -> Iterator[slice]:
-    rows = max(1, min(BLOCK, MOST_PAIRS // max(n, 1)))
+    rows = max(1, min(_BLOCK, _MOST_PAIRS // max(n, 1)))
     return (slice(start, start + rows) for start in range(0, n, rows))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,17 +13,17 @@ from mudy.backbones import encoder_states
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.cancellation import checked
 from mudy.candidates import Candidate
-from mudy.methods.chunks import Place, places
-from mudy.methods.encoder_windows import Window, window_at, windows
-from mudy.methods.method import Models, OccurrenceScore, no_presets, require, setting
+from mudy.methods.chunks import IndexedOccurrence, indexed_occurrences
+from mudy.methods.encoder_chunks import EncoderChunk, chunk_at, encoder_chunks
+from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, setting
 from mudy.text import Document, Span
 
-BLOCK = 256  # rows of the table of all occurrences against all others that are held at once
-MOST_PAIRS = 8_000_000  # and no more pairs than these, where there are very many occurrences
+_BLOCK = 256  # rows of the table of all occurrences against all others that are held at once
+_MOST_PAIRS = 8_000_000  # and no more pairs than these, where there are very many occurrences
 
 
 @dataclass(frozen=True)
-class JointGL:
+class JointGL(Method):
     """local * global * position of each occurrence.
 
     Local is its centrality among all occurrences, boundary-aware; global is 1 / its L1-distance from the document;
@@ -35,6 +34,15 @@ class JointGL:
     window is read in windows of whole sentences without overlap, and its vector is the mean of theirs; the paper leaves
     out what does not fit into the first.
     """
+
+    title = "JointGL"
+    citation = "Liang et al., EMNLP 2021"
+    needs = ("encoder",)
+    parts = (
+        ScorePart("local", "centrality among phrases"),
+        ScorePart("global", "nearness to the whole text"),
+        ScorePart("position", "early place", "pos"),
+    )
 
     encoder: SentenceEncoder
     beta: float = setting(0.1, "Similarities below min + beta (max - min) do not count.")
@@ -52,15 +60,10 @@ class JointGL:
         for name in ("lambda1", "lambda2", "a"):
             require(name, value := getattr(self, name), value >= 0, "0 or more")
 
-    @classmethod
-    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> JointGL:
-        no_presets("jointgl", preset)
-        return cls(models.encoder(), **settings)
-
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:
             return []
-        ordered, found = places(candidates), windows(document, self.encoder)
+        ordered, found = indexed_occurrences(candidates), encoder_chunks(document, self.encoder)
         states = encoder_states.states(self.encoder, [window.tokens.ids for window in found])
         vectors = torch.stack([v.double() for v in occurrence_vectors(document, ordered, found, states)])
         whole = torch.stack([state[0] for state in states]).double().mean(0)  # (width,)
@@ -75,9 +78,11 @@ class JointGL:
             for place, row in zip(ordered, rows, strict=True)
         ]
 
-    def _combine(self, place: Place, parts: dict[str, float], found: Sequence[Window]) -> OccurrenceScore:
+    def _combine(
+        self, place: IndexedOccurrence, parts: dict[str, float], found: Sequence[EncoderChunk]
+    ) -> OccurrenceScore:
         score = parts["local"] * parts["global"] * parts["position"]
-        return OccurrenceScore(place.candidate, place.occurrence, score, parts, window_at(found, place.span.start))
+        return OccurrenceScore(place.candidate, place.occurrence, score, parts, chunk_at(found, place.span.start))
 
     def local(self, vectors: Tensor) -> Tensor:
         """Similarity to all others as far as it is above a threshold, weighted by who is nearer to a boundary.
@@ -111,11 +116,11 @@ class JointGL:
 
 
 def _block(occurrences: int) -> int:
-    return max(1, min(BLOCK, MOST_PAIRS // max(occurrences, 1)))
+    return max(1, min(_BLOCK, _MOST_PAIRS // max(occurrences, 1)))
 
 
 def occurrence_vectors(
-    document: Document, ordered: Sequence[Place], found: Sequence[Window], states: Sequence[Tensor]
+    document: Document, ordered: Sequence[IndexedOccurrence], found: Sequence[EncoderChunk], states: Sequence[Tensor]
 ) -> Iterator[Tensor]:
     """The element-wise maximum over an occurrence's words of the mean over their pieces; (width,) each."""
     starts = [word.span.start for word in document.words]
@@ -125,7 +130,7 @@ def occurrence_vectors(
         spans = [Span(max(w.span.start, place.span.start), min(w.span.end, place.span.end)) for w in inside]
         means = []
         for span in spans or [place.span]:  # what is no prose has no words
-            window = window_at(found, span.start)
+            window = chunk_at(found, span.start)
             pieces = found[window].tokens.of(span)
             means.append(states[window][pieces.start : pieces.stop].mean(0))
         yield torch.stack(means).amax(0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,13 +12,13 @@ from mudy.backbones import encoder_states
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
-from mudy.methods.encoder_windows import Window, everywhere, home, windows
-from mudy.methods.method import Models, OccurrenceScore, no_presets, require, same_at_each, setting
+from mudy.methods.encoder_chunks import EncoderChunk, chunk_of_occurrence, encoder_chunks, everywhere
+from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, same_at_each, setting
 from mudy.text import Document, Span
 
 
 @dataclass(frozen=True)
-class MDERank:
+class MDERank(Method):
     """How far the document's vector moves when every occurrence of a candidate is masked.
 
     A document's vector is the largest value of each dimension over all tokens of a layer, special ones too. A
@@ -31,21 +30,21 @@ class MDERank:
     scores 0, the least there is.
     """
 
+    title = "MDERank"
+    citation = "Zhang et al., Findings of ACL 2022"
+    needs = ("encoder",)
+    parts = (ScorePart("cosine", "likeness of the text without the phrase to the whole text", "cos"),)
+
     encoder: SentenceEncoder
     layer: int = setting(-1, "Layer whose states are compared: -1 the last, as published, or -2 the one before.")
 
     def __post_init__(self) -> None:
         require("layer", self.layer, self.layer in (-1, -2), "-1 or -2")
 
-    @classmethod
-    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> MDERank:
-        no_presets("mderank", preset)
-        return cls(models.encoder(), **settings)
-
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:
             return []
-        found = windows(document, self.encoder)
+        found = encoder_chunks(document, self.encoder)
         original = torch.stack(self._maxima([window.tokens.ids for window in found]))  # (windows, width)
         masked = [
             (index, *parts)
@@ -57,9 +56,9 @@ class MDERank:
         for (index, window, _), vector in zip(masked, maxima, strict=True):
             changed[index][window] = vector
         scores = [distance(original, vectors) for vectors in changed]
-        return same_at_each(candidates, scores, [{"cosine": 1 - score} for score in scores], home(found))
+        return same_at_each(candidates, scores, [{"cosine": 1 - score} for score in scores], chunk_of_occurrence(found))
 
-    def _masked(self, found: Sequence[Window], candidate: Candidate) -> Iterator[tuple[int, list[int]]]:
+    def _masked(self, found: Sequence[EncoderChunk], candidate: Candidate) -> Iterator[tuple[int, list[int]]]:
         """Each window that holds a candidate, by index, and its tokens with the candidate masked."""
         mask = encoder_states.mask_token(self.encoder)
         spans = [occurrence.span for occurrence in candidate.occurrences]

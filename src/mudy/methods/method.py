@@ -1,13 +1,18 @@
-"""What a method is: one verb, `score`, over the shared document and candidates; `choose` for one that writes."""
+"""What a method is, and what it says of itself.
+
+A method is a frozen dataclass: its fields are the models that it is given and its paper's hyper-parameters, its verb is
+`score`. What the command line, the service, its page and `reproduce` show of a method they read from the class.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
 
 from mudy.candidates import Candidate, Occurrence
-from mudy.errors import SettingError
+from mudy.errors import SettingError, unknown
 from mudy.text import Document
 
 if TYPE_CHECKING:
@@ -17,10 +22,22 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+ModelField = Literal["backbone", "encoder", "chat"]  # the field of a method that holds a model
+Work = Sequence[tuple[Document, Sequence[Candidate]]]  # documents with their candidates
+
 
 def setting(default: T, description: str) -> T:
     """A field of a method, explained in one line for `mudy methods`, the service and its page."""
     return field(default=default, metadata={"description": description})
+
+
+def require(name: str, value: object, fine: bool, needed: str) -> None:
+    """A setting out of its range raises, and says what was seen and what was needed."""
+    if not fine:
+        raise SettingError(f"{name} is {value!r}, but must be {needed}.")
+
+
+# -- Scores -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +47,8 @@ class OccurrenceScore:
     candidate: int  # index into the candidates given
     occurrence: Occurrence
     score: float
-    parts: Mapping[str, float] = field(default_factory=dict)  # what the score was made of, under the paper's symbols
-    section: int = 0  # which part of a long document it was read in
+    parts: Mapping[str, float] = field(default_factory=dict)  # what the score was made of, by the names of `parts`
+    section: int = 0  # which chunk of a long document it was read in
 
 
 def same_at_each(
@@ -51,7 +68,7 @@ def same_at_each(
 
 @dataclass(frozen=True, slots=True)
 class ScoredCandidates:
-    """What a method that writes chose: perhaps phrases beside the candidates that it was given."""
+    """What a generative method chose: perhaps phrases beside the candidates that it was given."""
 
     candidates: tuple[Candidate, ...]
     scores: tuple[OccurrenceScore, ...]  # of these candidates
@@ -59,22 +76,32 @@ class ScoredCandidates:
     unread_words: int = 0  # white-space words at the text's end for which the model had no room
 
     def only(self, allowed: Callable[[Candidate], bool]) -> ScoredCandidates:
-        """The choice without some phrases, which count as dropped."""
+        """Without the phrases that are not allowed, which count as dropped."""
         kept = tuple(score for score in self.scores if allowed(self.candidates[score.candidate]))
         dropped = tuple(candidate.phrase for candidate in self.candidates if not allowed(candidate))
         return replace(self, scores=kept, dropped=self.dropped + dropped)
 
 
-def no_presets(name: str, preset: str | None) -> None:
-    """For methods whose paper has one setting."""
-    if preset is not None:
-        raise SettingError(f"{name} has no presets, but {preset!r} was asked for.")
+# -- Methods ----------------------------------------------------------------------------------------------------------
 
 
-def require(name: str, value: object, fine: bool, needed: str) -> None:
-    """A setting out of its range raises, and says what was seen and what was needed."""
-    if not fine:
-        raise SettingError(f"{name} is {value!r}, but must be {needed}.")
+@dataclass(frozen=True, slots=True)
+class ScorePart:
+    """One of the numbers that a score is made of."""
+
+    name: str  # in `OccurrenceScore.parts` and in JSON
+    words: str  # what it is, for people
+    symbol: str = ""  # as printed; the name if empty
+
+    def to_dict(self) -> dict[str, str]:
+        return {"name": self.name, "symbol": self.symbol or self.name, "words": self.words}
+
+
+class Architecture(NamedTuple):
+    """What settings may depend on, known before a language model is loaded."""
+
+    family: str  # as transformers names it
+    depth: int  # layers
 
 
 class Models(Protocol):
@@ -87,29 +114,101 @@ class Models(Protocol):
     def chat(self) -> Chat: ...
 
 
-Work = Sequence[tuple[Document, Sequence[Candidate]]]  # documents with their candidates
+class Method(ABC):
+    """A way to rank candidates, which describes itself."""
 
-
-class Method(Protocol):
-    """A way to rank candidates. Its fields are its paper's hyper-parameters."""
+    title: ClassVar[str]  # as printed
+    citation: ClassVar[str]  # in one line
+    needs: ClassVar[tuple[ModelField, ...]] = ()  # the models that it may be given; see `needed`
+    parts: ClassVar[tuple[ScorePart, ...]] = ()  # what a score is made of
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # settings by the name of a preset
+    speeds: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # settings by speed: "fast"; others keep the defaults
+    rescorable: ClassVar[tuple[str, ...]] = ()  # settings under which scores follow from their parts, with no new run
+    comparable: ClassVar[bool] = True  # whether `reproduce` compares it as it is, in one row; else in rows of its own
 
     @classmethod
-    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> Method:
+    def summary(cls) -> str:
+        """What it does, in one line."""
+        return (cls.__doc__ or "").strip().split("\n")[0]
+
+    @classmethod
+    def recommended(cls, architecture: Callable[[], Architecture]) -> Mapping[str, Any]:  # noqa: ARG003
+        """The settings measured to be best for a language model, where they are not the defaults."""
+        return {}
+
+    @classmethod
+    def chosen_settings(
+        cls, preset: str | None, settings: Mapping[str, Any], architecture: Callable[[], Architecture]
+    ) -> dict[str, Any]:
+        """Those of a preset, or recommended for the language model; `settings` go before both."""
+        if preset is None:
+            return {**cls.recommended(architecture), **settings}
+        if not cls.presets:
+            raise SettingError(f"{cls.title} has no presets, but {preset!r} was asked for.")
+        if preset not in cls.presets:
+            raise SettingError(unknown("preset", preset, cls.presets))
+        return {**cls.presets[preset], **settings}
+
+    @classmethod
+    def needed(cls, settings: Mapping[str, Any], architecture: Callable[[], Architecture]) -> frozenset[ModelField]:  # noqa: ARG003
+        """Which of `needs` it asks under some settings: all, unless the class knows better.
+
+        `settings` are those of `chosen_settings`: what they do not name has its default. `architecture` is that of the
+        language model, to be called only where it matters: it may have to fetch the model first.
+        """
+        return frozenset(cls.needs)
+
+    @classmethod
+    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> Self:
         """Make it from the models it needs; `settings` go before those of a preset."""
 
-    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]: ...
+        def architecture() -> Architecture:
+            backbone = models.backbone()
+            return Architecture(backbone.family, backbone.depth)
+
+        chosen = cls.chosen_settings(preset, settings, architecture)
+        needed = cls.needed(chosen, architecture)
+        return cls(**{name: _model(models, name) for name in cls.needs if name in needed}, **chosen)
+
+    @abstractmethod
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        """A score for each occurrence of each candidate."""
 
 
-@runtime_checkable
-class BatchMethod(Protocol):
+def _model(models: Models, name: ModelField) -> Any:
+    match name:
+        case "backbone":
+            return models.backbone()
+        case "encoder":
+            return models.encoder()
+        case "chat":
+            return models.chat()
+
+
+class BatchMethod(Method):
     """A method that computes several documents together, which is faster where they are short."""
 
-    def score_many(self, work: Work) -> list[list[OccurrenceScore]]: ...
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        return self.score_many([(document, candidates)])[0]
+
+    @abstractmethod
+    def score_many(self, work: Work) -> list[list[OccurrenceScore]]:
+        """The scores of each document; none depends on the other documents."""
 
 
-@runtime_checkable
-class GenerativeMethod(Protocol):
+class GenerativeMethod(Method):
     """A method that writes phrases of its own, besides scoring those that it is given."""
 
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        """The candidates that were written; the others have no score."""
+        chosen = self.choose(document, candidates)
+        place = {candidate: index for index, candidate in enumerate(candidates)}
+        return [
+            replace(score, candidate=place[written])
+            for score in chosen.scores
+            if (written := chosen.candidates[score.candidate]) in place
+        ]
+
+    @abstractmethod
     def choose(self, document: Document, candidates: Sequence[Candidate]) -> ScoredCandidates:
         """The phrases that it would return, candidates or not, each at every place where it stands in the text."""

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mudy.candidates import Candidate
 from mudy.methods.graphs import Indices, Nearness, Vector, check_damping, check_threshold, heads, pagerank, topics
-from mudy.methods.method import Models, OccurrenceScore, no_presets, require, same_at_each, setting
-from mudy.methods.word_index import Reading
+from mudy.methods.method import Method, OccurrenceScore, require, same_at_each, setting
+from mudy.methods.word_index import WordIndex
 from mudy.text import Document
 
 
 @dataclass(frozen=True)
-class MultipartiteRank:
+class MultipartiteRank(Method):
     """The PageRank of a phrase among those of other topics, with a lift for the first phrase of each topic."""
+
+    title = "MultipartiteRank"
+    citation = "Boudin, NAACL 2018"
 
     alpha: float = setting(1.1, "Strength of the lift for the first phrase of each topic.")
     threshold: float = setting(0.74, "Phrases are one topic up to this mean distance of their stems.")
@@ -28,22 +30,17 @@ class MultipartiteRank:
         check_threshold(self.threshold)
         check_damping(self.damping)
 
-    @classmethod
-    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> MultipartiteRank:  # noqa: ARG003
-        no_presets("multipartiterank", preset)
-        return cls(**settings)
-
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:
             return []
-        reading = Reading.of(document, candidates)
+        reading = WordIndex.of(document, candidates)
         topic = topics(reading, self.threshold)  # (candidates,)
         edges = Nearness.of(reading.places, np.arange(len(topic)), topic)
         head = heads(reading, topic)
         lifted = Lifted(edges, head, self.lift(reading, head))
         return same_at_each(candidates, list(pagerank(lifted, lifted.outgoing(), self.damping)))
 
-    def lift(self, reading: Reading, head: Indices) -> Vector:
+    def lift(self, reading: WordIndex, head: Indices) -> Vector:
         """How much each phrase lifts its topic's head: alpha * exp(1 / (1 + the head's word index)); heads nothing."""
         position = np.array(reading.positions())
         lift: Vector = self.alpha * np.exp(1 / (1 + position[head]))  # (candidates,)

@@ -38,7 +38,7 @@ _FORMS = str.maketrans(dict.fromkeys("‘’ʼ", "'") | dict.fromkeys("“”„
 # -- What was written -------------------------------------------------------------------------------------------------
 
 
-def phrases(answer: str) -> list[str]:
+def parse_phrases(answer: str) -> list[str]:
     """The phrases of an answer in the order of writing, each once whatever its case; a refusal has none.
 
     They follow the last marker, where there is one. A JSON list of strings is read as such; else semicolons part them,
@@ -52,7 +52,7 @@ def phrases(answer: str) -> list[str]:
     for piece in _parted(told[-1]):
         phrase = _cleaned(piece)
         if any(map(str.isalnum, phrase)) and not phrase.endswith(":"):  # which ends a heading
-            found.setdefault(plain(phrase), phrase)
+            found.setdefault(comparison_key(phrase), phrase)
     return list(found.values())
 
 
@@ -91,7 +91,7 @@ def _cleaned(piece: str) -> str:
 # -- Where it stands --------------------------------------------------------------------------------------------------
 
 
-def plain(phrase: str) -> str:
+def comparison_key(phrase: str) -> str:
     """What two spellings of one phrase have in common: neither case, white space, forms of marks nor trailing dots."""
     return squeeze(phrase.translate(_FORMS)).casefold().rstrip(" .")
 
@@ -104,17 +104,17 @@ def standing(
     A phrase that is a candidate has its places. Any other has every place where it stands as whole words; `strict`
     drops it, and so it is with a phrase that does not stand in the text.
     """
-    known = {plain(candidate.phrase): candidate for candidate in reversed(candidates)}
+    known = {comparison_key(candidate.phrase): candidate for candidate in reversed(candidates)}
     if not strict:
-        known = _found(document, [phrase for phrase in written if plain(phrase) not in known]) | known
-    chosen = [known[plain(phrase)] for phrase in written if plain(phrase) in known]
-    return chosen, [phrase for phrase in written if plain(phrase) not in known]
+        known = _found(document, [phrase for phrase in written if comparison_key(phrase) not in known]) | known
+    chosen = [known[comparison_key(phrase)] for phrase in written if comparison_key(phrase) in known]
+    return chosen, [phrase for phrase in written if comparison_key(phrase) not in known]
 
 
 def _found(document: Document, written: Sequence[str]) -> dict[str, Candidate]:
     same = replace(document, text=document.text.translate(_FORMS))
     found, _ = noun_phrases.given(same, [phrase.translate(_FORMS) for phrase in written])
-    return {plain(c.phrase): replace(c, phrase=_form(document, c)) for c in found}
+    return {comparison_key(c.phrase): replace(c, phrase=_form(document, c)) for c in found}
 
 
 def _form(document: Document, candidate: Candidate) -> str:

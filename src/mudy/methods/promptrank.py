@@ -5,20 +5,24 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import get_args
 
 from mudy.backbones.backbone import Backbone, Question
-from mudy.candidates import Candidate
-from mudy.methods.chunks import Part, Section, together
-from mudy.methods.method import Models, OccurrenceScore, Work, no_presets, require, setting
+from mudy.methods.chunks import Chunk, DocumentChunk, chunk_batches
+from mudy.methods.likelihood import ScoredTokens, likelihood
+from mudy.methods.method import BatchMethod, OccurrenceScore, ScorePart, Work, require, setting
 from mudy.text import Document
-
-ScoredTokens = Literal["promptrank", "candidate"]
 
 
 @dataclass(frozen=True)
-class PromptRank:
+class PromptRank(BatchMethod):
     """Prompt likelihood, times a penalty for late positions."""
+
+    title = "PromptRank"
+    citation = "Kong et al., ACL 2023"
+    needs = ("backbone",)
+    comparable = False
+    parts = (ScorePart("p", "likelihood of the phrase"), ScorePart("r", "penalty for a late place"))
 
     backbone: Backbone
     alpha: float = setting(0.6, "Exponent of the length that a phrase's log-likelihood is divided by.")
@@ -36,49 +40,35 @@ class PromptRank:
         require("gamma", self.gamma, self.gamma >= 0, "0 or more")
         require("section_tokens", self.section_tokens, self.section_tokens >= 64, "64 or more")
 
-    @classmethod
-    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> PromptRank:
-        no_presets("promptrank", preset)
-        return cls(models.backbone(), **settings)
-
-    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        return self.score_many([(document, candidates)])[0]
-
     def score_many(self, work: Work) -> list[list[OccurrenceScore]]:
         scores: list[list[OccurrenceScore]] = [[] for _ in work]
-        for parts in together(work, self.backbone, self.section_tokens):
-            for part, p in zip(parts, self._likelihoods(parts), strict=True):
-                scores[part.owner] += self._scored(part, p)
+        for batch in chunk_batches(work, self.backbone, self.section_tokens):
+            for chunk, p in zip(batch, self._likelihoods(batch), strict=True):
+                scores[chunk.owner] += self._scored(chunk, p)
         return scores
 
-    def _likelihoods(self, parts: Sequence[Part]) -> Iterator[dict[int, float]]:
-        """The p of every candidate, for each part; what a model remembers of the texts is gone afterwards."""
-        phrases = [first_forms(part) for part in parts]
-        encodings = self.backbone.encode([part.stretch for part in parts])
+    def _likelihoods(self, batch: Sequence[DocumentChunk]) -> Iterator[dict[int, float]]:
+        """The p of every candidate, for each chunk; what a model remembers of the texts is gone afterwards."""
+        phrases = [first_forms(chunk) for chunk in batch]
+        encodings = self.backbone.encode([chunk.text_range for chunk in batch])
         questions = [Question(e, list(p.values())) for e, p in zip(encodings, phrases, strict=True)]
-        for own, found in zip(phrases, self.backbone.log_likelihood(questions), strict=True):
-            yield {c: likelihood(v, self.alpha, self.score_tokens) for c, v in zip(own, found, strict=True)}
+        for candidates, scored in zip(phrases, self.backbone.log_likelihood(questions), strict=True):
+            yield {c: likelihood(v, self.alpha, self.score_tokens) for c, v in zip(candidates, scored, strict=True)}
 
-    def _scored(self, part: Part, p: Mapping[int, float]) -> Iterator[OccurrenceScore]:
-        for place, r in zip(part.places, self._penalties(part.document, part.section), strict=True):
+    def _scored(self, chunk: DocumentChunk, p: Mapping[int, float]) -> Iterator[OccurrenceScore]:
+        for place, r in zip(chunk.places, self._penalties(chunk.document, chunk.chunk), strict=True):
             of = p[place.candidate]
-            yield OccurrenceScore(place.candidate, place.occurrence, r * of, {"p": of, "r": r}, part.section.index)
+            yield OccurrenceScore(place.candidate, place.occurrence, r * of, {"p": of, "r": r}, chunk.chunk.index)
 
-    def _penalties(self, document: Document, section: Section) -> list[float]:
+    def _penalties(self, document: Document, chunk: Chunk) -> list[float]:
         """The penalty r = pos / len + gamma / len^3; the likelihood is negative, so an earlier place ranks higher."""
         if not self.position_penalty:
-            return [1.0] * len(section.places)
+            return [1.0] * len(chunk.places)
         starts, length = [word.span.start for word in document.words], len(document.text.split())
-        positions = [bisect_right(starts, place.span.start) - 1 for place in section.places]
+        positions = [bisect_right(starts, place.span.start) - 1 for place in chunk.places]
         return [position / length + self.gamma / length**3 for position in positions]
 
 
-def first_forms(part: Part) -> dict[int, str]:
-    """Each candidate as it first stands in a section."""
-    return {place.candidate: place.span.of(part.text) for place in reversed(part.places)}
-
-
-def likelihood(log_probabilities: Sequence[float], alpha: float, tokens: ScoredTokens = "promptrank") -> float:
-    """The length-normalised log-likelihood of a candidate in its prompt (Eq. 1)."""
-    scored = log_probabilities if tokens == "promptrank" else log_probabilities[1:-1]
-    return float(sum(scored) / len(scored) ** alpha)
+def first_forms(chunk: DocumentChunk) -> dict[int, str]:
+    """Each candidate as it first stands in a chunk."""
+    return {place.candidate: place.span.of(chunk.text) for place in reversed(chunk.places)}

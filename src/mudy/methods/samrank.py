@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from torch import Tensor
 
-from mudy.backbones.backbone import Backbone, Stretch
+from mudy.backbones.backbone import Backbone, TextRange
 from mudy.backbones.observers import HeadObserver, everyone
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
-from mudy.methods.method import Models, OccurrenceScore, no_presets, require, setting
-from mudy.methods.token_scores import Segment, Segments, without_first
+from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, setting
+from mudy.methods.token_scores import ChunkedDocument, CountedChunk, without_sink
 from mudy.text import Document
+
+_Observed = tuple[CountedChunk, Tokens, dict[str, Tensor]]  # scores of a chunk's tokens, by part
 
 
 @dataclass(frozen=True)
-class SAMRank:
+class SAMRank(Method):
     """The attention that a phrase's tokens receive, summed over its occurrences (its mean for phrases of one word).
 
     Without a head, as MUDY's authors ran it on Llama 3: the mean over all layers and heads of what each token receives
@@ -28,6 +29,11 @@ class SAMRank:
 
     Candidates are the shared ones; the paper's have at most five words, and none that begins with a stop word.
     """
+
+    title = "SAMRank"
+    citation = "Kang and Shin, EMNLP 2023"
+    needs = ("backbone",)
+    parts = (ScorePart("G", "attention received"), ScorePart("P", "share of attention"))
 
     backbone: Backbone
     layer: int | None = setting(None, "Layer of the one head that counts, from 0; none: all layers.")
@@ -44,39 +50,33 @@ class SAMRank:
             require("head", self.head, self.head is not None and 0 <= self.head < heads, f"between 0 and {heads - 1}")
         require("segment_tokens", self.segment_tokens, self.segment_tokens >= 64, "64 or more")
 
-    @classmethod
-    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> SAMRank:
-        no_presets("samrank", preset)
-        return cls(models.backbone(), **settings)
-
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:
             return []
-        read = Segments.of(document, candidates, self.backbone, self.segment_tokens)
+        read = ChunkedDocument.of(document, candidates, self.backbone, self.segment_tokens)
         observed = self._mean(document, read) if self.head is None else self._head(document, read)
         names = ("G",) if self.head is None else ("G", "P")
         parts = [dict.fromkeys(names, 0.0) for _ in candidates]
-        for segment, tokens, scores in observed:
+        for chunk, tokens, scores in observed:
             for name, values in scores.items():
-                for index, score in read.phrases(segment, tokens, values).items():
+                for index, score in read.phrases(chunk, tokens, values).items():
                     parts[index][name] += score
         return read.scored([sum(part.values()) for part in parts], parts)
 
-    def _mean(self, document: Document, read: Segments) -> Iterator[tuple[Segment, Tokens, dict[str, Tensor]]]:
+    def _mean(self, document: Document, read: ChunkedDocument) -> Iterator[_Observed]:
         """The column sums of the mean map of all layers and heads."""
-        spans = [segment.span for segment in read.segments]
-        found = self.backbone.received_attention([Stretch(document.text, s) for s in spans], range(self.backbone.depth))
-        for segment, received in zip(read.segments, found, strict=True):
-            yield segment, received.tokens, {"G": without_first(received.sums, self.backbone.decoder_only)}
+        ranges = [TextRange(document.text, chunk.span) for chunk in read.chunks]
+        every = self.backbone.received_attention(ranges, range(self.backbone.depth))
+        for chunk, received in zip(read.chunks, every, strict=True):
+            yield chunk, received.tokens, {"G": without_sink(received.sums, self.backbone.sink_token)}
 
-    def _head(self, document: Document, read: Segments) -> Iterator[tuple[Segment, Tokens, dict[str, Tensor]]]:
+    def _head(self, document: Document, read: ChunkedDocument) -> Iterator[_Observed]:
         """What each token receives from one head, and its share in what the others receive."""
         assert self.layer is not None
         assert self.head is not None
-        first = 0 if self.backbone.decoder_only else None
-        for segment in read.each():
-            tokens = self.backbone.window(document.text, segment.span)
+        for chunk in read.each():
+            tokens = self.backbone.window(document.text, chunk.span)
             rows = everyone(len(tokens), self.backbone)
-            observer = HeadObserver(rows, frozenset([self.layer]), head=self.head, without=first)
+            observer = HeadObserver(rows, frozenset([self.layer]), head=self.head, without=self.backbone.sink_token)
             self.backbone.observe(tokens, observer)
-            yield segment, tokens, {"G": observer.sums[self.layer][0].cpu(), "P": observer.shares[self.layer][0].cpu()}
+            yield chunk, tokens, {"G": observer.sums[self.layer][0].cpu(), "P": observer.shares[self.layer][0].cpu()}

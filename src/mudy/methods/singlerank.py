@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mudy.candidates import Candidate
 from mudy.methods.graphs import check_damping, check_window, word_scores
-from mudy.methods.method import Models, OccurrenceScore, no_presets, same_at_each, setting
+from mudy.methods.method import Method, OccurrenceScore, same_at_each, setting
 from mudy.text import Document
 
 
 @dataclass(frozen=True)
-class SingleRank:
+class SingleRank(Method):
     """The sum of a phrase's word scores, by PageRank on a graph weighted by co-occurrence.
 
     Words are compared in lower case, not by stems. Of phrases with equal scores the earlier comes first.
     """
+
+    title = "SingleRank"
+    citation = "Wan and Xiao, AAAI 2008"
 
     window: int = setting(10, "Words that stand within so many of each other are linked.")
     damping: float = setting(0.85, "Damping factor of PageRank.")
@@ -25,11 +27,6 @@ class SingleRank:
     def __post_init__(self) -> None:
         check_window(self.window)
         check_damping(self.damping)
-
-    @classmethod
-    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> SingleRank:  # noqa: ARG003
-        no_presets("singlerank", preset)
-        return cls(**settings)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         scores = word_scores(document, candidates, window=self.window, weighted=True, damping=self.damping)

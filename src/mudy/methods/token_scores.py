@@ -13,34 +13,34 @@ from torch import Tensor
 from mudy.backbones.backbone import Backbone
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
-from mudy.methods.chunks import Place, sections
-from mudy.methods.encoder_windows import everywhere
+from mudy.methods.chunks import IndexedOccurrence, chunks
+from mudy.methods.encoder_chunks import everywhere
 from mudy.methods.method import OccurrenceScore, same_at_each
 from mudy.progress import reported
 from mudy.text import Document, Span
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
-    """A stretch of text read at once."""
+class CountedChunk:
+    """A chunk, and the occurrences in it that count."""
 
     index: int
     span: Span
-    places: tuple[Place, ...]  # the occurrences it answers for, those that do not count left out
-    inside: tuple[Span, ...]  # every stretch of candidates in it, also those that another segment answers for
+    places: tuple[IndexedOccurrence, ...]  # the occurrences it answers for, those that do not count left out
+    inside: tuple[Span, ...]  # all text of candidates in it, also what another chunk answers for
 
 
 @dataclass(frozen=True, slots=True)
-class Segments:
-    """A document, cut into segments, and the candidates to be scored."""
+class ChunkedDocument:
+    """A document, cut into chunks, and the candidates to be scored."""
 
     candidates: Sequence[Candidate]
-    segments: tuple[Segment, ...]
-    homes: Mapping[Place, int]  # which segment answers for each occurrence
+    chunks: tuple[CountedChunk, ...]
+    homes: Mapping[IndexedOccurrence, int]  # which chunk answers for each occurrence
 
     @classmethod
-    def of(cls, document: Document, candidates: Sequence[Candidate], backbone: Backbone, limit: int) -> Segments:
-        """Segments of at most `limit` tokens, and of no more than the backbone has room for.
+    def of(cls, document: Document, candidates: Sequence[Candidate], backbone: Backbone, limit: int) -> ChunkedDocument:
+        """Chunks of at most `limit` tokens, and of no more than the backbone has room for.
 
         Candidates count wherever their words stand in the text, as in the papers. Single words within an occurrence of
         a candidate of several words do not.
@@ -49,27 +49,29 @@ class Segments:
         left_out = nested(complete)
         ends = backbone.token_ends(document.text)
         found, homes = [], {}
-        for section in sections(document, complete, ends, min(limit, backbone.room())):
-            homes.update(dict.fromkeys(section.places, section.index))
-            counted = tuple(place for place in section.places if place not in left_out)
-            found.append(Segment(section.index, section.span, counted, clipped(complete, section.span)))
+        for chunk in chunks(document, complete, ends, min(limit, backbone.room())):
+            homes.update(dict.fromkeys(chunk.places, chunk.index))
+            counted = tuple(place for place in chunk.places if place not in left_out)
+            found.append(CountedChunk(chunk.index, chunk.span, counted, clipped(complete, chunk.span)))
         return cls(candidates, tuple(found), homes)
 
-    def each(self) -> Iterator[Segment]:
-        """The segments one after the other; progress is the share of them."""
-        return reported(self.segments, lambda _: 1, len(self.segments))
+    def each(self) -> Iterator[CountedChunk]:
+        """The chunks one after the other; progress is the share of them."""
+        return reported(self.chunks, lambda _: 1, len(self.chunks))
 
     def scored(self, scores: Sequence[float], parts: Sequence[Mapping[str, float]]) -> list[OccurrenceScore]:
         """One score a phrase, the same at each of its occurrences."""
-        return same_at_each(self.candidates, scores, parts, lambda index, place: self.homes[Place(index, place)])
+        return same_at_each(
+            self.candidates, scores, parts, lambda index, place: self.homes[IndexedOccurrence(index, place)]
+        )
 
-    def phrases(self, segment: Segment, tokens: Tokens, scores: Tensor) -> dict[int, float]:
-        """The score of each candidate in a segment: the sum over its occurrences of the sum over their tokens.
+    def phrases(self, chunk: CountedChunk, tokens: Tokens, scores: Tensor) -> dict[int, float]:
+        """The score of each candidate in a chunk: the sum over its occurrences of the sum over their tokens.
 
         For candidates of one word it is the mean over their occurrences.
         """
         found: dict[int, list[float]] = {}
-        for place in segment.places:
+        for place in chunk.places:
             held = tokens.of(place.span)
             found.setdefault(place.candidate, []).append(float(scores[held.start : held.stop].sum()))
         return {
@@ -82,13 +84,13 @@ def is_single(candidate: Candidate) -> bool:
     return len(candidate.phrase.split()) == 1
 
 
-def nested(candidates: Sequence[Candidate]) -> set[Place]:
+def nested(candidates: Sequence[Candidate]) -> set[IndexedOccurrence]:
     """Occurrences of single words that lie within one of a candidate of several words."""
     spans = sorted(o.span for c in candidates if not is_single(c) for o in c.occurrences)
     starts = [span.start for span in spans]
     reach = [0, *accumulate((span.end for span in spans), max)]  # the farthest end of the first so many
     return {
-        Place(index, occurrence)
+        IndexedOccurrence(index, occurrence)
         for index, candidate in enumerate(candidates)
         if is_single(candidate)
         for occurrence in candidate.occurrences
@@ -102,18 +104,18 @@ def clipped(candidates: Sequence[Candidate], span: Span) -> tuple[Span, ...]:
     return tuple(sorted({inside for inside in found if inside.start < inside.end}))
 
 
-def candidate_mask(segment: Segment, tokens: Tokens, decoder_only: bool) -> Tensor:
-    """1 for tokens of candidates; a decoder's first token, which all rows look at, is none; (tokens,)."""
+def candidate_mask(chunk: CountedChunk, tokens: Tokens, sink: int | None) -> Tensor:
+    """1 for tokens of candidates; the attention sink is none; (tokens,)."""
     mask = torch.zeros(len(tokens))
-    for span in segment.inside:
+    for span in chunk.inside:
         held = tokens.of(span)
         mask[held.start : held.stop] = 1
-    return without_first(mask, decoder_only)
+    return without_sink(mask, sink)
 
 
-def without_first(scores: Tensor, decoder_only: bool) -> Tensor:
-    """Scores with 0 for a decoder's first token, which takes the attention that is not needed elsewhere."""
+def without_sink(scores: Tensor, sink: int | None) -> Tensor:
+    """Scores with 0 for the token that takes the attention which is not needed elsewhere, if there is one."""
     scores = scores.clone()
-    if decoder_only:
-        scores[0] = 0
+    if sink is not None:
+        scores[sink] = 0
     return scores

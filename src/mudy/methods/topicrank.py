@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mudy.candidates import Candidate
 from mudy.methods.graphs import Indices, Nearness, Vector, check_damping, check_threshold, heads, pagerank, topics
-from mudy.methods.method import Models, OccurrenceScore, no_presets, same_at_each, setting
-from mudy.methods.word_index import Reading
+from mudy.methods.method import Method, OccurrenceScore, same_at_each, setting
+from mudy.methods.word_index import WordIndex
 from mudy.text import Document
 
 
 @dataclass(frozen=True)
-class TopicRank:
+class TopicRank(Method):
     """The PageRank of a phrase's topic, for the first phrase of each topic; the others come after all of these.
 
     The paper returns one phrase a topic. Here none is lost: see `heads_first`.
     """
+
+    title = "TopicRank"
+    citation = "Bougouin, Boudin and Daille, IJCNLP 2013"
 
     threshold: float = setting(
         0.74, "Phrases are one topic up to this mean distance: 0.74 is a quarter of their stems in common."
@@ -31,15 +33,10 @@ class TopicRank:
         check_threshold(self.threshold)
         check_damping(self.damping)
 
-    @classmethod
-    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> TopicRank:  # noqa: ARG003
-        no_presets("topicrank", preset)
-        return cls(**settings)
-
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:
             return []
-        reading = Reading.of(document, candidates)
+        reading = WordIndex.of(document, candidates)
         topic = topics(reading, self.threshold)  # (candidates,)
         edges = Nearness.of(reading.places, topic, topic)
         rank = pagerank(edges, edges.outgoing(np.ones(topic.max() + 1)), self.damping)  # (topics,)

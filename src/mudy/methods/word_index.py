@@ -12,7 +12,7 @@ from mudy.candidates import QUOTES, Candidate
 from mudy.text import Document
 
 
-class Place(NamedTuple):
+class WordRange(NamedTuple):
     """The words that an occurrence touches: `first` up to and including `last`, as indices into `document.words`.
 
     An occurrence in a stretch that is no prose touches none: then `last` is `first` - 1.
@@ -26,19 +26,19 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
+class WordIndex:
     """A document's words in lower case, and where each candidate stands among them, in text order."""
 
     forms: tuple[str, ...]  # (words,)
-    places: tuple[tuple[Place, ...], ...]  # (candidates, its occurrences)
+    places: tuple[tuple[WordRange, ...], ...]  # (candidates, its occurrences)
 
     @classmethod
-    def of(cls, document: Document, candidates: Sequence[Candidate]) -> Reading:
+    def of(cls, document: Document, candidates: Sequence[Candidate]) -> WordIndex:
         starts = [word.span.start for word in document.words]
         ends = [word.span.end for word in document.words]
         places = tuple(
             tuple(
-                Place(bisect_right(ends, o.span.start), bisect_left(starts, o.span.end) - 1)
+                WordRange(bisect_right(ends, o.span.start), bisect_left(starts, o.span.end) - 1)
                 for o in candidate.occurrences
             )
             for candidate in checked(candidates, every=256)

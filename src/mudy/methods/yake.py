@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log, prod
 from statistics import fmean, median, pstdev
-from typing import Any
 
 from mudy.cancellation import checked
 from mudy.candidates import Candidate, stop_words
-from mudy.methods.method import Models, OccurrenceScore, no_presets, require, same_at_each, setting
-from mudy.methods.word_index import Reading, is_word
+from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, same_at_each, setting
+from mudy.methods.word_index import WordIndex, is_word
 from mudy.phrase_index import PhraseIndex
 from mudy.text import Document
 
@@ -25,29 +24,28 @@ Terms = Sequence[str]
 
 
 @dataclass(frozen=True)
-class Yake:
+class Yake(Method):
     """Casing, position, frequency, spread and neighbours of a phrase's words; the score is -ln H.
 
     Where the authors' package scores its own n-grams of up to three words and drops those that resemble a better one,
     the candidates given are scored here, of any length. Like that package, and unlike the paper, Rel has no PL and PR.
     """
 
+    title = "YAKE"
+    citation = "Campos et al., Information Sciences 2020"
+    parts = (ScorePart("H", "weight of its words, low is good"),)
+
     window: int = setting(1, "Neighbours on each side of a word that are counted.")
 
     def __post_init__(self) -> None:
         require("window", self.window, self.window >= 1, "1 or more")
 
-    @classmethod
-    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> Yake:  # noqa: ARG003
-        no_presets("yake", preset)
-        return cls(**settings)
-
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:
             return []
-        reading = Reading.of(document, candidates)
+        reading = WordIndex.of(document, candidates)
         terms = [term(form) for form in reading.forms]
-        weights = Weights.of(document, terms, self.window)
+        weights = TermWeights.of(document, terms, self.window)
         phrases = [place[0].of(terms) for place in reading.places]
         times = frequencies(terms, phrases)
         found = [weights.phrase(phrase, times[phrase]) for phrase in checked(phrases, every=1024)]
@@ -132,7 +130,7 @@ def variety(neighbours: Counter[str]) -> float:
 
 
 @dataclass(frozen=True)
-class Weights:
+class TermWeights:
     """The weight H of words and phrases of one text: lower is better."""
 
     words: Mapping[str, float]  # H of each word
@@ -141,7 +139,7 @@ class Weights:
     stops: frozenset[str]
 
     @classmethod
-    def of(cls, document: Document, terms: Terms, window: int) -> Weights:
+    def of(cls, document: Document, terms: Terms, window: int) -> TermWeights:
         counted = statistics(document, terms, window)
         stops = stop_words(document.language)
         stops |= {term(word) for word in stops} | {word for word in counted if len(word) < 3}

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any, Literal
+from typing import Literal
 
 from mudy import __version__, models, readers
 from mudy.extractor import Extractor
-from mudy.methods import METHODS, descriptions_of, method_class, model_fields, settings_of, title_of
-from mudy.server import schemas
+from mudy.methods import METHODS, description, model_fields
+from mudy.server import response_schemas as schemas
 from mudy.server.config import Config
+from mudy.server.setting_schemas import served_methods
 
 
-def service(config: Config) -> schemas.ServiceInfo:
-    limits = schemas.Limits(
+def service(config: Config) -> schemas.ServiceInfoSchema:
+    limits = schemas.LimitsSchema(
         body_bytes=config.max_body,
         characters=config.max_characters,
         texts=config.max_texts,
         seconds=config.timeout,
     )
-    return schemas.ServiceInfo(
+    return schemas.ServiceInfoSchema(
         version=__version__,
         model=config.model,
         encoder=config.encoder,
@@ -30,20 +30,14 @@ def service(config: Config) -> schemas.ServiceInfo:
     )
 
 
-def methods() -> schemas.Methods:
-    return schemas.Methods(methods=[_method(name) for name in METHODS])
+def methods() -> schemas.MethodsSchema:
+    return schemas.MethodsSchema(methods=[_method(name) for name in METHODS])
 
 
-def _method(name: str) -> schemas.MethodInfo:
-    kind = method_class(name)
-    return schemas.MethodInfo(
-        name=name,
-        description=title_of(name),
-        asks=_asks(name),
-        available=name in schemas.served(),
-        settings={setting: _plain(default) for setting, default in settings_of(name).items()},
-        descriptions=descriptions_of(name),
-        presets=list(getattr(sys.modules[kind.__module__], "PRESETS", ())),
+def _method(name: str) -> schemas.MethodInfoSchema:
+    described = description(name)
+    return schemas.MethodInfoSchema(
+        **described, summary=described["description"], asks=_asks(name), available=name in served_methods()
     )
 
 
@@ -52,16 +46,12 @@ def _asks(name: str) -> Literal["backbone", "encoder", "chat"] | None:
     return "backbone" if "backbone" in needed else "encoder" if "encoder" in needed else "chat" if needed else None
 
 
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def known_models(config: Config, extractor: Extractor | None) -> schemas.Models:
+def known_models(config: Config, extractor: Extractor | None) -> schemas.ModelsSchema:
     """The known models, after those that are served under a name of their own."""
     loaded = set() if extractor is None else extractor.loaded
     served = {config.model: "backbone" in loaded, config.encoder: "encoder" in loaded}
     own = [
-        schemas.ModelInfo(
+        schemas.ModelInfoSchema(
             name=name, kind=kind, description="Named by whoever runs this service.",
             parameters=None, licence=None, cached=True, loaded=served[name],
         )
@@ -69,11 +59,11 @@ def known_models(config: Config, extractor: Extractor | None) -> schemas.Models:
         if name not in models.KNOWN
     ]  # fmt: skip
     known = [
-        schemas.ModelInfo(
+        schemas.ModelInfoSchema(
             name=model.name, kind=model.kind, description=model.description,
             parameters=models.KNOWN[model.name].parameters, licence=model.licence,
             cached=model.cached, loaded=served.get(model.name, False),
         )
         for model in models.status()
     ]  # fmt: skip
-    return schemas.Models(models=own + known)
+    return schemas.ModelsSchema(models=own + known)

@@ -1,4 +1,4 @@
-"""A document in windows that fit an encoder, and where else in it a candidate's words stand."""
+"""A document in chunks that fit an encoder, and where else in it a candidate's words stand."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from mudy.text import Document, Span
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """A stretch of text that an encoder reads at once."""
+class EncoderChunk:
+    """A part of a text that an encoder reads at once."""
 
     span: Span
     tokens: Tokens
 
 
-def windows(document: Document, encoder: SentenceEncoder) -> list[Window]:
-    """Runs of whole sentences, of nearly equal length; every character of a sentence is in one window and no other.
+def encoder_chunks(document: Document, encoder: SentenceEncoder) -> list[EncoderChunk]:
+    """Runs of whole sentences, of nearly equal length; every character of a sentence is in one chunk and no other.
 
-    Only a sentence that does not fit into a window is cut.
+    Only a sentence that does not fit into a chunk is cut.
     """
     text, limit = document.text, encoder_states.room(encoder)
     ends = encoder_states.token_ends(encoder, text)
@@ -40,17 +40,17 @@ def windows(document: Document, encoder: SentenceEncoder) -> list[Window]:
             runs.append(unit)
         else:
             runs[-1] = longer
-    return [Window(run, encoder_states.read(encoder, text, run)) for run in runs]
+    return [EncoderChunk(run, encoder_states.read(encoder, text, run)) for run in runs]
 
 
-def window_at(found: Sequence[Window], position: int) -> int:
-    """Index of the window that holds a character; what stands between two belongs to the one before it."""
+def chunk_at(found: Sequence[EncoderChunk], position: int) -> int:
+    """Index of the chunk that holds a character; what stands between two belongs to the one before it."""
     return max(0, bisect_right(found, position, key=lambda window: window.span.start) - 1)
 
 
-def home(found: Sequence[Window]) -> Callable[[int, Occurrence], int]:
-    """In which window an occurrence stands."""
-    return lambda _, occurrence: window_at(found, occurrence.span.start)
+def chunk_of_occurrence(found: Sequence[EncoderChunk]) -> Callable[[int, Occurrence], int]:
+    """In which chunk an occurrence stands."""
+    return lambda _, occurrence: chunk_at(found, occurrence.span.start)
 
 
 def everywhere(document: Document, candidates: Sequence[Candidate]) -> list[Candidate]:

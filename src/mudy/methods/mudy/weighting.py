@@ -1,0 +1,167 @@
+"""Where a prompt should look: a Gaussian around its occurrence, mixed with the places of related ones (Eqs. 2-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from mudy.backbones.backbone import AlignedRows, Backbone, Encoding, Rule
+from mudy.errors import SettingError
+from mudy.methods.chunks import DocumentChunk
+from mudy.methods.mudy.multi_granular import sentences_around
+from mudy.methods.mudy.settings import WeightingSettings
+from mudy.porter import stems
+
+if TYPE_CHECKING:
+    from mudy.methods.mudy.algorithm import SpanEncoder
+
+
+def gaussian(distance: Tensor, sigma: float | Tensor) -> Tensor:
+    """exp(-d^2 / 2 sigma^2): 1 at the place itself (Eq. 2)."""
+    return torch.exp(-(distance**2) / (2 * sigma**2))
+
+
+@dataclass(frozen=True)
+class Focus:
+    """How strongly the prompt of each occurrence should look at each token of the document (Eqs. 2-4)."""
+
+    settings: WeightingSettings
+    rule: Rule
+    depth: int  # layers of the decoder
+    centre: Tensor  # (occurrences,): the middle token of each
+    inside: Tensor  # (occurrences, tokens): which tokens are the occurrence itself
+    related: Tensor  # (occurrences, k_sem): middle tokens of the most similar occurrences, nan where there are fewer
+    blank: Tensor  # (tokens,): lone word-boundary marks
+    sink: Tensor  # (tokens,): tokens that always keep full weight
+
+    @property
+    def k(self) -> int:
+        return self.settings.k_attn
+
+    @property
+    def sliding(self) -> bool:
+        return self.settings.weight_sliding
+
+    @property
+    def aligned_rows(self) -> AlignedRows:
+        return self.settings.aligned_rows
+
+    @property
+    def eligible(self) -> Tensor:
+        return ~self.blank
+
+    def only(self, prompts: Sequence[int]) -> Focus:
+        """The same for some of the occurrences."""
+        chosen = list(prompts)
+        return replace(self, centre=self.centre[chosen], inside=self.inside[chosen], related=self.related[chosen])
+
+    def touches(self, layer: int) -> bool:
+        low, high = self.settings.weighted_layers
+        return low * self.depth <= layer < high * self.depth
+
+    def weights(self, layer: int, prompts: Tensor) -> Tensor:
+        settings = self.settings
+        own = self._own(self.spread(layer), prompts)
+        weights = own if not settings.mixture else self._mixture(own, prompts)
+        weights = settings.least_weight + (1 - settings.least_weight) * weights
+        return weights.masked_fill(self.sink, 1.0)
+
+    def spread(self, layer: int) -> float:
+        """sigma_l = sigma_0 + kappa l: narrow in the lowest layer, wider in each one above it."""
+        cap = self.settings.sigma_cap
+        spread = self.settings.sigma + self.settings.kappa * layer
+        return spread if cap is None else min(spread, cap)
+
+    def _own(self, sigma: float, prompts: Tensor) -> Tensor:
+        """A Gaussian around the occurrence, 1 on all of its tokens (Eq. 2)."""
+        distance = (self._positions - self.centre[prompts, None]) / self.settings.unit
+        return gaussian(distance, sigma).masked_fill(self.inside[prompts], 1.0)  # (prompts, tokens)
+
+    def _mixture(self, own: Tensor, prompts: Tensor) -> Tensor:
+        """Add the places of related candidates; divide by the largest weight, and drop what is small (Eqs. 3-4)."""
+        settings = self.settings
+        total = settings.pi * own
+        for rank, sigma in enumerate(settings.sigma_related):
+            distance = (self._positions - self.related[prompts, rank, None]) / settings.unit
+            total = total + settings.pi_related * gaussian(distance, sigma).nan_to_num(0.0)
+        total = total / total.amax(dim=1, keepdim=True)
+        total = total.masked_fill(total < settings.mixture_floor, 0.0)
+        return torch.where(self.blank, own, total)
+
+    @property
+    def _positions(self) -> Tensor:
+        return torch.arange(self.inside.shape[1], device=self.centre.device)
+
+
+def focus(
+    settings: WeightingSettings,
+    backbone: Backbone,
+    encoder: SpanEncoder | None,
+    chunk: DocumentChunk,
+    encoding: Encoding,
+) -> Focus:
+    """Where the prompt of each of a chunk's occurrences should look."""
+    tokens, device = encoding.tokens, backbone.device
+    spans = [tokens.of(place.span) for place in chunk.places]
+    inside = torch.zeros(len(spans), len(tokens), dtype=torch.bool)
+    for row, span in zip(inside, spans, strict=True):
+        row[span.start : span.stop] = True
+    related = torch.full((len(spans), len(settings.sigma_related)), torch.nan)
+    if settings.mixture:
+        vectors = span_vectors(backbone, encoder, chunk, encoding)
+        for row, others in zip(related, most_similar(vectors, chunk, len(settings.sigma_related)), strict=True):
+            row[: len(others)] = torch.tensor([(spans[i][0] + spans[i][-1]) // 2 for i in others])
+    blank, sink = torch.zeros(2, len(tokens), dtype=torch.bool)
+    if settings.ignore_blank_piece:
+        blank[backbone.blank_pieces(tokens)] = True
+    if settings.keep_sink and backbone.sink_token is not None:
+        sink[backbone.sink_token] = True
+    return Focus(
+        settings,
+        settings.rule or backbone.default_rule,
+        backbone.prompt_depth,
+        torch.tensor([float(round((s[0] + s[-1]) / 2)) for s in spans], device=device),
+        *(tensor.to(device) for tensor in (inside, related, blank, sink)),
+    )
+
+
+# -- Related occurrences ----------------------------------------------------------------------------------------------
+
+
+def span_vectors(backbone: Backbone, encoder: SpanEncoder | None, chunk: DocumentChunk, encoding: Encoding) -> Tensor:
+    """A vector for each occurrence: of the language model's own encoder, or else of the sentence encoder."""
+    spans = [place.span for place in chunk.places]
+    states = backbone.span_states(encoding, spans)
+    if states is not None:
+        return states
+    if encoder is None:
+        raise SettingError(
+            f"The mixture needs embeddings, but {backbone.name} has no encoder: pass encoder or mixture=False."
+        )
+    return encoder.span_states(chunk.text, spans, [sentences_around(chunk.chunk.units, s, 0) for s in spans])
+
+
+def most_similar(vectors: Tensor, chunk: DocumentChunk, k_sem: int) -> list[tuple[int, ...]]:
+    """The k_sem most similar occurrences to each one, as indices, of candidates that share no stem with it."""
+    vectors = torch.nn.functional.normalize(vectors.cpu(), dim=1)
+    similarity = vectors @ vectors.T
+    similarity.masked_fill_(~distinct([chunk.candidates[p.candidate].phrase for p in chunk.places]), -torch.inf)
+    best = similarity.sort(dim=1, descending=True, stable=True)  # of equals, the earlier one
+    return [
+        tuple(i for value, i in zip(values, indices, strict=True) if value > -torch.inf)
+        for values, indices in zip(best.values[:, :k_sem].tolist(), best.indices[:, :k_sem].tolist(), strict=True)
+    ]
+
+
+def distinct(phrases: Sequence[str]) -> Tensor:
+    """Which pairs of phrases share no stem; (phrases, phrases)."""
+    names = sorted({s for phrase in phrases for s in stems(phrase)})
+    position = {name: i for i, name in enumerate(names)}
+    bags = torch.zeros(len(phrases), len(names))
+    for bag, phrase in zip(bags, phrases, strict=True):
+        bag[[position[s] for s in stems(phrase)]] = 1
+    return bags @ bags.T == 0
