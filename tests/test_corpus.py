@@ -168,25 +168,67 @@ def test_columns_are_carried_through_and_never_hide_our_own(tmp_path: Path) -> N
 
 # -- Going on ---------------------------------------------------------------------------------------------------------
 
-COMMAND = (
-    "import sys; from mudy import corpus; print(corpus.run(sys.argv[1], sys.argv[2], method='yake', part_rows=20))"
-)
+COMMAND = """
+import os, signal, sys
+from mudy import corpus
+
+source, output, last = sys.argv[1:]
+
+def kill(event, arguments):
+    if event.startswith(("open", "os.")) and f"{event} {os.path.basename(str(arguments[0]))}" == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(kill)
+corpus.run(source, output, method="yake", part_rows=10)
+"""
 
 
-def started(source: Path, output: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, str(source), str(output)], stdout=subprocess.PIPE, text=True
-    )
+def started(source: Path, output: Path, last: str = "") -> subprocess.Popen[bytes]:
+    """A run that kills itself before an operation on a file, if one is named."""
+    return subprocess.Popen([sys.executable, "-c", COMMAND, str(source), str(output), last])
 
 
+def corpus_of(tmp_path: Path, count: int) -> tuple[Path, Path]:
+    """A corpus, and the output of a run that nobody killed."""
+    source = jsonl(tmp_path / "in.jsonl", [{"id": i, "text": text} for i, text in enumerate(texts(count))])
+    with started(source, tmp_path / "whole.jsonl") as process:
+        assert process.wait() == 0
+    return source, tmp_path / "whole.jsonl"
+
+
+def check_finished(source: Path, output: Path, whole: Path) -> None:
+    """One more run ends what was begun, with the rows of the unbroken one and nothing left beside them."""
+    with started(source, output) as process:
+        assert process.wait() == 0
+    assert rows(output) == rows(whole)
+    assert sorted(path.name for path in output.parent.glob(f"{output.name}*")) == [
+        output.name,
+        f"{output.name}.manifest.json",
+    ]
+
+
+def test_kills_between_operations_on_files_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
+    """One kill after another on the same output, each at a later step: what one leaves, the next goes on with."""
+    source, whole = corpus_of(tmp_path, 40)
+    output = tmp_path / "out.jsonl"
+    for last in (
+        "os.mkdir out.jsonl.parts",
+        "os.rename .part-000001.jsonl.part",  # the journal lists the part
+        "open part-000002.jsonl",  # the parts are joined
+        "os.remove part-000001.jsonl",  # all is joined
+    ):
+        with started(source, output, last) as process:
+            assert process.wait() == -signal.SIGKILL
+    check_finished(source, output, whole)
+
+
+@pytest.mark.load
 def test_kills_at_any_moment_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     """Kills from the first import to the joining of the parts, at random moments; the time that one start needs is
     measured first, so that most kills fall into the work.
     """
-    source = jsonl(tmp_path / "in.jsonl", [{"id": i, "text": text} for i, text in enumerate(texts(300))])
     start = time.monotonic()
-    with started(source, tmp_path / "whole.jsonl") as process:
-        process.wait()
+    source, whole = corpus_of(tmp_path, 300)
     needed = time.monotonic() - start
     chance, kills = random.Random(5), 0
     wanted = int(os.environ.get("MUDY_KILLS", "6"))
@@ -199,13 +241,10 @@ def test_kills_at_any_moment_lose_nothing_and_double_nothing(tmp_path: Path) -> 
                 process.send_signal(signal.SIGKILL)
                 kills += 1
         if done:
-            assert rows(output) == rows(tmp_path / "whole.jsonl")
+            assert rows(output) == rows(whole)
             for left in (output, output.with_name("out.jsonl.manifest.json")):
                 left.unlink()
-    with started(source, output) as process:
-        assert process.wait() == 0
-    assert rows(output) == rows(tmp_path / "whole.jsonl")
-    assert sorted(path.name for path in tmp_path.glob("out.jsonl*")) == ["out.jsonl", "out.jsonl.manifest.json"]
+    check_finished(source, output, whole)
 
 
 def test_a_finished_run_is_not_repeated_and_a_changed_one_is_refused_with_what_changed(tmp_path: Path) -> None:
