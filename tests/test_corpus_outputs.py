@@ -10,7 +10,7 @@ import pytest
 
 from mudy import InputError, corpus
 from mudy.corpus.checkpoint import Parts
-from mudy.corpus.row_writers import JsonLines
+from mudy.corpus.row_writers import JsonLinesWriter
 from tests.test_corpus import jsonl, rows, run, texts
 
 
@@ -331,7 +331,7 @@ def test_a_folder_is_not_filled_in_two_formats(source: Path, tmp_path: Path) -> 
 
 
 def test_the_parts_of_a_run_are_known_by_their_own_names(tmp_path: Path) -> None:
-    parts = Parts(tmp_path / "out.jsonl", JsonLines())
+    parts = Parts(tmp_path / "out.jsonl", JsonLinesWriter())
     own = ["out.jsonl", "out.jsonl.manifest.json", "out.jsonl.parts/part-000000.jsonl", ".out.jsonl.mudy-lock"]
     assert all(parts.owns(tmp_path / name) for name in own)
     assert not any(parts.owns(tmp_path / name) for name in ("in.jsonl", "out.jsonl.gz", "my.out.jsonl"))

@@ -30,7 +30,7 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MUDY_HOME", str(tmp_path / "home"))
     folder = tmp_path / "home" / "models" / MINILM.name
     write_model(folder)
-    cache.write_manifest(MINILM, folder, {name: fetch.sha256(folder / name) for name in MINILM.needed})
+    cache.write_model_manifest(MINILM, folder, {name: fetch.sha256(folder / name) for name in MINILM.needed})
     return folder
 
 
@@ -71,7 +71,7 @@ def test_a_damaged_model_is_pulled_again_where_it_may_be(known: Path, monkeypatc
     def build(model: models.KnownModel, partial: Path, report: Report) -> None:
         write_model(partial / "model")
         report("built", 0, None)
-        cache.write_manifest(model, partial / "model", {n: fetch.sha256(partial / "model" / n) for n in MINILM.needed})
+        cache.write_model_manifest(model, partial / "model", {n: fetch.sha256(partial / "model" / n) for n in MINILM.needed})
 
     monkeypatch.setattr(cache, "build", build)
     flip(known / "model.safetensors")
@@ -146,6 +146,6 @@ def test_a_known_model_and_a_copy_of_its_folder_have_one_signature(known: Path, 
 def test_the_quick_hash_is_that_of_all_bytes_at_once(tmp_path: Path) -> None:
     from xxhash import xxh3_128_hexdigest
 
-    for size in (0, 1, fingerprint.CHUNK, fingerprint.CHUNK + 1, 3 * fingerprint.CHUNK):
+    for size in (0, 1, fingerprint._CHUNK_BYTES, fingerprint._CHUNK_BYTES + 1, 3 * fingerprint._CHUNK_BYTES):
         (tmp_path / "file").write_bytes(os.urandom(size))
         assert fingerprint.quick_hash(tmp_path / "file") == xxh3_128_hexdigest((tmp_path / "file").read_bytes())

@@ -17,7 +17,7 @@ import zstandard
 from pyarrow import parquet
 
 from mudy.corpus import Columns
-from mudy.corpus.row import Row
+from mudy.corpus.row import InputRow
 from mudy.corpus.row_readers import File
 from tests.test_corpus import _lines, texts
 
@@ -125,7 +125,7 @@ def test_damaged_bytes_lose_no_row_in_silence(tmp_path: Path, name: str) -> None
         mutant = damaged(data, random.Random(f"{name} {seed}"))
         path.write_bytes(mutant)
         found = list(File(str(path)).rows(0, Columns(keep=None)))
-        assert all(isinstance(row, Row) and (row.problem is None or not row.text) for row in found), seed
+        assert all(isinstance(row, InputRow) and (row.problem is None or not row.text) for row in found), seed
         if ".jsonl" in name and plain(name, mutant) is not None:
             assert len(found) == counted(name, mutant), seed
         if not any(row.problem for row in found):

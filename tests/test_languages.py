@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 from mudy import Extractor, LanguageWarning, languages
 from mudy.cli.main import cli
-from mudy.corpus.row import Done, Place, Row
+from mudy.corpus.row import InputRow, OutputRow, RowPosition
 from mudy.errors import ModelUnavailable, SettingError
 from mudy.languages import detect, mismatch, taggers
 from mudy.models import cache, fetch
-from mudy.server.schemas import Result as ServedResult
+from mudy.server.response_schemas import ResultSchema
 from mudy.tagging import Tagger
 
 from .tagged import tagged
@@ -179,16 +179,16 @@ def test_explain_warns_on_the_command_line() -> None:
 def test_a_row_of_a_corpus_holds_the_warning() -> None:
     task = Extractor("yake", language=english()).prepare(FRENCH, 5)
     (result,) = Extractor("yake", language=english()).finish([task])
-    written = Done.of(Row(Place(0, 0), "a"), result, None, 0.0).to_dict()
+    written = OutputRow.of(InputRow(RowPosition(0, 0), "a"), result, None, 0.0).to_dict()
     assert "French" in written["warning"]
     assert written["error"] is None
-    assert Done.of(Row(Place(0, 0), "a"), None, "broken", 0.0).to_dict()["warning"] is None
+    assert OutputRow.of(InputRow(RowPosition(0, 0), "a"), None, "broken", 0.0).to_dict()["warning"] is None
 
 
 def test_an_answer_of_the_service_holds_language_and_warning() -> None:
     extractor = Extractor("yake", language=english())
     (result,) = extractor.finish([extractor.prepare(FRENCH, 5)])
-    served = ServedResult.model_validate(result.to_dict())
+    served = ResultSchema.model_validate(result.to_dict())
     assert served.language == "fr"
     assert "French" in served.warnings[0]
 

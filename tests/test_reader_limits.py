@@ -90,10 +90,10 @@ def test_a_cell_that_says_that_it_spans_a_quadrillion_columns_is_read_once() -> 
 
 
 def test_what_a_document_unpacks_to_is_measured_and_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(docx, "LARGEST", 1_000_000)
+    monkeypatch.setattr(docx, "_MAX_BYTES", 1_000_000)
     honest = hostile.docx(b"<w:p/>" * 1_000_000)
     with pytest.raises(InputError, match="unpacks to more than 1,000,000 bytes"):
-        docx.read(honest, Limits())
+        docx.read_docx(honest, Limits())
     size = zipfile.ZipFile(io_of(honest)).getinfo("word/document.xml").file_size
     lying = honest.replace(size.to_bytes(4, "little"), (1_000).to_bytes(4, "little"))
     with pytest.raises(InputError, match="is a broken Word document"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mudy import Coverage, Extractor, Keyphrase, MissingExtra, Result, ScoredOccurrence
-from mudy.corpus.row import START, Done, Row
+from mudy.corpus.row import START, InputRow, OutputRow
 from mudy.explanation import Explanation
 
 TEXT = (Path(__file__).parents[1] / "examples" / "floodplain.txt").read_text()
@@ -74,7 +74,7 @@ def test_a_phrase_is_in_a_result_in_any_casing_or_variant(result: Result) -> Non
 
 def test_a_row_without_keyphrases_is_a_result_and_no_failure() -> None:
     assert not EMPTY
-    written = Done.of(Row(START, "a"), EMPTY, None, 0.1)
+    written = OutputRow.of(InputRow(START, "a"), EMPTY, None, 0.1)
     assert written.result == EMPTY.to_dict()
 
 

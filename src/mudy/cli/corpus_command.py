@@ -95,10 +95,10 @@ def corpus(
     from mudy import corpus
     from mudy.corpus.checkpoint import Parts
     from mudy.corpus.row_sources import Files
-    from mudy.corpus.row_writers import form_of
+    from mudy.corpus.row_writers import writer_for
 
     output = Path(names[-1])
-    source = Files.of(names[:-1], Parts(output, form_of(output, form)).owns)
+    source = Files.of(names[:-1], Parts(output, writer_for(output, form)).owns)
     with Screen(quiet) as screen:
         if source.ignored:
             some = ", ".join(source.ignored[:3])

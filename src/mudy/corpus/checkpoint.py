@@ -22,14 +22,14 @@ from typing import Any
 from mudy.corpus import manifests
 from mudy.corpus.input_hashes import Known
 from mudy.corpus.manifests import Manifest
-from mudy.corpus.row import START, Done, Place
-from mudy.corpus.row_writers import FORMS, Form
+from mudy.corpus.row import START, OutputRow, RowPosition
+from mudy.corpus.row_writers import WRITERS, RowWriter
 from mudy.errors import InputError
 from mudy.storage import beside, differences, lock_of, real, same_file, unwritable, whole
 
-JOURNALS = ("progress.journal", "journal.jsonl")  # the second of format 1
-PART = re.compile(r"part-([0-9]{6,9})(\.[a-z]+)")
-SHOWN = 5  # changes named in a message
+_JOURNALS = ("progress.journal", "journal.jsonl")  # the second of format 1
+_PART = re.compile(r"part-([0-9]{6,9})(\.[a-z]+)")
+_SHOWN_CHANGES = 5  # changes named in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +39,16 @@ class Reached:
     parts: int = 0
     rows: int = 0
     failed: int = 0
-    after: Place = START  # where the next row is looked for
+    after: RowPosition = START  # where the next row is looked for
 
-    def after_rows(self, rows: Sequence[Done]) -> Reached:
+    def after_rows(self, rows: Sequence[OutputRow]) -> Reached:
         """So far, were these rows a part."""
         last = rows[-1].place
         return Reached(
             self.parts + 1,
             self.rows + len(rows),
             self.failed + sum(row.error is not None for row in rows),
-            Place(last.file, last.row + 1),
+            RowPosition(last.file, last.row + 1),
         )
 
 
@@ -66,19 +66,19 @@ class Entry:
         try:
             entry = json.loads(line)
             number, ending = _part(entry["part"])
-            reached = Reached(**{**entry["reached"], "after": Place(**entry["reached"]["after"])})
+            reached = Reached(**{**entry["reached"], "after": RowPosition(**entry["reached"]["after"])})
         except (ValueError, KeyError, TypeError):
             return None
-        good = ending in ENDINGS and number == reached.parts - 1
+        good = ending in _ENDINGS and number == reached.parts - 1
         return cls(entry["part"], entry["size"], reached) if good else None
 
 
-ENDINGS = frozenset(form.ending for form in FORMS.values())
+_ENDINGS = frozenset(form.ending for form in WRITERS.values())
 
 
 def _part(name: str) -> tuple[int, str]:
     """Number and ending of a part; ValueError for a name of another kind."""
-    if not (found := PART.fullmatch(name)):
+    if not (found := _PART.fullmatch(name)):
         raise ValueError(name)
     return int(found[1]), found[2]
 
@@ -86,7 +86,7 @@ def _part(name: str) -> tuple[int, str]:
 class Parts:
     """What is on the disk of one run."""
 
-    def __init__(self, output: Path, form: Form) -> None:
+    def __init__(self, output: Path, form: RowWriter) -> None:
         self.name, self.form = output, form
         self.output = real(output)
         self.single = form.ending == output.suffix.lower()  # else the parts themselves are what was asked for
@@ -94,7 +94,7 @@ class Parts:
         self.summary = (
             self.output.with_name(f"{self.output.name}.manifest.json") if self.single else self.output / "done.json"
         )
-        self._manifest, self._journal = self.folder / manifests.NAME, self.folder / JOURNALS[0]
+        self._manifest, self._journal = self.folder / manifests.MANIFEST_NAME, self.folder / _JOURNALS[0]
 
     def owns(self, path: Path) -> bool:
         """Whether the run writes to a path; through links too."""
@@ -108,7 +108,7 @@ class Parts:
         """InputError if something that is not ours stands where the run would write."""
         if self.summary.exists() and manifests.read_summary(self.summary) is None:
             self._in_the_way(self.summary)
-        if self.folder.exists() and manifests.read(self._manifest) is None and not _is_empty(self.folder):
+        if self.folder.exists() and manifests.read_manifest(self._manifest) is None and not _is_empty(self.folder):
             self._in_the_way(self.folder)
         if self.single:
             self._check_output()
@@ -126,7 +126,7 @@ class Parts:
     def known(self) -> Known:
         """Fingerprints of inputs, as an earlier run has taken them."""
         for path in (self._manifest, self.summary):
-            if (manifest := manifests.read(path)) is not None:
+            if (manifest := manifests.read_manifest(path)) is not None:
                 return {entry["name"]: entry for entry in manifest.get("inputs", ())}
         return {}
 
@@ -147,15 +147,15 @@ class Parts:
     def _refuse(self, changes: Sequence[str]) -> None:
         if changes:
             raise InputError(
-                f"{self.name} belongs to a run that was asked for otherwise ({'; '.join(changes[:SHOWN])}). Name "
-                "another output, or pass --restart to throw that run away."
+                f"{self.name} belongs to a run with other settings ({'; '.join(changes[:_SHOWN_CHANGES])}). Name "
+                "another output, or pass --restart to discard that run."
             )
 
     # -- A run --------------------------------------------------------------------------------------------------------
 
     def begin(self, asked: Manifest, inputs: Sequence[Mapping[str, Any]]) -> Reached:
         """Open the folder, and say how far an earlier run of the same words has come."""
-        manifest = manifests.read(self._manifest)
+        manifest = manifests.read_manifest(self._manifest)
         if manifest is not None and manifest["asked"]:  # not of a run that was thrown away
             manifests.check_format(self.name, manifest)
             self._refuse(differences(manifest["asked"], asked))
@@ -165,7 +165,7 @@ class Parts:
             self.summary.unlink(missing_ok=True)  # ours, and not true any more
         except OSError as error:
             raise unwritable(self.folder, error) from error
-        manifests.write(self._manifest, asked, inputs=inputs)
+        manifests.write_manifest(self._manifest, asked, inputs=inputs)
         return reached
 
     def _go_on(self) -> Reached:
@@ -204,7 +204,7 @@ class Parts:
     def part(self, index: int) -> Path:
         return self.folder / f"part-{index:06}{self.form.ending}"
 
-    def add(self, rows: Sequence[Done], before: Reached) -> Reached:
+    def add(self, rows: Sequence[OutputRow], before: Reached) -> Reached:
         """One part more; it is on the disk when this returns."""
         reached = before.after_rows(rows)
         part = self.part(before.parts)
@@ -234,18 +234,18 @@ class Parts:
         found = {"rows": reached.rows, "failed": reached.failed, "parts": reached.parts}
         if not self.single:
             files = {part.name: part.stat().st_size for part in parts}
-            manifests.write(self.summary, asked, inputs=inputs, found={**found, "files": files})
+            manifests.write_manifest(self.summary, asked, inputs=inputs, found={**found, "files": files})
             return
         self._check_output()
         with whole(self.output) as unfinished:
             self.form.join(unfinished, parts)
             size = unfinished.stat().st_size
-            manifests.write(self.summary, asked, inputs=inputs, found={**found, "bytes": size})
+            manifests.write_manifest(self.summary, asked, inputs=inputs, found={**found, "bytes": size})
         self._clean_up()
 
     def _clean_up(self) -> None:
         """Delete the parts of a run and what says so, but nothing else that lies in their folder."""
-        if manifests.read(self._manifest) is None:
+        if manifests.read_manifest(self._manifest) is None:
             return
         self._delete_parts()
         for path in (self._manifest, beside(self._manifest)):  # last: without it, nothing else is known to be ours
@@ -257,38 +257,38 @@ class Parts:
         """Delete what the journal lists; of the part that comes next, which may have been begun, what is unfinished."""
         listed = self._listed()
         following = max((_part(name)[0] for name in listed), default=-1) + 1
-        for name in (*listed, *JOURNALS):
+        for name in (*listed, *_JOURNALS):
             (self.folder / name).unlink(missing_ok=True)
-        for name in (*listed, *JOURNALS, self.part(following).name):
+        for name in (*listed, *_JOURNALS, self.part(following).name):
             beside(self.folder / name).unlink(missing_ok=True)
 
     def _listed(self) -> set[str]:
         """The parts that the journal lists, or that of format 1."""
         listed = {entry.part for entry in self._entries()}
-        old = self.folder / JOURNALS[1]
+        old = self.folder / _JOURNALS[1]
         for line in old.read_bytes().splitlines() if old.exists() else ():
             with suppress(ValueError, KeyError, TypeError):
                 number = int(json.loads(line)["parts"]) - 1
                 listed |= {f"part-{number:06}{ending}" for ending in (".jsonl", ".parquet")}
-        return {name for name in listed if PART.fullmatch(name)}
+        return {name for name in listed if _PART.fullmatch(name)}
 
     def forget(self) -> None:
         """Throw away what an earlier run has done: what its manifest, its journal and its summary list."""
         for path in (self._manifest, self.summary):
-            if (manifest := manifests.read(path)) is not None and manifest["format"] != 1:
+            if (manifest := manifests.read_manifest(path)) is not None and manifest["format"] != 1:
                 manifests.check_format(self.name, manifest)
         if (summary := manifests.read_summary(self.summary)) is not None:
             for name in summary["found"].get("files", {}):
-                if PART.fullmatch(name):
+                if _PART.fullmatch(name):
                     (self.folder / name).unlink(missing_ok=True)
             if self.single:
                 self.output.unlink(missing_ok=True)
             self.summary.unlink()
         if self.single:
             self._clean_up()
-        elif manifests.read(self._manifest) is not None:
+        elif manifests.read_manifest(self._manifest) is not None:
             self._delete_parts()
-            manifests.write(self._manifest, {})  # still ours, whatever else lies in it
+            manifests.write_manifest(self._manifest, {})  # still ours, whatever else lies in it
 
 
 def _line(entry: Entry) -> bytes:

@@ -8,14 +8,14 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
-from mudy.corpus.row import Place, Row
+from mudy.corpus.row import InputRow, RowPosition
 from mudy.errors import SettingError
 
 OURS = ("id", "keyphrases", "coverage", "seconds", "warning", "error")  # columns of the output
 HEAD_ROWS = 1000  # of a file, whose columns are looked at before a run
-NAMED = 12  # columns named in a message
+_SHOWN_COLUMNS = 12  # columns named in a message
 
-Values = Mapping[str, Any]
+RowValues = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +26,22 @@ class Columns:
     id: str = "id"
     keep: tuple[str, ...] | None = ()  # to be carried through; None: all others
 
-    def row(self, place: Place, name: str, values: Values | str) -> Row:
+    def row(self, place: RowPosition, name: str, values: RowValues | str) -> InputRow:
         """A row from its columns."""
         if isinstance(values, str):
-            return Row(place, name, problem=values)
+            return InputRow(place, name, problem=values)
         label = values.get(self.id)
         row_id = name if label is None else str(label)
         kept = self._kept(values)
         if self.text not in values:
-            return Row(place, row_id, problem=f"has no column {self.text!r}, but {named(values)}", kept=kept)
+            return InputRow(place, row_id, problem=f"has no column {self.text!r}, but {named(values)}", kept=kept)
         text = values[self.text]
         if not isinstance(text, str):
             kind = "null" if text is None else type(text).__name__
-            return Row(place, row_id, problem=f"column {self.text!r} is {kind}, not a text", kept=kept)
-        return Row(place, row_id, text, kept=kept)
+            return InputRow(place, row_id, problem=f"column {self.text!r} is {kind}, not a text", kept=kept)
+        return InputRow(place, row_id, text, kept=kept)
 
-    def _kept(self, values: Values) -> dict[str, Any]:
+    def _kept(self, values: RowValues) -> dict[str, Any]:
         wanted = [name for name in values if name not in (self.text, self.id)] if self.keep is None else self.keep
         return {carried(name): values.get(name) for name in wanted}
 
@@ -55,7 +55,7 @@ class Columns:
         others = {self.id: "--id-column"} if self.id != "id" else {}
         return {self.text: "--text-column", **others, **dict.fromkeys(self.keep or (), "--keep")}
 
-    def check(self, heads: Iterable[tuple[str, Iterator[Values | str]]]) -> None:
+    def check(self, heads: Iterable[tuple[str, Iterator[RowValues | str]]]) -> None:
         """SettingError for a column that no row has, in the first rows of any of some files."""
         seen: dict[str, None] = {}
         files = []
@@ -80,8 +80,8 @@ class Columns:
 def named(columns: Iterable[str]) -> str:
     """The first columns of many, in words."""
     names = list(columns)
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return (", ".join(map(repr, names[:NAMED])) or "none at all") + more
+    more = f" and {len(names) - _SHOWN_COLUMNS:,} more" if len(names) > _SHOWN_COLUMNS else ""
+    return (", ".join(map(repr, names[:_SHOWN_COLUMNS])) or "none at all") + more
 
 
 def carried(name: str, ours: Sequence[str] = OURS) -> str:

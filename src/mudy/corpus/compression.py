@@ -10,14 +10,14 @@ from typing import IO, Any, cast
 
 from mudy.errors import InputError, MissingExtra
 
-PACKED = (".gz", ".zst")
-CHUNK = 1 << 9  # packed bytes at a time; of the most densely packed file they hold 16 MB
+COMPRESSED = (".gz", ".zst")
+_CHUNK_BYTES = 1 << 9  # packed bytes at a time; of the most densely packed file they hold 16 MB
 
 
 @contextmanager
 def unpacked(raw: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     """The bytes of an open file, unpacked if its name says that it is packed."""
-    ending = next((ending for ending in PACKED if name.lower().endswith(ending)), None)
+    ending = next((ending for ending in COMPRESSED if name.lower().endswith(ending)), None)
     if ending is None:
         yield raw
         return
@@ -51,7 +51,7 @@ class ZstdStream(io.RawIOBase):
 
     def _more(self) -> bool:
         """Read more packed bytes; false at the end of the file."""
-        self._packed = self._raw.read(CHUNK)
+        self._packed = self._raw.read(_CHUNK_BYTES)
         if not self._packed and self._frame is not None:
             raise EOFError("the file ends before its last frame does; it was cut off")
         return bool(self._packed)

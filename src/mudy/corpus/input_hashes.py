@@ -11,7 +11,7 @@ from typing import Any
 
 SETTLED = 2 * 10**9  # nanoseconds: a file that changed more recently may change again without a new time
 
-Known = Mapping[str, Mapping[str, Any]]  # name -> a fingerprint and the stamp of the file when it was taken
+Known = Mapping[str, Mapping[str, Any]]  # name -> a input_fingerprint and the stamp of the file when it was taken
 
 
 def stamp_of(name: str) -> list[int]:
@@ -20,7 +20,7 @@ def stamp_of(name: str) -> list[int]:
     return [found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
 
-def fingerprint(name: str, known: Known) -> dict[str, Any]:
+def input_fingerprint(name: str, known: Known) -> dict[str, Any]:
     """Name, size and hash of a file, and its stamp; the hash is taken from what is known if the stamp is the same."""
     try:
         stamp = stamp_of(name)

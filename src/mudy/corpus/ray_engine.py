@@ -15,22 +15,21 @@ from contextlib import contextmanager
 from typing import Any
 
 from mudy.corpus.columns import Columns
-from mudy.corpus.row import Done, Place, Row
+from mudy.corpus.row import InputRow, OutputRow, RowPosition
 from mudy.corpus.row_readers import File
-from mudy.corpus.row_sources import Files, Source
-from mudy.corpus.scoring import Prepared, Recipe, finished_all, prepared
-from mudy.corpus.scoring import scored as scored_here
+from mudy.corpus.row_sources import Files, RowSource
+from mudy.corpus.scoring import Prepared, Recipe, finished_all, prepared, score_rows
 from mudy.errors import MissingExtra, SettingError
 from mudy.extractor import GATHERED_TEXTS
 
 Batch = Mapping[str, Any]
-BLOCK = 1 << 15  # bytes of rows that travel together: one file must keep many actors busy
-READING = 0.5  # of a CPU: other than what scoring asks for, else Ray would put both into one actor
+_BLOCK_BYTES = 1 << 15  # bytes of rows that travel together: one file must keep many actors busy
+_READER_CPUS = 0.5  # of a CPU: other than what scoring asks for, else Ray would put both into one actor
 
 
-def scored(
-    source: Source, columns: Columns, after: Place, recipe: Recipe, address: str | None, actors: int | None
-) -> Iterator[Done]:
+def score_with_ray(
+    source: RowSource, columns: Columns, after: RowPosition, recipe: Recipe, address: str | None, actors: int | None
+) -> Iterator[OutputRow]:
     """The rows of the output from a place on, in the order of the input, computed by a cluster."""
     if not isinstance(source, Files):
         raise SettingError("With engine='ray' a corpus is files, which every node can read; write the table to one.")
@@ -50,18 +49,18 @@ def _in_order(context: Any) -> Iterator[None]:
     """Ray Data as we need it; how it was set before is put back."""
     before = context.execution_options.preserve_order, context.enable_progress_bars, context.target_max_block_size
     context.execution_options.preserve_order, context.enable_progress_bars = True, False
-    context.target_max_block_size = BLOCK
+    context.target_max_block_size = _BLOCK_BYTES
     try:
         yield
     finally:
         context.execution_options.preserve_order, context.enable_progress_bars, context.target_max_block_size = before
 
 
-def _plan(ray: Any, source: Files, columns: Columns, after: Place, recipe: Recipe, actors: int | None) -> Any:
+def _plan(ray: Any, source: Files, columns: Columns, after: RowPosition, recipe: Recipe, actors: int | None) -> Any:
     """Files are read, then tagged and scored by actors; where there are GPUs, tagged beside them on CPUs."""
     work = [{"file": i, "skip": after.row if i == after.file else 0} for i in range(after.file, len(source.names))]
     rows = ray.data.from_items(work, override_num_blocks=len(work)).map_batches(
-        _Read(source.names, columns), batch_size=1, num_cpus=READING
+        _Read(source.names, columns), batch_size=1, num_cpus=_READER_CPUS
     )
     gpus = int(ray.cluster_resources().get("GPU", 0))
     cpus = max(1, int(ray.cluster_resources().get("CPU", 2)) - 1)  # but for one, else nothing would ever be read
@@ -143,19 +142,19 @@ class _Actor:
 class _Score(_Actor):
     """Tags and scores."""
 
-    def work(self, items: Iterable[Row]) -> Iterable[Done]:
-        return scored_here(items, self.extractor, self.options)
+    def work(self, items: Iterable[InputRow]) -> Iterable[OutputRow]:
+        return score_rows(items, self.extractor, self.options)
 
 
 class _Tag(_Actor):
     """Tags alone, on a CPU."""
 
-    def work(self, items: Iterable[Row]) -> Iterable[Prepared]:
+    def work(self, items: Iterable[InputRow]) -> Iterable[Prepared]:
         return (prepared(row, self.extractor, self.options) for row in items)
 
 
 class _Finish(_Actor):
     """Scores what was tagged, on a GPU."""
 
-    def work(self, items: Iterable[Prepared]) -> Iterable[Done]:
+    def work(self, items: Iterable[Prepared]) -> Iterable[OutputRow]:
         return finished_all(items, self.extractor)

@@ -10,21 +10,21 @@ from mudy.results import Result
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RowPosition:
     """Where a row stands: in which file, and how many rows of that file come before it."""
 
     file: int
     row: int
 
 
-START = Place(0, 0)
+START = RowPosition(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class InputRow:
     """One text of a corpus, or why there is none."""
 
-    place: Place
+    place: RowPosition
     id: str
     text: str = ""
     problem: str | None = None
@@ -33,10 +33,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class OutputRow:
     """One row of the output: keyphrases, or an error."""
 
-    place: Place
+    place: RowPosition
     id: str
     result: Mapping[str, Any] | None  # Result.to_dict()
     error: str | None
@@ -44,7 +44,7 @@ class Done:
     kept: Mapping[str, Any]
 
     @classmethod
-    def of(cls, row: Row, result: Result | None, error: str | None, seconds: float) -> Done:
+    def of(cls, row: InputRow, result: Result | None, error: str | None, seconds: float) -> OutputRow:
         return cls(row.place, row.id, None if result is None else result.to_dict(), error, seconds, row.kept)
 
     def to_dict(self) -> dict[str, Any]:

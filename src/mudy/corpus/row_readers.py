@@ -15,24 +15,26 @@ from pathlib import Path
 from typing import IO
 
 from mudy.corpus import manifests
-from mudy.corpus.columns import Columns, Values
-from mudy.corpus.compression import PACKED, unpacked
-from mudy.corpus.row import Place, Row
+from mudy.corpus.columns import Columns, RowValues
+from mudy.corpus.compression import COMPRESSED, unpacked
+from mudy.corpus.row import InputRow, RowPosition
 from mudy.corpus.table_rows import csv_rows, parquet_rows
 from mudy.errors import InputError, MudyError
-from mudy.readers import PLAIN, WEB, read
+from mudy.readers import PLAIN_ENDINGS, WEB_ENDINGS, read
 
 TABLES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
-DOCUMENTS = (*PLAIN, *WEB, ".pdf", ".docx")
+DOCUMENT_ENDINGS = (*PLAIN_ENDINGS, *WEB_ENDINGS, ".pdf", ".docx")
 
-Found = tuple[str, Values | str]  # how a row is called where it has no id; and its columns, or what is wrong with it
-Own = Callable[[Path], bool]  # whether a run writes to a path
+LabelledValues = tuple[
+    str, RowValues | str
+]  # how a row is called where it has no id; and its columns, or what is wrong with it
+IsOutput = Callable[[Path], bool]  # whether a run writes to a path
 
 
 # -- Which files ------------------------------------------------------------------------------------------------------
 
 
-def files(inputs: Sequence[str], own: Own = lambda path: False) -> tuple[list[str], list[str]]:  # noqa: ARG005
+def files(inputs: Sequence[str], own: IsOutput = lambda path: False) -> tuple[list[str], list[str]]:  # noqa: ARG005
     """The files that arguments stand for, in order; and those in folders that are of no known kind.
 
     What the run itself writes is left out of folders and patterns, and refused where it is named.
@@ -47,7 +49,7 @@ def files(inputs: Sequence[str], own: Own = lambda path: False) -> tuple[list[st
             raise InputError(f"{argument} is an input, but also what this run writes to. Name another output.")
         for name in names:
             if not own(Path(name)):
-                (found if kind_of(name) or name == argument else ignored).append(name)
+                (found if format_of_file(name) or name == argument else ignored).append(name)
     if not found:
         raise InputError(f"No file to read in {', '.join(inputs) or 'no input at all'}: {_known()} are read.")
     return found, ignored
@@ -56,7 +58,9 @@ def files(inputs: Sequence[str], own: Own = lambda path: False) -> tuple[list[st
 def _expanded(argument: str) -> list[str]:
     path = Path(argument).expanduser()
     if path.is_dir():
-        working = [each for each in path.rglob("*.parts") if manifests.read(each / manifests.NAME)]  # of other runs
+        working = [
+            each for each in path.rglob("*.parts") if manifests.read_manifest(each / manifests.MANIFEST_NAME)
+        ]  # of other runs
         found = [each for each in sorted(path.rglob("*")) if each.is_file() and not each.name.startswith(".")]
         return [str(each) for each in found if not any(folder in each.parents for folder in working)]
     if path.exists() or not has_magic(argument):
@@ -64,18 +68,20 @@ def _expanded(argument: str) -> list[str]:
     return sorted(name for name in glob(str(path), recursive=True) if not Path(name).is_dir())  # noqa: PTH207
 
 
-def kind_of(name: str) -> str | None:
+def format_of_file(name: str) -> str | None:
     """What a file is, by its ending."""
     path = Path(name)
-    packed = path.suffix.lower() in PACKED
+    packed = path.suffix.lower() in COMPRESSED
     ending = (path.with_suffix("") if packed else path).suffix.lower()
     if ending in TABLES:
         return None if packed and ending == ".parquet" else TABLES[ending]
-    return "document" if ending in DOCUMENTS else None
+    return "document" if ending in DOCUMENT_ENDINGS else None
 
 
 def _known() -> str:
-    return ", ".join([*TABLES, *DOCUMENTS]) + f" (tables but Parquet and texts also with {' or '.join(PACKED)})"
+    return (
+        ", ".join([*TABLES, *DOCUMENT_ENDINGS]) + f" (tables but Parquet and texts also with {' or '.join(COMPRESSED)})"
+    )
 
 
 # -- Rows of a file ---------------------------------------------------------------------------------------------------
@@ -100,7 +106,7 @@ class File:
             return 0
         return Path(self.name).stat().st_size if self.raw.closed else self.raw.tell()
 
-    def rows(self, number: int, columns: Columns, skip: int = 0) -> Iterator[Row]:
+    def rows(self, number: int, columns: Columns, skip: int = 0) -> Iterator[InputRow]:
         """Its rows, without the first ones; where it breaks, one row with the problem."""
         count = 0
         try:
@@ -109,38 +115,38 @@ class File:
                     yield row
         except Exception as error:  # of whatever kind: a broken file breaks its reader anywhere
             if count >= skip:
-                yield Row(Place(number, count), self.name, problem=_reason(error))
+                yield InputRow(RowPosition(number, count), self.name, problem=_reason(error))
 
-    def _rows(self, number: int, columns: Columns) -> Iterator[Row]:
+    def _rows(self, number: int, columns: Columns) -> Iterator[InputRow]:
         if self.is_table:
             for count, (label, values) in enumerate(self._values(columns)):
-                yield columns.row(Place(number, count), f"{self.name}:{label}", values)
+                yield columns.row(RowPosition(number, count), f"{self.name}:{label}", values)
         else:
             yield self._document(number)
 
     @property
     def is_table(self) -> bool:
-        return kind_of(self.name) in READERS
+        return format_of_file(self.name) in ROW_READERS
 
-    def _values(self, columns: Columns) -> Iterator[Found]:
+    def _values(self, columns: Columns) -> Iterator[LabelledValues]:
         with self.opened() as stream:
-            yield from READERS[kind_of(self.name) or ""](stream, columns)
+            yield from ROW_READERS[format_of_file(self.name) or ""](stream, columns)
 
-    def head(self, columns: Columns) -> Iterator[Values | str]:
+    def head(self, columns: Columns) -> Iterator[RowValues | str]:
         """The columns of its first rows, up to where it breaks; of a document there are none."""
         try:
             yield from (values for _, values in self._values(columns))
         except Exception as error:
             yield _reason(error)
 
-    def _document(self, number: int) -> Row:
+    def _document(self, number: int) -> InputRow:
         with self.opened() as stream:
             reading = read(stream.read(), _unpacked_name(self.name))
-        return Row(Place(number, 0), self.name, reading.text, pages=reading.pages)
+        return InputRow(RowPosition(number, 0), self.name, reading.text, pages=reading.pages)
 
 
 def _unpacked_name(name: str) -> str:
-    return str(Path(name).with_suffix("")) if Path(name).suffix.lower() in PACKED else name
+    return str(Path(name).with_suffix("")) if Path(name).suffix.lower() in COMPRESSED else name
 
 
 def _reason(error: Exception) -> str:
@@ -151,13 +157,13 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, MudyError) else f"cannot be read: {type(error).__name__}: {error}"
 
 
-def _jsonl(stream: IO[bytes], columns: Columns) -> Iterator[Found]:  # noqa: ARG001
+def _jsonl(stream: IO[bytes], columns: Columns) -> Iterator[LabelledValues]:  # noqa: ARG001
     for number, line in enumerate(stream, start=1):
         if line.strip():
             yield str(number), _object(line)
 
 
-def _object(line: bytes) -> Values | str:
+def _object(line: bytes) -> RowValues | str:
     try:
         values = json.loads(line)
     except RecursionError:
@@ -167,7 +173,7 @@ def _object(line: bytes) -> Values | str:
     return values if isinstance(values, dict) else f"is {type(values).__name__}, not an object with columns"
 
 
-READERS: Mapping[str, Callable[[IO[bytes], Columns], Iterator[Found]]] = {
+ROW_READERS: Mapping[str, Callable[[IO[bytes], Columns], Iterator[LabelledValues]]] = {
     "jsonl": _jsonl,
     "csv": csv_rows,
     "tsv": lambda stream, columns: csv_rows(stream, columns, "\t"),

@@ -11,22 +11,22 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mudy.corpus import row_readers
-from mudy.corpus.columns import Columns, Values
-from mudy.corpus.input_hashes import Known, fingerprint, stamp_of
-from mudy.corpus.row import Place, Row
-from mudy.corpus.row_readers import File, Own
+from mudy.corpus.columns import Columns, RowValues
+from mudy.corpus.input_hashes import Known, input_fingerprint, stamp_of
+from mudy.corpus.row import InputRow, RowPosition
+from mudy.corpus.row_readers import File, IsOutput
 from mudy.corpus.table_rows import BATCH_ROWS, arrow_rows, needed
 from mudy.errors import InputError, MissingExtra
 
 HEAD_FILES = 10  # whose columns are looked at before a run
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """Rows that can be read again from any place."""
 
-    def rows(self, columns: Columns, after: Place) -> Iterator[Row]: ...
+    def rows(self, columns: Columns, after: RowPosition) -> Iterator[InputRow]: ...
 
-    def heads(self, columns: Columns) -> Iterator[tuple[str, Iterator[Values | str]]]:
+    def heads(self, columns: Columns) -> Iterator[tuple[str, Iterator[RowValues | str]]]:
         """The first tables by name, each with the columns of its rows."""
 
     def fingerprint(self, known: Known) -> list[dict[str, Any]]:
@@ -35,7 +35,7 @@ class Source(Protocol):
     def changed(self) -> str | None:
         """What of it has changed since its fingerprint was taken."""
 
-    def share(self, after: Place) -> float:
+    def share(self, after: RowPosition) -> float:
         """How much of the input comes before a place, from 0 to 1."""
 
 
@@ -55,32 +55,32 @@ class Files:
         return list(accumulate(sizes, initial=0))
 
     @classmethod
-    def of(cls, arguments: Sequence[str | Path], own: Own = lambda path: False) -> Files:  # noqa: ARG005
+    def of(cls, arguments: Sequence[str | Path], own: IsOutput = lambda path: False) -> Files:  # noqa: ARG005
         names, ignored = row_readers.files([str(argument) for argument in arguments], own)
         return cls(tuple(names), tuple(ignored))
 
-    def rows(self, columns: Columns, after: Place) -> Iterator[Row]:
+    def rows(self, columns: Columns, after: RowPosition) -> Iterator[InputRow]:
         for number in range(after.file, len(self.names)):
             file = File(self.names[number])
             self._reading.clear()
             self._reading[number] = file
             yield from file.rows(number, columns, after.row if number == after.file else 0)
 
-    def heads(self, columns: Columns) -> Iterator[tuple[str, Iterator[Values | str]]]:
+    def heads(self, columns: Columns) -> Iterator[tuple[str, Iterator[RowValues | str]]]:
         tables = [name for name in self.names if File(name).is_table]
         return ((name, File(name).head(columns)) for name in tables[:HEAD_FILES])
 
     def fingerprint(self, known: Known) -> list[dict[str, Any]]:
         stamps = [_stamp(name) for name in self.names]
-        found = [fingerprint(name, known) for name in self.names]
+        found = [input_fingerprint(name, known) for name in self.names]
         self._before.update({entry["name"]: (stamp, entry["hash"]) for stamp, entry in zip(stamps, found, strict=True)})
         return found
 
     def changed(self) -> str | None:
         moved = [name for name, (stamp, _) in self._before.items() if _stamp(name) != stamp]
-        return next((name for name in moved if fingerprint(name, {})["hash"] != self._before[name][1]), None)
+        return next((name for name in moved if input_fingerprint(name, {})["hash"] != self._before[name][1]), None)
 
-    def share(self, after: Place) -> float:
+    def share(self, after: RowPosition) -> float:
         """By the bytes that were read here; where others read, by the files before a place."""
         number, file = next(iter(self._reading.items()), (after.file, File("")))
         return (self._starts[number] + file.position()) / max(1, self._starts[-1])
@@ -104,16 +104,16 @@ class Table:
             raise MissingExtra('Tables need: pip install "mudy[corpus]"') from None
         return cls(value if isinstance(value, pa.Table) else pa.table(value))
 
-    def rows(self, columns: Columns, after: Place) -> Iterator[Row]:
+    def rows(self, columns: Columns, after: RowPosition) -> Iterator[InputRow]:
         wanted = needed(self.table.schema.names, columns)
         for number, values in enumerate(self._values(wanted, after.row), start=after.row):
-            yield columns.row(Place(0, number), str(number + 1), values)
+            yield columns.row(RowPosition(0, number), str(number + 1), values)
 
     def _values(self, names: Sequence[str], start: int = 0) -> Iterator[dict[str, Any]]:
         for batch in self.table.slice(start).to_batches(max_chunksize=BATCH_ROWS):
             yield from arrow_rows(batch, names)
 
-    def heads(self, columns: Columns) -> Iterator[tuple[str, Iterator[Values | str]]]:  # noqa: ARG002
+    def heads(self, columns: Columns) -> Iterator[tuple[str, Iterator[RowValues | str]]]:  # noqa: ARG002
         yield "the table", iter([dict.fromkeys(self.table.schema.names)])
 
     def fingerprint(self, known: Known) -> list[dict[str, Any]]:  # noqa: ARG002
@@ -126,11 +126,11 @@ class Table:
     def changed(self) -> str | None:
         return None
 
-    def share(self, after: Place) -> float:
+    def share(self, after: RowPosition) -> float:
         return after.row / max(1, int(self.table.num_rows))
 
 
-def source_of(value: Any, own: Own = lambda path: False) -> Source:  # noqa: ARG005
+def source_of(value: Any, own: IsOutput = lambda path: False) -> RowSource:  # noqa: ARG005
     """Files, by one name or by many; or a table. A run's own paths are no files of it."""
     if isinstance(value, Files | Table):
         return value

@@ -14,8 +14,8 @@ from mudy.corpus.columns import OURS, carried
 from mudy.corpus.table_rows import arrow_parquet
 from mudy.errors import SettingError
 
-FIXED = ("start", "end", "page", "score")  # of an occurrence; its other entries are the parts of the score
-FLAT = (
+_OCCURRENCE_FIELDS = ("start", "end", "page", "score")  # of an occurrence; its other entries are the parts of the score
+_CSV_COLUMNS = (
     "id",
     "rank",
     "keyphrase",
@@ -30,7 +30,7 @@ FLAT = (
 )  # of CSV
 
 
-class Form(Protocol):
+class RowWriter(Protocol):
     """A way to write rows."""
 
     ending: str
@@ -40,7 +40,7 @@ class Form(Protocol):
     def join(self, path: Path, parts: Sequence[Path]) -> None: ...
 
 
-class JsonLines:
+class JsonLinesWriter:
     """One object a line."""
 
     ending = ".jsonl"
@@ -65,7 +65,7 @@ def _line(row: Mapping[str, Any]) -> bytes:
         return json.dumps(row, default=str).encode() + b"\n"
 
 
-class Parquet:
+class ParquetRowWriter:
     """Keyphrases as a list of structs; columns carried through as texts, those that are none as JSON."""
 
     ending = ".parquet"
@@ -136,11 +136,11 @@ class Parquet:
 
 
 def _occurrence(entry: Mapping[str, Any]) -> dict[str, Any]:
-    parts = [(name, float(value)) for name, value in entry.items() if name not in FIXED]
-    return {**{name: entry.get(name) for name in FIXED}, "parts": parts}
+    parts = [(name, float(value)) for name, value in entry.items() if name not in _OCCURRENCE_FIELDS]
+    return {**{name: entry.get(name) for name in _OCCURRENCE_FIELDS}, "parts": parts}
 
 
-class Csv:
+class CsvWriter:
     """One line a keyphrase, best first, at its best occurrence; a text without any has one line of its own.
 
     UTF-8 with a byte-order mark, by which spreadsheets know it.
@@ -150,18 +150,18 @@ class Csv:
     delimiter: ClassVar[str] = ","
 
     def write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-        kept = {name: carried(column, FLAT) for name, column in _kept(rows).items()}
+        kept = {name: carried(column, _CSV_COLUMNS) for name, column in _kept(rows).items()}
         lines = ({**line, **_columns(row, kept)} for row in rows for line in _flat(row))
         self._written(path, list(kept.values()), lines)
 
     def join(self, path: Path, parts: Sequence[Path]) -> None:
         heads = [next(self._lines(part)) for part in parts]
-        kept = dict.fromkeys(name for head in heads for name in head[len(FLAT) :])
+        kept = dict.fromkeys(name for head in heads for name in head[len(_CSV_COLUMNS) :])
         self._written(path, list(kept), (line for part in parts for line in self._read(part)))
 
     def _written(self, path: Path, kept: Sequence[str], lines: Iterator[Mapping[str, Any]]) -> None:
         with path.open("w", encoding="utf-8-sig", newline="") as stream:
-            table = csv.DictWriter(stream, [*FLAT, *kept], delimiter=self.delimiter, lineterminator="\n")
+            table = csv.DictWriter(stream, [*_CSV_COLUMNS, *kept], delimiter=self.delimiter, lineterminator="\n")
             table.writeheader()
             table.writerows(lines)
 
@@ -175,7 +175,7 @@ class Csv:
             yield from csv.reader(stream, delimiter=self.delimiter)
 
 
-class Tsv(Csv):
+class TsvWriter(CsvWriter):
     """CSV with tabs."""
 
     ending = ".tsv"
@@ -220,16 +220,21 @@ def _text(value: Any) -> str | None:
     return text.encode(errors="replace").decode()  # a lone surrogate has no place in UTF-8
 
 
-FORMS: Mapping[str, type[Form]] = {"jsonl": JsonLines, "parquet": Parquet, "csv": Csv, "tsv": Tsv}
+WRITERS: Mapping[str, type[RowWriter]] = {
+    "jsonl": JsonLinesWriter,
+    "parquet": ParquetRowWriter,
+    "csv": CsvWriter,
+    "tsv": TsvWriter,
+}
 
 
-def form_of(output: Path, name: str | None) -> Form:
+def writer_for(output: Path, name: str | None) -> RowWriter:
     """The form asked for by name, or by the output's ending; a folder needs a name."""
-    endings = {form.ending: form for form in FORMS.values()}
+    endings = {form.ending: form for form in WRITERS.values()}
     by_ending = endings.get(output.suffix.lower())
     if name is None and by_ending is None:
         known = ", ".join(endings)
         raise SettingError(f"{output} ends in none of {known}; for a folder of parts, pass --format.")
-    if name is not None and by_ending is not None and FORMS[name] is not by_ending:
-        raise SettingError(f"{output} does not end in {FORMS[name].ending}, but --format is {name}.")
-    return (FORMS[name] if name is not None else by_ending or JsonLines)()
+    if name is not None and by_ending is not None and WRITERS[name] is not by_ending:
+        raise SettingError(f"{output} does not end in {WRITERS[name].ending}, but --format is {name}.")
+    return (WRITERS[name] if name is not None else by_ending or JsonLinesWriter)()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mudy.corpus.columns import Columns
-from mudy.corpus.row_writers import FORMS
+from mudy.corpus.row_writers import WRITERS
 from mudy.errors import SettingError, unknown
 from mudy.extractor import OPTIONS
 from mudy.validation import checked, known_names, seen
@@ -24,8 +24,8 @@ def check_run(output: Any, columns: Any, form: Any, options: Any, **others: Any)
     checked("columns.text", columns.text, str)
     checked("columns.id", columns.id, str)
     checked("columns.keep", columns.keep, tuple[str, ...] | None)
-    if checked("form", form, str | None) is not None and form not in FORMS:
-        raise SettingError(unknown("form", form, FORMS))
+    if checked("form", form, str | None) is not None and form not in WRITERS:
+        raise SettingError(unknown("form", form, WRITERS))
     if options is not None and not isinstance(options, Mapping):
         raise SettingError(f"options is {seen(options)}, but must be a dict of options of Extractor.extract.")
     known_names("option", map(str, options or ()), TEXT_OPTIONS)

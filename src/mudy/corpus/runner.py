@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 from mudy.corpus.checkpoint import Parts, Reached
 from mudy.corpus.columns import Columns
-from mudy.corpus.row import Done, Place
-from mudy.corpus.row_sources import Source, source_of
-from mudy.corpus.row_writers import Form, form_of
+from mudy.corpus.row import OutputRow, RowPosition
+from mudy.corpus.row_sources import RowSource, source_of
+from mudy.corpus.row_writers import RowWriter, writer_for
 from mudy.corpus.run_arguments import check_run
-from mudy.corpus.scoring import Recipe, scored
+from mudy.corpus.scoring import Recipe, score_rows
 from mudy.errors import InputError
 from mudy.progress import reported_to
 from mudy.storage import locked
@@ -70,7 +70,7 @@ def run(
     machinery = {"engine": engine, "address": address, "actors": actors, "report": report}
     check_run(output, columns, form, options, part_rows=part_rows, restart=restart, **machinery)
     path = Path(output)
-    parts = Parts(path, form_of(path, form))
+    parts = Parts(path, writer_for(path, form))
     source = source_of(inputs, parts.owns)
     columns.check(source.heads(columns))
     recipe = Recipe(extractor, {"top_n": 10, **(options or {})})
@@ -85,7 +85,7 @@ def run(
             return Summary(str(path), before["rows"], before["failed"], before["rows"], 0.0)
         reached = parts.begin(asked, prints)
         tell = Telling(report, source, reached.rows, reached, start)
-        part: list[Done] = []
+        part: list[OutputRow] = []
         begun = perf_counter()
         with reported_to(tell.within):
             for row in _done(source, columns, reached.after, recipe, engine, address, actors):
@@ -107,7 +107,7 @@ def run(
     return Summary(str(path), reached.rows, reached.failed, tell.resumed, perf_counter() - start)
 
 
-def asked_of(inputs: Iterable[Mapping[str, Any]], columns: Columns, form: Form, recipe: Recipe) -> dict[str, Any]:
+def asked_of(inputs: Iterable[Mapping[str, Any]], columns: Columns, form: RowWriter, recipe: Recipe) -> dict[str, Any]:
     """What decides the output, in JSON's types."""
     plain = [{name: value for name, value in entry.items() if name != "stamp"} for entry in inputs]
     return {
@@ -123,14 +123,14 @@ class Telling:
     """Says how far a run is: after each part, each second between them, and within texts that take longer."""
 
     report: Callable[[Progress], None] | None
-    source: Source
+    source: RowSource
     resumed: int
     reached: Reached
     start: float
     share: float = 0.0  # of the input, when the last row was done
     last: float = 0.0
 
-    def one_more(self, row: Done) -> None:
+    def one_more(self, row: OutputRow) -> None:
         self.reached = self.reached.after_rows([row])
         self.share = self.source.share(self.reached.after)
 
@@ -151,17 +151,17 @@ class Telling:
 
 
 def _done(
-    source: Source,
+    source: RowSource,
     columns: Columns,
-    after: Place,
+    after: RowPosition,
     recipe: Recipe,
     engine: Engine,
     address: str | None,
     actors: int | None,
-) -> Iterator[Done]:
+) -> Iterator[OutputRow]:
     """The rows of the output from a place on, in the order of the input."""
     if engine == "ray":
         from mudy.corpus import ray_engine
 
-        return ray_engine.scored(source, columns, after, recipe, address, actors)
-    return scored(source.rows(columns, after), recipe.made(), recipe.options)
+        return ray_engine.score_with_ray(source, columns, after, recipe, address, actors)
+    return score_rows(source.rows(columns, after), recipe.made(), recipe.options)

@@ -8,10 +8,10 @@ from time import perf_counter
 from typing import Any
 
 import mudy
-from mudy.corpus.row import Done, Row
+from mudy.corpus.row import InputRow, OutputRow
 from mudy.errors import EndpointRefused, ModelError, MudyError, SettingError
 from mudy.extractor import GATHERED_TEXTS, GATHERED_WORDS, Extractor, Task
-from mudy.methods import method_class
+from mudy.methods import is_batched
 from mudy.storage import fingerprints
 
 MACHINE = frozenset({"device", "threads", "batch_tokens", "report"})
@@ -49,7 +49,7 @@ class Recipe:
 class Prepared:
     """A row that was read, or that could not be."""
 
-    row: Row
+    row: InputRow
     task: Task | None
     error: str | None
     seconds: float
@@ -59,19 +59,19 @@ class Prepared:
         return len(self.task.document.text.split()) if self.task else 0
 
 
-def scored(rows: Iterable[Row], extractor: Extractor, options: Mapping[str, Any]) -> Iterator[Done]:
+def score_rows(rows: Iterable[InputRow], extractor: Extractor, options: Mapping[str, Any]) -> Iterator[OutputRow]:
     """Every row with its keyphrases or its error."""
     return finished_all((prepared(row, extractor, options) for row in rows), extractor)
 
 
-def finished_all(items: Iterable[Prepared], extractor: Extractor) -> Iterator[Done]:
+def finished_all(items: Iterable[Prepared], extractor: Extractor) -> Iterator[OutputRow]:
     """Score what was prepared, short texts together."""
-    together = GATHERED_TEXTS if hasattr(method_class(extractor.method), "score_many") else 1
+    together = GATHERED_TEXTS if is_batched(extractor.method) else 1
     for group in groups(items, together):
         yield from finished(group, extractor)
 
 
-def prepared(row: Row, extractor: Extractor, options: Mapping[str, Any]) -> Prepared:
+def prepared(row: InputRow, extractor: Extractor, options: Mapping[str, Any]) -> Prepared:
     """Tag a row's text and find its candidates."""
     if row.problem is not None:
         return Prepared(row, None, row.problem, 0.0)
@@ -99,7 +99,7 @@ def groups(items: Iterable[Prepared], most: int) -> Iterator[list[Prepared]]:
         yield group
 
 
-def finished(group: Sequence[Prepared], extractor: Extractor) -> Iterator[Done]:
+def finished(group: Sequence[Prepared], extractor: Extractor) -> Iterator[OutputRow]:
     """Score a group together; if that fails, one by one, so that one row spoils no other."""
     good = [item for item in group if item.task is not None]
     start = perf_counter()
@@ -118,7 +118,7 @@ def finished(group: Sequence[Prepared], extractor: Extractor) -> Iterator[Done]:
     rate = (perf_counter() - start) / max(1, sum(item.words for item in good))
     for item in group:
         found = next(results) if item.task is not None else None
-        yield Done.of(item.row, found, item.error, item.seconds + rate * item.words)
+        yield OutputRow.of(item.row, found, item.error, item.seconds + rate * item.words)
 
 
 def told(problem: Exception) -> str:

@@ -7,18 +7,18 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
-from mudy.corpus.columns import Columns, Values, twice
+from mudy.corpus.columns import Columns, RowValues, twice
 from mudy.errors import InputError, MissingExtra
 
 BATCH_ROWS = 64  # of a Parquet file, read at once
 LONGEST_CELL = 1 << 26  # characters; a quote that is never closed must not fill the memory
-UNREADABLE = (ValueError, OverflowError, ArithmeticError)  # what Arrow raises where Python has no such value
+_ARROW_ERRORS = (ValueError, OverflowError, ArithmeticError)  # what Arrow raises where Python has no such value
 
 
 # -- CSV --------------------------------------------------------------------------------------------------------------
 
 
-def csv_rows(stream: IO[bytes], columns: Columns, delimiter: str = ",") -> Iterator[tuple[str, Values | str]]:
+def csv_rows(stream: IO[bytes], columns: Columns, delimiter: str = ",") -> Iterator[tuple[str, RowValues | str]]:
     """The rows under a head, each with its number. A broken quote costs the lines that it took, which are named."""
     csv.field_size_limit(LONGEST_CELL)
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
@@ -89,7 +89,7 @@ def _head(cells: list[str] | str, columns: Columns) -> list[str]:
     return cells
 
 
-def _cells(head: Sequence[str], cells: Sequence[str]) -> Values | str:
+def _cells(head: Sequence[str], cells: Sequence[str]) -> RowValues | str:
     if len(cells) != len(head):
         return f"has {len(cells)} cells, but the head names {len(head)} columns"
     if any("\udc80" <= c <= "\udcff" for cell in cells for c in cell):
@@ -100,7 +100,7 @@ def _cells(head: Sequence[str], cells: Sequence[str]) -> Values | str:
 # -- Parquet and Arrow ------------------------------------------------------------------------------------------------
 
 
-def parquet_rows(stream: IO[bytes], columns: Columns) -> Iterator[tuple[str, Values]]:
+def parquet_rows(stream: IO[bytes], columns: Columns) -> Iterator[tuple[str, RowValues]]:
     """The rows of a Parquet file, of which only the columns that are needed are read."""
     file = arrow_parquet().ParquetFile(stream)
     wanted = needed(file.schema_arrow.names, columns)
@@ -132,14 +132,14 @@ def _python(column: Any) -> list[Any]:
     try:
         values: list[Any] = column.to_pylist()
         return values
-    except UNREADABLE:
+    except _ARROW_ERRORS:
         return [_value(scalar) for scalar in column]
 
 
 def _value(scalar: Any) -> Any:
     try:
         return scalar.as_py()
-    except UNREADABLE:
+    except _ARROW_ERRORS:
         try:
             return str(scalar.cast("string"))
         except Exception:  # of whatever kind: there is no text for it

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from mudy.errors import SettingError
 from mudy.languages.names import name_of
-from mudy.models.cache import cached, fault, folder_of, pulled, removed
+from mudy.models.cache import cached, find_fault, folder_of, pulled, removed
 from mudy.models.catalogue import KnownModel, PackageFile
 from mudy.models.download_progress import Report, silent
 
@@ -130,7 +130,7 @@ def _english() -> TaggerStatus:
 def _status(code: str, tagger: KnownModel) -> TaggerStatus:
     (package,) = tagger.packages
     own = installed(code)
-    state = "installed" if own else "cached" if fault(tagger) is None else "not fetched"
+    state = "installed" if own else "cached" if find_fault(tagger) is None else "not fetched"
     number = (_version(own) if own else None) or package.version
     return TaggerStatus(
         code,

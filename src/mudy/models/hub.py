@@ -69,7 +69,9 @@ def look_up(name: str, allowed: bool) -> Any:
     if offline():
         raise HubProblem("HF_HUB_OFFLINE or MUDY_OFFLINE is set")
     try:
-        return within(LOOK_UP_SECONDS, lambda: HfApi().model_info(name, timeout=LOOK_UP_SECONDS, files_metadata=True))
+        return with_timeout(
+            LOOK_UP_SECONDS, lambda: HfApi().model_info(name, timeout=LOOK_UP_SECONDS, files_metadata=True)
+        )
     except GatedRepoError as error:
         raise HubProblem(GATED) from error
     except RepositoryNotFoundError as error:
@@ -78,7 +80,7 @@ def look_up(name: str, allowed: bool) -> Any:
         raise HubProblem(f"the hub could not be reached ({_first_line(error)})") from error
 
 
-def within(seconds: float, work: Callable[[], T]) -> T:
+def with_timeout(seconds: float, work: Callable[[], T]) -> T:
     """The outcome of some work, or a TimeoutError; a look-up of an address cannot be told to be quick."""
     outcome: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
 

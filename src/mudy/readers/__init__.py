@@ -15,10 +15,10 @@ from mudy.errors import InputError, MissingExtra, MudyError
 from mudy.readers.pool import FileRead, ReaderPool
 from mudy.readers.reading import ZIP, Limits, Reading, decode
 
-__all__ = ["PLAIN", "WEB", "FileRead", "Limits", "ReaderPool", "Reading", "endings", "kind_of", "read"]
+__all__ = ["PLAIN_ENDINGS", "WEB_ENDINGS", "FileRead", "Limits", "ReaderPool", "Reading", "endings", "kind_of", "read"]
 
-WEB = (".html", ".htm", ".xhtml")
-PLAIN = (".txt", ".md")
+WEB_ENDINGS = (".html", ".htm", ".xhtml")
+PLAIN_ENDINGS = (".txt", ".md")
 NEEDED = {"pdf": "pypdfium2", "html": "trafilatura"}  # the packages that readers import
 
 
@@ -54,8 +54,8 @@ def kind_of(data: bytes, name: str) -> str:
     if data.startswith(ZIP):
         return "docx"
     ending = PurePath(name).suffix.lower()
-    if ending in WEB or (
-        ending not in PLAIN and data[:1024].lstrip().lower().startswith((b"<!doctype html", b"<html"))
+    if ending in WEB_ENDINGS or (
+        ending not in PLAIN_ENDINGS and data[:1024].lstrip().lower().startswith((b"<!doctype html", b"<html"))
     ):
         return "html"
     return "plain"
@@ -63,9 +63,9 @@ def kind_of(data: bytes, name: str) -> str:
 
 def endings() -> tuple[str, ...]:
     """The endings of files that can be read here, with what is installed."""
-    known = {"pdf": (".pdf",), "html": WEB, "docx": (".docx",)}
+    known = {"pdf": (".pdf",), "html": WEB_ENDINGS, "docx": (".docx",)}
     found = [ending for kind, some in known.items() if _installed(kind) for ending in some]
-    return (*PLAIN, *found)
+    return (*PLAIN_ENDINGS, *found)
 
 
 def _installed(kind: str) -> bool:

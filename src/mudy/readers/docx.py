@@ -16,30 +16,32 @@ from mudy.errors import InputError
 from mudy.readers.reading import ZIP, Limits, Reading, not_text
 
 DOCUMENT = "word/document.xml"
-LARGEST = 100_000_000  # bytes that the document may unpack to; more is no document but a trap
-CHUNK = 65536
-PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others would unpack any amount at once
-WORD = (  # the namespaces of Word's own elements
+_MAX_BYTES = 100_000_000  # bytes that the document may unpack to; more is no document but a trap
+_CHUNK_BYTES = 65536
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others would unpack any amount at once
+_NAMESPACES = (  # the namespaces of Word's own elements
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
     "http://purl.oclc.org/ooxml/wordprocessingml/main",
 )
-MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 SKIPPED = ("pPr", "moveFrom")  # a paragraph's properties, and what was moved to another place
 ELEMENTS = {  # all that are looked at
-    **{f"{namespace} {name}": name for namespace in WORD for name in ("p", "t", *MARKS)},
-    **{f"{namespace} {name}": "skipped" for namespace in WORD for name in SKIPPED},
+    **{f"{namespace} {name}": name for namespace in _NAMESPACES for name in ("p", "t", *_MARKS)},
+    **{f"{namespace} {name}": "skipped" for namespace in _NAMESPACES for name in SKIPPED},
     "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback": "skipped",  # the same for older programs
 }
-BREAKS = tuple(f"{namespace} type" for namespace in WORD)  # the attributes that tell a page break from a line break
+BREAKS = tuple(
+    f"{namespace} type" for namespace in _NAMESPACES
+)  # the attributes that tell a page break from a line break
 
 
-def read(data: bytes, limits: Limits) -> Reading:
+def read_docx(data: bytes, limits: Limits) -> Reading:
     """The text of a document's body."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if DOCUMENT not in archive.namelist():
             raise InputError(not_text(ZIP))
         entry = archive.getinfo(DOCUMENT)
-        if entry.compress_type not in PACKED or entry.flag_bits & 1:
+        if entry.compress_type not in _COMPRESSIONS or entry.flag_bits & 1:
             raise InputError("is a Word document that is encrypted or packed in an unusual way; save it as .docx again")
         with archive.open(entry) as stream:
             paragraphs = [text for text in _paragraphs(stream, limits) if text.strip()]
@@ -51,10 +53,10 @@ def read(data: bytes, limits: Limits) -> Reading:
 def _paragraphs(stream: IO[bytes], limits: Limits) -> Iterator[str]:
     """The text of each paragraph. Sizes are those of what was unpacked, never those that the file states."""
     body, unpacked, characters = Body(), 0, 0
-    while chunk := stream.read(CHUNK):
+    while chunk := stream.read(_CHUNK_BYTES):
         unpacked += len(chunk)
-        if unpacked > LARGEST:
-            raise InputError(f"unpacks to more than {LARGEST:,} bytes, which no document does")
+        if unpacked > _MAX_BYTES:
+            raise InputError(f"unpacks to more than {_MAX_BYTES:,} bytes, which no document does")
         body.parser.Parse(chunk, False)
         characters += sum(map(len, body.finished))
         if characters + body.unfinished > limits.characters:
@@ -98,7 +100,7 @@ class Body:
                 self._skipped += 1
             case mark:
                 if all(attributes.get(kind, "textWrapping") == "textWrapping" for kind in BREAKS):
-                    self._add(MARKS[mark])
+                    self._add(_MARKS[mark])
 
     def _end(self, name: str) -> None:
         match ELEMENTS.get(name):

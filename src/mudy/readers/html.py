@@ -8,7 +8,7 @@ from mudy.errors import InputError
 from mudy.readers.reading import Limits, Reading
 
 
-def read(data: bytes, limits: Limits) -> Reading:  # noqa: ARG001 (those of the process are enough)
+def read_html(data: bytes, limits: Limits) -> Reading:  # noqa: ARG001 (those of the process are enough)
     """The main text of a page."""
     text = trafilatura.extract(data, output_format="txt", include_comments=False, favor_recall=True)
     text = (text or trafilatura.html2txt(data) or "").strip()

@@ -15,21 +15,21 @@ import pypdfium2.raw as pdfium
 
 from mudy.errors import InputError
 from mudy.readers.reading import Limits, Reading
-from mudy.readers.running_heads import LOOKED_AT, MARGIN, Edges, Line, repeated
+from mudy.readers.running_heads import EDGE_LINES, MARGIN, Line, PageEdges, repeated
 
-Span = tuple[int, int]
+_Range = tuple[int, int]
 
 BETWEEN_PAGES = "\n\n"
 LINE = re.compile(r"[^\r\n]+")
 # A hyphen at a line's end: written out before the break, or as the mark that PDFium leaves in the place of both.
 CUT = r"(?:[-\u2010\u00ad]\n|[\ufffe\x02])(?=[a-zà-ÿ])"
-WORD = r"\w+(?:-\w+)*"
-WORDS, CUTS = re.compile(WORD), re.compile(CUT)
-CUT_WORD = re.compile(rf"{WORD}(?:{CUT}{WORD})*")  # any word, cut or not: so no letter is looked at twice
+_WORD = r"\w+(?:-\w+)*"
+WORDS, CUTS = re.compile(_WORD), re.compile(CUT)
+CUT_WORD = re.compile(rf"{_WORD}(?:{CUT}{_WORD})*")  # any word, cut or not: so no letter is looked at twice
 UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-def read(data: bytes, limits: Limits) -> Reading:
+def read_pdf(data: bytes, limits: Limits) -> Reading:
     """The text of all pages, and where each begins."""
     pages, edges = _pages(data, limits)
     if not any(page.strip() for page in pages):
@@ -44,10 +44,10 @@ def read(data: bytes, limits: Limits) -> Reading:
     return Reading("".join(whole).rstrip(), tuple(starts))
 
 
-def _pages(data: bytes, limits: Limits) -> tuple[list[str], list[Edges]]:
+def _pages(data: bytes, limits: Limits) -> tuple[list[str], list[PageEdges]]:
     """The text of each page as PDFium gives it, and the lines at its edges."""
     pages: list[str] = []
-    edges: list[Edges] = []
+    edges: list[PageEdges] = []
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
@@ -72,24 +72,24 @@ def _reason(error: Exception) -> str:
     return "is a broken PDF, or none"
 
 
-def _page(document: pypdfium2.PdfDocument, number: int) -> tuple[str, Edges]:
+def _page(document: pypdfium2.PdfDocument, number: int) -> tuple[str, PageEdges]:
     """The text of one page and the lines at its edges; none of a page that is broken."""
     try:
         page = document[number]
         textpage = page.get_textpage()
         text = str(textpage.get_text_range())
     except (pypdfium2.PdfiumError, RecursionError, AssertionError):
-        return "", Edges((), ())
+        return "", PageEdges((), ())
     first, last = _edge_spans(text)
     lines = {span: _line(page, textpage, number, text, *span) for span in (*first, *last)}
-    return text, Edges([lines[span] for span in first], [lines[span] for span in last])
+    return text, PageEdges([lines[span] for span in first], [lines[span] for span in last])
 
 
-def _edge_spans(text: str) -> tuple[list[Span], list[Span]]:
+def _edge_spans(text: str) -> tuple[list[_Range], list[_Range]]:
     """Where the first and the last lines stand that are not blank, each from the edge inwards."""
     filled = (match.span() for match in LINE.finditer(text) if not match[0].isspace())
-    first = list(islice(filled, LOOKED_AT))
-    last = deque(first, maxlen=LOOKED_AT)
+    first = list(islice(filled, EDGE_LINES))
+    last = deque(first, maxlen=EDGE_LINES)
     last.extend(filled)
     return first, list(reversed(last))
 
@@ -114,13 +114,13 @@ def _line(
 
 def _without(pages: Sequence[str], lines: Iterable[Line]) -> list[str]:
     """Pages without some of their lines, and with line ends of one character."""
-    spans: dict[int, set[Span]] = {}
+    spans: dict[int, set[_Range]] = {}
     for line in lines:
         spans.setdefault(line.page, set()).add((line.start, line.end))
     return [_cut_out(page, sorted(spans.get(number, ()))) for number, page in enumerate(pages)]
 
 
-def _cut_out(page: str, spans: Sequence[Span]) -> str:
+def _cut_out(page: str, spans: Sequence[_Range]) -> str:
     starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(page)]
     kept = (page[start:end].strip("\r\n") if spans else page for start, end in zip(starts, ends, strict=True))
     return "\n".join(part for part in kept if part).replace("\r\n", "\n").replace("\r", "\n")

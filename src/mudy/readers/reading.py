@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mudy.errors import InputError
 
-MARKS = (  # a UTF-32 mark begins with that of UTF-16, so it is looked for first
+_BYTE_ORDER_MARKS = (  # a UTF-32 mark begins with that of UTF-16, so it is looked for first
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -19,7 +19,7 @@ MARKS = (  # a UTF-32 mark begins with that of UTF-16, so it is looked for first
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 ZIP = b"PK\x03\x04"
-FORMATS = {  # how files begin that hold no plain text
+_SIGNATURES = {  # how files begin that hold no plain text
     b"\x89PNG\r\n": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
     b"GIF8": "a GIF image",
@@ -69,10 +69,10 @@ class Limits:
 
 def decode(data: bytes, encoding: str | None = None) -> str:
     """The text that bytes stand for: in the encoding given, else in that of their byte-order mark, else in UTF-8."""
-    for beginning in FORMATS:
+    for beginning in _SIGNATURES:
         if data.startswith(beginning):
             raise InputError(not_text(beginning))
-    mark, marked = next(((m, e) for m, e in MARKS if data.startswith(m)), (b"", "utf-8"))
+    mark, marked = next(((m, e) for m, e in _BYTE_ORDER_MARKS if data.startswith(m)), (b"", "utf-8"))
     if encoding is not None and not _agree(encoding, marked):
         mark, marked = b"", encoding
     if encoding is None and not mark and b"\0" in data[:4096]:
@@ -84,7 +84,7 @@ def decode(data: bytes, encoding: str | None = None) -> str:
 
 def not_text(beginning: bytes) -> str:
     """What is said of a file that begins like one of another format."""
-    return f"looks like {FORMATS[beginning]}, not plain text; convert it to text first"
+    return f"looks like {_SIGNATURES[beginning]}, not plain text; convert it to text first"
 
 
 def _agree(encoding: str, marked: str) -> bool:

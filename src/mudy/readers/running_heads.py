@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-PAGES = 3  # on which a line must stand
-GAP = 2  # pages from one to the next
-DEEPEST = 3  # lines of this kind at each edge of a page's text
-LOOKED_AT = DEEPEST + 1
+_MIN_PAGES = 3  # on which a line must stand
+_MAX_GAP = 2  # pages from one to the next
+_MAX_LINES = 3  # lines of this kind at each edge of a page's text
+EDGE_LINES = _MAX_LINES + 1
 MARGIN = 0.15  # of a page's height at its top and bottom, where such lines stand
-PLACE, SIZE = 3.0, 1.0  # points by which a line may be off in place and size
+_PLACE, _SIZE = 3.0, 1.0  # points by which a line may be off in place and size
 NUMBER = re.compile(r"\d+")
 LONGEST_NUMBER = 9  # digits; a longer one counts no pages
 
@@ -46,25 +46,25 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class PageEdges:
     """The first and the last lines of a page's text, each from the edge inwards."""
 
     first: Sequence[Line]
     last: Sequence[Line]
 
 
-def repeated(pages: Iterable[Edges]) -> list[Line]:
+def repeated(pages: Iterable[PageEdges]) -> list[Line]:
     """The lines that come again from page to page, in the order of pages."""
     pages = list(pages)
     again = {
         line
         for edge in ([page.first for page in pages], [page.last for page in pages])
         for chain in _chains(line for lines in edge for line in lines)
-        if len(chain) >= PAGES
+        if len(chain) >= _MIN_PAGES
         for line in chain
     }
     rows = [list(takewhile(again.__contains__, lines)) for page in pages for lines in (page.first, page.last)]
-    heads = (row for row in rows if len(row) <= DEEPEST)
+    heads = (row for row in rows if len(row) <= _MAX_LINES)
     return [line for row in heads for line in takewhile(lambda line: line.in_margin, row)]
 
 
@@ -73,7 +73,7 @@ def _chains(lines: Iterable[Line]) -> list[list[Line]]:
     chains: list[list[Line]] = []
     recent: dict[str, list[list[Line]]] = {}  # by key, those that may go on
     for line in lines:
-        going_on = [chain for chain in recent.get(line.key, ()) if line.page - chain[-1].page <= GAP]
+        going_on = [chain for chain in recent.get(line.key, ()) if line.page - chain[-1].page <= _MAX_GAP]
         chain = next((chain for chain in going_on if _follows(chain[-1], line)), None)
         if chain is None:
             chain = []
@@ -89,7 +89,7 @@ def _follows(before: Line, line: Line) -> bool:
     pages = line.page - before.page
     return (
         pages > 0
-        and abs(line.bottom - before.bottom) <= PLACE
-        and abs(line.size - before.size) <= SIZE
+        and abs(line.bottom - before.bottom) <= _PLACE
+        and abs(line.size - before.size) <= _SIZE
         and all(new - old in (0, pages) for old, new in zip(before.numbers, line.numbers, strict=True))
     )

@@ -20,11 +20,11 @@ from mudy.errors import InputError
 from mudy.readers.messages import receive, send
 from mudy.readers.reading import Limits, Reading
 
-NAMES = {"pdf": "PDF", "docx": "Word document", "html": "web page"}
-KEPT = 0.5  # of the limit of memory; a process that keeps more after a file is replaced
+_FORMAT_NAMES = {"pdf": "PDF", "docx": "Word document", "html": "web page"}
+_KEPT_SHARE = 0.5  # of the limit of memory; a process that keeps more after a file is replaced
 
 
-def main() -> None:
+def answer_requests() -> None:
     """Answer requests until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one, and ends it
     requests, answers = sys.stdin.buffer, _private_stdout()
@@ -36,7 +36,7 @@ def main() -> None:
         limits = Limits(**header["limits"])
         answer, text = _answered(header["kind"], data, limits)
         del data
-        last = _address_space() > KEPT * limits.memory
+        last = _address_space() > _KEPT_SHARE * limits.memory
         send(answers, {**answer, "last": last}, text)
         if last:
             return
@@ -54,7 +54,7 @@ def _private_stdout() -> IO[bytes]:
 def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], bytes]:
     """What a file holds, or why it cannot be read."""
     try:
-        reader: Callable[[bytes, Limits], Reading] = import_module(f"mudy.readers.{kind}").read
+        reader: Callable[[bytes, Limits], Reading] = getattr(import_module(f"mudy.readers.{kind}"), f"read_{kind}")
         with _limited(limits):
             reading = reader(data, limits)
             if len(reading.text) > limits.characters:
@@ -67,7 +67,7 @@ def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], b
     except MemoryError:
         return {"error": limits.too_large()}, b""
     except Exception as error:  # of whatever kind: a broken file breaks a reader anywhere
-        return {"error": f"is a broken {NAMES[kind]} ({type(error).__name__})"}, b""
+        return {"error": f"is a broken {_FORMAT_NAMES[kind]} ({type(error).__name__})"}, b""
 
 
 @contextmanager
@@ -109,4 +109,4 @@ def _address_space() -> int:
 
 
 if __name__ == "__main__":
-    main()
+    answer_requests()
