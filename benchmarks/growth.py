@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks import MODELS, WARM, texts
 from benchmarks.measure import cost_of, interleaved, say
 from benchmarks.report import Figures, Question
-from mudy.evaluation.reproduce.markdown import table
+from mudy.evaluation.reproduce.markdown import markdown_table
 
 WORDS = (250, 500, 1000, 2000, 5000, 50_000)
 PHRASES = (25, 50, 100, 200)
@@ -199,7 +199,7 @@ def tell(figures: Figures) -> str:
             lengths_table(found["lengths"]),
             f"One text of {figures['fixed_words']:,} words with some of its phrases given as candidates: "
             f"CPU-seconds = {start:.2f} + {slope:.4f} × occurrences (r² {r2:.4f}).",
-            table(
+            markdown_table(
                 ["phrases", "occurrences", "CPU-seconds"],
                 [[f"{row['phrases']}", f"{row['occurrences']}", f"{row['cpu']:.2f}"] for row in found["phrases"]],
                 left=0,
@@ -219,7 +219,7 @@ def lengths_table(rows: Sequence[Mapping[str, float]]) -> str:
         "peak GB",
         "before the text",
     ]
-    return table(
+    return markdown_table(
         head,
         [
             [

@@ -10,7 +10,7 @@ from typing import Any
 
 from mudy.evaluation import experiment
 
-PACKAGES = (*experiment.COMPUTES, "tokenizers", "keybert", "sentence-transformers", "yake")
+PACKAGES = (*experiment.PACKAGES, "tokenizers", "keybert", "sentence-transformers", "yake")
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 

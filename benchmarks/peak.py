@@ -15,7 +15,7 @@ from benchmarks.measure import cost_of, say, threads
 from benchmarks.report import Figures, Question
 from mudy import Extractor
 from mudy.candidates import Candidate, candidates
-from mudy.evaluation.reproduce.markdown import table
+from mudy.evaluation.reproduce.markdown import markdown_table
 from mudy.evaluation.reproduce.timing import Clock, Timed
 from mudy.text import Document
 
@@ -231,7 +231,7 @@ def steps_table(flops: dict[str, dict[str, float]], variants: dict[str, Any], do
                     *rates,
                 ]
             )
-    return table(head, rows, left=2)
+    return markdown_table(head, rows, left=2)
 
 
 def options(parser: ArgumentParser) -> None:

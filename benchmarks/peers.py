@@ -20,7 +20,7 @@ from mudy import Extractor
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import judge
 from mudy.evaluation.measures import F1, Outcome
-from mudy.evaluation.reproduce.markdown import table
+from mudy.evaluation.reproduce.markdown import markdown_table
 from mudy.methods import METHODS, model_fields
 from mudy.models import locate
 from mudy.tagging import Tagger
@@ -191,9 +191,9 @@ def sets(asked: Namespace) -> list[Dataset]:
     """Our own texts, or the data sets in a folder."""
     if not asked.data:
         return [texts.dataset(texts.read(1 if asked.quick else asked.texts, 120 if asked.quick else None))]
-    from mudy.evaluation.reproduce.workspace import found
+    from mudy.evaluation.reproduce.workspace import find_datasets
 
-    return [load(path, limit=2 if asked.quick else asked.limit) for path in found(asked.data).values()]
+    return [load(path, limit=2 if asked.quick else asked.limit) for path in find_datasets(asked.data).values()]
 
 
 def measured(systems: Sequence[System], data: Dataset, repeats: int) -> list[dict[str, Any]]:
@@ -276,7 +276,7 @@ def tell(figures: Figures) -> str:
 def rows_table(rows: Sequence[Mapping[str, Any]]) -> str:
     head = ["", "", "texts", "CPU-s a text", *(f"F1@{k}" for k in DEPTHS), "95 % at 10"]
     most = max(row["texts"] for row in rows)
-    return table(
+    return markdown_table(
         head,
         [
             [

@@ -18,7 +18,7 @@ from benchmarks import MODELS, WARM
 from benchmarks.measure import say
 from benchmarks.report import Figures, Question
 from mudy import Extractor
-from mudy.evaluation.reproduce.markdown import table
+from mudy.evaluation.reproduce.markdown import markdown_table
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "floodplain.txt"
 HEAVY = ("torch", "transformers", "spacy", "numpy", "scipy", "nltk", "sklearn", "sentence_transformers", "rich")
@@ -174,7 +174,7 @@ def imports_table(runs: Mapping[str, Any]) -> str:
     for name, run in runs.items():
         step, heavy = run["steps"]["import"], ", ".join(run["heavy"]) or "none of the heavy ones"
         rows.append([f"`{name}`", f"{step['wall']:.3f}", f"{step['cpu']:.3f}", f"{run['modules']:,}", heavy])
-    return table(["", "wall s", "CPU-s", "modules", "among them"], rows)
+    return markdown_table(["", "wall s", "CPU-s", "modules", "among them"], rows)
 
 
 def steps_table(runs: Mapping[str, Any]) -> str:
@@ -182,7 +182,7 @@ def steps_table(runs: Mapping[str, Any]) -> str:
         [name, f"{run['wall']:.2f}", f"{run['cpu']:.2f}", *(cell(run, step) for step in NAMES)]
         for name, run in runs.items()
     ]
-    return table(["", "wall s", "CPU-s", *NAMES.values()], rows)
+    return markdown_table(["", "wall s", "CPU-s", *NAMES.values()], rows)
 
 
 def cell(run: Mapping[str, Any], step: str) -> str:

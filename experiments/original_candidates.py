@@ -18,10 +18,10 @@ from mudy import Extractor
 from mudy.candidates import Candidate, Occurrence, grouped, stop_words
 from mudy.evaluation.datasets import load
 from mudy.evaluation.measures import F1, Outcome
-from mudy.evaluation.paper_figures import TABLE2
+from mudy.evaluation.paper import TABLE2
+from mudy.evaluation.promptrank_protocol import promptrank_candidates
 from mudy.methods.word_index import is_word
 from mudy.methods.yake import is_ordinary
-from mudy.promptrank_protocol import promptrank_candidates
 from mudy.ranking import rank
 from mudy.text import Document, Span, Word
 

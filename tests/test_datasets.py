@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mudy.errors import InputError, SettingError
-from mudy.evaluation.datasets import FORMS, PROTOCOLS, Dataset, Record, load, set_name
+from mudy.evaluation.datasets import DATASET_FORMATS, PROTOCOLS, Dataset, Record, load, set_name
 
 ICE = {
     "id": "ice",
@@ -101,7 +101,7 @@ def test_an_unknown_form_is_an_error_that_lists_the_known_ones(tmp_path: Path, c
     for path in (tmp_path / "odd", tmp_path):
         with pytest.raises(InputError) as raised:
             load(path)
-        assert all(form in str(raised.value) for form in FORMS)
+        assert all(form in str(raised.value) for form in DATASET_FORMATS)
 
 
 def test_a_missing_path_and_an_unknown_name_are_refused(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_missing_path_and_an_unknown_name_are_refused(tmp_path: Path) -> None:
         load(tmp_path, "wikhow")
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", DATASET_FORMATS)
 def test_a_form_that_is_named_but_does_not_fit_is_an_error(tmp_path: Path, form: str) -> None:
     (tmp_path / "odd").write_text("nothing of the kind\n")
     for path in (tmp_path / "odd", tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from mudy.candidates import candidates
-from mudy.evaluation.promptrank import promptrank_candidates, promptrank_text
+from mudy.evaluation.promptrank_protocol import promptrank_candidates, promptrank_text
 from mudy.markup import no_prose
 
 from .growth import is_linear

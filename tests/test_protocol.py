@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mudy.evaluation.promptrank import (
+from mudy.evaluation.promptrank_protocol import (
     drop_before_newlines,
     drop_percent,
     join_lines,

@@ -14,12 +14,12 @@ from click.testing import CliRunner, Result
 from mudy.cli.main import cli
 from mudy.errors import InputError
 from mudy.evaluation import experiment, paper, plots
-from mudy.evaluation.reproduce import ITEMS, leave_one_out, method_table, recall, variants, workspace
+from mudy.evaluation.reproduce import ITEMS, leave_one_out, method_table, recall, variants
 from mudy.evaluation.reproduce.case_study import passage
-from mudy.evaluation.reproduce.markdown import Gap, Page, literal, number
-from mudy.evaluation.reproduce.timing import STEPS, seconds
-from mudy.evaluation.reproduce.workspace import Asked, Bench, Sharing
-from mudy.evaluation.runs import Judged, Run
+from mudy.evaluation.reproduce.markdown import Gap, Page, cell, literal
+from mudy.evaluation.reproduce.timing import TIMED_STEPS, seconds
+from mudy.evaluation.reproduce.workspace import ReproduceOptions, Workspace, WorkspaceExtractor, find_datasets
+from mudy.evaluation.runs import JudgedDocument, Run
 from mudy.methods.mudy import Attention
 from mudy.render.text_layout import Passage, draw_passages
 from tests import small
@@ -63,10 +63,10 @@ def reproduce(folder: Folder, *arguments: str, limit: str = "2", output: str = "
     return CliRunner().invoke(cli, ["reproduce", *arguments, *words])
 
 
-def at(folder: Folder, **options: Any) -> Bench:
-    """A bench without the command."""
+def at(folder: Folder, **options: Any) -> Workspace:
+    """A workspace without the command."""
     given: dict[str, Any] = {"limit": 2, "encoder": str(folder / "encoder"), "threads": 1} | options
-    return Bench(Asked(folder / "data", (str(folder / "model"),), folder / "out", **given))
+    return Workspace(ReproduceOptions(folder / "data", (str(folder / "model"),), folder / "out", **given))
 
 
 def size(png: bytes) -> tuple[int, int]:
@@ -174,7 +174,7 @@ class Parrot:
 
 
 def test_an_endpoint_fills_the_rows_of_gpt5(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Sharing, "chat", lambda _: Parrot())
+    monkeypatch.setattr(WorkspaceExtractor, "chat", lambda _: Parrot())
     options = ("--endpoint", "http://localhost:1/v1", "--endpoint-model", "parrot")
     ended = reproduce(folder, "table5", *options, limit="1", output="chat")
     assert re.search(r"\| parrot \(endpoint\), candidate \| \d+\.\d \*\(34\.1\)\* \|", ended.stdout)
@@ -237,10 +237,10 @@ def test_a_data_set_is_found_by_its_name_and_not_in_translation(tmp_path: Path) 
         "nusantara.jsonl",
     ):
         (tmp_path / name).write_text(row)
-    found = {name: path.name for name, path in workspace.found(tmp_path).items()}
+    found = {name: path.name for name, path in find_datasets(tmp_path).items()}
     assert found == {"kptimes": "kptimes_sample.jsonl", "nus": "NUS.jsonl"}
     (tmp_path / "kptimes.jsonl").write_text(row)
-    assert workspace.found(tmp_path)["kptimes"].name == "kptimes.jsonl"
+    assert find_datasets(tmp_path)["kptimes"].name == "kptimes.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -258,25 +258,29 @@ def test_runs_have_one_name_each_and_published_undoes_what_is_recommended(
     default: tuple[Attention, float, int],
     published: str,
 ) -> None:
-    monkeypatch.setattr(Bench, "shape", lambda *_: shape)
-    own = at(folder)
+    monkeypatch.setattr(Workspace, "shape", lambda *_: shape)
+    workspace = at(folder)
 
     def name(settings: dict[str, Any]) -> str:
-        return own.file("duc2001", "mudy", "gemma3-270m", settings).name
+        return workspace.file("duc2001", "mudy", "gemma3-270m", settings).name
 
-    assert variants.default_reading(own, "m") == variants.Reading(*default)
-    assert name(variants.asked(own, "m")) == "duc2001-mudy-gemma3-270m-attention=GxL.json"
-    assert name(variants.published(own, "m")) == f"duc2001-mudy-gemma3-270m{published}.json"
-    assert name(variants.published(own, "m", sigma=0.3, w=1)) == f"duc2001-mudy-gemma3-270m{published}.json"
-    assert own.file("nus", "yake", None, {}).name == "nus-yake.json"
-    assert own.file("nus", "mudy", "a/b", {"sam_layers": (1, 2)}).name == "nus-mudy-a_b-sam_layers=1+2.json"
+    assert variants.default_score_settings(workspace, "m") == variants.RescoreSettings(*default)
+    assert name(variants.run_settings(workspace, "m")) == "duc2001-mudy-gemma3-270m-attention=GxL.json"
+    assert name(variants.published_settings(workspace, "m")) == f"duc2001-mudy-gemma3-270m{published}.json"
+    assert (
+        name(variants.published_settings(workspace, "m", sigma=0.3, w=1)) == f"duc2001-mudy-gemma3-270m{published}.json"
+    )
+    assert workspace.file("nus", "yake", None, {}).name == "nus-yake.json"
+    assert workspace.file("nus", "mudy", "a/b", {"sam_layers": (1, 2)}).name == "nus-mudy-a_b-sam_layers=1+2.json"
 
 
 def test_a_reading_of_a_run_is_the_run_with_that_setting(folder: Folder) -> None:
-    own = at(folder)
-    model = own.asked.models[0]
-    direct = own.run("duc2001", "mudy", model, attention="G", lambda_=0.5)
-    again = variants.attended(own, "duc2001", model, variants.asked(own, model), variants.Reading("G", 0.5))
+    workspace = at(folder)
+    model = workspace.options.models[0]
+    direct = workspace.run("duc2001", "mudy", model, attention="G", lambda_=0.5)
+    again = variants.rescored(
+        workspace, "duc2001", model, variants.run_settings(workspace, model), variants.RescoreSettings("G", 0.5)
+    )
     assert isinstance(direct, Run)
     assert isinstance(again, Run)
     assert [document.phrases for document in again.documents] == [document.phrases for document in direct.documents]
@@ -284,7 +288,7 @@ def test_a_reading_of_a_run_is_the_run_with_that_setting(folder: Folder) -> None
 
 def test_a_run_over_fewer_documents_is_no_finished_one(folder: Folder) -> None:
     few, many = at(folder, limit=1), at(folder, limit=3)
-    model = few.asked.models[0]
+    model = few.options.models[0]
     few.run("kp20k", "mudy", model, attention="GxL", alpha=0.7)
     assert few.finished("kp20k", "mudy", model, attention="GxL", alpha=0.7)
     assert not many.finished("kp20k", "mudy", model, attention="GxL", alpha=0.7)
@@ -293,16 +297,18 @@ def test_a_run_over_fewer_documents_is_no_finished_one(folder: Folder) -> None:
 
 
 def test_tuning_never_lowers_the_sum_it_tunes(folder: Folder) -> None:
-    own = at(folder)
-    fixed, tuned = (made(own, "duc2001", own.asked.models[0]) for made in (variants.fixed, variants.tuned))
+    workspace = at(folder)
+    fixed, tuned = (
+        made(workspace, "duc2001", workspace.options.models[0]) for made in (variants.fixed, variants.tuned)
+    )
     assert isinstance(fixed, Run)
     assert isinstance(tuned, Run)
     assert sum(variants.f1(tuned)) >= sum(variants.f1(fixed))
 
 
 def test_a_setting_is_chosen_by_the_other_data_sets_alone() -> None:
-    good: leave_one_out.Setting = ("default", variants.Reading("G"))
-    bad: leave_one_out.Setting = ("default", variants.Reading("L"))
+    good: leave_one_out.Setting = ("default", variants.RescoreSettings("G"))
+    bad: leave_one_out.Setting = ("default", variants.RescoreSettings("L"))
     scores: leave_one_out.Scores = {
         "a": {good: (9.0, 9.0, 9.0), bad: (1.0, 1.0, 1.0)},
         "b": {good: (2.0, 2.0, 2.0), bad: (3.0, 3.0, 3.0)},
@@ -310,7 +316,7 @@ def test_a_setting_is_chosen_by_the_other_data_sets_alone() -> None:
     }
     for data, expected in {"a": bad, "b": good, "c": good}.items():
         others = {name: found for name, found in scores.items() if name != data}
-        assert leave_one_out.chosen(others, [good, bad]) == expected
+        assert leave_one_out.best_setting(others, [good, bad]) == expected
 
 
 # -- The paper's numbers ----------------------------------------------------------------------------------------------
@@ -331,7 +337,7 @@ def test_the_papers_numbers_are_the_printed_ones() -> None:
 
 
 @pytest.mark.parametrize("table", [paper.TABLE2, paper.TABLE3, paper.TABLE5])
-def test_every_row_of_the_paper_has_the_four_data_sets(table: dict[str, paper.Row]) -> None:
+def test_every_row_of_the_paper_has_the_four_data_sets(table: dict[str, paper.PaperRow]) -> None:
     assert {tuple(row) for row in table.values()} == {paper.SETS}
     assert all(0 < value < 100 for row in table.values() for triple in row.values() for value in triple)
 
@@ -345,10 +351,10 @@ def test_the_whole_method_is_the_same_row_in_two_tables() -> None:
 
 
 def test_a_cell_holds_our_number_and_the_papers() -> None:
-    assert number(37.44, 32.77) == "37.4 *(32.8)*"
-    assert number(None, 31.95) == "– *(32.0)*"  # halves upwards
-    assert number(1.0, "0.3–0.5", 2) == "1.00 *(0.3–0.5)*"
-    assert (number(37.44), number(None)) == ("37.4", "–")
+    assert cell(37.44, 32.77) == "37.4 *(32.8)*"
+    assert cell(None, 31.95) == "– *(32.0)*"  # halves upwards
+    assert cell(1.0, "0.3–0.5", 2) == "1.00 *(0.3–0.5)*"
+    assert (cell(37.44), cell(None)) == ("37.4", "–")
 
 
 def test_a_phrase_means_itself_in_markdown() -> None:
@@ -357,8 +363,8 @@ def test_a_phrase_means_itself_in_markdown() -> None:
 
 def test_equal_reasons_are_one_note() -> None:
     page = Page("table2", "Title")
-    for cell in ("A", "B", "A"):
-        page.gap(cell, Gap("no\nendpoint."))
+    for name in ("A", "B", "A"):
+        page.gap(name, Gap("no\nendpoint."))
     assert page.markdown().endswith("## Notes\n\n- – A; B: no endpoint.\n")
 
 
@@ -371,15 +377,15 @@ def test_a_page_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> None
 
 def test_rows_of_the_paper_that_nothing_stands_for_are_open() -> None:
     row = method_table.unfilled("GPT-5", paper.TABLE5["gpt5 vanilla"])
-    assert row.of("duc2001") == Gap(method_table.NOT_FETCHED)
+    assert row.of("duc2001") == Gap(method_table.MODELS_NOT_FETCHED)
 
 
 # -- Figures ----------------------------------------------------------------------------------------------------------
 
 
-def judged(phrases: list[str], gold: list[str], places: list[dict[str, float]] | None = None) -> Judged:
+def judged(phrases: list[str], gold: list[str], places: list[dict[str, float]] | None = None) -> JudgedDocument:
     found = places or []
-    return Judged(
+    return JudgedDocument(
         "duc2001", "a", "", tuple(gold), (True,) * len(gold), tuple(phrases), (0.0,) * len(phrases), len(phrases), 0, 9,
         0.0, 0.0, places=tuple(found),
     )  # fmt: skip
@@ -415,11 +421,11 @@ def test_curves_without_any_slope_are_drawn() -> None:
 
 
 def test_steps_of_a_method_add_up_and_leave_its_backbone_alone(folder: Folder) -> None:
-    own = at(folder, limit=1)
-    data = own.dataset("duc2001")
+    workspace = at(folder, limit=1)
+    data = workspace.dataset("duc2001")
     assert not isinstance(data, Gap)
-    extractor = own.extractor("promptrank", own.asked.models[0])
+    extractor = workspace.extractor("promptrank", workspace.options.models[0])
     spent = seconds(extractor, data)
-    assert set(spent) == set(STEPS)
+    assert set(spent) == set(TIMED_STEPS)
     assert spent["log_likelihood"] > 0 == spent["received_attention"]
     assert type(extractor.scorer.backbone).__name__ == "CausalBackbone"  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from mudy import InputError, corpus
 from mudy.cli.main import cli
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.runs import Judged, Run, RunFile
+from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extractor import Extractor
 from mudy.storage import fingerprints
 
@@ -155,11 +155,11 @@ def test_a_damaged_line_of_the_journal_costs_its_document_alone(
     file.journal.write_bytes(b"".join(lines))
     computed: list[str] = []
 
-    def judged(**row: Any) -> Judged:
+    def judged(**row: Any) -> JudgedDocument:
         computed.append(row["id"])
-        return Judged(**row)
+        return JudgedDocument(**row)
 
-    monkeypatch.setattr("mudy.evaluation.experiment.Judged", judged)
+    monkeypatch.setattr("mudy.evaluation.experiment.JudgedDocument", judged)
     again = evaluate(Extractor("yake", protocol="promptrank"), [RIVERS], file.path)
     assert computed == ["d1"]
     assert [document.phrases for document in again.documents] == [document.phrases for document in whole.documents]

@@ -17,8 +17,8 @@ from mudy.evaluation import rescore
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import evaluate, judge
 from mudy.evaluation.measures import F1
-from mudy.evaluation.rescore import likelihood, reread
-from mudy.evaluation.runs import Judged, Run, RunFile
+from mudy.evaluation.rescore import likelihood_alone, rescore_run
+from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extractor import Extractor
 from mudy.methods.mudy import Mudy
 from mudy.methods.promptrank import PromptRank
@@ -36,7 +36,7 @@ def extractor(method: str = "singlerank", **settings: Any) -> Extractor:
     return Extractor(method, protocol="promptrank", language=english(), **settings)
 
 
-def content(run: Run) -> list[Judged]:
+def content(run: Run) -> list[JudgedDocument]:
     """All of a run but the clock."""
     return [replace(document, seconds=0, cpu_seconds=0) for document in run.documents]
 
@@ -235,21 +235,21 @@ def test_other_weights_of_attention_give_what_a_new_run_gives() -> None:
         {"attention": "none"},
     ):
         fresh = evaluate(Given("mudy", Mudy(decoder("llama"), **settings, **changed)), [RIVERS], places=True)
-        found = reread(kept, rescore.mudy(**changed))
+        found = rescore_run(kept, rescore.mudy_scoring(**changed))
         assert [d.phrases for d in found.documents] == [d.phrases for d in fresh.documents]
         for one, other in zip(found.documents, fresh.documents, strict=True):
             assert one.scores == pytest.approx(other.scores, rel=1e-6)
             assert [p["start"] for p in one.places] == [p["start"] for p in kept_order(other)]
 
 
-def kept_order(document: Judged) -> list[Any]:
+def kept_order(document: JudgedDocument) -> list[Any]:
     return sorted(document.places, key=lambda p: (-float(f"{p['score']:.5g}"), p["start"], p["end"]))
 
 
 def test_promptrank_without_its_penalty_is_the_likelihood_alone() -> None:
     kept = evaluate(Given("promptrank", PromptRank(decoder("llama"), gamma=1.0)), [RIVERS], places=True)
     fresh = evaluate(Given("promptrank", PromptRank(decoder("llama"), position_penalty=False)), [RIVERS])
-    assert [d.phrases for d in reread(kept, likelihood).documents] == [d.phrases for d in fresh.documents]
+    assert [d.phrases for d in rescore_run(kept, likelihood_alone).documents] == [d.phrases for d in fresh.documents]
     assert [d.phrases for d in kept.documents] != [d.phrases for d in fresh.documents]
 
 
@@ -258,7 +258,7 @@ def test_mudy_without_weighting_is_read_from_runs_of_mudy_and_promptrank() -> No
     weighted = evaluate(Given("mudy", Mudy(decoder("llama"), **settings)), [RIVERS], places=True)
     plain = evaluate(Given("promptrank", PromptRank(decoder("llama"))), [RIVERS], places=True)
     fresh = evaluate(Given("mudy", Mudy(decoder("llama"), weighting=False, **settings)), [RIVERS])
-    found = reread(rescore.unweighted(weighted, plain), rescore.mudy())
+    found = rescore_run(rescore.unweighted(weighted, plain), rescore.mudy_scoring())
     assert [d.phrases for d in found.documents] == [d.phrases for d in fresh.documents]
     assert [d.phrases for d in weighted.documents] != [d.phrases for d in fresh.documents]
     for one, other in zip(found.documents, fresh.documents, strict=True):
@@ -267,7 +267,7 @@ def test_mudy_without_weighting_is_read_from_runs_of_mudy_and_promptrank() -> No
 
 def test_a_run_without_places_cannot_be_scored_otherwise() -> None:
     with pytest.raises(InputError, match="needs places"):
-        reread(evaluate(extractor(), [RIVERS]), likelihood)
+        rescore_run(evaluate(extractor(), [RIVERS]), likelihood_alone)
 
 
 def test_differences_are_named_entry_by_entry() -> None:

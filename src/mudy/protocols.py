@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from mudy.text import Document
 
 ProtocolName = Literal["promptrank"]
-_LOCATIONS: dict[ProtocolName, str] = {"promptrank": "mudy.evaluation.promptrank:PROTOCOL"}  # imported on first use
+# Where each protocol is; imported on first use.
+_LOCATIONS: dict[ProtocolName, str] = {"promptrank": "mudy.evaluation.promptrank_protocol:PROTOCOL"}
 
 
 class ReadingProtocol(Protocol):

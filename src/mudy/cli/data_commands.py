@@ -10,7 +10,7 @@ import click
 
 from mudy.cli import formats
 from mudy.cli.console import Screen
-from mudy.cli.options import THREADS
+from mudy.cli.parameters import THREADS
 from mudy.errors import InputError
 from mudy.extractor import DEFAULT_ENCODER
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from mudy.evaluation.datasets import Dataset
     from mudy.evaluation.statistics import Description
 
-SHOWN = 5  # problems named of each data set
-HEAD = ("Data set", "Documents", "Words", "Sentences", "Keyphrases", "Absent %", "Noun phrases %", "Topic drift")
+_PROBLEMS_SHOWN = 5  # problems named of each data set
+_HEAD = ("Data set", "Documents", "Words", "Sentences", "Keyphrases", "Absent %", "Noun phrases %", "Topic drift")
 
 
 def known_form(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """The name of a form of data sets."""
     from mudy.errors import unknown
-    from mudy.evaluation.datasets import FORMS
+    from mudy.evaluation.datasets import DATASET_FORMATS
 
-    if value is not None and value not in FORMS:
-        raise click.BadParameter(unknown("form", value, FORMS), ctx, param)
+    if value is not None and value not in DATASET_FORMATS:
+        raise click.BadParameter(unknown("form", value, DATASET_FORMATS), ctx, param)
     return value
 
 
@@ -41,7 +41,7 @@ def data() -> None:
     """Look at data sets of documents with gold keyphrases."""
 
 
-@data.command()
+@data.command("describe")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--form", **FORM, help="How the data lie on the disk.  [default: told from their contents]")
 @click.option("--limit", type=click.IntRange(1), help="Only the first documents of each.  [default: all]")
@@ -50,7 +50,7 @@ def data() -> None:
 @click.option("-f", "--format", "output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")
 @click.pass_context
-def describe(
+def describe_command(
     ctx: click.Context,
     paths: tuple[str, ...],
     form: str | None,
@@ -68,7 +68,7 @@ def describe(
 
     Bad rows are named on standard error and left out. The exit code is 1 if a path could not be read at all.
     """
-    from mudy.evaluation.statistics import describe as described
+    from mudy.evaluation.statistics import describe
     from mudy.tagging import Tagger
 
     with Screen(quiet) as screen:
@@ -78,7 +78,7 @@ def describe(
             tagger, encoder = Tagger("en"), None if no_drift else _encoder(screen, threads)
             for one in sets:
                 show = _Progress(screen, one)
-                rows.append(described(one, tagger, encoder, show))
+                rows.append(describe(one, tagger, encoder, show))
     if rows:
         click.echo(_as_json(rows) if output == "json" else _as_table(rows), nl=False)
     if len(sets) < len(paths):
@@ -109,9 +109,9 @@ def loaded(screen: Screen, paths: Sequence[str], form: str | None, limit: int | 
 
 
 def _warn(screen: Screen, dataset: Dataset) -> None:
-    for problem in dataset.problems[:SHOWN]:
+    for problem in dataset.problems[:_PROBLEMS_SHOWN]:
         screen.warning(str(problem))
-    if (more := len(dataset.problems) - SHOWN) > 0:
+    if (more := len(dataset.problems) - _PROBLEMS_SHOWN) > 0:
         screen.warning(f"{dataset.name}: {more:,} more rows could not be used")
 
 
@@ -141,4 +141,4 @@ def _as_table(rows: list[Description]) -> str:
         )
         for row in rows
     ]
-    return formats.table(HEAD, cells, set(HEAD[1:]), sys.stdout.isatty())
+    return formats.table(_HEAD, cells, set(_HEAD[1:]), sys.stdout.isatty())

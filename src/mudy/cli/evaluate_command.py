@@ -11,18 +11,17 @@ import click
 from mudy.cli import formats
 from mudy.cli.console import Screen
 from mudy.cli.data_commands import FORM, loaded
-from mudy.cli.options import ENDPOINT, LANGUAGE, METHOD, MODEL, PRESET, SET, Command, on_machine, settings
+from mudy.cli.parameters import ENDPOINT, LANGUAGE, METHOD, MODEL, PRESET, SET, Command, on_machine, settings
 from mudy.errors import InputError
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.storage import refuse_inputs
 
 if TYPE_CHECKING:
     from mudy.evaluation.measures import Averaging, Comparison, Interval
-    from mudy.evaluation.runs import Gold, Run
+    from mudy.evaluation.runs import GoldKind, Run
 
-AVERAGINGS = ("micro", "macro")
-GOLD = ("all", "present", "absent")
-DEPTHS = (5, 10, 15)
+_AVERAGINGS = ("micro", "macro")
+_GOLD_KINDS = ("all", "present", "absent")
 SURE = 0.05  # below, a difference is called significant
 
 
@@ -30,8 +29,10 @@ def measured(command: Command) -> Command:
     """The options that say what is measured of a run."""
     depth: dict[str, Any] = {"type": click.IntRange(1), "multiple": True}
     options = (
-        click.option("--averaging", type=click.Choice(AVERAGINGS), default="micro", show_default=True),
-        click.option("--gold", type=click.Choice(GOLD), default="all", show_default=True, help="Which gold counts."),
+        click.option("--averaging", type=click.Choice(_AVERAGINGS), default="micro", show_default=True),
+        click.option(
+            "--gold", type=click.Choice(_GOLD_KINDS), default="all", show_default=True, help="Which gold counts."
+        ),
         click.option("-k", "depths", **depth, help="F1 of the first K; may be repeated.  [default: 5, 10 and 15]"),
     )
     for option in reversed(options):
@@ -39,7 +40,7 @@ def measured(command: Command) -> Command:
     return command
 
 
-@click.command()
+@click.command("evaluate")
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
 @click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="See `mudy methods`.")
 @click.option("--model", **MODEL, default=DEFAULT_MODEL, show_default=True, help="As for `mudy extract`.")
@@ -68,7 +69,7 @@ def measured(command: Command) -> Command:
 @click.option("-f", "--format", "form_out", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")
 @click.pass_context
-def evaluate(
+def evaluate_command(
     ctx: click.Context,
     /,
     paths: tuple[str, ...],
@@ -81,7 +82,7 @@ def evaluate(
     protocol: str,
     form: str | None,
     averaging: str,
-    gold: Gold,
+    gold: GoldKind,
     depths: tuple[int, ...],
     form_out: str,
     quiet: bool,
@@ -98,7 +99,8 @@ def evaluate(
     All data sets are read before the first document is computed; if one cannot be, nothing is. The exit code is then 1,
     and also if a document failed.
     """
-    from mudy.evaluation.experiment import evaluate as evaluated
+    from mudy.evaluation.experiment import evaluate
+    from mudy.evaluation.measures import DEPTHS
     from mudy.extractor import Extractor
 
     if output is not None:
@@ -117,7 +119,7 @@ def evaluate(
         )
         screen.show(f"Loading {method}")
         try:
-            run = evaluated(extractor, sets, output, places=places, restart=restart, progress=_progress(screen))
+            run = evaluate(extractor, sets, output, places=places, restart=restart, progress=_progress(screen))
         except KeyboardInterrupt:
             if output:
                 screen.error(f"Stopped. What was done is kept beside {output}; the same command goes on from there.")
@@ -150,12 +152,12 @@ def _warn_of_documents(screen: Screen, run: Run) -> None:
 
 
 def _averaging(name: str) -> Averaging:
-    from mudy.evaluation.measures import AVERAGINGS as KNOWN
+    from mudy.evaluation.measures import AVERAGINGS
 
-    return KNOWN[name]
+    return AVERAGINGS[name]
 
 
-def _table(run: Run, averaging: str, gold: Gold, depths: Sequence[int]) -> str:
+def _table(run: Run, averaging: str, gold: GoldKind, depths: Sequence[int]) -> str:
     from mudy.evaluation.measures import F1
     from mudy.evaluation.runs import ceiling
 
@@ -174,14 +176,14 @@ def _table(run: Run, averaging: str, gold: Gold, depths: Sequence[int]) -> str:
 # -- compare ----------------------------------------------------------------------------------------------------------
 
 
-@click.command()
+@click.command("compare")
 @click.argument("first", metavar="A.json")
 @click.argument("second", metavar="B.json")
 @measured
 @click.option("-f", "--format", "form_out", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="No warnings; errors are still shown.")
-def compare(
-    first: str, second: str, averaging: str, gold: Gold, depths: tuple[int, ...], form_out: str, quiet: bool
+def compare_command(
+    first: str, second: str, averaging: str, gold: GoldKind, depths: tuple[int, ...], form_out: str, quiet: bool
 ) -> None:
     """Say whether two runs of `mudy evaluate` differ.
 
@@ -189,6 +191,7 @@ def compare(
     two-sided p of a paired t-test on the documents' F1 and of the bootstrap. A difference is called significant where
     both are below 0.05. Each row is tested alone: of twenty rows without any difference, one may look like one.
     """
+    from mudy.evaluation.measures import DEPTHS
     from mudy.evaluation.runs import Run
 
     a, b = Run.load(first), Run.load(second)
@@ -198,7 +201,7 @@ def compare(
     with Screen(quiet) as screen:
         for name in sorted({*a.names, *b.names} - {*common}):
             screen.warning(f"{name} is in one of the runs only, and left out")
-        rows = [(name, found) for name in common for found in _compared(a, b, name, averaging, gold, depths or DEPTHS)]
+        rows = [(name, row) for name in common for row in _compared(a, b, name, averaging, gold, depths or DEPTHS)]
         for name, found in rows[:: len(depths or DEPTHS)]:
             if found.unmatched:
                 screen.warning(f"{name}: {found.unmatched:,} documents are in one of the runs only, and left out")
@@ -211,14 +214,13 @@ def compare(
     click.echo(formats.table(head, cells, {*head[1:2], *head[3:8]}, sys.stdout.isatty()), nl=False)
 
 
-def _compared(a: Run, b: Run, name: str, averaging: str, gold: Gold, depths: Sequence[int]) -> list[Comparison]:
-    from mudy.evaluation.measures import F1
-    from mudy.evaluation.measures import compare as compared
+def _compared(a: Run, b: Run, name: str, averaging: str, gold: GoldKind, depths: Sequence[int]) -> list[Comparison]:
+    from mudy.evaluation.measures import F1, compare
 
     one, other = a.outcomes(name, gold), b.outcomes(name, gold)
     if not one or not other:
         raise InputError(f"{name}: no document has gold that is {gold}.")
-    return [compared(F1 @ k, one, other, _averaging(averaging)) for k in depths]
+    return [compare(F1 @ k, one, other, _averaging(averaging)) for k in depths]
 
 
 def verdict(found: Comparison) -> str:

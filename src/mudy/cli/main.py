@@ -23,7 +23,7 @@ from mudy.cli.corpus_command import corpus
 from mudy.cli.data_commands import data
 from mudy.cli.evaluate_command import compare_command, evaluate_command
 from mudy.cli.explain_command import explain
-from mudy.cli.extract_command import ExtractRun
+from mudy.cli.extract_command import Job
 from mudy.cli.list_commands import completion, languages, methods, models
 from mudy.cli.options import (
     DIVERSITY,
@@ -238,7 +238,7 @@ def extract(
     phrases = validate.options(candidates, stop_phrases, max_candidate_words, no_merge, encoding)
     several = len(inputs) > 1 or any(map(sources.is_pattern, files))
     with Screen(quiet) as screen:
-        extraction = ExtractRun(
+        job = Job(
             screen,
             formats.format_of(form, several, target.terminal),
             target,
@@ -247,6 +247,6 @@ def extract(
             texts=texts,
             debug=_debugging(),
         )
-        failed = extraction.run(inputs, encoding)
+        failed = job.run(inputs, encoding)
     if failed:
         click.get_current_context().exit(1)

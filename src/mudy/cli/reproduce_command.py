@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from mudy.cli import formats
 from mudy.cli.console import Screen
-from mudy.cli.options import DTYPE, MODEL, THREADS, model
+from mudy.cli.parameters import DTYPE, MODEL, THREADS, model
 from mudy.errors import InputError, unknown
 from mudy.evaluation.reproduce import ITEMS
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_MODEL
@@ -30,15 +30,15 @@ def known_items(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 
 def limits(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str | None, int]:
     """Numbers of documents: for every data set (None), or for one by its name."""
-    from mudy.evaluation.paper import TITLES
+    from mudy.evaluation.paper import DATASET_TITLES
 
     found: dict[str | None, int] = {}
     for value in values:
         name, equals, count = value.rpartition("=")
         if not re.fullmatch("[1-9][0-9]*", count) or (equals and not name):
             raise click.BadParameter(f"{value!r} is neither a number from 1 up nor NAME=NUMBER.", ctx, param)
-        if equals and name not in TITLES:
-            raise click.BadParameter(unknown("data set", name, TITLES), ctx, param)
+        if equals and name not in DATASET_TITLES:
+            raise click.BadParameter(unknown("data set", name, DATASET_TITLES), ctx, param)
         found[name if equals else None] = int(count)
     return found
 
@@ -50,7 +50,7 @@ def models(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 MODELS: dict[str, Any] = {**MODEL, "callback": models}
 
 
-@click.command()
+@click.command("reproduce")
 @click.argument("items", nargs=-1, required=True, metavar="ITEM...", callback=known_items)
 @click.option(
     "--data",
@@ -79,7 +79,7 @@ MODELS: dict[str, Any] = {**MODEL, "callback": models}
 @click.option("-o", "--output", default="reproduced", show_default=True, metavar="DIR", help="For pages and runs.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no file names; errors are still shown.")
 @click.pass_context
-def reproduce(
+def reproduce_command(
     ctx: click.Context,
     /,
     items: tuple[str, ...],
@@ -107,12 +107,12 @@ def reproduce(
         from mudy.render.figures import require_matplotlib
 
         require_matplotlib()
-    from mudy.evaluation.reproduce import reproduce as made
-    from mudy.evaluation.reproduce.workspace import Asked, Bench
+    from mudy.evaluation.reproduce import reproduce
+    from mudy.evaluation.reproduce.workspace import ReproduceOptions, Workspace
 
     every = {name: count for name, count in counts.items() if name is not None}
     with Screen(quiet) as screen:
-        asked = Asked(
+        settings = ReproduceOptions(
             data,
             names or (DEFAULT_MODEL,),
             Path(output),
@@ -126,14 +126,14 @@ def reproduce(
             screen.show(step, done, total, amount=f"{done:,} of {total:,}")
 
         try:
-            bench = Bench(asked, show, screen.report)
+            workspace = Workspace(settings, show, screen.report)
             for name in (f"{item}{ending}" for item in items for ending in (".md", ".png")):
-                bench.check_output(asked.output / name)
+                workspace.check_output(settings.output / name)
         except InputError as error:
             raise click.BadParameter(str(error), ctx) from error
         for number, item in enumerate(items):
-            page = made(item, bench)
-            paths = page.write(asked.output)
+            page = reproduce(item, workspace)
+            paths = page.write(settings.output)
             with screen.paused():
                 click.echo(("\n" if number else "") + formats.printable(page.markdown()), nl=False)
             for path in paths:

@@ -1,6 +1,6 @@
 """How data sets lie on the disk: the forms that are known, how one is told from another, and how each is read.
 
-A bad row becomes a `Problem` with its file and line, and the good ones are kept.
+A bad row becomes a `DatasetProblem` with its file and line, and the good ones are kept.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from pathlib import Path
 from typing import Any
 
 from mudy.errors import InputError
-from mudy.evaluation.record import Problem, Record, Row, set_name
+from mudy.evaluation.record import DatasetProblem, Record, RecordOrProblem, set_name
 from mudy.text import squeeze
 
-LOOKED_AT = 100  # lines of a file from which its form is told
+_INSPECTED_LINES = 100  # lines of a file from which its form is told
 ABSTRACTS = ("abstract", "question", "body")  # what the releases call the text, the gold, and a paper's remainder
 KEYWORDS = ("keywords", "keyword", "tags", "keyphrases")
 FULL_TEXTS = ("fulltext", "full_text")
 PAPER_IDS = ("id", "name")
 
-Placed = tuple[Path, int | None, Row]  # a row, and where it stands
+LocatedRow = tuple[Path, int | None, RecordOrProblem]  # a row, and where it stands
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class DatasetFormat:
     """How a data set lies on the disk."""
 
     description: str
-    read: Callable[[Path], Iterator[Placed]]
+    read: Callable[[Path], Iterator[LocatedRow]]
 
 
 class _Bad(Exception):
     """Why a row cannot be used."""
 
 
-def _made(file: Path, line: int | None, make: Callable[..., Record], *arguments: Any) -> Placed:
+def _made(file: Path, line: int | None, make: Callable[..., Record], *arguments: Any) -> LocatedRow:
     try:
         return file, line, make(*arguments)
     except _Bad as error:
-        return file, line, Problem(file, line, str(error))
+        return file, line, DatasetProblem(file, line, str(error))
 
 
 def recognised(path: Path) -> str | None:
@@ -53,7 +53,7 @@ def recognised(path: Path) -> str | None:
         if (path / "annotations.txt").is_file():
             return "duc2001"
         return "inspec" if _files(path, ".abstr") else "semeval2017" if _files(path, ".key") else None
-    for _, line in islice(_lines(path), LOOKED_AT):
+    for _, line in islice(_lines(path), _INSPECTED_LINES):
         if form := _form_of_line(line, path):
             return form
     return None
@@ -78,18 +78,18 @@ def _form_of_line(line: str | None, path: Path) -> str | None:
 
 
 def known_forms() -> str:
-    forms = "; ".join(f"{name} ({form.description})" for name, form in FORMS.items())
+    forms = "; ".join(f"{name} ({form.description})" for name, form in DATASET_FORMATS.items())
     return f"Known forms: {forms}. Name one if it was not recognised."
 
 
 # -- JSON lines and CSV -----------------------------------------------------------------------------------------------
 
 
-def _read_json_lines(path: Path, make: Callable[[dict[str, Any], int], Record]) -> Iterator[Placed]:
+def _read_json_lines(path: Path, make: Callable[[dict[str, Any], int], Record]) -> Iterator[LocatedRow]:
     _needs_file(path)
     for number, line in _lines(path):
         if line is None:
-            yield path, number, Problem(path, number, "cannot be decoded as UTF-8")
+            yield path, number, DatasetProblem(path, number, "cannot be decoded as UTF-8")
         elif line.strip():
             yield _made(path, number, _json_record, make, line, number)
 
@@ -124,7 +124,7 @@ def _paper(row: dict[str, Any], number: int, *, whole: bool, between: str) -> Re
     return Record(name, _optional_text(row, ("title",)), text, _gold(row, KEYWORDS, between))
 
 
-def _read_wikihow(path: Path) -> Iterator[Placed]:
+def _read_wikihow(path: Path) -> Iterator[LocatedRow]:
     _needs_file(path)
     # Bytes that are no UTF-8 come in as lone surrogates, so that one bad row does not end the reading.
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
@@ -141,7 +141,7 @@ def _read_wikihow(path: Path) -> Iterator[Placed]:
                 return
             except csv.Error as error:
                 end = rows.line_num
-                yield path, start, Problem(path, start, f"is no CSV: {error}")
+                yield path, start, DatasetProblem(path, start, f"is no CSV: {error}")
                 continue
             end = rows.line_num
             if cells:
@@ -175,7 +175,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str | None]]:
 # -- Folders ----------------------------------------------------------------------------------------------------------
 
 
-def _read_duc2001(path: Path) -> Iterator[Placed]:
+def _read_duc2001(path: Path) -> Iterator[LocatedRow]:
     """Files that hold <TEXT>...</TEXT>, and `annotations.txt` with lines `docid@phrase;phrase;...;`."""
     annotations = path / "annotations.txt"
     if not annotations.is_file():
@@ -184,11 +184,11 @@ def _read_duc2001(path: Path) -> Iterator[Placed]:
     for number, line in _lines(annotations):
         name, at, phrases = (line or "").partition("@")
         if line is None:
-            yield annotations, number, Problem(annotations, number, "cannot be decoded as UTF-8")
+            yield annotations, number, DatasetProblem(annotations, number, "cannot be decoded as UTF-8")
         elif line.strip() and not at:
-            yield annotations, number, Problem(annotations, number, "is not of the form docid@phrase;phrase;")
+            yield annotations, number, DatasetProblem(annotations, number, "is not of the form docid@phrase;phrase;")
         elif name.strip() in gold:
-            yield annotations, number, Problem(annotations, number, f"the id {name.strip()!r} was there before")
+            yield annotations, number, DatasetProblem(annotations, number, f"the id {name.strip()!r} was there before")
         elif at:
             gold[name.strip()] = number, phrases
     without_file = set(gold)
@@ -198,7 +198,7 @@ def _read_duc2001(path: Path) -> Iterator[Placed]:
             without_file.discard(name)
             yield _made(file, None, _duc_record, name, file, gold[name][1] if name in gold else None)
     for name in sorted(without_file):
-        yield annotations, gold[name][0], Problem(annotations, gold[name][0], f"there is no file for {name!r}")
+        yield annotations, gold[name][0], DatasetProblem(annotations, gold[name][0], f"there is no file for {name!r}")
 
 
 def _duc_record(name: str, file: Path, phrases: str | None) -> Record:
@@ -226,7 +226,7 @@ def _untagged(text: str) -> str:
     return re.sub(r"</?[A-Za-z][^<>\n]*>", " ", text)
 
 
-def _read_pairs(path: Path, texts: str, keys: str, separator: str, titled: bool) -> Iterator[Placed]:
+def _read_pairs(path: Path, texts: str, keys: str, separator: str, titled: bool) -> Iterator[LocatedRow]:
     """Files of text and files of gold that share their names, in one folder or in two."""
     if not path.is_dir():
         raise InputError(f"{path}: a folder with *{texts} and *{keys} is needed.")
@@ -238,7 +238,7 @@ def _read_pairs(path: Path, texts: str, keys: str, separator: str, titled: bool)
         seen.add(file.stem)
         yield _made(file, None, _pair, file, gold.get(file.stem), separator, titled)
     for name in sorted(gold.keys() - seen):
-        yield gold[name], None, Problem(gold[name], None, f"there is no {name}{texts} for it")
+        yield gold[name], None, DatasetProblem(gold[name], None, f"there is no {name}{texts} for it")
 
 
 def _pair(file: Path, key: Path | None, separator: str, titled: bool) -> Record:
@@ -326,14 +326,14 @@ def _kind(value: Any) -> str:
     return names.get(type(value), "a number")
 
 
-def _paper_form(description: str, whole: bool, between: str = ";") -> Form:
-    return Form(
+def _paper_form(description: str, whole: bool, between: str = ";") -> DatasetFormat:
+    return DatasetFormat(
         f"JSON lines with title, abstract, fulltext, keywords; {description}",
         lambda path: _read_json_lines(path, lambda row, number: _paper(row, number, whole=whole, between=between)),
     )
 
 
-PAPERS: Mapping[str, Form] = {
+PAPERS: Mapping[str, DatasetFormat] = {
     "nus": _paper_form("abstract and full text are read", True),
     "krapivin": _paper_form("abstract and full text are read", True),
     "semeval2010": _paper_form("the abstract is read", False),
@@ -342,13 +342,15 @@ PAPERS: Mapping[str, Form] = {
     "stackexchange": _paper_form("the abstract or question is read", False),
     "papers": _paper_form("all of it is read", True),
 }
-FORMS: Mapping[str, Form] = {
-    "mudy": Form("JSON lines with id, title, text, keyphrases", lambda path: _read_json_lines(path, _ours)),
-    "duc2001": Form("a folder of files with <TEXT>, and annotations.txt", _read_duc2001),
-    "semeval2017": Form(
+DATASET_FORMATS: Mapping[str, DatasetFormat] = {
+    "mudy": DatasetFormat("JSON lines with id, title, text, keyphrases", lambda path: _read_json_lines(path, _ours)),
+    "duc2001": DatasetFormat("a folder of files with <TEXT>, and annotations.txt", _read_duc2001),
+    "semeval2017": DatasetFormat(
         "docsutf8/*.txt and keys/*.key", lambda path: _read_pairs(path, ".txt", ".key", "\n", titled=False)
     ),
-    "inspec": Form("*.abstr and *.uncontr", lambda path: _read_pairs(path, ".abstr", ".uncontr", ";", titled=True)),
-    "wikihow": Form("a CSV with the columns title, text, label", _read_wikihow),
+    "inspec": DatasetFormat(
+        "*.abstr and *.uncontr", lambda path: _read_pairs(path, ".abstr", ".uncontr", ";", titled=True)
+    ),
+    "wikihow": DatasetFormat("a CSV with the columns title, text, label", _read_wikihow),
     **PAPERS,
 }

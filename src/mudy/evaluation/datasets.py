@@ -3,7 +3,7 @@
     >>> data = load("duc2001.jsonl")
     >>> document = tagger.document(*data.promptrank_text(data.documents[0]))
 
-Nothing is fetched. A bad row becomes a `Problem` with its file and line, and the good ones are kept.
+Nothing is fetched. A bad row becomes a `DatasetProblem` with its file and line, and the good ones are kept.
 """
 
 from __future__ import annotations
@@ -14,14 +14,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mudy.errors import InputError, SettingError, unknown
-from mudy.evaluation.dataset_formats import FORMS, Placed, known_forms, recognised
-from mudy.evaluation.promptrank import PROTOCOL_WORDS
-from mudy.evaluation.record import PLAIN, PROTOCOLS, DatasetProtocol, Problem, Record, Row, set_name
+from mudy.evaluation.dataset_formats import DATASET_FORMATS, LocatedRow, known_forms, recognised
+from mudy.evaluation.promptrank_protocol import PROTOCOL_WORDS
+from mudy.evaluation.record import (
+    PLAIN_PROTOCOL,
+    PROTOCOLS,
+    DatasetProblem,
+    DatasetProtocol,
+    Record,
+    RecordOrProblem,
+    set_name,
+)
 from mudy.validation import checked, seen
 
-__all__ = ["FORMS", "PROTOCOLS", "Dataset", "DatasetProtocol", "Problem", "Record", "load", "recognised", "set_name"]
+__all__ = [
+    "DATASET_FORMATS",
+    "PROTOCOLS",
+    "Dataset",
+    "DatasetProblem",
+    "DatasetProtocol",
+    "Record",
+    "load",
+    "recognised",
+    "set_name",
+]
 
-NAMED = 3  # problems quoted where nothing is usable
+_QUOTED_PROBLEMS = 3  # problems quoted where nothing is usable
 
 
 @dataclass(frozen=True)
@@ -31,8 +49,8 @@ class Dataset:
     name: str
     form: str
     documents: tuple[Record, ...]
-    problems: tuple[Problem, ...] = ()
-    protocol: DatasetProtocol = field(default=PLAIN)
+    problems: tuple[DatasetProblem, ...] = ()
+    protocol: DatasetProtocol = field(default=PLAIN_PROTOCOL)
 
     def promptrank_text(self, record: Record, *, max_words: int = PROTOCOL_WORDS) -> tuple[str, int]:
         """A record's text as published runs read it, and how many words were cut off.
@@ -52,31 +70,33 @@ def load(path: str | Path, form: str | None = None, *, limit: int | None = None)
     path = Path(path)
     limit = checked("limit", limit, int | None, least=1)
     form = checked("form", form, str | None)
-    if form is not None and form not in FORMS:
-        raise SettingError(unknown("form of data set", form, FORMS))
+    if form is not None and form not in DATASET_FORMATS:
+        raise SettingError(unknown("form of data set", form, DATASET_FORMATS))
     if not os.path.exists(path):  # noqa: PTH110 (raises nothing, however long the name is)
         raise InputError(f"{path}: no such file or folder.")
     try:
         chosen = form or recognised(path)
         if chosen is None:
             raise InputError(f"{path}: not a data set in a form that is known. {known_forms()}")
-        documents, problems = _parted(_once_each(FORMS[chosen].read(path)), limit)
+        documents, problems = _parted(_once_each(DATASET_FORMATS[chosen].read(path)), limit)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from error
     if not documents:
-        reasons = "; ".join(map(str, problems[:NAMED])) or "it is empty"
+        reasons = "; ".join(map(str, problems[:_QUOTED_PROBLEMS])) or "it is empty"
         raise InputError(f"{path}: read as {chosen}, it holds no usable document: {reasons}.")
     name = path.name.partition(".")[0] or path.name
     name = name if chosen in ("mudy", "papers") else chosen
     published = set_name(name)
-    return Dataset(name, chosen, tuple(documents), tuple(problems), PROTOCOLS[published] if published else PLAIN)
+    return Dataset(
+        name, chosen, tuple(documents), tuple(problems), PROTOCOLS[published] if published else PLAIN_PROTOCOL
+    )
 
 
-def _parted(rows: Iterable[Row], limit: int | None) -> tuple[list[Record], list[Problem]]:
+def _parted(rows: Iterable[RecordOrProblem], limit: int | None) -> tuple[list[Record], list[DatasetProblem]]:
     documents: list[Record] = []
-    problems: list[Problem] = []
+    problems: list[DatasetProblem] = []
     for row in rows:
-        if isinstance(row, Problem):
+        if isinstance(row, DatasetProblem):
             problems.append(row)
             continue
         documents.append(row)
@@ -85,12 +105,12 @@ def _parted(rows: Iterable[Row], limit: int | None) -> tuple[list[Record], list[
     return documents, problems
 
 
-def _once_each(rows: Iterable[Placed]) -> Iterator[Row]:
+def _once_each(rows: Iterable[LocatedRow]) -> Iterator[RecordOrProblem]:
     """The rows, with a problem in place of each document whose id has been there before."""
     seen: set[str] = set()
     for file, line, row in rows:
         if isinstance(row, Record) and row.id in seen:
-            yield Problem(file, line, f"the id {row.id!r} was there before")
+            yield DatasetProblem(file, line, f"the id {row.id!r} was there before")
             continue
         if isinstance(row, Record):
             seen.add(row.id)

@@ -13,7 +13,6 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,10 @@ from typing import Any
 from mudy.errors import InputError, ModelError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.measures import present_and_absent
-from mudy.evaluation.promptrank import PROTOCOL_WORDS
-from mudy.evaluation.runs import Judged, Run, RunFile
+from mudy.evaluation.promptrank_protocol import PROTOCOL_WORDS
+from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extractor import Extractor
-from mudy.methods import MODELS, model_fields
+from mudy.methods import model_fields, settings_of
 from mudy.methods.method import GenerativeMethod
 from mudy.porter import stems
 from mudy.results import Keyphrase, Result
@@ -32,8 +31,8 @@ from mudy.storage import differences, fingerprints
 from mudy.text import Document
 from mudy.validation import checked, seen
 
-COMPUTES = ("mudy", "torch", "transformers", "spacy", "numpy", "scipy")
-Progress = Callable[[str, int, int], None]  # name of the data set, documents done, of how many
+PACKAGES = ("mudy", "torch", "transformers", "spacy", "numpy", "scipy")
+ProgressCallback = Callable[[str, int, int], None]  # name of the data set, documents done, of how many
 
 
 def evaluate(
@@ -43,7 +42,7 @@ def evaluate(
     *,
     places: bool = False,
     restart: bool = False,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Run:
     """Extract from every document, and give the run over just these documents.
 
@@ -55,7 +54,7 @@ def evaluate(
     names = [dataset.name for dataset in datasets]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"Two data sets have the name {twice[0]!r}; rename one of the files.")
-    asked = asked_of(extractor, places)
+    asked = run_request(extractor, places)
     file = RunFile(output) if output is not None else None
     with file.locked() if file else nullcontext():
         if file and restart:
@@ -98,7 +97,7 @@ def _check(extractor: Any, datasets: Any, output: Any, *, places: Any, restart: 
     checked("progress", progress, Callable | None)
 
 
-def _done(known: Mapping[tuple[str, str], Judged], data: Dataset, record: Record) -> bool:
+def _done(known: Mapping[tuple[str, str], JudgedDocument], data: Dataset, record: Record) -> bool:
     """Whether a document is there already; one that has changed since must not pass for it."""
     found = known.get((data.name, record.id))
     if found is not None and found.hash != hash_of(record):
@@ -129,12 +128,12 @@ def _common(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[dict[str
     return {"models": {name: before[name] for name in names}}, {"models": {name: now[name] for name in names}}
 
 
-def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool = False) -> Judged:
+def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool = False) -> JudgedDocument:
     """One document: read, extracted from, timed, and put beside its gold."""
     assert extractor.scorer, "loaded before the clock starts"
     wall, cpu = time.perf_counter(), time.process_time()
     error = None
-    document = read(extractor, data, record)
+    document = read_record(extractor, data, record)
     try:
         result: Result | None = extractor.extract(document, None, merge=False)
     except InputError as failure:  # of this document; what is wrong with a setting or a model is raised
@@ -144,7 +143,7 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
     gold = tuple(phrase.lower() for phrase in record.keyphrases)
     standing = present_and_absent(gold, document.text)[0]
     candidates = {stems(keyphrase.text.lower()) for keyphrase in keyphrases}
-    return Judged(
+    return JudgedDocument(
         data=data.name,
         id=record.id,
         hash=hash_of(record),
@@ -152,7 +151,7 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
         present=tuple(phrase in standing for phrase in gold),
         phrases=tuple(keyphrase.text.lower() for keyphrase in keyphrases),
         scores=tuple(keyphrase.score for keyphrase in keyphrases),
-        occurrences=counted(extractor, keyphrases),
+        occurrences=prediction_count(extractor, keyphrases),
         reached=sum(stems(phrase) in candidates for phrase in gold),
         words=len(document.text.split()),
         seconds=round(wall, 4),
@@ -163,7 +162,7 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
     )
 
 
-def counted(extractor: Extractor, keyphrases: Sequence[Keyphrase]) -> int:
+def prediction_count(extractor: Extractor, keyphrases: Sequence[Keyphrase]) -> int:
     """How many predictions there are to count: candidate occurrences, as PromptRank has it, or phrases written."""
     if isinstance(extractor.scorer, GenerativeMethod):
         return len(keyphrases)
@@ -178,7 +177,7 @@ def _places(result: Result) -> list[dict[str, float]]:
     ]
 
 
-def read(extractor: Extractor, data: Dataset, record: Record) -> Document:
+def read_record(extractor: Extractor, data: Dataset, record: Record) -> Document:
     """A record as the extractor's protocol reads texts of this data set."""
     if extractor.protocol is None:
         return extractor.read(record.text)
@@ -193,7 +192,7 @@ def hash_of(record: Record) -> str:
 # -- What a run depends on --------------------------------------------------------------------------------------------
 
 
-def asked_of(extractor: Extractor, places: bool) -> dict[str, Any]:
+def run_request(extractor: Extractor, places: bool) -> dict[str, Any]:
     """What was asked for, in JSON's types. Nothing is loaded for it."""
     needed = model_fields(extractor.method)
     return {
@@ -216,10 +215,10 @@ def used_by(extractor: Extractor) -> dict[str, Any]:
     """Every setting in force, once the method is made, and the models and versions of all that computes."""
     scorer: Any = extractor.scorer
     return {
-        "settings": {f.name: getattr(scorer, f.name) for f in fields(scorer) if f.name not in MODELS},
+        "settings": {name: getattr(scorer, name) for name in settings_of(extractor.method)},
         "tagger": extractor.tagger.name,
         "models": _models_here(extractor),
-        "versions": {name: found for name in COMPUTES if (found := _version(name))},
+        "versions": {name: found for name in PACKAGES if (found := _version(name))},
     }
 
 

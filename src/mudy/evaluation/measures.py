@@ -26,9 +26,10 @@ from mudy.porter import stems
 from mudy.validation import checked, phrases, seen, several
 
 Numbers = NDArray[np.float64]
+DEPTHS = (5, 10, 15)  # of the published tables
 SAMPLES = 2000  # of a bootstrap
-DRAWN_AT_ONCE = 1_000_000  # documents
-SAME = 1e-9  # per cent; differences below are float noise
+_DRAWN_AT_ONCE = 1_000_000  # documents
+_EQUAL = 1e-9  # per cent; differences below are float noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,7 @@ def _draws(documents: int, samples: int, seed: int) -> Iterator[Numbers]:
     """How often each document is drawn, with replacement, as many as there are; (draws, documents), in blocks."""
     samples, seed = checked("samples", samples, int, least=1), checked("seed", seed, int, least=0)
     random = np.random.default_rng(seed)
-    block = max(1, DRAWN_AT_ONCE // documents)
+    block = max(1, _DRAWN_AT_ONCE // documents)
     equally = np.full(documents, 1 / documents)
     return (
         random.multinomial(documents, equally, size=min(block, samples - start)).astype(np.float64)
@@ -276,8 +277,8 @@ def paired_t_test(first: Sequence[float] | Numbers, second: Sequence[float] | Nu
     if len(difference) < 2:
         raise InputError(f"A paired t-test needs at least 2 documents that both runs have; there is {len(difference)}.")
     mean = float(difference.mean())
-    if np.ptp(difference) < SAME:
-        return (0.0, 1.0) if abs(mean) < SAME else (float(np.copysign(np.inf, mean)), 0.0)
+    if np.ptp(difference) < _EQUAL:
+        return (0.0, 1.0) if abs(mean) < _EQUAL else (float(np.copysign(np.inf, mean)), 0.0)
     from scipy.special import stdtr  # not needed for any other measure
 
     t = mean / float(difference.std(ddof=1) / np.sqrt(len(difference)))
@@ -286,7 +287,7 @@ def paired_t_test(first: Sequence[float] | Numbers, second: Sequence[float] | Nu
 
 def _two_sided(drawn: Numbers) -> float:
     """How often the sign of a difference turns in a bootstrap, doubled; never 0, for the draws are finite."""
-    below, above = int((drawn < SAME).sum()), int((drawn > -SAME).sum())
+    below, above = int((drawn < _EQUAL).sum()), int((drawn > -_EQUAL).sum())
     return min(1.0, 2 * (min(below, above) + 1) / (len(drawn) + 1))
 
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-Triple = tuple[float, float, float]  # at 5, 10, 15
-Row = Mapping[str, Triple]  # by data set
-DEPTHS = (5, 10, 15)
+F1Triple = tuple[float, float, float]  # at 5, 10, 15
+PaperRow = Mapping[str, F1Triple]  # by data set
 SETS = ("duc2001", "wikihow", "nus", "semeval2017")
 LARGE = ("kptimes", "stackexchange", "kp20k")
-TITLES = {
+DATASET_TITLES = {
     "duc2001": "DUC2001",
     "wikihow": "WikiHow",
     "nus": "NUS",
@@ -25,12 +24,12 @@ TITLES = {
 }
 
 
-def _triple(text: str) -> Triple:
+def _triple(text: str) -> F1Triple:
     first, second, third = map(float, text.split("/"))
     return first, second, third
 
 
-def _rows(sets: Sequence[str], text: str) -> dict[str, Row]:
+def _rows(sets: Sequence[str], text: str) -> dict[str, PaperRow]:
     """Lines of `name: a/b/c | a/b/c`, a cell for each data set; an empty cell is not printed."""
     named = (line.partition(":") for line in text.strip().splitlines())
     return {
@@ -100,7 +99,7 @@ TABLE6 = _rows(
 )
 
 # PromptRank with its position penalty, t5-base: not in the paper, but in PromptRank's own README.
-PROMPTRANK_README: Row = {
+PROMPTRANK_README: PaperRow = {
     "duc2001": (27.39, 31.59, 31.01),
     "nus": (17.24, 20.13, 20.12),
     "semeval2017": (27.14, 37.76, 41.57),
@@ -110,9 +109,9 @@ PROMPTRANK_README: Row = {
 # Table 1. Topic drift is printed in the paper; documents, words and keyphrases are those of the public copies as
 # published code loads them (DUC2001's 308 are the paper's; the copies hold 307).
 DRIFT = {"duc2001": 0.47, "wikihow": 0.50, "nus": 0.41, "semeval2017": 0.38}
-DOCUMENTS = {"duc2001": 308, "wikihow": 500, "nus": 211, "semeval2017": 494, "inspec": 500}
-KEYPHRASES = {"duc2001": 8.08, "wikihow": 15.6, "nus": 11.66, "semeval2017": 17.29}
-WORDS = {"wikihow": 996}
+DOCUMENT_COUNTS = {"duc2001": 308, "wikihow": 500, "nus": 211, "semeval2017": 494, "inspec": 500}
+KEYPHRASE_COUNTS = {"duc2001": 8.08, "wikihow": 15.6, "nus": 11.66, "semeval2017": 17.29}
+WORD_COUNTS = {"wikihow": 996}
 
 # Where the curves of the sensitivity figures have their maximum, t5-base.
 BEST_SIGMA = {"duc2001": "0.3–0.5", "wikihow": "0.3–0.5", "nus": "0.3–0.5", "semeval2017": "0.1"}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mudy.evaluation.promptrank import (
+from mudy.evaluation.promptrank_protocol import (
     PROTOCOL_WORDS,
     drop_before_newlines,
     drop_percent,
@@ -27,7 +27,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class DatasetProblem:
     """A row or file that was left out, and why."""
 
     file: Path
@@ -38,7 +38,7 @@ class Problem:
         return f"{self.file}{f':{self.line}' if self.line is not None else ''}: {self.reason}"
 
 
-Row = Record | Problem
+RecordOrProblem = Record | DatasetProblem
 
 # -- Protocols --------------------------------------------------------------------------------------------------------
 
@@ -83,7 +83,7 @@ PROTOCOLS: Mapping[str, DatasetProtocol] = {
     "kptimes": DatasetProtocol((str.lower,)),  # this and the next are not published: ours
     "stackexchange": DatasetProtocol((str.lower,)),
 }
-PLAIN = DatasetProtocol((str.lower,), title=True)  # for a data set of the user's own
+PLAIN_PROTOCOL = DatasetProtocol((str.lower,), title=True)  # for a data set of the user's own
 
 
 def _without_title(record: Record) -> str:

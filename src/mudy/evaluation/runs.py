@@ -15,17 +15,16 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from mudy.errors import InputError
-from mudy.evaluation.measures import F1, MACRO, MICRO, Outcome, P, R
+from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, Outcome, P, R
 from mudy.storage import differences, locked, real, unwritable, whole
 
-FORMAT = 1  # of the file
-DEPTHS = (5, 10, 15)
-Gold = Literal["all", "present", "absent"]
-GOLD = ("all", "present", "absent")
+_RUN_FORMAT = 1  # of the file
+GoldKind = Literal["all", "present", "absent"]
+GOLD_KINDS = ("all", "present", "absent")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedDocument:
     """One document: what was found, best first, and what should have been."""
 
     data: str  # name of its data set
@@ -44,13 +43,13 @@ class Judged:
     dropped: int = 0  # phrases that a language model wrote and that do not stand in the text
     places: tuple[Mapping[str, float], ...] = ()  # every occurrence: "phrase" (index), "start", "end", "score", parts
 
-    def outcome(self, gold: Gold = "all") -> Outcome | None:
+    def outcome(self, gold: GoldKind = "all") -> Outcome | None:
         """For the measures; None where no such gold is left."""
         kept = [g for g, is_present in zip(self.gold, self.present, strict=True) if _wanted(gold, is_present)]
         return Outcome(self.id, self.phrases, kept, self.occurrences) if kept else None
 
     @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> Judged:
+    def from_dict(cls, row: Mapping[str, Any]) -> JudgedDocument:
         lists = {name: tuple(row.get(name, ())) for name in ("gold", "present", "phrases", "scores", "places")}
         return cls(**{**row, **lists})
 
@@ -61,7 +60,7 @@ class Judged:
 _ALWAYS = {"phrases", "scores", "gold", "present"}
 
 
-def _wanted(gold: Gold, is_present: bool) -> bool:
+def _wanted(gold: GoldKind, is_present: bool) -> bool:
     return gold == "all" or is_present == (gold == "present")
 
 
@@ -71,7 +70,7 @@ class Run:
 
     asked: Mapping[str, Any]  # method, model, settings ...: what decides the result
     used: Mapping[str, Any]  # every setting in force, and the versions of what computed
-    documents: tuple[Judged, ...]
+    documents: tuple[JudgedDocument, ...]
     machine: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -79,10 +78,10 @@ class Run:
         """The data sets, in order."""
         return list(dict.fromkeys(document.data for document in self.documents))
 
-    def of(self, data: str) -> list[Judged]:
+    def of(self, data: str) -> list[JudgedDocument]:
         return [document for document in self.documents if document.data == data]
 
-    def outcomes(self, data: str, gold: Gold = "all") -> list[Outcome]:
+    def outcomes(self, data: str, gold: GoldKind = "all") -> list[Outcome]:
         return [outcome for document in self.of(data) if (outcome := document.outcome(gold))]
 
     @property
@@ -95,7 +94,7 @@ class Run:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "format": FORMAT,
+            "format": _RUN_FORMAT,
             "asked": dict(self.asked),
             "used": dict(self.used),
             "machine": dict(self.machine),
@@ -108,9 +107,9 @@ class Run:
         """A run that was written before."""
         try:
             row = json.loads(Path(path).read_text(encoding="utf-8"))
-            if not isinstance(row, dict) or row.get("format") != FORMAT:
+            if not isinstance(row, dict) or row.get("format") != _RUN_FORMAT:
                 raise InputError(f"{path}: not a run of `mudy evaluate` in a form that this version reads.")
-            documents = tuple(Judged.from_dict(document) for document in row["documents"])
+            documents = tuple(JudgedDocument.from_dict(document) for document in row["documents"])
             return cls(row["asked"], row["used"], documents, row.get("machine", {}))
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from error
@@ -120,7 +119,7 @@ class Run:
             raise InputError(f"{path}: not a run of `mudy evaluate` ({type(error).__name__}: {error}).") from error
 
 
-def totals(documents: Sequence[Judged]) -> dict[str, Any]:
+def totals(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
     """What a run comes to on one data set: measures in per cent with 95 % intervals, the ceiling, the cost."""
     outcomes = [outcome for document in documents if (outcome := document.outcome())]
     measured = {
@@ -140,7 +139,7 @@ def totals(documents: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
-def ceiling(documents: Sequence[Judged]) -> float:
+def ceiling(documents: Sequence[JudgedDocument]) -> float:
     """The share of gold phrases that are among the candidates, in per cent: no ranking can reach a higher recall."""
     return 100 * sum(document.reached for document in documents) / sum(len(document.gold) for document in documents)
 
@@ -199,7 +198,7 @@ class RunFile:
     def begin(self, run: Run) -> None:
         """Open the journal for more documents."""
         fresh = self._journalled() is None
-        head = {"format": FORMAT, "asked": run.asked, "used": run.used, "machine": run.machine}
+        head = {"format": _RUN_FORMAT, "asked": run.asked, "used": run.used, "machine": run.machine}
         try:
             if fresh:
                 with whole(self.journal) as unfinished:
@@ -209,7 +208,7 @@ class RunFile:
         except OSError as error:
             raise unwritable(self.journal, error) from error
 
-    def add(self, document: Judged) -> None:
+    def add(self, document: JudgedDocument) -> None:
         """One document more; it is on the disk when this returns."""
         assert self._stream is not None
         try:
@@ -236,10 +235,10 @@ class RunFile:
         if not self.journal.exists():
             return None
         first, *lines = self.journal.read_bytes().split(b"\n")
-        if not lines and HEAD.startswith(first[: len(HEAD)]):
+        if not lines and _JOURNAL_START.startswith(first[: len(_JOURNAL_START)]):
             return None  # cut off before its head was whole
         head = _parsed(first) or {}
-        if head.get("format") != FORMAT or not isinstance(head.get("asked"), dict) or "used" not in head:
+        if head.get("format") != _RUN_FORMAT or not isinstance(head.get("asked"), dict) or "used" not in head:
             raise InputError(f"{self.journal}: not a journal that this version of mudy wrote. Name another --output.")
         documents = filter(None, map(_judged, lines))
         return Run(head["asked"], head["used"], tuple(documents), head.get("machine", {}))
@@ -251,17 +250,17 @@ class RunFile:
             os.truncate(self.journal, whole)
 
 
-HEAD = b'{"format": '  # what a journal begins with
+_JOURNAL_START = b'{"format": '  # what a journal begins with
 
 
 def _line(row: Mapping[str, Any]) -> str:
     return json.dumps(row) + "\n"
 
 
-def _judged(line: bytes) -> Judged | None:
+def _judged(line: bytes) -> JudgedDocument | None:
     """The document of a line, if the line is whole."""
     try:
-        return Judged.from_dict(_parsed(line) or {})
+        return JudgedDocument.from_dict(_parsed(line) or {})
     except TypeError:
         return None
 

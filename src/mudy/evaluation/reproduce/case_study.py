@@ -10,25 +10,25 @@ from mudy.evaluation import paper
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.measures import F1
 from mudy.evaluation.reproduce import variants
-from mudy.evaluation.reproduce.markdown import Gap, Page, literal, table
+from mudy.evaluation.reproduce.markdown import Gap, Page, literal, markdown_table
 from mudy.evaluation.reproduce.method_table import finish, start
-from mudy.evaluation.reproduce.workspace import Bench, Found
-from mudy.evaluation.rescore import likelihood, reread
-from mudy.evaluation.runs import Judged
+from mudy.evaluation.reproduce.workspace import RunOrGap, Workspace
+from mudy.evaluation.rescore import likelihood_alone, rescore_run
+from mudy.evaluation.runs import JudgedDocument
 from mudy.explanation import heat
 from mudy.porter import stems
 from mudy.render.text_layout import Passage, draw_passages
 
-SHOWN = 15
+_SHOWN = 15
 
 
-def case(bench: Bench) -> Page:
+def case_study(workspace: Workspace) -> Page:
     """Every occurrence of every candidate, coloured by its score, under PromptRank and under MUDY."""
-    name, data, record = chosen(bench)
-    page = start(bench, "fig-case", f"One document: {literal(record.id)} of {paper.TITLES[name]}", [name])
+    name, data, record = chosen_document(workspace)
+    page = start(workspace, "fig-case", f"One document: {literal(record.id)} of {paper.DATASET_TITLES[name]}", [name])
     text = data.promptrank_text(record)[0]
-    found: dict[str, Judged] = {}
-    for label, run in _runs(bench, data, bench.asked.models[0]).items():
+    found: dict[str, JudgedDocument] = {}
+    for label, run in _runs(workspace, data, workspace.options.models[0]).items():
         if isinstance(run, Gap):
             page.gap(label, run)
         else:
@@ -36,41 +36,41 @@ def case(bench: Bench) -> Page:
     if found:
         passages = {label: passage(text, judged) for label, judged in found.items()}
         page.figure("fig-case.png", draw_passages(passages), "Occurrences of candidates by score")
-        page.add(table(["rank", *found], _ranked(list(found.values()))))
+        page.add(markdown_table(["rank", *found], _ranked(list(found.values()))))
         page.add(*(_judged(label, judged) for label, judged in found.items()))
     page.add(
-        f"Model: {bench.label(bench.asked.models[0])}. Colour: the rank of an occurrence's score among all "
+        f"Model: {workspace.label(workspace.options.models[0])}. Colour: the rank of an occurrence's score among all "
         "occurrences, from the lowest to the highest, on one scale for both panels; scores of the two methods are not "
         "comparable themselves. Gold keyphrases are in bold italics, in the text and in the table, where their stems "
         "are those of a candidate. The paper's figure is of another model and has no numbers, so there are none in "
         "brackets."
     )
     page.remarks.append("The text belongs to its authors: this page and its picture are not for publication.")
-    return finish(bench, page, [name], 1)
+    return finish(workspace, page, [name], 1)
 
 
-def chosen(bench: Bench) -> tuple[str, Dataset, Record]:
+def chosen_document(workspace: Workspace) -> tuple[str, Dataset, Record]:
     """The document asked for by its id, in any of the data sets; else the first of the first."""
-    wanted = bench.asked.document
-    for name, path in bench.ordered().items():
+    wanted = workspace.options.document
+    for name, path in workspace.ordered().items():
         data = load(path, limit=1 if wanted is None else None)
         for record in data.documents:
             if wanted in (None, record.id):
                 return name, replace(data, documents=(record,)), record
-    raise InputError(f"There is no document {wanted!r} in the data sets of {bench.asked.data}.")
+    raise InputError(f"There is no document {wanted!r} in the data sets of {workspace.options.data}.")
 
 
-def _runs(bench: Bench, data: Dataset, model: str) -> dict[str, Found]:
-    prompt = bench.run_on(data, "promptrank", model)
-    own = bench.run_on(data, "mudy", model, **variants.asked(bench, model))
-    ours = variants.scoring(variants.default_reading(bench, model))
+def _runs(workspace: Workspace, data: Dataset, model: str) -> dict[str, RunOrGap]:
+    prompt = workspace.run_on(data, "promptrank", model)
+    own = workspace.run_on(data, "mudy", model, **variants.run_settings(workspace, model))
+    ours = variants.scoring(variants.default_score_settings(workspace, model))
     return {
-        "PromptRank, no penalty": prompt if isinstance(prompt, Gap) else reread(prompt, likelihood),
-        "MUDY, one setting": own if isinstance(own, Gap) else reread(own, ours),
+        "PromptRank, no penalty": prompt if isinstance(prompt, Gap) else rescore_run(prompt, likelihood_alone),
+        "MUDY, one setting": own if isinstance(own, Gap) else rescore_run(own, ours),
     }
 
 
-def passage(text: str, judged: Judged) -> Passage:
+def passage(text: str, judged: JudgedDocument) -> Passage:
     """The text with a heat, from 0 to 1, for each occurrence: the share of occurrences with a lower score."""
     gold = {stems(phrase) for phrase in judged.gold}
     shares = heat([place["score"] for place in judged.places])
@@ -81,14 +81,14 @@ def passage(text: str, judged: Judged) -> Passage:
     return Passage(text, tuple(sorted(spans)))
 
 
-def _ranked(found: Sequence[Judged]) -> list[list[str]]:
+def _ranked(found: Sequence[JudgedDocument]) -> list[list[str]]:
     return [
         [str(rank + 1), *(_cell(judged, rank) for judged in found)]
-        for rank in range(min(SHOWN, max(len(judged.phrases) for judged in found)))
+        for rank in range(min(_SHOWN, max(len(judged.phrases) for judged in found)))
     ]
 
 
-def _cell(judged: Judged, rank: int) -> str:
+def _cell(judged: JudgedDocument, rank: int) -> str:
     if rank >= len(judged.phrases):
         return ""
     phrase = judged.phrases[rank]
@@ -96,7 +96,7 @@ def _cell(judged: Judged, rank: int) -> str:
     return f"***{literal(phrase)}***" if is_gold else literal(phrase)
 
 
-def _judged(label: str, judged: Judged) -> str:
+def _judged(label: str, judged: JudgedDocument) -> str:
     outcome = judged.outcome()
     assert outcome is not None, "a record has gold"
     return f"{label}: F1@15 of this document {(F1 @ 15)([outcome]):.1f}."

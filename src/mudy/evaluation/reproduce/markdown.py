@@ -74,11 +74,11 @@ def _written(path: Path, content: bytes) -> Path:
     return path
 
 
-def number(ours: float | None, paper: float | str | None = None, digits: int = 1, mark: str = "") -> str:
+def cell(ours: float | None, paper: float | str | None = None, digits: int = 1, mark: str = "") -> str:
     """A cell: "37.4 *(32.8)*"; open where there is no number of ours."""
-    own = OPEN if ours is None else f"{ours:.{digits}f}{mark}"
+    shown = OPEN if ours is None else f"{ours:.{digits}f}{mark}"
     printed = paper if isinstance(paper, str) or paper is None else _rounded(paper, digits)
-    return own if printed is None else f"{own} *({printed})*"
+    return shown if printed is None else f"{shown} *({printed})*"
 
 
 def _rounded(printed: float, digits: int) -> str:
@@ -86,7 +86,7 @@ def _rounded(printed: float, digits: int) -> str:
     return str(Decimal(str(printed)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
     """A Markdown table; the first `left` columns are set to the left, the others to the right."""
     lines = [head, ["---"] * left + ["---:"] * (len(head) - left), *rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)
@@ -101,5 +101,5 @@ def literal(text: str) -> str:
     return "".join(f"\\{character}" if character in r"\`*_{}[]<>|#" else character for character in text)
 
 
-def counted(documents: Mapping[str, int]) -> str:
+def document_counts(documents: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in documents.items())

@@ -11,24 +11,25 @@ from typing import Any
 from mudy.errors import MudyError
 from mudy.evaluation import paper, plots
 from mudy.evaluation.datasets import Dataset
-from mudy.evaluation.experiment import machine, read
-from mudy.evaluation.promptrank import promptrank_candidates
+from mudy.evaluation.experiment import machine, read_record
+from mudy.evaluation.promptrank_protocol import promptrank_candidates
 from mudy.evaluation.reproduce import variants
-from mudy.evaluation.reproduce.comparison import ATTENTION, SIMPLE
-from mudy.evaluation.reproduce.markdown import Gap, Page, number, table
+from mudy.evaluation.reproduce.comparison import compared, title_of
+from mudy.evaluation.reproduce.markdown import Gap, Page, cell, markdown_table
 from mudy.evaluation.reproduce.method_table import finish, start
-from mudy.evaluation.reproduce.workspace import Bench
+from mudy.evaluation.reproduce.workspace import Workspace
 from mudy.extractor import Extractor
-from mudy.methods import METHODS, model_fields
+from mudy.methods import model_fields
+from mudy.methods.method import GenerativeMethod, Method
 
-STEPS = {
+TIMED_STEPS = {
     "tagging": "tagging and candidates",
     "encode": "reading the document",
     "log_likelihood": "scoring the candidates",
     "received_attention": "attention, document and windows",
     "rest": "the rest",
 }
-WARM = "A short text about river ice and a radar map. The map is old."
+_WARM_UP_TEXT = "A short text about river ice and a radar map. The map is old."
 
 
 class Clock:
@@ -64,73 +65,75 @@ class Timed:
         return self._clock("received_attention", self._backbone.received_attention, *arguments)
 
 
-def timing(bench: Bench) -> Page:
+def timing(workspace: Workspace) -> Page:
     """Seconds a document over the first few documents of the first data set."""
-    name = next(iter(bench.ordered()))
-    data = bench.dataset(name)
+    name = next(iter(workspace.ordered()))
+    data = workspace.dataset(name)
     assert isinstance(data, Dataset), "it is in the folder"
-    data = replace(data, documents=data.documents[: bench.asked.timed])
-    page = start(bench, "fig-time", "Processing time", [name])
+    data = replace(data, documents=data.documents[: workspace.options.timed])
+    page = start(workspace, "fig-time", "Processing time", [name])
     spent: dict[str, dict[str, float]] = {}
-    for label, method, model, settings in _measured(bench):
-        bench.show("Timing", len(spent), len(spent) + 1)
+    for label, method, model, settings in _measured(workspace):
+        workspace.show("Timing", len(spent), len(spent) + 1)
         try:
-            spent[label] = seconds(bench.extractor(method, model, **settings), data)
+            spent[label] = seconds(workspace.extractor(method, model, **settings), data)
         except MudyError as error:
             page.gap(label, Gap(str(error)))
     totals = {label: sum(steps.values()) for label, steps in spent.items()}
     split = {label: steps for label, steps in spent.items() if steps.get("log_likelihood")}
-    stacked = {label: {words: steps.get(step, 0.0) for step, words in STEPS.items()} for label, steps in split.items()}
+    stacked = {
+        label: {words: steps.get(step, 0.0) for step, words in TIMED_STEPS.items()} for label, steps in split.items()
+    }
     page.figure("fig-time.png", plots.times(totals, stacked), "CPU-seconds a document, by method and by step")
     page.add(
-        table(
-            ["CPU-seconds a document", "total", *STEPS.values()],
-            [[label, number(totals[label], digits=2), *_steps(spent[label], label in split)] for label in spent],
+        markdown_table(
+            ["CPU-seconds a document", "total", *TIMED_STEPS.values()],
+            [[label, cell(totals[label], digits=2), *_steps(spent[label], label in split)] for label in spent],
         )
     )
     page.add(
-        f"The first {len(data.documents)} documents of {paper.TITLES[name]}, one after the other in one process, after "
-        f"one short text to warm up; CPU-seconds of all threads, on {machine()['cores']} cores "
+        f"The first {len(data.documents)} documents of {paper.DATASET_TITLES[name]}, one after the other in one "
+        f"process, after one short text to warm up; CPU-seconds of all threads, on {machine()['cores']} cores "
         f"({machine()['processor']}). Other work on the machine makes them longer. The paper prints no numbers with "
         "this figure that we know of, so there are none in brackets."
     )
     page.remarks.append(
-        f"Threads: {bench.asked.threads or 'as torch has it'}. Measured afresh each time; nothing of it is kept."
+        f"Threads: {workspace.options.threads or 'as torch has it'}. Measured afresh each time; nothing of it is kept."
     )
-    return finish(bench, page, [name], len(data.documents), "Texts are read as published experiments read them.")
+    return finish(workspace, page, [name], len(data.documents), "Texts are read as published experiments read them.")
 
 
-def _measured(bench: Bench) -> list[tuple[str, str, str | None, dict[str, Any]]]:
+def _measured(workspace: Workspace) -> list[tuple[str, str, str | None, dict[str, Any]]]:
     """Label, method, model and settings of all that is timed."""
     known: list[tuple[str, str, str | None, dict[str, Any]]] = [
-        (label, method, None, {}) for method, label in SIMPLE.items()
+        (title_of(name), name, None, {}) for name in compared(by_language_model=False)
     ]
-    for model in bench.asked.models:
-        called = bench.label(model)
-        known += [(f"{label}, {called}", method, model, {}) for method, label in ATTENTION.items() if method in METHODS]
+    for model in workspace.options.models:
+        called = workspace.label(model)
+        known += [(f"{title_of(name)}, {called}", name, model, {}) for name in compared(by_language_model=True)]
         known.append((f"PromptRank, {called}", "promptrank", model, {}))
         known.append((f"MUDY, {called}, one setting", "mudy", model, {}))
-        known.append((f"MUDY, {called}, as published", "mudy", model, variants.published(bench, model)))
+        known.append((f"MUDY, {called}, as published", "mudy", model, variants.published_settings(workspace, model)))
     return known
 
 
 def seconds(extractor: Extractor, data: Dataset) -> dict[str, float]:
     """CPU-seconds a document by step; a method without such steps has "tagging" and "rest"."""
     clock, scorer = Clock(), extractor.scorer
-    score_all(scorer, [extractor.tagger.document(WARM)], Clock())
+    score_all(scorer, [extractor.tagger.document(_WARM_UP_TEXT)], Clock())
     if "backbone" in model_fields(extractor.method) and extractor.method in ("mudy", "promptrank"):
         scorer = replace(scorer, backbone=Timed(scorer.backbone, clock))  # type: ignore[type-var, attr-defined]
     began = time.process_time()
-    documents = [clock("tagging", read, extractor, data, record) for record in data.documents]
+    documents = [clock("tagging", read_record, extractor, data, record) for record in data.documents]
     score_all(scorer, documents, clock)
     clock.spent["rest"] = time.process_time() - began - sum(clock.spent.values())
-    return {step: max(0.0, clock.spent[step]) / len(documents) for step in STEPS}
+    return {step: max(0.0, clock.spent[step]) / len(documents) for step in TIMED_STEPS}
 
 
-def score_all(scorer: Any, documents: Sequence[Any], clock: Clock) -> None:
+def score_all(scorer: Method, documents: Sequence[Any], clock: Clock) -> None:
     for document in documents:
         candidates = clock("tagging", promptrank_candidates, document)
-        if hasattr(scorer, "choose"):
+        if isinstance(scorer, GenerativeMethod):
             scorer.choose(document, candidates)
         elif candidates:
             scorer.score(document, candidates)
@@ -138,5 +141,5 @@ def score_all(scorer: Any, documents: Sequence[Any], clock: Clock) -> None:
 
 def _steps(steps: dict[str, float], known: bool) -> list[str]:
     """The steps of a method; where the model is not asked step by step, tagging and the rest."""
-    shown = STEPS if known else ("tagging", "rest")
-    return [number(steps.get(step, 0.0), digits=2) if step in shown else "" for step in STEPS]
+    shown = TIMED_STEPS if known else ("tagging", "rest")
+    return [cell(steps.get(step, 0.0), digits=2) if step in shown else "" for step in TIMED_STEPS]

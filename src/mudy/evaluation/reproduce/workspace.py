@@ -16,25 +16,26 @@ from mudy.backbones.encoder import SentenceEncoder
 from mudy.errors import InputError, MissingExtra, ModelError, SettingError
 from mudy.evaluation import paper
 from mudy.evaluation.datasets import Dataset, load, recognised, set_name
-from mudy.evaluation.experiment import asked_of, evaluate
+from mudy.evaluation.experiment import evaluate, run_request
+from mudy.evaluation.measures import DEPTHS
 from mudy.evaluation.reproduce.markdown import Gap
-from mudy.evaluation.runs import Judged, Run, RunFile
+from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extractor import DEFAULT_ENCODER, Extractor
 from mudy.methods import model_fields
 from mudy.models import Report
 from mudy.storage import refuse_inputs
 from mudy.tagging import Tagger
 
-KEPT = 8  # runs in memory; one with places takes some 30 MB
-REREADABLE = ("mudy", "promptrank")  # methods whose occurrences are kept
-DEEPEST = max(paper.DEPTHS)
-TRANSLATED = re.compile(r"[_-][a-z]{2}$")
-Found = Run | Gap
+_RUNS_IN_MEMORY = 8  # one with places takes some 30 MB
+RESCORABLE = ("mudy", "promptrank")  # methods whose occurrences are kept
+_MAX_DEPTH = max(DEPTHS)
+_TRANSLATION = re.compile(r"[_-][a-z]{2}$")
+RunOrGap = Run | Gap
 Show = Callable[[str, int, int], None]  # what is done, how far it is, of how much
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReproduceOptions:
     """What decides the numbers, and where they go."""
 
     data: Path
@@ -53,25 +54,25 @@ class Asked:
     command: str = "mudy reproduce"
 
 
-class Bench:
+class Workspace:
     """Data sets, models and runs, each loaded once and only when it is needed."""
 
-    def __init__(self, asked: Asked, show: Show | None = None, report: Report | None = None) -> None:
-        self.asked = asked
-        self.paths = found(asked.data)
+    def __init__(self, options: ReproduceOptions, show: Show | None = None, report: Report | None = None) -> None:
+        self.options = options
+        self.paths = find_datasets(options.data)
         self.used: list[Run] = []  # by the item that is being made
         self._show, self._report = show, report
         self._sets: dict[str, Dataset] = {}
         self._runs: OrderedDict[str, Run] = OrderedDict()
-        self._read: dict[tuple[Any, ...], Found] = {}
+        self._read: dict[tuple[Any, ...], RunOrGap] = {}
         self.grids: dict[str, Any] = {}  # F1 of many readings of one run
         self._failed: dict[tuple[str, str | None, str], Gap] = {}
         self._backbones: dict[str, Backbone] = {}
         self._chats: dict[str, Chat] = {}
         self._encoder: SentenceEncoder | None = None
         self._shapes: dict[str, tuple[str, int]] = {}
-        self.folder = asked.output / "runs"
-        self.check_output(asked.output)
+        self.folder = options.output / "runs"
+        self.check_output(options.output)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -86,15 +87,15 @@ class Bench:
     def dataset(self, name: str) -> Dataset | Gap:
         """The first documents of a data set, by its published name."""
         if name not in self.paths:
-            return Gap(f"there is no data set {name} in {self.asked.data}.")
+            return Gap(f"there is no data set {name} in {self.options.data}.")
         if name not in self._sets:
-            limit = self.asked.limits.get(name, self.asked.limit)
+            limit = self.options.limits.get(name, self.options.limit)
             self._sets[name] = load(self.paths[name], limit=limit)
         return self._sets[name]
 
     def ordered(self) -> dict[str, Path]:
         """Where the data sets are, in the paper's order."""
-        return {name: self.paths[name] for name in paper.TITLES if name in self.paths}
+        return {name: self.paths[name] for name in paper.DATASET_TITLES if name in self.paths}
 
     def at_hand(self, names: Iterable[str]) -> dict[str, Dataset]:
         """Those of some data sets that are in the folder."""
@@ -103,7 +104,7 @@ class Bench:
 
     # -- Runs ---------------------------------------------------------------------------------------------------------
 
-    def run(self, data: str, method: str, model: str | None = None, **settings: Any) -> Found:
+    def run(self, data: str, method: str, model: str | None = None, **settings: Any) -> RunOrGap:
         """A method on a data set: what was computed before, and the rest computed now.
 
         The setting `endpoint` is no part of a run's name: it says where the model is.
@@ -111,7 +112,7 @@ class Bench:
         dataset = self.dataset(data)
         return dataset if isinstance(dataset, Gap) else self.run_on(dataset, method, model, **settings)
 
-    def run_on(self, dataset: Dataset, method: str, model: str | None = None, **settings: Any) -> Found:
+    def run_on(self, dataset: Dataset, method: str, model: str | None = None, **settings: Any) -> RunOrGap:
         """A method on some documents. What is wrong with a model or a setting becomes the reason of a gap."""
         file = self.file(dataset.name, method, model, settings)
         self.check_output(file)
@@ -128,7 +129,7 @@ class Bench:
             except (ModelError, SettingError, MissingExtra) as error:
                 self._failed[tried] = Gap(str(error))
                 return self._failed[tried]
-            while len(self._runs) > KEPT:
+            while len(self._runs) > _RUNS_IN_MEMORY:
                 self._runs.popitem(last=False)
         self._runs.move_to_end(key)
         run = self._runs[key]
@@ -137,15 +138,15 @@ class Bench:
 
     def _evaluated(
         self, dataset: Dataset, file: Path, method: str, model: str | None, settings: Mapping[str, Any]
-    ) -> Found:
+    ) -> RunOrGap:
         extractor = self.extractor(method, model, **settings)
-        if self.asked.kept:
-            return _kept(RunFile(file).found(asked_of(extractor, method in REREADABLE)), dataset)
+        if self.options.kept:
+            return _kept(RunFile(file).found(run_request(extractor, method in RESCORABLE)), dataset)
 
         def progress(name: str, done: int, total: int) -> None:
             self.show(f"{method} {model or ''} on {name}", done, total)
 
-        return evaluate(extractor, [dataset], file, places=method in REREADABLE, progress=progress)
+        return evaluate(extractor, [dataset], file, places=method in RESCORABLE, progress=progress)
 
     def finished(self, data: str, method: str, model: str | None = None, **settings: Any) -> bool:
         """Whether such a run is there, over all documents."""
@@ -165,16 +166,16 @@ class Bench:
 
     def extractor(self, method: str, model: str | None = None, **settings: Any) -> Extractor:
         """An extractor that reads as published experiments do, and shares models with the others."""
-        options: dict[str, Any] = {"model": model} if model else {}
-        dtype = self.asked.dtype if model_fields(method) else None
-        options |= {"dtype": dtype, "threads": self.asked.threads, "encoder": self.asked.encoder}
-        return Sharing(self, method, protocol="promptrank", report=self._report, **options, **settings)
+        arguments: dict[str, Any] = {"model": model} if model else {}
+        dtype = self.options.dtype if model_fields(method) else None
+        arguments |= {"dtype": dtype, "threads": self.options.threads, "encoder": self.options.encoder}
+        return WorkspaceExtractor(self, method, protocol="promptrank", report=self._report, **arguments, **settings)
 
     def show(self, step: str, done: int, total: int) -> None:
         if self._show is not None:
             self._show(step, done, total)
 
-    def once(self, key: tuple[Any, ...], make: Callable[[], Found]) -> Found:
+    def once(self, key: tuple[Any, ...], make: Callable[[], RunOrGap]) -> RunOrGap:
         """What was read from a run before, or is now, without what no table asks for."""
         if key not in self._read:
             run = make()
@@ -216,7 +217,7 @@ class Bench:
     def label(self, model: str) -> str:
         """What a model is called on a page: for a folder its last name, where that is enough."""
         last = Path(model).name
-        alone = sum(Path(other).name == last for other in self.asked.models) < 2
+        alone = sum(Path(other).name == last for other in self.options.models) < 2
         return last if alone and Path(model).is_dir() else model
 
     def shape(self, model: str) -> tuple[str, int]:
@@ -226,28 +227,28 @@ class Bench:
         return self._shapes[model]
 
 
-class Sharing(Extractor):
-    """An extractor whose tagger and models are those of the bench."""
+class WorkspaceExtractor(Extractor):
+    """An extractor whose tagger and models are those of the workspace."""
 
-    def __init__(self, bench: Bench, method: str, **options: Any) -> None:
+    def __init__(self, workspace: Workspace, method: str, **options: Any) -> None:
         super().__init__(method, **options)
-        self._bench = bench
+        self._workspace = workspace
 
     @cached_property
     def tagger(self) -> Tagger:
-        return self._bench.tagger
+        return self._workspace.tagger
 
     def backbone(self) -> Backbone:
-        return self._bench.backbone(self.model, super().backbone)
+        return self._workspace.backbone(self.model, super().backbone)
 
     def encoder(self) -> SentenceEncoder:
-        return self._bench.encoder(super().encoder)
+        return self._workspace.encoder(super().encoder)
 
     def chat(self) -> Chat:
-        return self._bench.chat(f"{self.model} {self.endpoint}", super().chat)
+        return self._workspace.chat(f"{self.model} {self.endpoint}", super().chat)
 
 
-def found(folder: Path) -> dict[str, Path]:
+def find_datasets(folder: Path) -> dict[str, Path]:
     """The paper's data sets in a folder, and Inspec, by their published names.
 
     A file of the very name goes before one with more to its name, such as kptimes_sample; a translation (_es) counts
@@ -260,15 +261,20 @@ def found(folder: Path) -> dict[str, Path]:
     sets: dict[str, Path] = {}
     for path in paths:
         name = set_name(_stem(path))
-        if name in paper.TITLES and name not in sets and not TRANSLATED.search(_stem(path)) and recognised(path):
+        if (
+            name in paper.DATASET_TITLES
+            and name not in sets
+            and not _TRANSLATION.search(_stem(path))
+            and recognised(path)
+        ):
             sets[name] = path
     if not sets:
-        known = ", ".join(f"{name}.jsonl" for name in paper.TITLES)
+        known = ", ".join(f"{name}.jsonl" for name in paper.DATASET_TITLES)
         raise InputError(f"{folder}: none of the paper's data sets is in it. Looked for: {known}, or folders so named.")
     return sets
 
 
-def _kept(run: Run | None, dataset: Dataset) -> Found:
+def _kept(run: Run | None, dataset: Dataset) -> RunOrGap:
     """Those of some documents that a run holds."""
     known = {document.id: document for document in run.documents} if run else {}
     documents = tuple(known[record.id] for record in dataset.documents if record.id in known)
@@ -279,9 +285,9 @@ def _stem(path: Path) -> str:
     return path.name.partition(".")[0]
 
 
-def _slim(document: Judged) -> Judged:
+def _slim(document: JudgedDocument) -> JudgedDocument:
     """A document with no more phrases than are counted, and without occurrences, which take most of the memory."""
-    return replace(document, phrases=document.phrases[:DEEPEST], scores=document.scores[:DEEPEST], places=())
+    return replace(document, phrases=document.phrases[:_MAX_DEPTH], scores=document.scores[:_MAX_DEPTH], places=())
 
 
 def _plain(model: str) -> str:
