@@ -132,7 +132,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setattr(spacy, "load", functools.cache(spacy.load))
     monkeypatch.setattr(launcher, "listen", lambda *_: None)
-    monkeypatch.setattr(launcher, "run", lambda *_: None)
+    monkeypatch.setattr(launcher, "run_service", lambda *_: None)
     return tmp_path
 
 

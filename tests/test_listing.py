@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from mudy.cli import options
+from mudy.cli import parameters
 from mudy.cli.main import cli
 from mudy.methods import METHODS, descriptions_of, settings_of
 
@@ -38,7 +38,7 @@ def test_with_a_name_every_setting_can_be_typed_back_and_is_explained(method: st
     shown = run(method)
     assert shown.exit_code == 0
     pairs = [line.removeprefix("  --set ").split()[0] for line in shown.stdout.splitlines() if "--set" in line]
-    assert options.settings(method, pairs) == settings_of(method)
+    assert parameters.settings(method, pairs) == settings_of(method)
     assert all(description in shown.stdout for description in descriptions_of(method).values())
 
 
@@ -57,9 +57,9 @@ def test_methods_as_json_hold_settings_with_their_descriptions() -> None:
 
 def test_the_service_explains_every_setting() -> None:
     listing = pytest.importorskip("mudy.server.descriptions", reason="the server extra is not installed")
-    schemas = pytest.importorskip("mudy.server.schemas")
+    schemas = pytest.importorskip("mudy.server.setting_schemas")
     for method in listing.methods().methods:
         assert method.descriptions == descriptions_of(method.name)
-    for method in schemas.served():
-        shapes = schemas.settings_shape(method)["properties"]
+    for method in schemas.served_methods():
+        shapes = schemas.settings_schema(method)["properties"]
         assert {name: shape["description"] for name, shape in shapes.items()} == descriptions_of(method)

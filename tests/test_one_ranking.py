@@ -60,9 +60,9 @@ def client(models: dict[str, Path]) -> Iterator[TestClient]:
     machine = {"speed": "fast", "threads": 1}
     app = create_app(Config(model=str(models["llama"]), encoder=str(models["bert"]), machine=machine))
     with TestClient(app) as made:
-        until(lambda: app.state.desk.ready)
+        until(lambda: app.state.queue.ready)
         yield made
-    app.state.desk.end_all()
+    app.state.queue.stop()
 
 
 @pytest.mark.parametrize("method", ["mudy", "promptrank", "yake"])

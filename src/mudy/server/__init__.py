@@ -1,1 +1,1 @@
-"""The service: HTTP in, a queue, one worker thread with one model, JSON out. Importing this package imports nothing."""
+"""The service: HTTP, a queue, worker threads that share one model. Importing this package imports nothing."""

@@ -1,93 +1,92 @@
-"""Bodies of requests: taken in within limits, whatever the route, and never left half read on an open connection."""
+"""Request bodies: read within limits on every route, and never left half read on an open connection."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import suppress
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mudy.server.problems import Problem
+from mudy.server.problems import HttpProblem
+from mudy.server.route_table import RouteTable
 
-DISCARDED_SECONDS = 1.0  # for how long the rest of a body is read after an early answer, so that its sender can read it
+DISCARD_SECONDS = 1.0  # how long the rest of a body is read after an early answer, so that the sender can receive it
 
 
-class Incoming:
-    """The body of a request on its way in."""
+class IncomingBody:
+    """The body of a request while it is received."""
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         headers = Headers(scope=scope)
         self._receive = receive
-        self._waits = "expect" in headers  # the client sends its body once it is asked for it
+        self._awaits_continue = "expect" in headers  # the client sends its body when it is asked to
         self.complete = "transfer-encoding" not in headers and headers.get("content-length", "0").strip("0") == ""
 
     async def receive(self) -> Message:
-        self._waits = False
+        self._awaits_continue = False
         message = await self._receive()
         if not message.get("more_body", False):  # the last piece, or the client is gone
             self.complete = True
         return message
 
     async def discard(self) -> None:
-        """Read on for a moment: who is still sending when we hang up would see a broken pipe instead of our answer."""
-        if self._waits:
+        """Read on for a moment: a client still sending when we close would see a broken pipe instead of our answer."""
+        if self._awaits_continue:
             return
         with suppress(TimeoutError):
-            async with asyncio.timeout(DISCARDED_SECONDS):
+            async with asyncio.timeout(DISCARD_SECONDS):
                 while not self.complete:
                     await self.receive()
 
 
-class Bodies:
-    """Takes in the body of any request before a route sees it: not too large, not too slow, of the type asked for.
+class BodyLimitsMiddleware:
+    """Reads the body of every request before its route: not too large, not too slow, of the right Content-Type.
 
-    `types` says what the body of a post must be called, by path. It also keeps pages of other sites from posting: for
-    these types browsers ask us first, and we never agree.
+    The Content-Type also keeps pages of other sites from posting: for these types browsers first ask for permission,
+    which is never given.
     """
 
-    def __init__(self, app: ASGIApp, types: Mapping[str, str], most: int, seconds: float) -> None:
-        self.app, self.types, self.most, self.seconds = app, types, most, seconds
+    def __init__(self, app: ASGIApp, routes: RouteTable, max_bytes: int, seconds: float) -> None:
+        self.app, self.routes, self.max_bytes, self.seconds = app, routes, max_bytes, seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        needed = self.types.get(scope["path"]) if scope["method"] == "POST" else None
-        if needed and headers.get("content-type", "").partition(";")[0].strip().lower() != needed:
-            raise Problem("wrong-type", f"Send the body with 'Content-Type: {needed}'.")
-        first: list[Message] = [
-            {"type": "http.request", "body": await self._body(headers, receive), "more_body": False}
-        ]
+        required = self.routes.body_type(scope)
+        if required and headers.get("content-type", "").partition(";")[0].strip().lower() != required:
+            raise HttpProblem("wrong-type", f"Send the body with 'Content-Type: {required}'.")
+        body = await self._body(headers, receive)
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-        async def receiving() -> Message:
-            return first.pop() if first else await receive()
+        async def receive_body_first() -> Message:
+            return messages.pop() if messages else await receive()
 
-        await self.app(scope, receiving, send)
+        await self.app(scope, receive_body_first, send)
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
         announced = headers.get("content-length", "")
-        if announced.isdecimal() and int(announced) > self.most:
+        if announced.isdecimal() and int(announced) > self.max_bytes:
             raise self._too_large()
         try:
             async with asyncio.timeout(self.seconds):
                 return await self._received(receive)
         except TimeoutError:
-            raise Problem("body-too-slow", f"The body did not arrive within {self.seconds:g} seconds.") from None
+            raise HttpProblem("body-too-slow", f"The body did not arrive within {self.seconds:g} seconds.") from None
 
     async def _received(self, receive: Receive) -> bytes:
         body = bytearray()
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise Problem("client-gone", "The client went away before its request was there.")
+                raise HttpProblem("client-gone", "The client disconnected before its request was complete.")
             body += message.get("body", b"")
-            if len(body) > self.most:
+            if len(body) > self.max_bytes:
                 raise self._too_large()
             if not message.get("more_body", False):
                 return bytes(body)
 
-    def _too_large(self) -> Problem:
-        return Problem("body-too-large", f"The body is larger than the {self.most:,} bytes that are allowed.")
+    def _too_large(self) -> HttpProblem:
+        return HttpProblem("body-too-large", f"The body is larger than the allowed {self.max_bytes:,} bytes.")

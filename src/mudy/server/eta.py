@@ -1,43 +1,44 @@
-"""How fast the work goes, learned from what was done."""
+"""How long the work in the queue will take, estimated from the batches so far."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from math import ceil
 
-from mudy.server.jobs import Key
+from mudy.server.jobs import ExtractorKey
 
-NEWEST = 0.3  # weight of the last batch
-LEAST_WORDS = 20  # a text costs as much as so many words before its first
-LONGEST_WAIT = 60  # seconds that a client is told to wait at most
+NEWEST_WEIGHT = 0.3  # of the last batch in the moving average
+WORDS_PER_TEXT = 20  # a text costs as much as this many words, whatever its length
+LONGEST_RETRY_AFTER = 60  # seconds
 
 
-class Pace:
-    """Seconds for each word, by method. Settings can change them; the next batches will tell."""
+class Eta:
+    """Seconds per word, by method. Settings can change the rate; the next batches correct it."""
 
     def __init__(self) -> None:
         self._rates: dict[str, float] = {}
 
-    def learn(self, key: Key, words: Iterable[int], seconds: float) -> None:
-        rate = seconds / sum(map(_effort, words))
+    def learn(self, key: ExtractorKey, words: Iterable[int], seconds: float) -> None:
+        """Add a batch of texts with these numbers of words to the average."""
+        rate = seconds / sum(map(_cost, words))
         known = self._rates.get(key.method, rate)
-        self._rates[key.method] = known + NEWEST * (rate - known)
+        self._rates[key.method] = known + NEWEST_WEIGHT * (rate - known)
 
-    def expected(self, work: Iterable[tuple[Key, int]]) -> float | None:
-        """Seconds for some texts; None where a method was never used yet."""
+    def expected(self, work: Iterable[tuple[ExtractorKey, int]]) -> float | None:
+        """Seconds for texts, given as key and number of words; None if a method was never used yet."""
         total = 0.0
         for key, words in work:
             rate = self._rates.get(key.method)
             if rate is None:
                 return None
-            total += rate * _effort(words)
+            total += rate * _cost(words)
         return total
 
-    def retry_after(self, work: Iterable[tuple[Key, int]]) -> int:
-        """Seconds until about half of the waiting work is done; what is not known counts as nothing."""
+    def retry_after(self, work: Iterable[tuple[ExtractorKey, int]]) -> int:
+        """Seconds until about half of the waiting work is done; methods without a rate count as nothing."""
         known = ((key, words) for key, words in work if key.method in self._rates)
-        return max(1, min(LONGEST_WAIT, ceil((self.expected(known) or 0) / 2)))
+        return max(1, min(LONGEST_RETRY_AFTER, ceil((self.expected(known) or 0) / 2)))
 
 
-def _effort(words: int) -> int:
-    return words + LEAST_WORDS
+def _cost(words: int) -> int:
+    return words + WORDS_PER_TEXT

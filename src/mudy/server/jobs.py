@@ -1,4 +1,4 @@
-"""What was asked for: jobs in line, in which lane each of their texts is, and which are computed together."""
+"""Jobs in the queue: the texts of one request, the lane of each, and which texts form a batch."""
 
 from __future__ import annotations
 
@@ -12,96 +12,96 @@ from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 
+from mudy.batching import BATCH_WORDS, batch_size
 from mudy.explanation import Explained
-from mudy.extractor import GATHERED_WORDS
 from mudy.text import Document
 
-LANES = (GATHERED_WORDS, 8 * GATHERED_WORDS)  # the longest texts of all lanes but the last: short, medium, long
-BYTES_OF_A_WORD = 6  # about so many, in UTF-8 and with its space
-Settings = tuple[tuple[str, Any], ...]  # names and values, in the order of the names
+LANE_WORDS = (BATCH_WORDS, 8 * BATCH_WORDS)  # the longest text of each lane but the last: short, medium, long
+BYTES_PER_WORD = 6  # about, in UTF-8 and with its space
+SettingItems = tuple[tuple[str, Any], ...]  # names and values, sorted by name
 
 
-class Ended(Exception):
-    """Why a job has no answer though nothing is wrong with what it asked."""
+class Cancelled(Exception):
+    """A job ended without an answer, although its request was valid."""
 
     label = "ended"
 
 
-class ClientGone(Ended):
-    """Nobody waits for the answer any more."""
+class ClientGone(Cancelled):
+    """The client closed its connection."""
 
     label = "client-gone"
 
 
-class TimeLimit(Ended):
-    """It took longer than a request may take."""
+class TimeLimit(Cancelled):
+    """The request took longer than allowed."""
 
     label = "time-limit"
 
 
-class ShuttingDown(Ended):
-    """The service ends."""
+class ShuttingDown(Cancelled):
+    """The service is shutting down."""
 
     label = "shutting-down"
 
 
-class Failed(Exception):
-    """One of a job's texts could not be computed; the cause says why."""
+class TextFailed(Exception):
+    """One of a job's texts could not be computed because of `cause`."""
 
     def __init__(self, where: str, cause: BaseException) -> None:
         super().__init__(where)
         self.where, self.cause = where, cause
 
 
-class Key(NamedTuple):
-    """What texts must have in common to be computed together."""
+class ExtractorKey(NamedTuple):
+    """Method and settings: texts with the same key can be computed together."""
 
     method: str
-    settings: Settings = ()
+    settings: SettingItems = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class TextRequest:
     """One text for one method."""
 
     text: str
-    key: Key
+    key: ExtractorKey
     options: Mapping[str, Any]  # of Extractor.prepare
     words: int
-    size: int  # in words, or what would be words in a script that has spaces
+    size: int  # in words; estimated from bytes for scripts without spaces
     where: str = "text"  # in the request
 
     @classmethod
-    def of(cls, text: str, key: Key, options: Mapping[str, Any], where: str = "text") -> Ask:
+    def of(cls, text: str, key: ExtractorKey, options: Mapping[str, Any], where: str = "text") -> TextRequest:
         words = len(text.split())
-        return cls(text, key, options, words, max(words, len(text.encode(errors="replace")) // BYTES_OF_A_WORD), where)
+        return cls(text, key, options, words, max(words, len(text.encode(errors="replace")) // BYTES_PER_WORD), where)
 
     @property
     def lane(self) -> int:
-        """By its length: a short text does not wait behind a long one."""
-        return bisect_left(LANES, self.size)
+        """By length: a short text does not wait behind a long one."""
+        return bisect_left(LANE_WORDS, self.size)
 
 
 @dataclass(eq=False)
-class Job:
-    """A request on its way: its texts, what was found for them so far, and its answer.
+class ExtractionJob:
+    """A request in the queue: its texts, the results so far, and a future for its answer.
 
-    It is over once the answer is settled, be it by a result, a failure, its time limit, or by its client going away.
+    It is over once the future is set: to a result, a failure, or the reason why it was cancelled.
     """
 
-    asks: Sequence[Ask]
-    finish: Callable[[Job], bytes]  # makes the answer of what was found; called by the worker
-    request: str = "-"  # its id, for logs
+    texts: Sequence[TextRequest]
+    write_answer: Callable[[ExtractionJob], bytes]  # called by the worker when all results are there
+    request_id: str = "-"  # for logs
     deadline: float = float("inf")  # on the clock `monotonic`
     answer: Future[bytes] = field(default_factory=Future)
-    one_text: bool = False  # all methods read the same one, which is cut into words once
-    document: Document | None = None  # what that one became
-    found: dict[int, Explained] = field(default_factory=dict)
+    one_text: bool = False  # all methods read the same text, which is tagged once
+    document: Document | None = None  # the tagged text, if there is only one
+    results: dict[int, Explained] = field(default_factory=dict)  # by the index of their text
     admitted: float = field(default_factory=monotonic)
     began: float | None = None  # when its first text was taken up
 
     def __post_init__(self) -> None:
-        self.waiting = deque(range(len(self.asks)))
+        self.waiting = deque(range(len(self.texts)))  # indices of texts that are not taken up yet
 
     @property
     def over(self) -> bool:
@@ -109,15 +109,16 @@ class Job:
 
     @property
     def lane(self) -> int | None:
-        """That of the next of its texts; None if none waits."""
-        return self.asks[self.waiting[0]].lane if self.waiting else None
+        """The lane of its next text; None if no text waits."""
+        return self.texts[self.waiting[0]].lane if self.waiting else None
 
     @property
-    def words_left(self) -> Iterator[tuple[Key, int]]:
-        return ((self.asks[i].key, self.asks[i].words) for i in range(len(self.asks)) if i not in self.found)
+    def remaining_work(self) -> Iterator[tuple[ExtractorKey, int]]:
+        """Key and number of words of each text without a result."""
+        return ((text.key, text.words) for index, text in enumerate(self.texts) if index not in self.results)
 
     def settle(self, outcome: bytes | BaseException) -> bool:
-        """Give the answer, or say why there is none; false if the job was over before."""
+        """Set the answer, or the exception instead of one; false if the job was over before."""
         with suppress(InvalidStateError):
             if isinstance(outcome, BaseException):
                 self.answer.set_exception(outcome)
@@ -126,65 +127,65 @@ class Job:
             return True
         return False
 
-    def reading(self, index: int) -> str | Document:
-        """The text to read, or the document that it became before."""
-        return self.asks[index].text if self.document is None else self.document
+    def text_or_document(self, index: int) -> str | Document:
+        """The text to read, or its document if another method has read it already."""
+        return self.texts[index].text if self.document is None else self.document
 
-    def keep(self, index: int, explained: Explained, document: Document) -> None:
-        """Remember what was found for one text; the last one completes the answer."""
-        self.found[index] = explained
+    def add_result(self, index: int, result: Explained, document: Document) -> None:
+        """Store the result of one text; the last one completes the answer."""
+        self.results[index] = result
         self.document = document if self.one_text else None
-        if len(self.found) == len(self.asks) and not self.over:
-            self.settle(self.finish(self))
+        if len(self.results) == len(self.texts) and not self.over:
+            self.settle(self.write_answer(self))
 
     @property
     def in_order(self) -> list[Explained]:
-        """What was found, as it was asked for."""
-        return [self.found[index] for index in range(len(self.asks))]
+        """The results in the order of the texts."""
+        return [self.results[index] for index in range(len(self.texts))]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """One text of a job, taken up."""
+class BatchItem:
+    """One text of a job in a batch."""
 
-    job: Job
+    job: ExtractionJob
     index: int
 
     @property
-    def ask(self) -> Ask:
-        return self.job.asks[self.index]
+    def request(self) -> TextRequest:
+        return self.job.texts[self.index]
 
 
-def gather(line: Iterable[Job], lane: int, most_texts: Callable[[Key], int], most_words: int) -> list[Item]:
-    """Take up a lane's next text, and what can be computed with it, one from each job in turn.
+def next_batch(jobs: Iterable[ExtractionJob], lane: int) -> list[BatchItem]:
+    """Take up a lane's next text, and texts that can be computed with it, one of each job in turn.
 
-    So a request of many texts does not hold up the others. A text joins only where it fits: long ones stay alone.
+    So a request of many texts does not hold up the others. A text joins only if it fits: long texts stay alone.
     """
-    jobs = deque(job for job in line if job.waiting and not job.over)
-    items: list[Item] = []
-    while jobs and not items:
-        items = _taken(jobs, lambda ask: ask.lane == lane)
+    waiting = deque(job for job in jobs if job.waiting and not job.over)
+    items: list[BatchItem] = []
+    while waiting and not items:
+        items = _take_first(waiting, lambda text: text.lane == lane)
     if not items:
         return []
-    first = items[0].ask
-    most, size = most_texts(first.key), first.size
-    while jobs and len(items) < most:
-        more = _taken(jobs, partial(_joins, lane=lane, key=first.key, room=most_words - size))
+    first = items[0].request
+    most_texts, size = batch_size(first.key.method), first.size
+    while waiting and len(items) < most_texts:
+        more = _take_first(waiting, partial(_fits, lane=lane, key=first.key, room=BATCH_WORDS - size))
         items += more
-        size += sum(item.ask.size for item in more)
+        size += sum(item.request.size for item in more)
     return items
 
 
-def _joins(ask: Ask, lane: int, key: Key, room: int) -> bool:
-    return ask.lane == lane and ask.key == key and ask.size <= room
+def _fits(text: TextRequest, lane: int, key: ExtractorKey, room: int) -> bool:
+    return text.lane == lane and text.key == key and text.size <= room
 
 
-def _taken(jobs: deque[Job], fits: Callable[[Ask], bool]) -> list[Item]:
-    """The first text of the first job that fits, if one does; the job then goes to the end, else away."""
+def _take_first(jobs: deque[ExtractionJob], fits: Callable[[TextRequest], bool]) -> list[BatchItem]:
+    """The first fitting text of the first job, if it has one; the job then moves to the end, else it is removed."""
     job = jobs.popleft()
-    index = next((i for i in job.waiting if fits(job.asks[i])), None)
+    index = next((i for i in job.waiting if fits(job.texts[i])), None)
     if index is None:
         return []
     job.waiting.remove(index)
     jobs.append(job)
-    return [Item(job, index)]
+    return [BatchItem(job, index)]

@@ -1,4 +1,4 @@
-"""The process of the service: its socket, its signals, and how it ends."""
+"""The process of the service: its socket, its signals, and its shutdown."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from mudy.server.app import create_app
 from mudy.server.config import Config
 
 BACKLOG = 2048
-KEEP_ALIVE = 65  # seconds that an idle connection stays open: longer than clients keep theirs, so that none is cut off
-CLEARING_UP = 5  # seconds after the grace for the last answers to be sent
+KEEP_ALIVE = 65  # seconds; longer than clients keep idle connections, so that no request meets a closed one
+CLOSING_SECONDS = 5  # after the grace period, for the last answers to be sent
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket on an address of this machine; OSError where it is taken or not ours."""
+    """A listening socket; OSError if the address is in use or not of this machine."""
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    found = socket.socket(family, kind, protocol)
+    listening = socket.socket(family, kind, protocol)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen(BACKLOG)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
     except OSError:
-        found.close()
+        listening.close()
         raise
-    return found
+    return listening
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name stands for this machine alone."""
+    """Whether a host name resolves to loopback addresses only."""
     try:
-        found = {info[4][0] for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+        addresses = {info[4][0] for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
     except OSError:
         return False
-    return bool(found) and all(ip_address(str(address).partition("%")[0]).is_loopback for address in found)
+    return bool(addresses) and all(ip_address(str(a).partition("%")[0]).is_loopback for a in addresses)
 
 
 def address_of(listening: socket.socket, host: str) -> str:
@@ -50,48 +50,48 @@ def address_of(listening: socket.socket, host: str) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def patient(seconds: float) -> type[H11Protocol]:
-    """A protocol that hangs up on whoever takes longer than this to send the head of a request."""
+def protocol_with_head_timeout(seconds: float) -> type[H11Protocol]:
+    """A protocol that closes connections on which the head of a request takes longer than this."""
 
-    class Patient(H11Protocol):
+    class HeadTimeoutProtocol(H11Protocol):
         _timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self._mind_the_head()
+            self._watch_head()
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
-            self._mind_the_head()
+            self._watch_head()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._forget()
+            self._stop_timer()
             super().connection_lost(exc)
 
-        def _mind_the_head(self) -> None:
+        def _watch_head(self) -> None:
             if self.conn.their_state is not h11.IDLE:
-                self._forget()
+                self._stop_timer()
             elif self._timer is None:
                 self._timer = self.loop.call_later(seconds, self.transport.abort)
 
-        def _forget(self) -> None:
+        def _stop_timer(self) -> None:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
 
-    return Patient
+    return HeadTimeoutProtocol
 
 
 class Server(uvicorn.Server):
-    """Ends well at the first signal, and at once at the second."""
+    """Shuts down gracefully at the first signal, and at once at the second."""
 
     def __init__(self, config: Config) -> None:
         self.app = create_app(config, failed=self.end)
-        self.desk, self.grace = self.app.state.desk, config.grace
+        self.queue, self.grace = self.app.state.queue, config.grace
         super().__init__(
             uvicorn.Config(
                 self.app,
-                http=patient(config.body_timeout),
+                http=protocol_with_head_timeout(config.body_timeout),
                 ws="none",
                 lifespan="on",
                 log_config=None,
@@ -99,7 +99,7 @@ class Server(uvicorn.Server):
                 server_header=False,
                 proxy_headers=False,
                 timeout_keep_alive=KEEP_ALIVE,
-                timeout_graceful_shutdown=round(config.grace) + CLEARING_UP,
+                timeout_graceful_shutdown=round(config.grace) + CLOSING_SECONDS,
             )
         )
 
@@ -112,43 +112,43 @@ class Server(uvicorn.Server):
         self.end()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Admit no more, finish what was admitted, and when the grace is over end that too."""
-        self.desk.close()
-        if under_way := self.desk.under_way:
-            print(_farewell(under_way, self.grace), file=sys.stderr, flush=True)
-        timer = asyncio.get_running_loop().call_later(self.grace, self.desk.end_all)
+        """Refuse new requests, finish those admitted, and cancel what is left after the grace period."""
+        self.queue.close()
+        if under_way := self.queue.under_way:
+            print(_shutdown_message(under_way, self.grace), file=sys.stderr, flush=True)
+        timer = asyncio.get_running_loop().call_later(self.grace, self.queue.stop)
         await super().shutdown(sockets)
         timer.cancel()
 
 
-def _farewell(requests: int, grace: float) -> str:
-    what = "1 request that is" if requests == 1 else f"{requests} requests that are"
-    return f"mudy: ending; waiting up to {grace:g} s for {what} under way. Press Ctrl-C again to end at once."
+def _shutdown_message(requests: int, grace: float) -> str:
+    count = "1 request" if requests == 1 else f"{requests} requests"
+    return f"mudy: shutting down; waiting up to {grace:g} s for {count}. Press Ctrl-C again to stop at once."
 
 
-def run(config: Config, listening: socket.socket, host: str) -> None:
-    """Serve until a signal comes; raises what kept the model from being loaded."""
+def run_service(config: Config, listening: socket.socket, host: str) -> None:
+    """Serve until a signal comes; raises the error if the model cannot be loaded."""
     logs.write_to_stderr()
     server = Server(config)
-    asyncio.run(_run(server, listening, address_of(listening, host)))
-    server.desk.end_all()
-    if server.desk.failure is not None:
-        raise server.desk.failure
-    if not server.desk.stopped():
+    asyncio.run(_serve(server, listening, address_of(listening, host)))
+    server.queue.stop()
+    if server.queue.failure is not None:
+        raise server.queue.failure
+    if not server.queue.join():
         sys.stderr.flush()
         os._exit(0)
 
 
-async def _run(server: Server, listening: socket.socket, address: str) -> None:
-    telling = asyncio.create_task(_tell(server, address))
+async def _serve(server: Server, listening: socket.socket, address: str) -> None:
+    announcing = asyncio.create_task(_announce(server, address))
     await server.serve([listening])
-    telling.cancel()
+    announcing.cancel()
 
 
-async def _tell(server: Server, address: str) -> None:
+async def _announce(server: Server, address: str) -> None:
     while not server.started:
         await asyncio.sleep(0.02)
     print(f"mudy: listening on {address}, loading the model", file=sys.stderr, flush=True)
-    while not server.desk.ready:
+    while not server.queue.ready:
         await asyncio.sleep(0.02)
     print(f"mudy: ready at {address}", file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
-"""What is written down: one JSON object a line on standard error; never a text, never a key.
+"""Logs: one JSON object per line on standard error, without texts or keys.
 
-The message of an exception may quote a text, so of an exception only its kind and its place in the code are told.
+The message of an exception may quote a text, so only the type of an exception and its place in the code are logged.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from typing import Any
 LOGGER = logging.getLogger("mudy.server")
 
 
-class JsonLines(logging.Formatter):
-    """Records as JSON, with what was passed as `extra={"told": {...}}`."""
+class JsonFormatter(logging.Formatter):
+    """Records as JSON, with the fields passed as `extra={"fields": {...}}`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told = {
+        line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "message": record.getMessage(),
         }
         if record.exc_info and record.exc_info[1] is not None:
-            told |= described(record.exc_info[1])
-        return json.dumps(told | getattr(record, "told", {}))
+            line |= _describe_error(record.exc_info[1])
+        return json.dumps(line | getattr(record, "fields", {}))
 
 
-def described(error: BaseException) -> dict[str, Any]:
+def _describe_error(error: BaseException) -> dict[str, Any]:
     """An exception without its message."""
     frames = extract_tb(error.__traceback__)[-8:]
     places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
     return {"error": type(error).__name__, "at": places}
 
 
-def fault(error: BaseException, *requests: str) -> None:
-    """Something of ours went wrong."""
-    LOGGER.error("fault", extra={"told": {"request_id": ",".join(requests), **described(error)}})
+def log_fault(error: BaseException, *request_ids: str) -> None:
+    """Log an unexpected exception."""
+    LOGGER.error("fault", extra={"fields": {"request_id": ",".join(request_ids), **_describe_error(error)}})
 
 
 def write_to_stderr() -> None:
-    """Our records, and uvicorn's and asyncio's warnings, as JSON."""
+    """Send our records, and the warnings of uvicorn and asyncio, to standard error as JSON."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonFormatter())
     for name, level in (("mudy.server", logging.INFO), ("uvicorn", logging.WARNING), ("asyncio", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False

@@ -1,40 +1,40 @@
-"""What is counted, for Prometheus."""
+"""Metrics for Prometheus."""
 
 from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-SECONDS = (0.005, 0.02, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
-TEXTS = (1, 2, 4, 8, 16, 32, 64)
+LATENCY_BUCKETS = (0.005, 0.02, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
+BATCH_BUCKETS = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Metrics:
-    """One service's own registry, so that several can live in one process."""
+    """The registry of one service, so that several can run in one process."""
 
     content_type = CONTENT_TYPE_LATEST
 
     def __init__(self) -> None:
-        own = self.registry = CollectorRegistry()
-        ProcessCollector(registry=own)
-        self.requests = Counter("mudy_requests", "Answers", ["route", "status"], registry=own)
+        registry = self.registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self.requests = Counter("mudy_requests", "Responses", ["route", "status"], registry=registry)
         self.latency = Histogram(
-            "mudy_request_seconds", "From the first byte of a request to the last of its answer", ["route"],
-            buckets=SECONDS, registry=own,
+            "mudy_request_seconds", "From the first byte of a request to the last of its response", ["route"],
+            buckets=LATENCY_BUCKETS, registry=registry,
         )  # fmt: skip
-        self.ready = Gauge("mudy_ready", "1 once the model is loaded", registry=own)
-        self.waiting = Gauge("mudy_waiting_requests", "Requests in line", registry=own)
-        self.working = Gauge("mudy_working_requests", "Requests with a text that is being computed", registry=own)
-        self.texts = Counter("mudy_texts", "Texts computed", ["method"], registry=own)
-        self.words = Counter("mudy_words", "Words of these texts", ["method"], registry=own)
-        self.batch = Histogram("mudy_batch_texts", "Texts computed together", buckets=TEXTS, registry=own)
+        self.ready = Gauge("mudy_ready", "1 once the model is loaded", registry=registry)
+        self.waiting = Gauge("mudy_waiting_requests", "Requests in the queue", registry=registry)
+        self.working = Gauge("mudy_working_requests", "Requests with a text that is being computed", registry=registry)
+        self.texts = Counter("mudy_texts", "Texts computed", ["method"], registry=registry)
+        self.words = Counter("mudy_words", "Words of these texts", ["method"], registry=registry)
+        self.batch = Histogram("mudy_batch_texts", "Texts computed together", buckets=BATCH_BUCKETS, registry=registry)
         self.cancelled = Counter(
-            "mudy_cancelled", "Requests ended without an answer, by reason and by what they were at",
-            ["reason", "during"], registry=own,
+            "mudy_cancelled", "Requests cancelled, by reason and state",
+            ["reason", "during"], registry=registry,
         )  # fmt: skip
-        self.refused = Counter("mudy_refused", "Requests that were not admitted", ["reason"], registry=own)
+        self.refused = Counter("mudy_refused", "Requests refused", ["reason"], registry=registry)
         self.model = Gauge(
-            "mudy_model_info", "What is served", ["version", "method", "model", "encoder", "speed"], registry=own
+            "mudy_model_info", "What is served", ["version", "method", "model", "encoder", "speed"], registry=registry
         )
 
     def text(self) -> bytes:

@@ -1,4 +1,4 @@
-"""What went wrong, as application/problem+json (RFC 9457): for people in `detail`, for programs in `type`."""
+"""Errors as application/problem+json (RFC 9457): `detail` is for people, `type` for programs."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from mudy.errors import InputError, MissingExtra, ModelError, SettingError, UnsupportedModel
-from mudy.server.jobs import ClientGone, Failed, ShuttingDown, TimeLimit
+from mudy.server.jobs import ClientGone, ShuttingDown, TextFailed, TimeLimit
 from mudy.server.queue import QueueFull
 
 MEDIA_TYPE = "application/problem+json"
-CLIENT_GONE = 499  # seen by no client; in logs and metrics alone
-MOST_ERRORS, LONGEST_WHERE = 20, 80
+CLIENT_GONE = 499  # for logs and metrics only
+MAX_ERRORS, MAX_WHERE_CHARACTERS = 20, 80
 
-TITLES = {
-    "not-valid": (422, "The request is not valid"),
-    "text-too-long": (422, "A text is too long"),
-    "too-many-texts": (422, "There are too many texts"),
-    "unknown-setting": (422, "A method or setting cannot be used"),
-    "unsuitable-text": (422, "A text or phrase cannot be used"),
-    "unsuitable-model": (422, "The method does not fit the model"),
-    "reader-missing": (422, "This service cannot read such files"),
-    "key-needed": (401, "A key is needed"),
-    "not-found": (404, "There is nothing here"),
-    "method-not-allowed": (405, "This address knows other methods"),
-    "body-too-slow": (408, "The body came too slowly"),
-    "body-too-large": (413, "The body is too large"),
-    "wrong-type": (415, "The body is not called what it should be"),
-    "wrong-host": (421, "The Host header names another service"),
-    "client-gone": (CLIENT_GONE, "The client went away"),
-    "fault": (500, "Something went wrong on our side"),
-    "queue-full": (503, "Too many requests wait"),
-    "time-limit": (503, "The request took too long"),
-    "shutting-down": (503, "The service ends"),
-    "not-ready": (503, "The model is being loaded"),
-    "model-unavailable": (503, "A model cannot be had"),
+PROBLEM_TITLES = {
+    "not-valid": (422, "Invalid request"),
+    "text-too-long": (422, "Text too long"),
+    "too-many-texts": (422, "Too many texts"),
+    "unknown-setting": (422, "Invalid method or setting"),
+    "unsuitable-text": (422, "Unsuitable text or phrase"),
+    "unsuitable-model": (422, "Method not supported by the model"),
+    "reader-missing": (422, "Unsupported file type"),
+    "key-needed": (401, "API key required"),
+    "not-found": (404, "Not found"),
+    "method-not-allowed": (405, "Method not allowed"),
+    "body-too-slow": (408, "Request body timed out"),
+    "body-too-large": (413, "Request body too large"),
+    "wrong-type": (415, "Unsupported Content-Type"),
+    "wrong-host": (421, "Host not allowed"),
+    "client-gone": (CLIENT_GONE, "Client disconnected"),
+    "fault": (500, "Internal error"),
+    "queue-full": (503, "Queue full"),
+    "time-limit": (503, "Request timed out"),
+    "shutting-down": (503, "Service shutting down"),
+    "not-ready": (503, "Model loading"),
+    "model-unavailable": (503, "Model unavailable"),
 }
 BY_STATUS = {404: "not-found", 405: "method-not-allowed"}
 
 
-class Problem(Exception):
-    """A problem by name, with a sentence for people."""
+class HttpProblem(Exception):
+    """An error response: a name from PROBLEM_TITLES, and a sentence for people."""
 
     def __init__(
         self,
@@ -58,13 +58,13 @@ class Problem(Exception):
     ) -> None:
         super().__init__(name)
         self.name, self.detail, self.errors = name, detail, errors
-        self.status, self.title = TITLES[name]
+        self.status, self.title = PROBLEM_TITLES[name]
         self.headers = dict(headers or {})
         if retry_after is not None:
             self.headers["Retry-After"] = str(retry_after)
 
     def to_dict(self, request_id: str) -> dict[str, Any]:
-        found: dict[str, Any] = {
+        problem: dict[str, Any] = {
             "type": f"/problems/{self.name}",
             "title": self.title,
             "status": self.status,
@@ -72,81 +72,81 @@ class Problem(Exception):
             "request_id": request_id,
         }
         if self.errors:
-            found["errors"] = [{"where": where, "message": message} for where, message in self.errors]
-        return found
+            problem["errors"] = [{"where": where, "message": message} for where, message in self.errors]
+        return problem
 
     def response(self, request_id: str) -> Response:
         body = json.dumps(self.to_dict(request_id)).encode()
         return Response(body, self.status, self.headers, MEDIA_TYPE)
 
 
-def problem_of(error: BaseException, retry_after: int = 1) -> Problem:
-    """Any exception as a problem; one that we did not foresee tells nothing of itself."""
+def problem_of(error: BaseException, retry_after: int = 1) -> HttpProblem:
+    """The problem for an exception; an unexpected one reveals nothing."""
     match error:
-        case Problem():
+        case HttpProblem():
             return error
         case RequestValidationError():
             return _not_valid(error.errors(), error.body)
         case HTTPException():
             return _http(error)
-        case Failed():
+        case TextFailed():
             return _failed(error)
         case QueueFull():
-            return Problem(
-                "queue-full", "Too many requests wait already. Try again later.", retry_after=error.retry_after
+            return HttpProblem(
+                "queue-full", "Too many requests are waiting. Try again later.", retry_after=error.retry_after
             )
         case TimeLimit():
-            return Problem(
+            return HttpProblem(
                 "time-limit",
-                "The request took too long. Send less text at once, or try again later.",
+                "The request took too long. Send less text, or try again later.",
                 retry_after=retry_after,
             )
         case ShuttingDown():
-            return Problem("shutting-down", "The service is being stopped. Try again later.", retry_after=5)
+            return HttpProblem("shutting-down", "The service is shutting down. Try again later.", retry_after=5)
         case ClientGone():
-            return Problem("client-gone", "The client went away before the answer was there.")
+            return HttpProblem("client-gone", "The client disconnected before the answer was sent.")
         case SettingError():
-            return Problem("unknown-setting", str(error))
+            return HttpProblem("unknown-setting", str(error))
         case InputError():
-            return Problem("unsuitable-text", str(error))
+            return HttpProblem("unsuitable-text", str(error))
         case UnsupportedModel():
-            return Problem("unsuitable-model", str(error))
+            return HttpProblem("unsuitable-model", str(error))
         case MissingExtra():
-            return Problem("reader-missing", str(error))
+            return HttpProblem("reader-missing", str(error))
         case ModelError():
-            return Problem("model-unavailable", str(error))
+            return HttpProblem("model-unavailable", str(error))
         case _:
-            return Problem("fault", "An unexpected error was logged under this request's id.")
+            return HttpProblem("fault", "An unexpected error occurred; it is logged under this request's id.")
 
 
-def _failed(error: Failed) -> Problem:
-    """What is wrong with one text, or with the settings for all."""
-    found = problem_of(error.cause)
-    where = {"unsuitable-text": error.where, "unknown-setting": "settings"}.get(found.name)
-    return Problem(found.name, found.detail, errors=[(where, found.detail)] if where else ())
+def _failed(error: TextFailed) -> HttpProblem:
+    """An error of one text, or of the settings for all."""
+    problem = problem_of(error.cause)
+    where = {"unsuitable-text": error.where, "unknown-setting": "settings"}.get(problem.name)
+    return HttpProblem(problem.name, problem.detail, errors=[(where, problem.detail)] if where else ())
 
 
-def _http(error: HTTPException) -> Problem:
+def _http(error: HTTPException) -> HttpProblem:
     if error.status_code in BY_STATUS:
-        return Problem(BY_STATUS[error.status_code], f"{error.detail}. See /docs.", headers=error.headers)
-    if error.status_code == 400:  # FastAPI's, of a body that no parser can read
-        return Problem("not-valid", "The body is not JSON in UTF-8.", errors=[("body", "not JSON in UTF-8")])
-    return Problem("fault", "The request could not be answered.")
+        return HttpProblem(BY_STATUS[error.status_code], f"{error.detail}. See /docs.", headers=error.headers)
+    if error.status_code == 400:  # raised by FastAPI for a body that it cannot parse
+        return HttpProblem("not-valid", "The body is not JSON in UTF-8.", errors=[("body", "not JSON in UTF-8")])
+    return HttpProblem("fault", "The request could not be answered.")
 
 
-def _not_valid(errors: Sequence[Any], body: Any) -> Problem:
-    """Where something is wrong and what, but not the value itself."""
+def _not_valid(errors: Sequence[Any], body: Any) -> HttpProblem:
+    """Where the errors are, and which; never the values themselves."""
     if errors[0]["type"] == "json_invalid" and isinstance(body, str):
-        found = [("body", _not_json(errors[0], body))]
+        messages = [("body", _not_json(errors[0], body))]
     else:
-        found = [(_where(error["loc"]), _message(error)) for error in errors[:MOST_ERRORS]]
-    more = len(errors) - len(found)
-    detail = "; ".join(f"{where}: {message}" for where, message in found[:3])
-    return Problem("not-valid", detail + (f"; and {more:,} more" if more else ""), errors=found)
+        messages = [(_where(error["loc"]), _message(error)) for error in errors[:MAX_ERRORS]]
+    more = len(errors) - len(messages)
+    detail = "; ".join(f"{where}: {message}" for where, message in messages[:3])
+    return HttpProblem("not-valid", detail + (f"; and {more:,} more" if more else ""), errors=messages)
 
 
 def _not_json(error: Mapping[str, Any], body: str) -> str:
-    """What keeps a body from being JSON, and where; json's own words, which quote nothing."""
+    """Why a body is not JSON, and where; in the words of json, which quote nothing."""
     position = error["loc"][-1]
     line, column = body.count("\n", 0, position) + 1, position - body.rfind("\n", 0, position)
     reason = _lower_first(str(error["ctx"]["error"])).removesuffix(" at")
@@ -155,7 +155,7 @@ def _not_json(error: Mapping[str, Any], body: str) -> str:
 
 def _where(places: Sequence[str | int]) -> str:
     named = ".".join(str(place) for place in places if place != "body") or "body"
-    return "".join(c if c.isprintable() else "\ufffd" for c in named)[:LONGEST_WHERE]
+    return "".join(c if c.isprintable() else "\ufffd" for c in named)[:MAX_WHERE_CHARACTERS]
 
 
 def _message(error: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Files that wait to be read, and the few processes that read them; texts are computed elsewhere, in the desk."""
+"""The queue of files to be read, and the few processes that read them. Texts are computed in `queue`."""
 
 from __future__ import annotations
 
@@ -13,58 +13,59 @@ from starlette.types import Receive
 from mudy import readers
 from mudy.errors import InputError
 from mudy.readers import FileRead, Limits, ReaderPool, Reading
-from mudy.server.jobs import ClientGone, Ended, ShuttingDown, TimeLimit
+from mudy.server.jobs import Cancelled, ClientGone, ShuttingDown, TimeLimit
 from mudy.server.metrics import Metrics
 from mudy.server.queue import QueueFull
+from mudy.server.streaming import disconnected
 
-READERS = 2  # files that are read at once
-WAITING = 16  # files that may wait for that
-SECONDS = 30.0  # for reading one file
-TEXTS = 4  # how many times longer than a text may be for the other routes, so that a person can choose a part of it
+READER_PROCESSES = 2  # files that are read at once
+MAX_WAITING_FILES = 16
+READ_SECONDS = 30.0  # for one file
+TEXT_FACTOR = 4  # a file may hold this many times the longest text, so that a person can choose a part of it
 
 
-def limits(characters: int, timeout: float) -> Limits:
-    """How much a file may cost a service that takes texts of so many characters."""
-    return Limits(seconds=min(SECONDS, timeout), characters=TEXTS * characters)
+def reader_limits(max_characters: int, timeout: float) -> Limits:
+    """The limits for files, from those for texts and requests."""
+    return Limits(seconds=min(READ_SECONDS, timeout), characters=TEXT_FACTOR * max_characters)
 
 
 class ReadQueue:
-    """Reads files in turn: no longer than `timeout` for each, waiting included, and none whose client has left."""
+    """Reads files in turn, each within `timeout` seconds including the wait; a file whose client is gone is dropped."""
 
     def __init__(self, limits: Limits, timeout: float, metrics: Metrics) -> None:
-        self.pool = ReaderPool(READERS, limits)
+        self.pool = ReaderPool(READER_PROCESSES, limits)
         self._timeout, self._metrics = timeout, metrics
-        self._free = asyncio.Semaphore(READERS)
-        self._threads = ThreadPoolExecutor(READERS, "mudy-reader")
+        self._free = asyncio.Semaphore(READER_PROCESSES)
+        self._threads = ThreadPoolExecutor(READER_PROCESSES, "mudy-reader")
         self._closed = False
-        self._inside = 0  # files that are read or wait
-        self._seconds = 1.0  # that a file takes, as seen of late
+        self._inside = 0  # files that are read or waiting
+        self._seconds = 1.0  # per file, a moving average
 
     async def read(self, data: bytes, name: str, receive: Receive) -> Reading:
-        """The text of a file; QueueFull where too many wait, and Ended where there is nothing to wait for any more."""
+        """The text of a file; raises QueueFull if too many wait, and Cancelled if the client is gone or time is up."""
         if readers.kind_of(data, name) == "plain":
             return await run_in_threadpool(readers.read, data, name)
-        if self._inside >= READERS + WAITING:
+        if self._inside >= READER_PROCESSES + MAX_WAITING_FILES:
             self._metrics.refused.labels("queue-full").inc()
             raise QueueFull(self._retry_after())
         self._inside += 1
         try:
-            return await self._read_unless_ended(data, name, receive)
-        except Ended as reason:
+            return await self._read_unless_cancelled(data, name, receive)
+        except Cancelled as reason:
             self._metrics.cancelled.labels(reason.label, "reading").inc()
             raise
         finally:
             self._inside -= 1
 
-    async def _read_unless_ended(self, data: bytes, name: str, receive: Receive) -> Reading:
-        """The text, unless the client leaves or the time is over before; then the process that reads is killed."""
-        leaving = asyncio.create_task(_left(receive))
+    async def _read_unless_cancelled(self, data: bytes, name: str, receive: Receive) -> Reading:
+        """The text, unless the client disconnects or time is up first; then the reading process is killed."""
+        leaving = asyncio.create_task(disconnected(receive))
         reading = asyncio.create_task(self._read(data, name))
         try:
-            over, _ = await asyncio.wait({reading, leaving}, timeout=self._timeout, return_when=asyncio.FIRST_COMPLETED)
-            if reading in over:
+            done, _ = await asyncio.wait({reading, leaving}, timeout=self._timeout, return_when=asyncio.FIRST_COMPLETED)
+            if reading in done:
                 return reading.result()
-            raise ClientGone if leaving in over else TimeLimit
+            raise ClientGone if leaving in done else TimeLimit
         finally:
             leaving.cancel()
             reading.cancel()
@@ -88,15 +89,10 @@ class ReadQueue:
 
     def _retry_after(self) -> int:
         """Seconds after which there is likely to be room again."""
-        return max(1, math.ceil(self._seconds * self._inside / READERS))
+        return max(1, math.ceil(self._seconds * self._inside / READER_PROCESSES))
 
     def close(self) -> None:
-        """End the processes and what they read."""
+        """End the processes, and cancel what they read."""
         self._closed = True
         self.pool.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

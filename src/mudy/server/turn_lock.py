@@ -1,4 +1,4 @@
-"""One computation at a time, and long ones take turns with others."""
+"""One computation at a time; long ones take turns with others."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from time import monotonic
 TURN_SECONDS = (1.0, 0.5, 0.25)  # how long a short, medium or long text is computed before another has its turn
 
 
-class Turns:
-    """A lock that is handed on in the order of asking, and that its holder can offer to others in between.
+class TurnLock:
+    """A first-come, first-served lock that its holder can offer to others in between.
 
-    Models, tagger and tokenisers are used only by its holder. A holder offers it where it has nothing half done with
-    any of these: before a pass through a model, between two pieces of a text.
+    Models, tagger and tokenisers are used only by the holder. It offers the lock only where it has nothing half done
+    with any of them: before a pass through a model, or between two chunks of a text.
     """
 
     def __init__(self) -> None:
         self._mutex = Lock()
         self._held = False
         self._began = 0.0
-        self._waiting: deque[Lock] = deque()  # one a thread, opened when its turn comes
+        self._waiting: deque[Lock] = deque()  # one per thread, released when its turn comes
 
     def __enter__(self) -> None:
         with self._mutex:
@@ -41,7 +41,7 @@ class Turns:
                 self._held = False
 
     def offer(self, after: float) -> float:
-        """Let whoever waits have a turn, if this one has lasted so many seconds; the seconds until it came back."""
+        """Let a waiting thread have its turn if this one has lasted `after` seconds; returns the seconds it took."""
         if not self._waiting or monotonic() - self._began < after:
             return 0.0
         start = monotonic()

@@ -16,7 +16,7 @@ from mudy.server.config import Config
 from mudy.server.jobs import ClientGone, ShuttingDown, TimeLimit
 from mudy.server.metrics import Metrics
 from mudy.server.queue import QueueFull
-from mudy.server.read_queue import READERS, WAITING, ReadQueue, limits
+from mudy.server.read_queue import MAX_WAITING_FILES, READER_PROCESSES, ReadQueue, reader_limits
 from tests import hostile
 from tests.served import PATIENCE
 from tests.test_reader_limits import RIVER, gone, slow_file, unsupported
@@ -52,7 +52,7 @@ async def busy(queue: ReadQueue, files: int) -> AsyncIterator[list["asyncio.Task
     tasks: list[asyncio.Task[object]] = [
         asyncio.create_task(queue.read(slow_file(), NAME, staying)) for _ in range(files)
     ]
-    await until(lambda: queue._inside == files and len(queue.pool._busy) == min(files, READERS))
+    await until(lambda: queue._inside == files and len(queue.pool._busy) == min(files, READER_PROCESSES))
     yield tasks
     for task in tasks:
         task.cancel()
@@ -70,8 +70,8 @@ def run(test: Callable[[], Awaitable[None]]) -> None:
 
 def test_few_files_are_read_at_once_and_few_wait() -> None:
     async def test() -> None:
-        async with opened() as queue, busy(queue, READERS + WAITING):
-            assert len(queue.pool._busy) == READERS
+        async with opened() as queue, busy(queue, READER_PROCESSES + MAX_WAITING_FILES):
+            assert len(queue.pool._busy) == READER_PROCESSES
             with pytest.raises(QueueFull) as full:
                 await queue.read(RIVER, NAME, staying)
             assert full.value.retry_after >= 1
@@ -88,9 +88,9 @@ def test_when_a_client_leaves_its_file_is_let_go_and_the_next_is_read() -> None:
             await left.wait()
             return {"type": "http.disconnect"}
 
-        async with opened() as queue, busy(queue, READERS - 1):
+        async with opened() as queue, busy(queue, READER_PROCESSES - 1):
             reading = asyncio.create_task(queue.read(slow_file(), NAME, leaving))
-            await until(lambda: len(queue.pool._busy) == READERS)
+            await until(lambda: len(queue.pool._busy) == READER_PROCESSES)
             pids = {process.pid for process in queue.pool._busy}
             waiting = asyncio.create_task(queue.read(RIVER, NAME, staying))
             left.set()
@@ -105,7 +105,7 @@ def test_when_a_client_leaves_its_file_is_let_go_and_the_next_is_read() -> None:
 
 def test_a_file_waits_no_longer_than_a_request_may_take() -> None:
     async def test() -> None:
-        async with opened() as queue, busy(queue, READERS):
+        async with opened() as queue, busy(queue, READER_PROCESSES):
             queue._timeout = 0.2
             with pytest.raises(TimeLimit):
                 await queue.read(RIVER, NAME, staying)
@@ -115,7 +115,7 @@ def test_a_file_waits_no_longer_than_a_request_may_take() -> None:
 
 def test_plain_text_waits_for_no_other_file() -> None:
     async def test() -> None:
-        async with opened() as queue, busy(queue, READERS + WAITING):
+        async with opened() as queue, busy(queue, READER_PROCESSES + MAX_WAITING_FILES):
             assert (await queue.read(b"River gauge", "a.txt", staying)).text == "River gauge"
 
     run(test)
@@ -123,7 +123,7 @@ def test_plain_text_waits_for_no_other_file() -> None:
 
 def test_a_queue_that_is_closed_leaves_no_process_behind() -> None:
     async def test() -> None:
-        async with opened() as queue, busy(queue, READERS) as tasks:
+        async with opened() as queue, busy(queue, READER_PROCESSES) as tasks:
             pids = [process.pid for process in queue.pool._busy]
             queue.close()
             for task in tasks:
@@ -135,8 +135,8 @@ def test_a_queue_that_is_closed_leaves_no_process_behind() -> None:
 
 
 def test_a_file_may_hold_a_few_times_the_text_that_a_request_may() -> None:
-    assert limits(characters=1_000, timeout=300) == Limits(seconds=30, characters=4_000)
-    assert limits(characters=1_000, timeout=10).seconds == 10
+    assert reader_limits(max_characters=1_000, timeout=300) == Limits(seconds=30, characters=4_000)
+    assert reader_limits(max_characters=1_000, timeout=10).seconds == 10
 
 
 @asynccontextmanager
@@ -176,7 +176,7 @@ def test_while_slow_files_are_read_everything_else_is_answered() -> None:
         async with service(Config()) as client, asyncio.TaskGroup() as tasks:
             slow = [
                 tasks.create_task(client.post("/v1/read", content=slow_file(), headers=BYTES))
-                for _ in range(READERS + WAITING + 3)
+                for _ in range(READER_PROCESSES + MAX_WAITING_FILES + 3)
             ]
             await until(lambda: sum(task.done() for task in slow) == 3)  # those for which there is no room
             for path in ("/", "/v1/methods", "/v1/service"):

@@ -12,7 +12,7 @@ from mudy import loading
 from mudy.loading import KERNEL_CACHES, bound_kernel_caches
 from mudy.porter import stem
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SETTLED, REQUESTS = 30, 300
 MOST_GROWTH = 150  # MB; it was 312 while 1,024 kernels were kept
 
@@ -22,10 +22,10 @@ from pathlib import Path
 from mudy import Extractor
 from mudy.backbones.causal import CausalBackbone
 from mudy.backbones.compute import Machine
-from mudy.server.queue import Desk
+from mudy.server.queue import RequestQueue
 from tests import small
 from tests.taggers import english
-from tests.test_desk import asking
+from tests.server.gate import asking
 
 def load():
     known, made = small.decoder("llama"), Extractor("mudy", "small", language=english(), mixture=False, sam_layers=(1,))
@@ -35,14 +35,14 @@ def load():
 def resident():
     return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024
 
-desk, words, chance = Desk(load), small.TEXT.split(), random.Random(0)
-desk.start()
+queue, words, chance = RequestQueue(load), small.TEXT.split(), random.Random(0)
+queue.start()
 for number in range(1, {REQUESTS + 1}):
     text = " ".join(chance.choice(words) for _ in range(chance.randint(5, 120)))
-    desk.admit(asking(text)).answer.result()
+    queue.admit(asking(text)).answer.result()
     if number in ({SETTLED}, {REQUESTS}):
         print("resident", resident(), flush=True)
-desk.end_all()
+queue.stop()
 """
 
 

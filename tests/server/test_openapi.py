@@ -1,5 +1,7 @@
-"""The service against its own OpenAPI document, by schemathesis: what it makes up, we answer as we said we would."""
+"""The service against its own OpenAPI document, by schemathesis."""
 
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,12 +16,14 @@ from hypothesis import strategies as st
 from schemathesis.generation import GenerationMode
 
 from mudy.methods import method_class, settings_of
-from mudy.server.schemas import served as methods
+from mudy.server.app import create_app
+from mudy.server.config import Config
+from mudy.server.setting_schemas import served_methods as methods
 from tests import small
 from tests.served import PATIENCE, Served, save_small_encoder, save_small_model, serving
+from tests.server.clients import KEY
 
 EXAMPLES = 25
-# A body of thousands of long phrases is refused for its size before it is looked at.
 CONFIG = """
 [checks.negative_data_rejection]
 expected-statuses = [400, 401, 404, 405, 413, 415, 422]
@@ -27,33 +31,33 @@ expected-statuses = [400, 401, 404, 405, 413, 415, 422]
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def small_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     model = save_small_model(tmp_path_factory.mktemp("model"))
     encoder = save_small_encoder(tmp_path_factory.mktemp("encoder"))
     options = ("--model", model, "--encoder", encoder, "--max-characters", "2000", "--max-texts", "4")
-    with serving(tmp_path_factory.mktemp("served"), *options) as found:
-        yield found
+    with serving(tmp_path_factory.mktemp("served"), *options) as service:
+        yield service
 
 
-def no_faults(served: Served) -> None:
+def no_faults(small_service: Served) -> None:
     """No fault was hidden by an answer."""
-    assert not [line for line in served.log if line["level"] == "error"]
+    assert not [line for line in small_service.log if line["level"] == "error"]
 
 
-def test_examples_edges_and_random_requests_are_answered_as_told(served: Served, tmp_path: Path) -> None:
+def test_examples_edges_and_random_requests_are_answered_as_told(small_service: Served, tmp_path: Path) -> None:
     (tmp_path / "schemathesis.toml").write_text(CONFIG)
-    command = [sys.executable, "-m", "schemathesis.cli", "run", f"{served.address}/openapi.json"]
+    command = [sys.executable, "-m", "schemathesis.cli", "run", f"{small_service.address}/openapi.json"]
     # Settings have types in the document but no ranges, which are the methods' own matter and the model's, so that not
     # all of what it allows can be accepted. The next test, which leaves them out, knows better.
     options = ["--exclude-checks", "positive_data_acceptance", "--max-examples", str(EXAMPLES), "--seed", "1"]
     done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True, timeout=5 * PATIENCE)
     assert done.returncode == 0, done.stdout[:5000]
-    no_faults(served)
+    no_faults(small_service)
 
 
 @pytest.mark.parametrize("path", ["/v1/extract", "/v1/explain"])
-def test_what_is_valid_is_accepted(path: str, served: Served) -> None:
-    schema = schemathesis.openapi.from_url(f"{served.address}/openapi.json")
+def test_what_is_valid_is_accepted(path: str, small_service: Served) -> None:
+    schema = schemathesis.openapi.from_url(f"{small_service.address}/openapi.json")
 
     @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
     @given(case=schema[path]["POST"].as_strategy(generation_mode=GenerationMode.POSITIVE))
@@ -62,7 +66,7 @@ def test_what_is_valid_is_accepted(path: str, served: Served) -> None:
         case.call_and_validate()
 
     answered()
-    no_faults(served)
+    no_faults(small_service)
 
 
 WHOLE = (-1, 0, 1, 2, 64, 100, 4096, 10**6, 10**12)
@@ -85,7 +89,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def asked(draw: st.DrawFn) -> dict[str, Any]:
+def requests_with_settings(draw: st.DrawFn) -> dict[str, Any]:
     """A request with a few settings of a method, each of the right type."""
     method = draw(st.sampled_from(methods()))
     kinds = get_type_hints(method_class(method))
@@ -93,13 +97,40 @@ def asked(draw: st.DrawFn) -> dict[str, Any]:
     return {"text": small.TEXT, "method": method, "settings": {name: draw(values(kinds[name])) for name in names}}
 
 
-def test_settings_of_any_value_are_answered_or_refused(served: Served) -> None:
-    with served.client() as client:
+def test_settings_of_any_value_are_answered_or_refused(small_service: Served) -> None:
+    with small_service.client() as client:
 
         @settings(max_examples=3 * EXAMPLES)
-        @given(body=asked())
+        @given(body=requests_with_settings())
         def answered(body: dict[str, Any]) -> None:
             assert client.post("/v1/extract", json=body).status_code in (200, 422)
 
         answered()
-    no_faults(served)
+    no_faults(small_service)
+
+
+COMPONENTS = {
+    "Coverage", "Done", "ExplainRequest", "ExplainedMethod", "Explanation", "ExtractRequest", "Extracted", "FailedLine",
+    "FileText", "GoldPhrase", "Health", "Keyphrase", "Limits", "MethodInfo", "Methods", "ModelInfo", "Models",
+    "Occurrence", "Place", "ProblemDetails", "ProblemError", "Result", "ServiceInfo", "Waiting", "Working",
+}  # fmt: skip
+
+
+def test_components_have_the_names_that_clients_know() -> None:
+    document = create_app(Config()).openapi()
+    components = document["components"]["schemas"]
+    assert components.keys() >= COMPONENTS
+    assert [components[name]["title"] for name in COMPONENTS] == list(COMPONENTS)
+    assert not [name for name in components if name.endswith("Schema")]
+    references = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
+    assert references <= components.keys()
+
+
+def test_the_document_names_the_limits_and_the_key() -> None:
+    document = create_app(Config(max_texts=7, max_characters=99, api_key=KEY)).openapi()
+    texts = document["components"]["schemas"]["ExtractRequest"]["properties"]["texts"]
+    assert (texts["maxItems"], texts["items"]["maxLength"]) == (7, 99)
+    assert document["security"] == [{"key": []}]
+    assert document["paths"]["/healthz"]["get"]["security"] == []
+    assert KEY not in json.dumps(document)
+    assert "securitySchemes" not in create_app(Config()).openapi()["components"]

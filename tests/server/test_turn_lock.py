@@ -1,24 +1,19 @@
 """Long texts take turns with short ones, and no answer depends on it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from threading import Event, Thread, get_ident
 
 import pytest
 
 from mudy.cancellation import check
-from mudy.extractor import GATHERED_WORDS
 from mudy.server import turn_lock
-from mudy.server.jobs import LANES, Ask, Key, TimeLimit
-from mudy.server.queue import Desk
-from mudy.server.turn_lock import Turns
-from tests import small
+from mudy.server.jobs import ExtractorKey, TimeLimit
+from mudy.server.queue import RequestQueue
+from mudy.server.turn_lock import TurnLock
 from tests.served import PATIENCE, alike, until
-from tests.test_desk import Gate, answer, asking, extractor, job
+from tests.server.gate import LONG, MEDIUM, SHORT, Gate, answer, asking, extractor, job
 
-SHORT = small.TEXT
-MEDIUM = " ".join([small.TEXT] * (GATHERED_WORDS // 30))
-LONG = " ".join([small.TEXT] * (LANES[-1] // 30))
 METHODS = ["mudy", "promptrank", "samrank", "yake", "topicrank"]
 
 
@@ -28,55 +23,29 @@ def at_every_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turn_lock, "TURN_SECONDS", (0.0, 0.0, 0.0))
 
 
-@pytest.fixture
-def gate() -> Gate:
-    return Gate()
-
-
-@pytest.fixture
-def desk(gate: Gate) -> Iterator[Desk]:
-    made = Desk(gate.load, queue=8, seconds=60)
-    made.start()
-    until(lambda: made.ready)
-    yield made
-    gate.open.set()
-    made.end_all()
-    until(made.stopped)
-
-
-def lane(text: str) -> int:
-    return Ask.of(text, Key("mudy"), {}).lane
-
-
-def test_texts_are_in_a_lane_by_their_length() -> None:
-    assert [lane(text) for text in ("", SHORT, MEDIUM, LONG)] == [0, 0, 1, 2]
-    assert lane("word " * GATHERED_WORDS) == 0
-    assert lane("深度学习" * 75_000) == 2  # no spaces, yet long
-
-
 @pytest.mark.parametrize("long", [MEDIUM, LONG])
-def test_a_short_request_is_answered_while_a_long_one_is_computed(long: str, gate: Gate, desk: Desk) -> None:
+def test_a_short_request_is_answered_while_a_long_one_is_computed(long: str, gate: Gate, queue: RequestQueue) -> None:
     gate.holds = lambda texts: texts == [long]  # the long one waits at the gate, and asks whether it may go on
     gate.open.clear()
-    first = desk.admit(job(long))
+    first = queue.admit(job(long))
     assert gate.at_work.wait(PATIENCE)
     for number in range(9):
-        assert answer(desk.admit(job(f"short {number}"))) == f"short {number}"
+        assert answer(queue.admit(job(f"short {number}"))) == f"short {number}"
     assert not first.over
     gate.open.set()
     assert answer(first) == long
 
 
-def test_a_medium_request_does_not_wait_for_a_long_one(gate: Gate, desk: Desk) -> None:
+def test_a_medium_request_does_not_wait_for_a_long_one(gate: Gate, queue: RequestQueue) -> None:
     gate.holds = lambda texts: texts == [LONG]
     gate.open.clear()
-    first = desk.admit(job(LONG))
+    first = queue.admit(job(LONG))
     assert gate.at_work.wait(PATIENCE)
-    assert answer(desk.admit(job(MEDIUM))) == MEDIUM
+    assert answer(queue.admit(job(MEDIUM))) == MEDIUM
     assert not first.over
 
 
-def test_a_long_request_goes_on_while_short_ones_keep_coming(gate: Gate, desk: Desk) -> None:
+def test_a_long_request_goes_on_while_short_ones_keep_coming(gate: Gate, queue: RequestQueue) -> None:
     """Each short one is admitted before the one ahead of it is answered, so the short lane is never idle."""
     checks = 0
 
@@ -86,39 +55,36 @@ def test_a_long_request_goes_on_while_short_ones_keep_coming(gate: Gate, desk: D
         return texts == [LONG] and checks < 50
 
     gate.holds = counted
-    first = desk.admit(job(LONG))
+    first = queue.admit(job(LONG))
     gate.open.clear()
-    waiting = desk.admit(job("short"))
+    waiting = queue.admit(job("short"))
     while not first.over:
-        following = desk.admit(job("short"))
+        following = queue.admit(job("short"))
         answer(waiting)
         waiting = following
     assert answer(first) == LONG
 
 
-def test_who_waits_is_told_of_those_ahead_in_its_own_lane_alone(gate: Gate, desk: Desk) -> None:
+def test_who_waits_is_told_of_those_ahead_in_its_own_lane_alone(gate: Gate, queue: RequestQueue) -> None:
     gate.open.clear()
-    desk.admit(job(LONG))
-    held = desk.admit(job("held"))
-    until(lambda: desk.state(held).working)
-    later = [desk.admit(job("later", key=Key("yake"))), desk.admit(job(LONG))]
-    assert [desk.state(each).ahead for each in later] == [1, 1]
+    queue.admit(job(LONG))
+    held = queue.admit(job("held"))
+    until(lambda: queue.state(held).working)
+    later = [queue.admit(job("later", key=ExtractorKey("yake"))), queue.admit(job(LONG))]
+    assert [queue.state(each).ahead for each in later] == [1, 1]
 
 
 def test_a_long_request_has_a_time_limit_while_others_have_their_turns(gate: Gate) -> None:
-    desk = Desk(gate.load, seconds=0.2)
-    desk.start()
-    until(lambda: desk.ready)
+    queue = RequestQueue(gate.load, seconds=0.2)
+    queue.start()
+    until(lambda: queue.ready)
     gate.open.clear()
-    late = desk.admit(job(LONG))
+    late = queue.admit(job(LONG))
     with pytest.raises(TimeLimit):
         late.answer.result(PATIENCE)
     gate.open.set()
-    desk.end_all()
-    until(desk.stopped)
-
-
-# -- With a model -----------------------------------------------------------------------------------------------------
+    queue.stop()
+    until(queue.join)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -126,15 +92,15 @@ def test_answers_in_between_and_the_long_answer_are_the_librarys(method: str) ->
     alone = extractor().using(method)
     long = MEDIUM[:12_000]
     expected = {text: alone.extract(text, 5).to_dict() for text in (SHORT, long)}
-    desk = Desk(extractor)
-    long_job = desk.admit(asking(long, method=method))
-    short_jobs = [desk.admit(asking(SHORT, method=method)) for _ in range(4)]
-    desk.start()
+    queue = RequestQueue(extractor)
+    long_job = queue.admit(asking(long, method=method))
+    short_jobs = [queue.admit(asking(SHORT, method=method)) for _ in range(4)]
+    queue.start()
     for each in short_jobs:
         assert alike(json.loads(each.answer.result(PATIENCE)), [expected[SHORT]])
     assert alike(json.loads(long_job.answer.result(PATIENCE)), [expected[long]])
-    desk.end_all()
-    until(desk.stopped)
+    queue.stop()
+    until(queue.join)
 
 
 def test_a_short_text_is_computed_between_two_passes_of_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +108,7 @@ def test_a_short_text_is_computed_between_two_passes_of_a_long_one(monkeypatch: 
     from mudy.backbones import seq2seq
 
     passes, answered = 0, Event()
-    desk = Desk(extractor)
+    queue = RequestQueue(extractor)
     long_job = asking(MEDIUM[:12_000])
 
     def third_pass() -> None:
@@ -154,21 +120,18 @@ def test_a_short_text_is_computed_between_two_passes_of_a_long_one(monkeypatch: 
         check()
 
     def long_thread() -> int | None:
-        return desk._workers[1].ident if len(desk._workers) > 1 else None
+        return queue._workers[1].ident if len(queue._workers) > 1 else None
 
     monkeypatch.setattr(seq2seq, "check", third_pass)
-    desk.start()
-    desk.admit(long_job)
+    queue.start()
+    queue.admit(long_job)
     until(lambda: passes == 3)
-    found = json.loads(desk.admit(asking(SHORT)).answer.result(PATIENCE))
+    found = json.loads(queue.admit(asking(SHORT)).answer.result(PATIENCE))
     assert not long_job.over
     answered.set()
     assert found == [extractor().extract(SHORT, 5).to_dict()]
     assert alike(json.loads(long_job.answer.result(PATIENCE)), [extractor().extract(MEDIUM[:12_000], 5).to_dict()])
-    desk.end_all()
-
-
-# -- Turns ------------------------------------------------------------------------------------------------------------
+    queue.stop()
 
 
 def in_a_thread(work: Callable[[], None]) -> Thread:
@@ -178,7 +141,7 @@ def in_a_thread(work: Callable[[], None]) -> Thread:
 
 
 def test_turns_come_in_the_order_of_asking() -> None:
-    shared, order = Turns(), list[int]()
+    shared, order = TurnLock(), list[int]()
 
     def asking_for(number: int) -> Callable[[], None]:
         def work() -> None:
@@ -198,7 +161,7 @@ def test_turns_come_in_the_order_of_asking() -> None:
 
 
 def test_an_offer_that_nobody_takes_costs_nothing_and_one_that_is_taken_comes_back() -> None:
-    shared, seen = Turns(), list[str]()
+    shared, seen = TurnLock(), list[str]()
 
     def other() -> None:
         with shared:
@@ -215,7 +178,7 @@ def test_an_offer_that_nobody_takes_costs_nothing_and_one_that_is_taken_comes_ba
 
 
 def test_a_turn_that_has_just_begun_is_not_offered() -> None:
-    shared, seen = Turns(), list[str]()
+    shared, seen = TurnLock(), list[str]()
 
     def other() -> None:
         with shared:

@@ -25,7 +25,7 @@ from tests.served import PATIENCE, Served, alike, serving
 from tests.served import until as wait_until
 
 MODEL = "smollm2-135m"
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "examples" / "floodplain.txt", *sorted((ROOT / "benchmarks" / "texts").glob("*.txt"))]
 TOP_N = 5
 

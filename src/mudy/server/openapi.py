@@ -1,0 +1,123 @@
+"""The OpenAPI document: as FastAPI writes it, with the limits, key, problems and settings of this service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from mudy.methods import method_class
+from mudy.server import response_schemas as schemas
+from mudy.server.config import Config
+from mudy.server.middleware import HEALTH_PATHS
+from mudy.server.problems import MEDIA_TYPE
+from mudy.server.setting_schemas import served_methods, settings_schema
+
+COMPONENT = "#/components/schemas/"
+SUFFIX = "Schema"  # of classes, but not of components
+DESCRIPTION = """
+Keyphrases of any text, found by a pre-trained language model without training data.
+
+Requests wait in one queue for one model, and waiting texts are computed together; no answer depends on that. Errors are
+`application/problem+json`. The computation stops when a client closes its connection.
+"""
+MEANING = {
+    401: "The key is missing or wrong.",
+    408: "The body arrived too slowly.",
+    413: "The body is too large.",
+    415: "Unsupported Content-Type.",
+    421: "The host in the Host header is not allowed.",
+    422: "The request is invalid, a text is too long, or a method or setting is unknown.",
+    500: "Internal error.",
+    503: "The queue is full, the request timed out, or the service is starting or shutting down. See Retry-After.",
+}
+ANY_ROUTE = (401, 421, 500)
+POST_ROUTE = (*ANY_ROUTE, 408, 413, 415, 422, 503)
+
+
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The problems that a route may answer with."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": f"{COMPONENT}ProblemDetails"}}}
+    return {status: {"description": MEANING[status], "content": content} for status in statuses}
+
+
+def extend_openapi(app: FastAPI, config: Config) -> None:
+    """Replace the document of FastAPI by an extended one, written when it is first asked for."""
+    generate = app.openapi
+    generated: dict[str, Any] = {}
+    document: dict[str, Any] = {}
+
+    def openapi() -> dict[str, Any]:
+        nonlocal generated, document
+        if (latest := generate()) is not generated:
+            generated, document = latest, _extended(latest, config)
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _extended(generated: dict[str, Any], config: Config) -> dict[str, Any]:
+    document = _without_suffix(generated)
+    components = document["components"]["schemas"]
+    components |= _components(
+        schemas.ProblemDetailsSchema,
+        schemas.WaitingSchema,
+        schemas.WorkingSchema,
+        schemas.DoneSchema,
+        schemas.FailedLineSchema,
+    )
+    _add_limits(components, config)
+    _add_settings(components)
+    if config.api_key is not None:
+        _add_key(document)
+    return document
+
+
+def _components(*models: type[BaseModel]) -> dict[str, Any]:
+    template = f"{COMPONENT}{{model}}"
+    _, schema = models_json_schema([(model, "serialization") for model in models], ref_template=template)
+    definitions: dict[str, Any] = _without_suffix({"components": {"schemas": schema["$defs"]}})
+    renamed: dict[str, Any] = definitions["components"]["schemas"]
+    return renamed
+
+
+def _without_suffix(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with the names of components instead of those of classes: `Result` for `ResultSchema`."""
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: name(inner) if key in ("$ref", "title") else renamed(inner) for key, inner in value.items()}
+        return [renamed(inner) for inner in value] if isinstance(value, list) else value
+
+    def name(value: Any) -> Any:
+        return value.removesuffix(SUFFIX) if isinstance(value, str) else renamed(value)
+
+    result: dict[str, Any] = renamed(document)
+    components = result["components"]["schemas"]
+    result["components"]["schemas"] = {key.removesuffix(SUFFIX): schema for key, schema in components.items()}
+    return result
+
+
+def _add_limits(components: dict[str, Any], config: Config) -> None:
+    extract, explain = (components[name]["properties"] for name in ("ExtractRequest", "ExplainRequest"))
+    extract["texts"]["maxItems"] = config.max_texts
+    for text in (extract["text"], extract["texts"]["items"], explain["text"]):
+        text["maxLength"] = config.max_characters
+
+
+def _add_settings(components: dict[str, Any]) -> None:
+    """The settings of each method with their types; ranges are checked by the methods."""
+    names = {method: f"{method_class(method).__name__}Settings" for method in served_methods()}
+    references = {method: {"$ref": f"{COMPONENT}{name}"} for method, name in names.items()}
+    components |= {name: settings_schema(method) for method, name in names.items()}
+    components["ExtractRequest"]["properties"]["settings"] |= {"anyOf": list(references.values())}
+    components["ExplainRequest"]["properties"]["settings"] |= {"properties": references, "additionalProperties": False}
+
+
+def _add_key(document: dict[str, Any]) -> None:
+    document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    document["security"] = [{"key": []}]
+    for path in HEALTH_PATHS:
+        document["paths"][path]["get"]["security"] = []

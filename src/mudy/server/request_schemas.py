@@ -1,0 +1,170 @@
+"""The schemas of requests. Nothing is coerced, and unknown fields are refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, LiteralString
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from mudy.candidates import MAX_PHRASE_WORDS
+from mudy.errors import SettingError
+from mudy.methods import METHODS, check_settings
+from mudy.server.setting_schemas import served_methods
+
+EXAMPLE_TEXT = "River ice is thin in spring. The ice road closes, and a ferry crosses the river until the ice is back."
+MAX_PHRASES = 5_000
+MAX_METHODS = 4
+MAX_TOP_N = 1_000_000
+_MISSING: LiteralString = "is missing; send text, or texts for several"
+
+
+def _check_served(name: str) -> str:
+    if name in METHODS and name not in served_methods():
+        raise SettingError(f"{name} needs a chat model, which this service does not have.")
+    check_settings(name, {})
+    return name
+
+
+Name = Annotated[str, Field(max_length=40)]
+MethodName = Annotated[
+    Name,
+    AfterValidator(_check_served),
+    Field(json_schema_extra=lambda schema: schema.update(enum=list(served_methods())), examples=["mudy"]),
+]
+Phrase = Annotated[str, Field(max_length=1_000, pattern=r"[^\s\x1c-\x1f]")]  # not blank
+Phrases = Annotated[list[Phrase], Field(max_length=MAX_PHRASES)]
+
+
+def _whole(value: Any) -> Any:
+    """Convert 10.0 to 10: JSON does not tell them apart."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _top_n(value: Any) -> int | float | None:
+    value = _whole(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | None):
+        raise ValueError("a number or null is needed")
+    if value is None or (isinstance(value, int) and 1 <= value <= MAX_TOP_N) or 0 < value < 1:
+        return value
+    raise ValueError(f"a whole number from 1 to {MAX_TOP_N:,}, a share between 0 and 1, or null is needed")
+
+
+TopN = Annotated[
+    int | float | None,
+    PlainValidator(_top_n),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": MAX_TOP_N},
+                {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+                {"type": "null"},
+            ]
+        }
+    ),
+]
+
+
+class StrictSchema(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+
+class OptionsSchema(StrictSchema):
+    """How phrases are found and ranked, for all methods."""
+
+    top_n: TopN = Field(
+        10, description="How many keyphrases: a number, a share of the text's words such as 0.02, or null for all."
+    )
+    candidates: Phrases | None = Field(
+        None, description="Rank these phrases only, instead of the noun phrases of the text.", examples=[["ice road"]]
+    )
+    stop_phrases: Phrases = Field([], description="Phrases that are never returned.", examples=[["spring"]])
+    max_candidate_words: Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)] | None = Field(
+        MAX_PHRASE_WORDS, description="The longest noun phrases; null for any length."
+    )
+    merge: bool = Field(True, description="Whether forms with equal stems (model, models) are one phrase.")
+    diversity: Annotated[float, Field(ge=0, le=1)] = Field(0.0, description="Above 0, avoid phrases that share words.")
+
+    def options(self) -> dict[str, Any]:
+        """The options of Extractor.prepare."""
+        names = ("top_n", "candidates", "stop_phrases", "max_candidate_words", "merge", "diversity")
+        return {name: getattr(self, name) for name in names}
+
+
+def _text_or_texts(schema: dict[str, Any]) -> None:
+    """Tell OpenAPI that exactly one of text and texts is required."""
+    schema["oneOf"] = [{"required": ["text"]}, {"required": ["texts"]}]
+    for name in ("text", "texts"):
+        schema["properties"][name].pop("default", None)
+    schema["examples"] = [{"text": EXAMPLE_TEXT, "top_n": 3}, {"texts": [EXAMPLE_TEXT, EXAMPLE_TEXT], "method": "yake"}]
+
+
+class ExtractRequest(OptionsSchema):
+    """One text or several for one method."""
+
+    model_config = ConfigDict(json_schema_extra=_text_or_texts)
+
+    text: str = Field("", description="One text.")
+    texts: list[str] = Field([], description="Several texts.", min_length=1)
+    method: MethodName | None = Field(None, description="See /v1/methods; null for the service's default.")
+    settings: dict[Name, Any] = Field(
+        {}, description="Settings of the method, under its paper's symbols; see /v1/methods.", examples=[{}]
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _exactly_one(cls, given: Any) -> Any:
+        if isinstance(given, dict) and not {"text", "texts"} & given.keys():
+            missing: InitErrorDetails = {
+                "type": PydanticCustomError("needed", _MISSING),
+                "loc": ("text",),
+                "input": None,
+            }
+            raise ValidationError.from_exception_data(cls.__name__, [missing])
+        if isinstance(given, dict) and {"text", "texts"} <= given.keys():
+            raise ValueError("both text and texts are given, but only one is needed")
+        return given
+
+    @property
+    def by_place(self) -> dict[str, str]:
+        """The texts by their place in the request."""
+        if "text" in self.model_fields_set:
+            return {"text": self.text}
+        return {f"texts.{index}": text for index, text in enumerate(self.texts)}
+
+
+class ExplainRequest(OptionsSchema):
+    """One text, for one or several methods."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"text": EXAMPLE_TEXT, "methods": ["promptrank", "mudy"], "gold": ["ice road"]}]
+        }
+    )
+
+    text: str = Field(description="The text.")
+    top_n: TopN = Field(None, description="As for /v1/extract, but all phrases unless fewer are asked for.")
+    methods: Annotated[list[MethodName], Field(min_length=1, max_length=MAX_METHODS)] | None = Field(
+        None, description="Methods to compare, each named once; null for the service's default.",
+        json_schema_extra={"uniqueItems": True},
+    )  # fmt: skip
+    settings: dict[Name, dict[Name, Any]] = Field(
+        {}, description="Settings by method, of those that are compared.", examples=[{"mudy": {"kappa": 0.3}}]
+    )
+    gold: Phrases = Field([], description="Phrases known to be right, to be marked where they stand.")
+
+    @model_validator(mode="after")
+    def _unique_methods(self) -> ExplainRequest:
+        if self.methods and len(set(self.methods)) < len(self.methods):
+            raise ValueError("each method can be named only once")
+        return self

@@ -1,0 +1,187 @@
+"""The schemas of answers. In the OpenAPI document each has its name here without `Schema`: `Result`, `Keyphrase`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ResponseSchema(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class OccurrenceSchema(BaseModel):
+    """One occurrence of a phrase, in characters (Unicode code points), end exclusive; with the parts of its score."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, float] = Field(init=False)
+
+    start: int
+    end: int
+    score: float
+
+
+class KeyphraseSchema(ResponseSchema):
+    rank: int = Field(description="From 1.")
+    text: str
+    score: float = Field(description="Higher is better, for every method; scores of two methods cannot be compared.")
+    variants: list[str] = Field(description="Other forms merged into it.")
+    occurrences: list[OccurrenceSchema] = Field(description="Best first.")
+
+
+class CoverageSchema(ResponseSchema):
+    words: int
+    words_read: int
+    share: float
+    sections: int
+
+
+class MethodResultSchema(ResponseSchema):
+    method: str
+    model: str | None = Field(description="Null for a method that uses none.")
+    language: str | None = Field(description="The detected language as an ISO 639 code; null if uncertain.")
+    coverage: CoverageSchema
+    keyphrases: list[KeyphraseSchema] = Field(description="Best first.")
+    warnings: list[str] = Field([], description="For example that the text is in another language.")
+    not_found: list[str] = Field([], description="Candidates that do not occur in the text.")
+    dropped: list[str] = Field([], description="Phrases that a model wrote but that cannot be returned.")
+
+
+class ResultSchema(MethodResultSchema):
+    """The keyphrases of one text."""
+
+    source: str | None
+
+
+class ExtractedSchema(ResponseSchema):
+    results: list[ResultSchema] = Field(description="One for each text, in order.")
+
+
+class ScorePartSchema(ResponseSchema):
+    """One of the numbers that a score is made of."""
+
+    name: str = Field(description="As in occurrences.")
+    symbol: str = Field(description="As printed.")
+    words: str = Field(description="What it is, for people.")
+
+
+class ExplainedMethodSchema(MethodResultSchema):
+    """The result of one method, with its settings."""
+
+    settings: dict[str, Any] = Field(description="The settings in use.")
+    free: list[str] = Field(description="Settings that can change without a new run: scores follow from their parts.")
+    seconds: float = Field(description="Its share, if texts were computed together.")
+
+
+class PlaceSchema(ResponseSchema):
+    start: int
+    end: int
+
+
+class GoldPhraseSchema(ResponseSchema):
+    text: str
+    places: list[PlaceSchema] = Field(description="Empty if it does not occur in the text.")
+
+
+class ExplanationSchema(ResponseSchema):
+    source: str | None
+    gold: list[GoldPhraseSchema]
+    methods: list[ExplainedMethodSchema] = Field(description="In the order of the request.")
+
+
+class ProblemErrorSchema(ResponseSchema):
+    where: str
+    message: str
+
+
+class ProblemDetailsSchema(ResponseSchema):
+    """An error (RFC 9457)."""
+
+    type: str = Field(examples=["/problems/not-valid"])
+    title: str
+    status: int
+    detail: str = Field(description="For people.")
+    request_id: str
+    errors: list[ProblemErrorSchema] = []
+
+
+class FileTextSchema(ResponseSchema):
+    text: str
+    pages: list[int] = Field(description="Where each page begins, in a file that has pages.")
+
+
+class WaitingSchema(ResponseSchema):
+    state: Literal["waiting"]
+    ahead: int = Field(description="Requests before this one.")
+    elapsed: float = Field(description="Seconds since the request was admitted.")
+
+
+class WorkingSchema(ResponseSchema):
+    state: Literal["working"]
+    elapsed: float = Field(description="Seconds since the computation began.")
+    expected: float | None = Field(description="Seconds that the computation takes, if known.")
+
+
+class DoneSchema(ResponseSchema):
+    state: Literal["done"]
+    explanation: ExplanationSchema
+
+
+class FailedLineSchema(ResponseSchema):
+    state: Literal["failed"]
+    problem: ProblemDetailsSchema
+
+
+class HealthSchema(ResponseSchema):
+    status: Literal["ok", "ready"]
+
+
+class LimitsSchema(ResponseSchema):
+    body_bytes: int
+    characters: int = Field(description="Of each text.")
+    texts: int = Field(description="Of each request.")
+    seconds: float = Field(description="For each request, from admission to answer.")
+
+
+class ServiceInfoSchema(ResponseSchema):
+    version: str
+    model: str
+    encoder: str
+    speed: str
+    default_method: str
+    limits: LimitsSchema
+    readers: list[str] = Field(description="Extensions of files that can be read.")
+
+
+class MethodInfoSchema(ResponseSchema):
+    name: str
+    title: str = Field(description="As printed.")
+    description: str
+    summary: str = Field(description="The same as `description`.")
+    citation: str
+    needs: list[Literal["backbone", "encoder", "chat"]] = Field(description="The models that it may ask.")
+    parts: list[ScorePartSchema] = Field(description="What a score is made of, as named in occurrences.")
+    asks: Literal["backbone", "encoder", "chat"] | None = Field(description="Which kind of model; null for none.")
+    available: bool
+    settings: dict[str, Any] = Field(description="With defaults; the model's own may differ.")
+    descriptions: dict[str, str] = Field(description="What each setting does, in one line.")
+    presets: list[str]
+
+
+class MethodsSchema(ResponseSchema):
+    methods: list[MethodInfoSchema]
+
+
+class ModelInfoSchema(ResponseSchema):
+    name: str
+    kind: str
+    description: str
+    parameters: int | None
+    licence: str | None
+    cached: bool
+    loaded: bool
+
+
+class ModelsSchema(ResponseSchema):
+    models: list[ModelInfoSchema]

@@ -1,0 +1,125 @@
+"""The routes: thin translators between HTTP and the queues.
+
+Limits of body and time, the check of Content-Type, and authentication hold for every route; see `middleware`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from mudy.readers import Reading
+from mudy.server import descriptions
+from mudy.server import response_schemas as schemas
+from mudy.server.config import Config
+from mudy.server.middleware import RequestInfo
+from mudy.server.openapi import ANY_ROUTE, POST_ROUTE, problem_responses
+from mudy.server.problems import HttpProblem
+from mudy.server.queue import RequestQueue
+from mudy.server.read_queue import ReadQueue
+from mudy.server.request_schemas import ExplainRequest, ExtractRequest
+from mudy.server.requests import explanation_job, extraction_job
+from mudy.server.route_table import JSON, OCTETS
+from mudy.server.streaming import NDJSON, ProgressResponse, whole_answer
+
+_LINES = {"schema": {"type": "string"}, "example": '{"state": "waiting", "ahead": 0, "elapsed": 0.1}\n'}
+_EXPLAINED: dict[str, Any] = {"model": schemas.ExplanationSchema, "content": {NDJSON: _LINES}}
+_FILE = {"requestBody": {"required": True, "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}}
+
+
+def add_routes(app: FastAPI, config: Config, queue: RequestQueue, files: ReadQueue) -> None:
+    _add_keyphrase_routes(app, config, queue)
+    _add_file_routes(app, files)
+    _add_description_routes(app, config, queue)
+    _add_health_routes(app, queue)
+
+
+def _add_keyphrase_routes(app: FastAPI, config: Config, queue: RequestQueue) -> None:
+    @app.post(
+        "/v1/extract",
+        responses={200: {"model": schemas.ExtractedSchema}, **problem_responses(*POST_ROUTE)},
+        tags=["keyphrases"],
+    )
+    async def extract(request: Request, body: ExtractRequest) -> Response:
+        """The keyphrases of one text or of several."""
+        info = RequestInfo.of(request.scope)
+        info.texts, info.characters = len(body.by_place), sum(map(len, body.by_place.values()))
+        job = queue.admit(extraction_job(body, config, info.request_id))
+        return await whole_answer(queue, job, request.receive)
+
+    @app.post("/v1/explain", responses={200: _EXPLAINED, **problem_responses(*POST_ROUTE)}, tags=["keyphrases"])
+    async def explain(request: Request, body: ExplainRequest) -> Response:
+        """Every phrase of one text with all its occurrences and the parts of its score, by one method or several.
+
+        With `Accept: application/x-ndjson` the answer is a stream of lines, each a JSON object: at least twice a second
+        `{"state": "waiting", "ahead": 3, "elapsed": 0.5}` or `{"state": "working", "elapsed": 1.0, "expected": 2.8}`,
+        times in seconds, and finally `{"state": "done", "explanation": ...}` or `{"state": "failed", "problem": ...}`.
+        """
+        info = RequestInfo.of(request.scope)
+        info.texts, info.characters = 1, len(body.text)
+        job = queue.admit(explanation_job(body, config, info.request_id))
+        if NDJSON in request.headers.get("accept", ""):
+            return ProgressResponse(queue, job)
+        return await whole_answer(queue, job, request.receive)
+
+
+def _add_file_routes(app: FastAPI, files: ReadQueue) -> None:
+    @app.post(
+        "/v1/read",
+        responses={200: {"model": schemas.FileTextSchema}, **problem_responses(*POST_ROUTE)},
+        openapi_extra=_FILE,
+        tags=["files"],
+    )
+    async def read(request: Request, name: Annotated[str, Query(max_length=255)] = "") -> Response:
+        """The text of a file, to be sent to the other routes; their offsets refer to it.
+
+        The body is the file itself. Its type is detected from its bytes; the name only tells a web page from plain
+        text. A file that takes too long to read, needs too much memory, or holds too much text is answered with 422.
+        """
+        reading = await files.read(await request.body(), name, request.receive)
+        return Response(await run_in_threadpool(_file_text, reading), media_type=JSON)
+
+
+def _file_text(reading: Reading) -> bytes:
+    return schemas.FileTextSchema(text=reading.text, pages=list(reading.pages)).model_dump_json().encode()
+
+
+def _add_description_routes(app: FastAPI, config: Config, queue: RequestQueue) -> None:
+    @app.get("/v1/service", responses=problem_responses(*ANY_ROUTE), tags=["about"])
+    async def service() -> schemas.ServiceInfoSchema:
+        """What is served, and within which limits."""
+        return descriptions.service(config)
+
+    @app.get("/v1/methods", responses=problem_responses(*ANY_ROUTE), tags=["about"])
+    async def methods() -> schemas.MethodsSchema:
+        """The methods, with their settings."""
+        return await run_in_threadpool(descriptions.methods)
+
+    @app.get("/v1/models", responses=problem_responses(*ANY_ROUTE), tags=["about"])
+    async def models() -> schemas.ModelsSchema:
+        """The known models, and which of them are loaded."""
+        return await run_in_threadpool(descriptions.known_models, config, queue.extractor)
+
+
+def _add_health_routes(app: FastAPI, queue: RequestQueue) -> None:
+    @app.get("/healthz", responses=problem_responses(500, 503), tags=["health"])
+    async def healthz() -> schemas.HealthSchema:
+        """Whether the process works. Needs no key."""
+        if not queue.alive:
+            raise HttpProblem("fault", "A worker has ended.")
+        return schemas.HealthSchema(status="ok")
+
+    @app.get("/readyz", responses=problem_responses(500, 503), tags=["health"])
+    async def readyz() -> schemas.HealthSchema:
+        """Whether the model is loaded. Needs no key."""
+        if not queue.ready:
+            raise HttpProblem("not-ready", "The model is being loaded.", retry_after=1)
+        return schemas.HealthSchema(status="ready")
+
+    @app.get("/metrics", response_class=Response, responses=problem_responses(*ANY_ROUTE), tags=["health"])
+    async def metrics() -> Response:
+        """Metrics for Prometheus."""
+        return Response(queue.metrics.text(), media_type=queue.metrics.content_type)

@@ -1,0 +1,106 @@
+"""Jobs and extractors for tests of the queue: one extractor waits at a gate, the other has a small model."""
+
+import json
+from collections.abc import Callable
+from threading import Event
+from typing import Any, cast
+
+from mudy import Extractor, InputError
+from mudy.backbones.compute import Machine
+from mudy.backbones.seq2seq import Seq2SeqBackbone
+from mudy.batching import BATCH_WORDS
+from mudy.cancellation import check
+from mudy.preparation import PreparedText
+from mudy.results import Coverage, Result
+from mudy.server.jobs import (
+    LANE_WORDS,
+    ExtractionJob,
+    ExtractorKey,
+    TextRequest,
+)
+from mudy.server.queue import RequestQueue
+from mudy.text import Document
+from tests import small
+from tests.served import PATIENCE
+from tests.taggers import english
+
+SHORT = small.TEXT
+MEDIUM = " ".join([small.TEXT] * (BATCH_WORDS // 30))
+LONG = " ".join([small.TEXT] * (LANE_WORDS[-1] // 30))
+MUDY, YAKE = ExtractorKey("mudy"), ExtractorKey("yake")
+
+
+def job(*texts: str, key: ExtractorKey = MUDY, **given: Any) -> ExtractionJob:
+    """A job whose answer names its texts as they were computed."""
+    requested = [TextRequest.of(text, key, {"top_n": 3}, f"texts.{i}") for i, text in enumerate(texts)]
+    return ExtractionJob(
+        requested, lambda done: "+".join(found.result.text for found in done.in_order).encode(), **given
+    )
+
+
+def answer(of: ExtractionJob) -> str:
+    return of.answer.result(PATIENCE).decode()
+
+
+class Gate:
+    """An extractor that computes nothing, records its batches, and waits at a gate like a slow model."""
+
+    method = "mudy"
+    tagger = scorer = object()
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.open, self.at_work = Event(), Event()
+        self.open.set()
+        self.holds: Callable[[list[str]], bool] = lambda texts: True  # noqa: ARG005
+        self.fails: Callable[[list[str]], BaseException | None] = lambda texts: None  # noqa: ARG005
+
+    def load(self) -> Extractor:
+        return cast(Extractor, self)
+
+    def using(self, *_: Any, **__: Any) -> "Gate":
+        return self
+
+    def extract(self, text: str) -> None:
+        """The warm-up."""
+
+    def prepare(self, text: str | Document, **_: Any) -> PreparedText:
+        assert isinstance(text, str)
+        if text.startswith("unreadable"):
+            raise InputError("This text cannot be read.")
+        return PreparedText(Document(text, (), ()))
+
+    def finish(self, tasks: list[PreparedText]) -> list[Result]:
+        texts = [task.document.text for task in tasks]
+        self.batches.append(texts)
+        self.at_work.set()
+        while self.holds(texts) and not self.open.wait(0.005):
+            check()
+        if (error := self.fails(texts)) is not None:
+            raise error
+        return [Result(text, (), Coverage(1, 1, 1), "mudy", None) for text in texts]
+
+
+def held(gate: Gate, queue: RequestQueue) -> ExtractionJob:
+    """A job that is being computed and will be until the gate opens."""
+    gate.open.clear()
+    gate.at_work.clear()
+    first = queue.admit(job("held"))
+    assert gate.at_work.wait(PATIENCE)
+    return first
+
+
+def extractor() -> Extractor:
+    """MUDY on a small random T5."""
+    made = Extractor("mudy", "small", language=english())
+    known = small.t5()
+    made._loaded["backbone"] = Seq2SeqBackbone(known.model, known.tokenizer, Machine.of("cpu"), "small")
+    return made
+
+
+def written(done: ExtractionJob) -> bytes:
+    return json.dumps([found.result.to_dict() for found in done.in_order]).encode()
+
+
+def asking(*texts: str, method: str = "mudy") -> ExtractionJob:
+    return ExtractionJob([TextRequest.of(text, ExtractorKey(method), {"top_n": 5}, "text") for text in texts], written)

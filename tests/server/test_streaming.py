@@ -1,0 +1,47 @@
+"""Progress while a request waits and is computed."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from mudy.server import streaming
+from mudy.server.middleware import RequestInfo
+from mudy.server.queue import RequestQueue
+from mudy.server.streaming import ProgressResponse
+from tests.server.gate import Gate, held, job
+
+
+def test_progress_comes_at_least_twice_a_second() -> None:
+    assert streaming.PROGRESS_SECONDS <= 0.5
+
+
+def test_lines_of_progress_go_on_until_the_answer_is_there(
+    gate: Gate, queue: RequestQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "PROGRESS_SECONDS", 0.01)
+    working = held(gate, queue)
+    lines: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.body":
+            lines.append(json.loads(message["body"]))
+            if len(lines) == 5:
+                gate.open.set()
+
+    working.write_answer = lambda _: b'"found"'
+    asyncio.run(ProgressResponse(queue, working)({"mudy": RequestInfo("r-1")}, receive, send))
+    assert [line["state"] for line in lines[:5]] == ["working"] * 5
+    assert lines[-1] == {"state": "done", "explanation": "found"}
+
+
+def test_who_waits_is_told_so(gate: Gate, queue: RequestQueue) -> None:
+    held(gate, queue)
+    waiting = queue.admit(job("waiting"))
+    state = ProgressResponse(queue, waiting)._state()
+    assert (state["state"], state["ahead"]) == ("waiting", 1)
