@@ -27,7 +27,7 @@ from mudy.methods.mudy.multi_granular import normalised
 from mudy.text import Document, Span
 
 NAME = "plainly"
-OPENING, TEMPLATE = "Text: ", " Answer: This text mainly talks about {}."
+PROMPT_OPENING, TEMPLATE = "Text: ", " Answer: This text mainly talks about {}."
 ROOM = 512  # tokens for a prompt
 WRITTEN = {  # the settings that are written down here, and no others
     "weighting": True,
@@ -174,7 +174,7 @@ class Plainly:
 
     def likelihoods(self, document: Document, section: Chunk, which: Sequence[int]) -> list[float]:
         """The p of some occurrences: document and prompt through the whole model, a batch at a time (Eq. 1)."""
-        tokens = tokenise(self.tokenizer, document.text, section.span, prefix=OPENING)
+        tokens = tokenise(self.tokenizer, document.text, section.span, prefix=PROMPT_OPENING)
         spans = [section.places[index].span for index in which]
         phrases = [span.of(document.text) for span in spans]
         prompts = prompts_of(self.tokenizer, TEMPLATE, phrases, ROOM, special=False)

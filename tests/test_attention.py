@@ -5,9 +5,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mudy.backbones.attention import joint_softmax, keep_aligned, received, reweight, reweight_after_softmax
+from mudy.backbones.attention import joint_softmax, keep_aligned, received_sums, reweight, reweight_after_softmax
 from mudy.backbones.backbone import TextRange
-from mudy.backbones.batches import batches
+from mudy.backbones.batches import length_batches
 from mudy.backbones.transformer import layers_between
 from mudy.text import Span
 from tests import small
@@ -59,7 +59,7 @@ def test_a_document_that_is_wholly_masked_leaves_the_prompt_alone() -> None:
 def test_received_attention_ignores_padded_rows() -> None:
     attention = torch.rand(1, 2, 3, 3)
     expected = attention[0, :, :2].mean(0).sum(0)
-    torch.testing.assert_close(received(attention, torch.tensor([[1.0, 1.0, 0.0]]))[0], expected)
+    torch.testing.assert_close(received_sums(attention, torch.tensor([[1.0, 1.0, 0.0]]))[0], expected)
 
 
 @pytest.mark.parametrize("family", small.DECODERS)
@@ -103,7 +103,7 @@ def test_several_layers_are_averaged() -> None:
 
 @given(st.lists(st.integers(1, 50), max_size=40), st.integers(1, 200))
 def test_batches_hold_everything_once_within_the_budget(lengths: list[int], budget: int) -> None:
-    found = list(batches(lengths, budget))
+    found = list(length_batches(lengths, budget))
     assert sorted(index for batch in found for index in batch) == list(range(len(lengths)))
     for batch in found:
         assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= budget

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mudy import Extractor, backbones
-from mudy.cli import options
+from mudy.cli import parameters
 from mudy.errors import SettingError
 from mudy.render import png
 from mudy.text import squeeze
@@ -123,12 +123,12 @@ def test_a_picture_without_matplotlib_is_refused_with_its_extra(folder: Path, mo
 def test_a_setting_belongs_to_the_method_that_is_named_or_to_mudy(
     methods: list[str], pairs: list[str], found: dict[str, Any]
 ) -> None:
-    assert options.settings_of_each(methods, pairs) == found
+    assert parameters.settings_of_each(methods, pairs) == found
 
 
 def test_a_setting_of_a_method_that_is_not_shown_is_refused() -> None:
     with pytest.raises(SettingError, match=r"yake is not among the methods mudy\."):
-        options.settings_of_each(["mudy"], ["yake.window=2"])
+        parameters.settings_of_each(["mudy"], ["yake.window=2"])
 
 
 # -- What comes out ---------------------------------------------------------------------------------------------------
@@ -272,13 +272,13 @@ def test_candidates_that_are_not_there_are_named(folder: Path) -> None:
 
 def test_methods_share_one_model_and_have_their_own_settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = saved(folder / "small", "llama")
-    loaded, load = [], backbones.load
+    loaded, load = [], backbones.load_backbone
 
     def counted(*arguments: Any) -> Any:
         loaded.append(arguments)
         return load(*arguments)
 
-    monkeypatch.setattr(backbones, "load", counted)
+    monkeypatch.setattr(backbones, "load_backbone", counted)
     own = ("--set", "mixture=off", "--set", "mudy.sam_layers=1", "--set", "promptrank.alpha=0.9")
     ended = run("explain", "ice.txt", "-m", "promptrank,mudy", "--model", model, "--threads", "1", *own, "--json")
     assert ended.exit_code == 0, ended.stderr

@@ -14,9 +14,9 @@ from mudy import Extractor, SettingError
 from mudy.backbones import packing, vocabulary
 from mudy.backbones.attention import shared_scores
 from mudy.backbones.backbone import Question, TextRange
-from mudy.backbones.causal import CausalBackbone, Prefix
+from mudy.backbones.causal import CausalBackbone, PrefixEncoding
 from mudy.backbones.compute import Machine
-from mudy.backbones.int8 import Int8Embedding, Int8Head, Int8Linear, Rounding, rounded
+from mudy.backbones.int8 import Int8Embedding, Int8Head, Int8Linear, Rounding, int8_rounded
 from mudy.backbones.vocabulary import LinearHead, log_mass, log_probabilities
 from mudy.candidates import Candidate, candidates
 from mudy.methods.mudy import Mudy
@@ -74,7 +74,7 @@ def watching(seen: Callable[[Tensor, int], None]) -> Iterator[None]:
         Machine.at_work = before  # type: ignore[method-assign]
 
 
-def asked(family: str, phrases: int, batch_tokens: int = 64) -> tuple[CausalBackbone, Question[Prefix]]:
+def asked(family: str, phrases: int, batch_tokens: int = 64) -> tuple[CausalBackbone, Question[PrefixEncoding]]:
     backbone = small.decoder(family, batch_tokens)
     text = " ".join([small.TEXT] * 8)
     (encoding,) = backbone.encode([TextRange(text, Span(0, len(text)))])
@@ -113,7 +113,7 @@ def test_a_copy_for_each_candidate_would_be_seen(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("family", ["llama", "gemma3"])
 def test_memory_grows_with_the_batch_and_not_with_the_candidates(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary, "ROWS", 16)  # a block of logits is large beside so small a model
+    monkeypatch.setattr(vocabulary, "_ROWS", 16)  # a block of logits is large beside so small a model
 
     def largest(phrases: int, batch_tokens: int = 64) -> int:
         backbone, question = asked(family, phrases, batch_tokens)
@@ -135,7 +135,7 @@ def test_a_sum_over_blocks_of_the_vocabulary_is_that_over_all(
     cap: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vocabulary, "WORDS", 7)
-    monkeypatch.setattr(vocabulary, "ROWS", 4)
+    monkeypatch.setattr(vocabulary, "_ROWS", 4)
     weight, bias, states = torch.randn(50, 8) * 3, torch.randn(50), torch.randn(9, 8)
     head = LinearHead(weight, bias, cap)
     logits = states @ weight.T + bias
@@ -169,7 +169,7 @@ def test_a_sum_over_likely_words_is_little_smaller_and_holds_all_that_was_said(
 
 def test_rounding_keeps_every_row_within_half_a_step() -> None:
     rows = torch.randn(6, 33) * torch.tensor([[1e-6], [1.0], [1e3], [5.0], [0.0], [1.0]])
-    whole, scales = rounded(rows)
+    whole, scales = int8_rounded(rows)
     assert ((whole * scales - rows).abs() <= scales * 0.5001).all()
     assert whole.abs().max() == 127
 
@@ -184,7 +184,7 @@ def test_layers_in_8_bits_say_nearly_the_same() -> None:
     words = nn.Embedding(20, 16)
     ids = torch.tensor([[1, 7]])
     torch.testing.assert_close(Int8Embedding(words)(ids), words(ids), atol=0.02, rtol=0.02)
-    head = Int8Head(*rounded(layer.weight.detach()), layer.bias.detach(), None)
+    head = Int8Head(*int8_rounded(layer.weight.detach()), layer.bias.detach(), None)
     expected = layer(states[0])
     torch.testing.assert_close(head.logits(states[0], slice(0, 48)), expected, atol=0.05, rtol=0.05)
     torch.testing.assert_close(
@@ -199,7 +199,7 @@ def test_no_log_probability_in_8_bits_exceeds_0(cap: float | None) -> None:
     weight, bias = torch.randn(300, 64), torch.randn(300)
     words = torch.arange(300)
     states = 3 * weight + torch.randn(300, 64) / 10  # each says one word
-    head = Int8Head(*rounded(weight), bias, cap)
+    head = Int8Head(*int8_rounded(weight), bias, cap)
     found = log_probabilities(head, states, words, words)
     assert found.max() <= 0
     assert torch.equal(head.logit(states, words), head.logits(states, slice(0, 300)).diagonal())

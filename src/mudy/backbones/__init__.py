@@ -21,19 +21,19 @@ def has_encoder(family: str) -> bool:
     return family in ENCODER_DECODERS
 
 
-def load(path: str, machine: Machine, name: str) -> Backbone:
+def load_backbone(path: str, machine: Machine, name: str) -> Backbone:
     """A language model from a folder or a hub id, as the backbone of its family."""
     from mudy.backbones import causal, seq2seq
 
     family = _family(path, name)
     backbone: Backbone
-    if family in causal.FAMILIES:
+    if family in causal.CAUSAL_FAMILIES:
         backbone = _loaded(causal.CausalBackbone, path, machine, name)
         return backbone
-    if family in seq2seq.FAMILIES:
+    if family in ENCODER_DECODERS:
         backbone = _loaded(seq2seq.Seq2SeqBackbone, path, machine, name)
         return backbone
-    known = ", ".join(sorted(causal.FAMILIES | seq2seq.FAMILIES))
+    known = ", ".join(sorted(causal.CAUSAL_FAMILIES | ENCODER_DECODERS))
     raise UnsupportedModel(f"{name} is of the family {family!r}; a language model of one of these is needed: {known}.")
 
 
@@ -42,8 +42,8 @@ def load_encoder(path: str, machine: Machine, name: str) -> SentenceEncoder:
     from mudy.backbones import encoder
 
     family = _family(path, name)
-    if family not in encoder.FAMILIES:
-        known = ", ".join(sorted(encoder.FAMILIES))
+    if family not in encoder.ENCODER_FAMILIES:
+        known = ", ".join(sorted(encoder.ENCODER_FAMILIES))
         raise UnsupportedModel(f"{name} is of the family {family!r}; an encoder of one of these is needed: {known}.")
     loaded: SentenceEncoder = _loaded(encoder.SentenceEncoder, path, machine, name)
     return loaded

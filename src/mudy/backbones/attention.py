@@ -132,7 +132,7 @@ def _add(first: Tensor | None, second: Tensor | None) -> Tensor | None:
 # --- Observing: how much each token is looked at -----------------------------------------------------------------
 
 
-def received(attention: Tensor, rows: Tensor) -> Tensor:
+def received_sums(attention: Tensor, rows: Tensor) -> Tensor:
     """Sum, for each token, the attention it gets from all real rows, averaged over heads (Eqs. 13-14).
 
     `attention` is (batch, heads, rows, tokens), `rows` is (batch, rows) with 1 for a real row and 0 for padding.
@@ -172,7 +172,7 @@ class Observer:
                 mask=None if call.mask is None else call.mask[:, :, part],
                 bias=None if call.bias is None else call.bias[:, :, part],
             )
-            total += received(probabilities(some), self.rows[:, part])
+            total += received_sums(probabilities(some), self.rows[:, part])
         return total
 
 

@@ -11,7 +11,7 @@ from mudy.backbones.tokens import Prompt
 T = TypeVar("T")
 
 
-def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+def length_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
     """Indices of similar length together, each batch within a budget of padded tokens (at least one item)."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda i: (lengths[i], i)):
@@ -47,6 +47,6 @@ def of_one_shape(prompts: Sequence[Prompt], budget: int) -> Iterator[list[int]]:
 def in_order(lengths: Sequence[int], budget: int, work: Callable[[list[int]], Sequence[T]]) -> list[T]:
     """Do some work in batches of similar length, and give its results back in the order asked."""
     found: dict[int, T] = {}
-    for batch in batches(lengths, budget):
+    for batch in length_batches(lengths, budget):
         found.update(zip(batch, work(batch), strict=True))
     return [found[i] for i in range(len(lengths))]

@@ -21,19 +21,19 @@ from mudy.backbones.backbone import Question, Received, Rule, TextRange
 from mudy.backbones.batches import of_one_shape, packs
 from mudy.backbones.compute import Machine
 from mudy.backbones.int8 import round_model
-from mudy.backbones.packing import Memory, PackedPrompts, PackedTexts, Run
+from mudy.backbones.packing import Memory, PackedPrompts, PackedTexts, PromptRun
 from mudy.backbones.tokens import Prompt, Tokens, fast_tokenizer, tokenise
 from mudy.backbones.transformer import LONGEST_PROMPT, Transformer, layers_between
 from mudy.backbones.vocabulary import FEW
 from mudy.cancellation import check
 from mudy.text import Span
 
-FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3", "mistral"})
-OPENING = "Text: "
+CAUSAL_FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3", "mistral"})
+PROMPT_OPENING = "Text: "
 
 
 @dataclass(frozen=True, slots=True)
-class Prefix:
+class PrefixEncoding:
     """A document, and the template's head after it, as the decoder remembers them."""
 
     tokens: Tokens  # of the document alone
@@ -45,10 +45,10 @@ Places = Sequence[Sequence[Sequence[int]]]  # question, prompt -> rows of a tens
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PreparedQuestion:
     """A question's prompts, cut where they cease to be alike."""
 
-    prefix: Prefix
+    prefix: PrefixEncoding
     prompts: list[Prompt]
     weighting: Weighting | None
     shared: int  # leading tokens that all prompts have in common with the template's head
@@ -79,7 +79,7 @@ class Asked:
 class Rows:
     """One run of prompts on its way through the model."""
 
-    run: Run
+    run: PromptRun
     start: int  # position of each prompt's first row
     given: Sequence[int]  # token ids, or which known states the rows begin with
 
@@ -124,14 +124,14 @@ class CausalBackbone(Transformer):
     def blank_pieces(self, tokens: Tokens) -> list[int]:  # noqa: ARG002 (the rule is about T5's cross-attention)
         return []
 
-    def span_states(self, encoding: Prefix, spans: Sequence[Span]) -> Tensor | None:  # noqa: ARG002 (no encoder)
+    def span_states(self, encoding: PrefixEncoding, spans: Sequence[Span]) -> Tensor | None:  # noqa: ARG002 (no encoder)
         return None
 
     # --- Reading -------------------------------------------------------------------------------------------------
 
-    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[Prefix]:
-        texts = [tokenise(self.tokenizer, *text_range, prefix=OPENING) for text_range in ranges]
-        found: list[Prefix] = []
+    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[PrefixEncoding]:
+        texts = [tokenise(self.tokenizer, *text_range, prefix=PROMPT_OPENING) for text_range in ranges]
+        found: list[PrefixEncoding] = []
         with self.machine.at_work():
             for pack in packs(texts, len, self.machine.batch_tokens):
                 memories = [Memory() for _ in pack]
@@ -140,7 +140,7 @@ class CausalBackbone(Transformer):
                 self._read(rows, self.depth - 1, memories=memories, observers=observers if layers else ())
                 for tokens, memory, observer in zip(pack, memories, observers, strict=True):
                     received = Received(tokens, observer.mean()[0, : len(tokens)]) if layers else None
-                    found.append(Prefix(tokens, memory, received))
+                    found.append(PrefixEncoding(tokens, memory, received))
         return found
 
     def _observe(self, texts: Sequence[Tokens], observers: Sequence[Observer]) -> None:
@@ -169,8 +169,8 @@ class CausalBackbone(Transformer):
 
     # --- Prompting -----------------------------------------------------------------------------------------------
 
-    def log_likelihood(self, questions: Sequence[Question[Prefix]]) -> list[list[list[float]]]:
-        asked = [self._asked(question) for question in questions if question.phrases]
+    def log_likelihood(self, questions: Sequence[Question[PrefixEncoding]]) -> list[list[list[float]]]:
+        asked = [self._prepare(question) for question in questions if question.phrases]
         if not asked:
             return [[] for _ in questions]
         with self.machine.at_work():
@@ -181,11 +181,11 @@ class CausalBackbone(Transformer):
             found = iter(self._scored(asked, states, places))
         return [list(islice(found, len(question.phrases))) for question in questions]
 
-    def _asked(self, question: Question[Prefix]) -> Asked:
+    def _prepare(self, question: Question[PrefixEncoding]) -> PreparedQuestion:
         prompts = self._prompts(question.phrases)
         shared = min(alike(self._head, prompt.ids) for prompt in prompts)
         counted = question.weighting is not None and question.weighting.aligned_rows == "tail"
-        return Asked(question.encoding, prompts, question.weighting, shared, None if counted else -1)
+        return PreparedQuestion(question.encoding, prompts, question.weighting, shared, None if counted else -1)
 
     def _unedited(self, weighting: Weighting | None) -> int:
         """How many layers there are below the first one that a weighting edits."""
@@ -198,31 +198,33 @@ class CausalBackbone(Transformer):
         everywhere = getattr(self.model.config, "sliding_window", None)
         return getattr(self.model.model.layers[layer].self_attn, "sliding_window", everywhere) is not None
 
-    def _alike(self, asked: Sequence[Asked], layers: int) -> tuple[Tensor, Places]:
+    def _alike(self, asked: Sequence[PreparedQuestion], layers: int) -> tuple[Tensor, Places]:
         """States after the first layers, each beginning computed once; and in which of them each prompt's rows are."""
         every, places, made = [], [], 0
         for each in asked:
             start, memory = len(each.prefix.tokens), each.prefix.memory
             head = range(made, made := made + each.shared)
             if each.shared:
-                every.append(Rows(Run(memory, start, 1, each.shared), start, self._head[: each.shared]))
+                every.append(Rows(PromptRun(memory, start, 1, each.shared), start, self._head[: each.shared]))
             tails: dict[tuple[int, ...], range] = {(): range(0)}
             start += each.shared
             for same in each.tails(self.machine.batch_tokens):
-                run = Run(memory, start, len(same), len(same[0]))
+                run = PromptRun(memory, start, len(same), len(same[0]))
                 every.append(Rows(run, start, [token for tail in same for token in tail]))
                 tails.update((tail, range(made, made := made + run.length)) for tail in same)
             places.append([[*head, *tails[each.tail(prompt)]] for prompt in each.prompts])
         return self._follow(every, 0, layers), places
 
-    def _apart(self, asked: Sequence[Asked], layers: int, states: Tensor, known: Places) -> tuple[Tensor, Places]:
+    def _apart(
+        self, asked: Sequence[PreparedQuestion], layers: int, states: Tensor, known: Places
+    ) -> tuple[Tensor, Places]:
         """States after the last layer, every prompt on its own from the first edited layer on; and where they are."""
         every, places, made = [], [], 0
         for each, rows in zip(asked, known, strict=True):
             start, found = len(each.prefix.tokens), dict[int, range]()
             for same in of_one_shape(each.prompts, self.machine.batch_tokens):
                 edit = self._edit(each.weighting, same, each.prompts[same[0]])
-                run = Run(each.prefix.memory, start, len(same), len(rows[same[0]]), edit)
+                run = PromptRun(each.prefix.memory, start, len(same), len(rows[same[0]]), edit)
                 every.append(Rows(run, start, [row for prompt in same for row in rows[prompt]]))
                 found.update((prompt, range(made, made := made + run.length)) for prompt in same)
             places.append([found[prompt] for prompt in range(len(each.prompts))])
@@ -255,7 +257,7 @@ class CausalBackbone(Transformer):
     def _parts(self) -> dict[tuple[int, int], Any]:
         return {}
 
-    def _scored(self, asked: Sequence[Asked], states: Tensor, places: Places) -> list[list[float]]:
+    def _scored(self, asked: Sequence[PreparedQuestion], states: Tensor, places: Places) -> list[list[float]]:
         """Log-probability of every scored token of every prompt, from the state before it."""
         found: list[list[float]] = [[] for _ in asked]
         for group in self._summed_together(asked, places):
@@ -273,7 +275,7 @@ class CausalBackbone(Transformer):
             for prompt in each.prompts
         ]
 
-    def _summed_together(self, asked: Sequence[Asked], places: Places) -> Iterator[list[int]]:
+    def _summed_together(self, asked: Sequence[PreparedQuestion], places: Places) -> Iterator[list[int]]:
         """Which questions share a pass over the vocabulary: all, but for those whose likely words are a matter of their
         own text, since no result may depend on what else is computed with it.
         """
@@ -282,7 +284,7 @@ class CausalBackbone(Transformer):
             yield rest
         yield from ([i] for i in alone)
 
-    def _said(self, asked: Sequence[Asked]) -> Tensor | None:
+    def _said(self, asked: Sequence[PreparedQuestion]) -> Tensor | None:
         """The words of the texts and their prompts, for a sum over likely words alone; None for the exact sum."""
         if not self.machine.int8 or len(asked) > 1:
             return None

@@ -15,8 +15,8 @@ from mudy.backbones.transformer import padded, presence
 from mudy.cancellation import check
 from mudy.text import Span
 
-FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "electra", "deberta-v2"})
-REACH = 600  # characters of context read on either side of a span
+ENCODER_FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "electra", "deberta-v2"})
+_REACH = 600  # characters of context read on either side of a span
 
 
 class SentenceEncoder:
@@ -38,7 +38,8 @@ class SentenceEncoder:
     def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Tensor:
         """The mean of the last states over each span, read within its context; (spans, width)."""
         near = [
-            Span(max(c.start, s.start - REACH), min(c.end, s.end + REACH)) for s, c in zip(spans, contexts, strict=True)
+            Span(max(c.start, s.start - _REACH), min(c.end, s.end + _REACH))
+            for s, c in zip(spans, contexts, strict=True)
         ]
         read = {context: tokenise(self.tokenizer, text, context) for context in dict.fromkeys(near)}
         states = dict(zip(read, self._states(list(read.values())), strict=True))

@@ -35,7 +35,7 @@ def token_ends(encoder: SentenceEncoder, text: str) -> list[int]:
     return tokenise(encoder.tokenizer, text, Span(0, len(text)), special=False).ends
 
 
-def read(encoder: SentenceEncoder, text: str, span: Span) -> Tokens:
+def read_span(encoder: SentenceEncoder, text: str, span: Span) -> Tokens:
     """A stretch of text as tokens, with the special ones, cut where the encoder ends."""
     tokens, longest = tokenise(encoder.tokenizer, text, span), positions(encoder)
     return Tokens(tokens.ids[:longest], tokens.starts[:longest], tokens.ends[:longest], tokens.first)
@@ -43,7 +43,7 @@ def read(encoder: SentenceEncoder, text: str, span: Span) -> Tokens:
 
 def read_alone(encoder: SentenceEncoder, phrase: str) -> list[int]:
     """A phrase as token ids, with the special ones."""
-    return read(encoder, phrase, Span(0, len(phrase))).ids
+    return read_span(encoder, phrase, Span(0, len(phrase))).ids
 
 
 def mask_token(encoder: SentenceEncoder) -> int:

@@ -16,7 +16,7 @@ from mudy.backbones.attention import soft_cap
 LARGEST = 127
 
 
-def rounded(rows: Tensor) -> tuple[Tensor, Tensor]:
+def int8_rounded(rows: Tensor) -> tuple[Tensor, Tensor]:
     """Rows as 8-bit integers and the scale of each; (rows, width) and (rows, 1)."""
     scales = rows.abs().amax(-1, keepdim=True).clamp_(min=1e-12).div_(LARGEST)
     return (rows / scales).round_().to(torch.int8), scales
@@ -31,7 +31,7 @@ class Rounding:
     def __call__(self, states: Tensor) -> tuple[Tensor, Tensor]:
         known, made = self._last  # both at once: another thread may be at work
         if known is not states:
-            made = rounded(states.reshape(-1, states.shape[-1]).float())
+            made = int8_rounded(states.reshape(-1, states.shape[-1]).float())
             self._last = states, made
         return made
 
@@ -41,7 +41,7 @@ class Int8Linear(nn.Module):
 
     def __init__(self, layer: nn.Linear, rounding: Rounding) -> None:
         super().__init__()
-        weight, scales = rounded(layer.weight.detach().float())
+        weight, scales = int8_rounded(layer.weight.detach().float())
         self.weight, self.scales, self.bias = weight.t(), scales[:, 0], layer.bias  # (in, out), (out,)
         self.rounding = rounding
 
@@ -57,7 +57,7 @@ class Int8Embedding(nn.Module):
 
     def __init__(self, layer: nn.Embedding) -> None:
         super().__init__()
-        self.weight, self.scales = rounded(layer.weight.detach().float())  # (words, width), (words, 1)
+        self.weight, self.scales = int8_rounded(layer.weight.detach().float())  # (words, width), (words, 1)
         scale = getattr(layer, "embed_scale", None)  # Gemma's
         self.times = 1.0 if scale is None else float(scale)
 
@@ -83,7 +83,7 @@ class Int8Head:
 
     def logit(self, states: Tensor, words: Tensor) -> Tensor:
         """As `logits` has it, to the last bit: else a word could be likelier than all words together."""
-        rows, scales = rounded(states.float())
+        rows, scales = int8_rounded(states.float())
         found = (rows.int() * self.weight[words]).sum(-1, dtype=torch.int32).float() * scales[:, 0]
         found = found.mul_(self.scales[words, 0])
         return soft_cap(found if self.bias is None else found.add_(self.bias[words]), self.cap)
@@ -102,7 +102,7 @@ def round_model(model: Any, cap: float | None) -> Int8Head:
                 setattr(module, name, Int8Linear(child, rounding))
     tied = model.lm_head.weight is body.embed_tokens.weight
     words = Int8Embedding(body.embed_tokens)
-    weight, scales = (words.weight, words.scales) if tied else rounded(model.lm_head.weight.detach().float())
+    weight, scales = (words.weight, words.scales) if tied else int8_rounded(model.lm_head.weight.detach().float())
     head = Int8Head(weight, scales, model.lm_head.bias, cap)
     body.embed_tokens = words
     model.lm_head = nn.Identity()

@@ -13,7 +13,7 @@ import torch
 
 from mudy.backbones.chat import no_template
 from mudy.backbones.compute import Machine
-from mudy.backbones.tokens import fast_tokenizer, readable
+from mudy.backbones.tokens import encodable, fast_tokenizer
 from mudy.errors import UnsupportedModel
 
 
@@ -68,7 +68,7 @@ class LocalChat:
 
     def _harmless(self, text: str) -> str:
         """The text without marks such as <|im_end|>: what stands in a document must not end its turn."""
-        return self._marks.sub(" ", readable(text))
+        return self._marks.sub(" ", encodable(text))
 
     def _filled(self, system: str, user: str) -> str:
         """The two turns in the model's template; in one turn where it knows no system message (Gemma 2)."""

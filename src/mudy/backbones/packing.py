@@ -56,7 +56,7 @@ class PackedTexts:
         for observer, text in zip(self.observers, self._texts(call), strict=False):
             if call.layer in observer.layers:
                 observer.see(replace(text, mask=causal_mask(text)))
-        found = list(self._texts(call if self.dtype is None else rounded(call, self.dtype)))
+        found = list(self._texts(call if self.dtype is None else in_dtype(call, self.dtype)))
         for memory, text in zip(self.memories, found, strict=False):
             memory.keep(text)
         if call.layer == self.last:
@@ -70,7 +70,7 @@ class PackedTexts:
             yield replace(call, query=call.query[:, :, part], key=call.key[:, :, part], value=call.value[:, :, part])
 
 
-def rounded(call: Call, dtype: torch.dtype) -> Call:
+def in_dtype(call: Call, dtype: torch.dtype) -> Call:
     return replace(call, query=call.query.to(dtype), key=call.key.to(dtype), value=call.value.to(dtype))
 
 
@@ -120,7 +120,7 @@ def forget(scores: Tensor, before: int, window: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PromptRun:
     """Prompts of one shape that follow one text."""
 
     memory: Memory
@@ -138,7 +138,7 @@ class Run:
 class PackedPrompts:
     """Runs of prompts, one after the other."""
 
-    runs: Sequence[Run]
+    runs: Sequence[PromptRun]
 
     def attend(self, call: Call) -> Tensor:
         parts, start = [], 0
@@ -146,7 +146,7 @@ class PackedPrompts:
             parts.append(self._run(call, run, slice(start, start := start + run.rows)))
         return torch.cat(parts, dim=1)[None]  # (1, heads, rows, width)
 
-    def _run(self, call: Call, run: Run, rows: slice) -> Tensor:
+    def _run(self, call: Call, run: PromptRun, rows: slice) -> Tensor:
         keys, values = run.memory.keys[call.layer], run.memory.values[call.layer]
         first = 0 if call.window is None else max(0, run.seen - call.window + 1)  # what no row sees is not computed
         heads, kv_heads, shape = call.query.shape[1], keys.shape[0], (run.prompts, run.length)

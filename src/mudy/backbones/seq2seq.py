@@ -14,22 +14,20 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache
 
-from mudy.backbones import ENCODER_DECODERS
 from mudy.backbones.attention import NAME, CrossAttention, Edit, Observer
 from mudy.backbones.backbone import Question, Received, Rule, TextRange
-from mudy.backbones.batches import batches, of_one_shape
+from mudy.backbones.batches import length_batches, of_one_shape
 from mudy.backbones.compute import Machine
 from mudy.backbones.tokens import Tokens, blank_pieces, fast_tokenizer, tokenise
 from mudy.backbones.transformer import Transformer, layers_between, padded, presence
 from mudy.cancellation import check
 from mudy.text import Span
 
-FAMILIES = ENCODER_DECODERS
-OPENING, CLOSING = 'Book:"', '"'
+PROMPT_OPENING, PROMPT_CLOSING = 'Book:"', '"'
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceEncoding:
     """A document as the encoder has read it, with the decoder's keys and values for it."""
 
     tokens: Tokens
@@ -66,28 +64,28 @@ class Seq2SeqBackbone(Transformer):
 
     def room(self) -> int:
         """T5's relative positions allow any length, but it was trained on `n_positions` tokens (512)."""
-        return int(getattr(self.model.config, "n_positions", 512)) - len(OPENING) - len(CLOSING) - 1
+        return int(getattr(self.model.config, "n_positions", 512)) - len(PROMPT_OPENING) - len(PROMPT_CLOSING) - 1
 
     def blank_pieces(self, tokens: Tokens) -> list[int]:
         return blank_pieces(self.tokenizer, tokens)
 
-    def span_states(self, encoding: Source, spans: Sequence[Span]) -> Tensor | None:
+    def span_states(self, encoding: SourceEncoding, spans: Sequence[Span]) -> Tensor | None:
         """The mean of the encoder's last states over each span (Sec. 4.2)."""
         tokens = [encoding.tokens.of(span) for span in spans]
         return torch.stack([encoding.states[0, t.start : t.stop].float().mean(0) for t in tokens])
 
-    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[Source]:
+    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[SourceEncoding]:
         return [self._encode(*text_range, layers) for text_range in ranges]
 
-    def _encode(self, text: str, span: Span, layers: Sequence[int]) -> Source:
-        tokens = tokenise(self.tokenizer, text, span, prefix=OPENING, suffix=CLOSING)
+    def _encode(self, text: str, span: Span, layers: Sequence[int]) -> SourceEncoding:
+        tokens = tokenise(self.tokenizer, text, span, prefix=PROMPT_OPENING, suffix=PROMPT_CLOSING)
         observer = Observer(self._rows(len(tokens)), frozenset(layers))
         with self.machine.at_work():
             check()
             ids = torch.tensor([tokens.ids], device=self.device)
             states = self.model.encoder(input_ids=ids, visitor=observer).last_hidden_state
             received = Received(tokens, observer.mean()[0]) if layers else None
-            return Source(tokens, states, self._cross_cache(states), received)
+            return SourceEncoding(tokens, states, self._cross_cache(states), received)
 
     def _cross_cache(self, states: Tensor) -> DynamicCache:
         """Every decoder layer's keys and values for the document, computed once."""
@@ -98,7 +96,7 @@ class Seq2SeqBackbone(Transformer):
 
     def _observe(self, texts: Sequence[Tokens], observers: Sequence[Observer]) -> None:
         """One text at a time is shown to its own observer; of several, one watches all, and each gets its row."""
-        for batch in batches([len(tokens) for tokens in texts], self.machine.batch_tokens):
+        for batch in length_batches([len(tokens) for tokens in texts], self.machine.batch_tokens):
             lengths = [len(texts[i]) for i in batch]
             ids = padded([texts[i].ids for i in batch], self.filler, self.device)
             one = observers[batch[0]]
@@ -113,11 +111,11 @@ class Seq2SeqBackbone(Transformer):
         encoder = layers_between(self.model.encoder, "block", 0, max(observer.layers) + 1)
         encoder(input_ids=ids, attention_mask=observer.rows.long(), visitor=observer)
 
-    def log_likelihood(self, questions: Sequence[Question[Source]]) -> list[list[list[float]]]:
+    def log_likelihood(self, questions: Sequence[Question[SourceEncoding]]) -> list[list[list[float]]]:
         with self.machine.at_work():
             return [self._likelihood(question) for question in questions]
 
-    def _likelihood(self, question: Question[Source]) -> list[list[float]]:
+    def _likelihood(self, question: Question[SourceEncoding]) -> list[list[float]]:
         prompts = self._prompts(question.phrases)
         found: dict[int, list[float]] = {}
         for same in of_one_shape(prompts, self.machine.batch_tokens):
@@ -131,7 +129,7 @@ class Seq2SeqBackbone(Transformer):
             found.update((i, list(islice(values, len(one.scored)))) for i in same)
         return [found[i] for i in range(len(prompts))]
 
-    def _follow(self, encoding: Source, ids: Tensor, edit: Edit | None) -> Tensor:
+    def _follow(self, encoding: SourceEncoding, ids: Tensor, edit: Edit | None) -> Tensor:
         """The start token stands in the place of the template's first word, as in PromptRank.
 
         Gives the last hidden states of prompts of one shape that follow one text; (prompts, tokens, width).

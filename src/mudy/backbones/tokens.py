@@ -36,7 +36,7 @@ class Tokens:
 def tokenise(tokenizer: Any, text: str, span: Span, prefix: str = "", suffix: str = "", special: bool = True) -> Tokens:
     """Cut prefix + text[span] + suffix into tokens whose offsets are characters of the whole text."""
     part = prefix + span.of(text) + suffix
-    encoded = tokenizer(readable(part), return_offsets_mapping=True, add_special_tokens=special, verbose=False)
+    encoded = tokenizer(encodable(part), return_offsets_mapping=True, add_special_tokens=special, verbose=False)
     low, high = len(prefix), len(part) - len(suffix)
     shift = span.start - low
     reached, first = span.start, None
@@ -75,7 +75,7 @@ def prompts_of(tokenizer: Any, template: str, phrases: Sequence[str], limit: int
     if not phrases:
         return []
     before = len(template.split("{}")[0])
-    filled = [readable(template.replace("{}", phrase)) for phrase in phrases]
+    filled = [encodable(template.replace("{}", phrase)) for phrase in phrases]
     encoded = tokenizer(filled, add_special_tokens=special, return_offsets_mapping=True)
     found = []
     for ids, offsets, phrase in zip(encoded["input_ids"], encoded["offset_mapping"], phrases, strict=True):
@@ -95,7 +95,7 @@ def blank_pieces(tokenizer: Any, tokens: Tokens) -> list[int]:
     return [i for i, piece in enumerate(tokenizer.convert_ids_to_tokens(tokens.ids)) if piece in WORD_MARKS]
 
 
-def readable(text: str) -> str:
+def encodable(text: str) -> str:
     """The text with lone surrogates, which no tokeniser takes, replaced one for one."""
     return re.sub("[\ud800-\udfff]", "\ufffd", text)
 

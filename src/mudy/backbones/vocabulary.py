@@ -10,7 +10,7 @@ from torch import Tensor
 from mudy.backbones.attention import soft_cap
 from mudy.cancellation import checked
 
-ROWS = 1024  # states multiplied at once
+_ROWS = 1024  # states multiplied at once
 LARGE, LIKELY = 1 << 17, 1 << 15  # a vocabulary worth shortening, and to how many words
 SAMPLE = 16  # states that say which words are likely
 FEW = 2 * SAMPLE  # states for which it is not worth the while to ask
@@ -63,7 +63,7 @@ def log_probabilities(head: Head, states: Tensor, rows: Tensor, words: Tensor, s
     summed = head
     if said is not None and head.words > LARGE and len(states) > FEW:
         summed = head.only(likely(head, states[:: len(states) // SAMPLE], said))
-    mass = torch.cat([log_mass(summed, states[start : start + ROWS]) for start in range(0, len(states), ROWS)])
+    mass = torch.cat([log_mass(summed, states[start : start + _ROWS]) for start in range(0, len(states), _ROWS)])
     return head.logit(states[rows], words) - mass[rows]
 
 

@@ -40,7 +40,7 @@ def encoder_chunks(document: Document, encoder: SentenceEncoder) -> list[Encoder
             runs.append(unit)
         else:
             runs[-1] = longer
-    return [EncoderChunk(run, encoder_states.read(encoder, text, run)) for run in runs]
+    return [EncoderChunk(run, encoder_states.read_span(encoder, text, run)) for run in runs]
 
 
 def chunk_at(found: Sequence[EncoderChunk], position: int) -> int:
