@@ -111,14 +111,27 @@ def paragraphs(count: int) -> str:
     )
 
 
-@pytest.mark.parametrize("method", WITHOUT_MODEL)
-@pytest.mark.parametrize("diversity", [0.0, 0.5])
-def test_a_long_text_is_checked_often(method: str, diversity: float) -> None:
-    made = Extractor(method, language=english())
-    text = paragraphs(1500)
-    made.extract(text[:100])
+@pytest.fixture(scope="module")
+def long_document() -> Document:
+    return english().document(paragraphs(1500))
+
+
+def test_reading_a_long_text_is_checked_often() -> None:
+    english().document("A river.")
     with steps_between_checks() as steps:
-        made.extract(text, None, diversity=diversity)
+        english().document(paragraphs(1500))
+    assert max(steps) < MANY_STEPS
+
+
+@pytest.mark.parametrize(
+    ("method", "diversity"),
+    [*((method, 0.0) for method in WITHOUT_MODEL), ("yake", 0.5), ("multipartiterank", 0.5)],  # one code for all
+)
+def test_a_long_text_is_checked_often(method: str, diversity: float, long_document: Document) -> None:
+    made = Extractor(method, language=english())
+    made.extract(long_document.text[:100])
+    with steps_between_checks() as steps:
+        made.extract(long_document, None, diversity=diversity)
     assert max(steps) < MANY_STEPS
 
 
