@@ -1,5 +1,6 @@
 """The real default model on real text."""
 
+import os
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +21,7 @@ EXAMPLE = (Path(__file__).parent.parent / "examples" / "floodplain.txt").read_te
 
 @cache
 def extractor(model: str) -> Extractor:
-    return Extractor(model=model, threads=2)
+    return Extractor(model=model, threads=1 if "PYTEST_XDIST_WORKER" in os.environ else 2)
 
 
 @pytest.mark.parametrize("model", ["gemma3-270m", "smollm2-135m"])
@@ -39,12 +40,12 @@ def test_sharing_the_document_equals_a_whole_forward_pass_per_occurrence(model: 
 
 
 def test_the_example_gives_the_phrases_that_the_readme_shows() -> None:
-    result = extractor("gemma3-270m").extract(EXAMPLE)
+    result = extractor("gemma3-270m").extract(EXAMPLE, None)
     readme = (Path(__file__).parent.parent / "README.md").read_text()
     shown = readme[readme.index("make run") :]
-    for keyphrase in result.keyphrases:
+    for keyphrase in result.keyphrases[:10]:
         assert f" {keyphrase.text} " in shown
-    for keyphrase in extractor("gemma3-270m").extract(EXAMPLE, None).keyphrases:
+    for keyphrase in result.keyphrases:
         for occurrence in keyphrase.occurrences:
             assert squeeze(EXAMPLE[occurrence.start : occurrence.end]) in (keyphrase.text, *keyphrase.variants)
 
