@@ -14,22 +14,27 @@ settings.register_profile("steady", deadline=None, derandomize=True, print_blob=
 settings.load_profile("steady")
 
 
-LONG = (
-    "test_page",
-    "test_server",
-    "test_corpus",
+LONG = (  # files and folders
     "test_readme",
-    "test_real",
+    "web",
     "test_ray",
-    "test_report",
-    "test_load",
-    "test_schema",
+    "server",
+    "test_cancellation",
+    "test_corpus",
+    "test_real",
+    "test_explaining",
+    "test_cli",
 )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take longest come first, so that two workers end at about the same time."""
-    items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    names = (item.path.stem, item.path.parent.name)
+    return next((place for place, name in enumerate(LONG) if name in names), len(LONG))
 
 
 @pytest.fixture(scope="session", autouse=True)
