@@ -44,7 +44,7 @@ class Scorer:
 
 
 def prepared(text: str, candidates: int = 1) -> PreparedText:
-    return PreparedText(Document(text, (), ()), (Candidate(text, ()),) * candidates, (), None, {}, None, ())
+    return PreparedText(Document(text, (), ()), (Candidate(text, ()),) * candidates)
 
 
 def scored(scorer: Any, texts: Sequence[PreparedText], **options: Any) -> Iterator[Any]:

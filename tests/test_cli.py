@@ -16,12 +16,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mudy import results
-from mudy.cli import formats, options, sources
+from mudy.cli import formats, parameters, sources
 from mudy.cli.console import Screen
 from mudy.cli.main import cli
 from mudy.errors import InputError, SettingError
-from mudy.extractor import Extractor, Task
+from mudy.extractor import Extractor
+from mudy.preparation import PreparedText
 from mudy.readers.reading import decode
+from mudy.storage import dump_json
 
 VISION = "Deep learning has changed computer vision. Convolutional neural networks learn features of natural images.\n"
 TRADE = "The European Union agreed on a carbon border tax. Trade partners of the EU criticised carbon border taxes.\n"
@@ -149,7 +151,7 @@ def test_completion_scripts_call_back_into_the_command(shell: str) -> None:
     ],
 )
 def test_a_setting_takes_the_type_of_its_field(pair: str, value: object) -> None:
-    (found,) = options.settings("mudy", [pair]).values()
+    (found,) = parameters.settings("mudy", [pair]).values()
     assert (found, type(found)) == (value, type(value))
 
 
@@ -158,7 +160,7 @@ def test_a_setting_takes_the_type_of_its_field(pair: str, value: object) -> None
 )
 def test_a_setting_of_the_wrong_type_is_refused(pair: str) -> None:
     with pytest.raises(SettingError, match="is needed"):
-        options.settings("mudy", [pair])
+        parameters.settings("mudy", [pair])
 
 
 def test_phrases_are_read_one_a_line_without_comments_and_blanks(folder: Path) -> None:
@@ -254,7 +256,7 @@ def test_json_is_one_object_for_one_input_and_a_list_for_a_pattern_or_several(fo
 def test_an_unexpected_error_stays_with_its_input(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare = Extractor.prepare
 
-    def fragile(self: Extractor, text: str, *args: Any, **options: Any) -> Task:
+    def fragile(self: Extractor, text: str, *args: Any, **options: Any) -> PreparedText:
         if options["source"] == "bad.txt":
             raise RuntimeError("out of luck")
         return prepare(self, text, *args, **options)
@@ -302,8 +304,8 @@ def test_json_and_json_lines_hold_what_the_result_holds() -> None:
 
 
 def test_json_escapes_what_utf_8_cannot_hold() -> None:
-    assert json.loads(formats.to_json("é\udcff").encode()) == "é\udcff"
-    assert formats.to_json("é") == '"é"'
+    assert json.loads(dump_json("é\udcff").encode()) == "é\udcff"
+    assert dump_json("é") == '"é"'
 
 
 def test_csv_has_a_head_once_and_a_row_a_keyphrase_at_its_best_place() -> None:

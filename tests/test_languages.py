@@ -177,7 +177,7 @@ def test_explain_warns_on_the_command_line() -> None:
 
 
 def test_a_row_of_a_corpus_holds_the_warning() -> None:
-    task = Extractor("yake", language=english()).prepare(FRENCH, 5)
+    task = Extractor("yake", language=english()).prepare(FRENCH, top_n=5)
     (result,) = Extractor("yake", language=english()).finish([task])
     written = OutputRow.of(InputRow(RowPosition(0, 0), "a"), result, None, 0.0).to_dict()
     assert "French" in written["warning"]
@@ -187,7 +187,7 @@ def test_a_row_of_a_corpus_holds_the_warning() -> None:
 
 def test_an_answer_of_the_service_holds_language_and_warning() -> None:
     extractor = Extractor("yake", language=english())
-    (result,) = extractor.finish([extractor.prepare(FRENCH, 5)])
+    (result,) = extractor.finish([extractor.prepare(FRENCH, top_n=5)])
     served = ResultSchema.model_validate(result.to_dict())
     assert served.language == "fr"
     assert "French" in served.warnings[0]

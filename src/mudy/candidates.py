@@ -17,7 +17,7 @@ from mudy.markup import IN_WORD, no_prose
 from mudy.phrase_index import PhraseIndex
 from mudy.text import Document, Span, Word, squeeze
 
-MAX_WORDS = 6  # the lowest limit that lost no gold keyphrase in any of 11 data sets (60 documents of each)
+MAX_PHRASE_WORDS = 6  # the lowest limit that lost no gold keyphrase in any of 11 data sets (60 documents of each)
 MAX_CHARACTERS = 100  # of a noun phrase; six words have about fifty
 LONGEST_STRETCH = 200  # words looked at together, which keeps the search linear in a text without any verb
 FOOTNOTE = re.compile(r"(?P<word>[^\W\d_]{3,}[a-zß-ÿ])(?P<number>\d{1,2}|[¹²³⁰⁴-⁹]+)")  # Anxiety2; not CO2, MP3
@@ -124,7 +124,7 @@ def stop_words(language: str) -> frozenset[str]:
 
 
 def candidates(
-    document: Document, *, max_words: int | None = MAX_WORDS, stop_phrases: Iterable[str] = ()
+    document: Document, *, max_words: int | None = MAX_PHRASE_WORDS, stop_phrases: Iterable[str] = ()
 ) -> list[Candidate]:
     """The noun phrases of a text, each the longest possible, in the order in which they first stand there.
 

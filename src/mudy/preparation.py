@@ -1,13 +1,14 @@
-"""A text that was read, with its candidates: ready to be scored, alone or together with others."""
+"""A text that was read -> its candidates: ready to be scored, alone or together with others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from mudy import candidates as noun_phrases
 from mudy.candidates import MAX_CHARACTERS, Candidate
-from mudy.text import Document
+from mudy.options import DEFAULT_OPTIONS, Options
+from mudy.protocols import ReadingProtocol
+from mudy.text import Document, squeeze
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +26,46 @@ class PhraseFilter:
 
 @dataclass(frozen=True, slots=True)
 class PreparedText:
-    """A text that was read, and all that is needed to rank its candidates."""
+    """A text that was read, with its candidates and what is asked for."""
 
     document: Document
-    candidates: tuple[Candidate, ...]
-    missing: tuple[str, ...]  # given, but not in the text
-    others: PhraseFilter | None  # which phrases beside the candidates may be returned
-    ranking: Mapping[str, Any]  # merge, top_n, diversity
-    source: str | None
-    pages: tuple[int, ...]  # where each page begins, if the text has any
+    candidates: tuple[Candidate, ...] = ()
+    missing: tuple[str, ...] = ()  # given, but not in the text
+    others: PhraseFilter | None = None  # which phrases beside the candidates may be returned
+    options: Options = DEFAULT_OPTIONS
 
     @property
     def words(self) -> int:
         return len(self.document.text.split())
+
+
+def with_candidates(document: Document, options: Options, protocol: ReadingProtocol | None = None) -> PreparedText:
+    """A document with its candidates: those given, those of the protocol, or its noun phrases."""
+    found, missing = _candidates(document, options, protocol)
+    return PreparedText(document, tuple(found), missing, _other_phrases(options, protocol), options)
+
+
+def _candidates(
+    document: Document, options: Options, protocol: ReadingProtocol | None
+) -> tuple[list[Candidate], tuple[str, ...]]:
+    missing: tuple[str, ...] = ()
+    if options.candidates is not None:
+        found, missing = noun_phrases.given(document, options.candidates)
+    elif protocol is not None:
+        found = protocol.candidates(document)
+    else:
+        limit = options.max_candidate_words
+        return noun_phrases.candidates(document, max_words=limit, stop_phrases=options.stop_phrases), missing
+    excluded = _excluded(options)
+    return [candidate for candidate in found if candidate.phrase not in excluded], missing
+
+
+def _other_phrases(options: Options, protocol: ReadingProtocol | None) -> PhraseFilter | None:
+    """What a method may return beside the candidates: nothing if they were given; any length under a protocol."""
+    if options.candidates is not None:
+        return None
+    return PhraseFilter(_excluded(options), None if protocol else options.max_candidate_words)
+
+
+def _excluded(options: Options) -> frozenset[str]:
+    return frozenset(squeeze(phrase).lower() for phrase in options.stop_phrases)

@@ -13,7 +13,7 @@ from mudy.methods.method import OccurrenceScore
 from mudy.porter import stems
 from mudy.results import Keyphrase, ScoredOccurrence
 from mudy.text import squeeze
-from mudy.validation import plain, seen
+from mudy.validation import checked_top_n
 
 DIGITS = 5  # significant digits that decide a rank; what lies beyond is float noise, and a tie
 
@@ -117,13 +117,5 @@ def overlap(first: Sequence[str], second: Sequence[str]) -> float:
 
 def how_many(top_n: int | float | None, words: int) -> int | None:
     """A number as it is; a share such as 0.02 as that part of the text's words, at least one; None for all."""
-    top_n = plain(top_n)
-    if top_n is None:
-        return None
-    if isinstance(top_n, int) and not isinstance(top_n, bool) and top_n >= 1:
-        return top_n
-    if isinstance(top_n, float) and 0 < top_n < 1:
-        return max(1, ceil(top_n * words))
-    raise SettingError(
-        f"top_n is {seen(top_n)}, but must be a whole number from 1 up, a share between 0 and 1, or None for all."
-    )
+    wanted = checked_top_n(top_n)
+    return max(1, ceil(wanted * words)) if isinstance(wanted, float) else wanted

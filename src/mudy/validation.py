@@ -147,6 +147,18 @@ def page_starts(value: Any) -> tuple[int, ...]:
     return tuple(starts)
 
 
+def checked_top_n(value: Any) -> int | float | None:
+    """How many keyphrases are asked for: a number, a share of the text's words, or None for all."""
+    top_n = plain(value)
+    if top_n is None or (isinstance(top_n, int) and not isinstance(top_n, bool) and top_n >= 1):
+        return top_n
+    if isinstance(top_n, float) and 0 < top_n < 1:
+        return top_n
+    raise SettingError(
+        f"top_n is {seen(top_n)}, but must be a whole number from 1 up, a share between 0 and 1, or None for all."
+    )
+
+
 def known_names(what: str, given: Iterable[str], known: Sequence[str]) -> None:
     """An option that nobody knows raises, with the nearest that is known."""
     for name in given:

@@ -28,7 +28,7 @@ def batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str | 
     finish = Extractor.finish
 
     def recorded(self: Extractor, prepared: Sequence[PreparedText]) -> list[results.Result]:
-        calls.append([text.source for text in prepared])
+        calls.append([text.options.source for text in prepared])
         if any("spoilt" in text.document.text for text in prepared):
             raise ArithmeticError("no number")
         return finish(self, prepared)

@@ -10,6 +10,7 @@ import torch
 
 from mudy.backbones import openmp
 from mudy.errors import SettingError
+from mudy.options import Compute, Speed
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -31,14 +32,10 @@ class Machine:
         dtype: str | None = None,
         threads: int | None = None,
         batch_tokens: int | None = None,
-        speed: str = "exact",
+        speed: Speed = "exact",
     ) -> Machine:
         """What the caller asks for, and what this machine does best for the rest."""
-        for name, value in (("batch_tokens", batch_tokens), ("threads", threads)):
-            if value is not None and value < 1:
-                raise SettingError(f"{name} is {value}, but must be at least 1.")
-        if dtype is not None and dtype not in DTYPES:
-            raise SettingError(f"dtype is {dtype!r}, but must be one of {', '.join(DTYPES)}.")
+        Compute(device, dtype, threads, batch_tokens, speed)  # checks them
         try:
             chosen = torch.device(device or best_device())
             torch.empty(0, device=chosen)

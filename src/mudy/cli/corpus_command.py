@@ -9,7 +9,7 @@ import click
 
 from mudy.cli import validate
 from mudy.cli.console import Screen
-from mudy.cli.options import (
+from mudy.cli.parameters import (
     DIVERSITY,
     METHOD,
     NO_MERGE,
@@ -46,7 +46,7 @@ from mudy.extractor import DEFAULT_METHOD
 @click.option("--restart", is_flag=True, help="Throw away what an earlier run to OUTPUT has done.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
 @click.option("--address", metavar="ADDRESS", help="Of a Ray cluster, or auto.  [default: one on this machine]")
-@click.option("--actors", type=click.IntRange(1), help="Of Ray, a model each.  [default: one a CPU, but for one]")
+@click.option("--actors", type=click.IntRange(1), help="Of Ray, a model each.  [default: CPUs - 1]")
 @click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="See `mudy methods`.")
 @with_models
 @click.option("-n", "--top-n", **TOP_N, default="10", show_default=True, help="As for `mudy extract`.")
@@ -90,8 +90,15 @@ def corpus(
     """
     if len(names) < 2:
         raise click.UsageError("An input and an output are needed: mudy corpus INPUT... OUTPUT")
-    validate.check_limits(max_candidate_words, candidates, machine_and_model["protocol"])
-    phrases = validate.options(candidates, stop_phrases, max_candidate_words, no_merge)
+    options = validate.options(
+        candidates,
+        stop_phrases,
+        max_candidate_words,
+        no_merge,
+        protocol=machine_and_model["protocol"],
+        top_n=top_n,
+        diversity=diversity,
+    )
     from mudy import corpus
     from mudy.corpus.checkpoint import Parts
     from mudy.corpus.row_sources import Files
@@ -116,7 +123,7 @@ def corpus(
                 address=address,
                 actors=actors,
                 report=lambda progress: _show(screen, progress),
-                options={**phrases, "top_n": top_n, "diversity": diversity},
+                options=options.shared(),
                 method=method,
                 **machine_and_model,
                 **settings(method, pairs),

@@ -12,7 +12,7 @@ import click
 from mudy.cli import formats, sources, validate
 from mudy.cli.console import Screen
 from mudy.cli.extract_command import first_names, shorten
-from mudy.cli.options import (
+from mudy.cli.parameters import (
     ENCODING,
     NO_MERGE,
     SEVERAL,
@@ -26,9 +26,11 @@ from mudy.errors import InputError, MissingExtra
 from mudy.extractor import DEFAULT_METHOD
 from mudy.ranking import how_many
 from mudy.readers.reading import Reading
+from mudy.storage import dump_json
 
 if TYPE_CHECKING:
     from mudy.explanation import Explanation
+    from mudy.options import Options
 
 EXAMPLES = """
 \b
@@ -116,13 +118,15 @@ def explain(
     """
     if encoding is not None:
         sources.check_encoding(encoding)
-    validate.check_limits(max_candidate_words, candidates, machine_and_model["protocol"])
     source = _source(file, text)
     views = _views(html, png, as_json, whole)
     for view in views:
         validate.check_output(view.target, [source.label, gold, candidates, stop_phrases])
     settings = settings_of_each(methods, pairs)
-    options = validate.options(candidates, stop_phrases, max_candidate_words, no_merge, encoding)
+    protocol = machine_and_model["protocol"]
+    options = validate.options(
+        candidates, stop_phrases, max_candidate_words, no_merge, protocol=protocol, encoding=encoding
+    )
     right = _gold(gold, encoding)
     read = _read(source, encoding)
     with Screen(quiet) as screen:
@@ -206,7 +210,7 @@ def _explained(
     machine_and_model: dict[str, Any],
     settings: dict[str, dict[str, Any]],
     read: Reading,
-    options: dict[str, Any],
+    options: Options,
     gold: Sequence[str],
     label: str | None,
 ) -> Explanation:
@@ -218,15 +222,15 @@ def _explained(
     screen.show(f"Loading {machine_and_model['model']}")
     base = Extractor(first, **machine_and_model, report=screen.report)
     document = base.read(read.text)
-    found = []
-    for done, (method, own) in enumerate(settings.items()):
-        maker = base.using(method, **own)
-        task = maker.prepare(document, None, source=label, pages=read.pages, **options)
-        if task.candidates:
-            maker.load()
+    explained = []
+    for done, (method, values) in enumerate(settings.items()):
+        extractor = base.using(method, **values)
+        prepared = extractor.prepare(document, options, source=label, pages=read.pages)
+        if prepared.candidates:
+            extractor.load()
         screen.show("Explaining", done, len(settings), detail=method)
-        found.append(maker.explained(task))
-    return Explanation(document.text, tuple(found), gold_places(document, gold), label)
+        explained.append(extractor.explained(prepared))
+    return Explanation(document.text, tuple(explained), gold_places(document, gold), label)
 
 
 def _warn(screen: Screen, found: Explanation) -> None:
@@ -264,7 +268,7 @@ def _write(screen: Screen, views: Sequence[View], found: Explanation, top_n: int
 
 
 def _json(found: Explanation, top_n: int | None) -> str:  # noqa: ARG001
-    return formats.to_json(found.to_dict(), indent=2) + "\n"
+    return dump_json(found.to_dict(), indent=2) + "\n"
 
 
 def _terminal(found: Explanation, top_n: int | None, whole: bool) -> str:

@@ -13,6 +13,7 @@ from mudy.cli.console import Screen
 from mudy.cli.formats import Format, Output, Texts
 from mudy.cli.sources import Source
 from mudy.errors import InputError, MissingExtra, MudyError
+from mudy.options import Options
 from mudy.preparation import PreparedText
 from mudy.progress import reported_to
 from mudy.readers.reading import Reading
@@ -42,7 +43,7 @@ class ExtractRun:
     form: Format
     target: Output
     extractor: dict[str, Any]  # arguments of Extractor
-    options: dict[str, Any]  # and of its extract
+    options: Options
     texts: Texts | None = None  # where the texts that offsets refer to are kept
     debug: bool = False
     _made: Extractor | None = None
@@ -102,7 +103,7 @@ class ExtractRun:
         return self._made
 
     def _prepared(self, extractor: Extractor, source: Source, reading: Reading) -> PreparedText:
-        return extractor.prepare(reading.text, source=source.label, pages=reading.pages, **self.options)
+        return extractor.prepare(reading.text, self.options, source=source.label, pages=reading.pages)
 
     # -- Scoring ------------------------------------------------------------------------------------------------------
 
@@ -129,7 +130,7 @@ class ExtractRun:
         written = self.form.one(result)
         if self.texts is not None:
             self.texts.keep(source, result.text)
-        if self.options["candidates"] is not None:
+        if self.options.candidates is not None:
             self._missing.append(set(result.not_found))
         self._dropped += result.dropped
         for warning in result.warnings:
@@ -185,7 +186,7 @@ class ExtractRun:
         if not self._missing:
             return
         nowhere = set.intersection(*self._missing)
-        names = [repr(shorten(p, 60)) for p in self.options["candidates"] if p in nowhere]
+        names = [repr(shorten(p, 60)) for p in self.options.candidates or () if p in nowhere]
         if names:
             where = "the text" if len(self._missing) == 1 else "any of the texts"
             self.screen.warning(f"candidates not found in {where}: {first_names(names)}")

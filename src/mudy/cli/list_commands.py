@@ -9,9 +9,10 @@ import click
 
 from mudy.cli import formats
 from mudy.cli.console import Screen
-from mudy.cli.options import KNOWN_MODEL
+from mudy.cli.parameters import KNOWN_MODEL
 from mudy.errors import MudyError
 from mudy.methods import METHODS
+from mudy.storage import dump_json
 
 # -- models -----------------------------------------------------------------------------------------------------------
 
@@ -47,7 +48,7 @@ def _models_as_json() -> str:
         }
         for model in models.status("quick hash")
     ]
-    return formats.to_json(found, indent=2) + "\n"
+    return dump_json(found, indent=2) + "\n"
 
 
 def _models_as_table() -> str:
@@ -160,7 +161,7 @@ def _languages_as_json() -> str:
         }
         for tagger in languages.status()
     ]
-    return formats.to_json(rows, indent=2) + "\n"
+    return dump_json(rows, indent=2) + "\n"
 
 
 def _languages_as_table() -> str:
@@ -222,7 +223,7 @@ def methods(names: tuple[str, ...], form: str) -> None:
     """List the methods; with names, explain every setting of these."""
     described = map(_described, names or METHODS)
     if form == "json":
-        click.echo(formats.to_json(list(described), indent=2))
+        click.echo(dump_json(list(described), indent=2))
     elif names:
         click.echo("\n".join(map(_explained, described)))
         click.echo("Shown are the defaults; for models on which others were measured to be better, those are used.")

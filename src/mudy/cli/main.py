@@ -23,9 +23,9 @@ from mudy.cli.corpus_command import corpus
 from mudy.cli.data_commands import data
 from mudy.cli.evaluate_command import compare_command, evaluate_command
 from mudy.cli.explain_command import explain
-from mudy.cli.extract_command import Job
+from mudy.cli.extract_command import ExtractRun
 from mudy.cli.list_commands import completion, languages, methods, models
-from mudy.cli.options import (
+from mudy.cli.parameters import (
     DIVERSITY,
     ENCODING,
     ENDPOINT,
@@ -227,7 +227,6 @@ def extract(
     """
     if encoding is not None:
         sources.check_encoding(encoding)
-    validate.check_limits(max_candidate_words, candidates, machine_and_model["protocol"])
     inputs = validate.text_sources(files, text)
     target = formats.Output(None if output == "-" else output, streaming=form == "jsonl")
     read = [source.name for source in inputs if source.text is None] + [candidates, stop_phrases]
@@ -235,18 +234,27 @@ def extract(
     texts = formats.Texts(save_text, read) if save_text is not None else None
     if texts is not None:
         texts.check()
-    phrases = validate.options(candidates, stop_phrases, max_candidate_words, no_merge, encoding)
+    options = validate.options(
+        candidates,
+        stop_phrases,
+        max_candidate_words,
+        no_merge,
+        protocol=machine_and_model["protocol"],
+        top_n=top_n,
+        diversity=diversity,
+        encoding=encoding,
+    )
     several = len(inputs) > 1 or any(map(sources.is_pattern, files))
     with Screen(quiet) as screen:
-        job = Job(
+        extraction = ExtractRun(
             screen,
             formats.format_of(form, several, target.terminal),
             target,
             extractor={"method": method, **machine_and_model, **settings(method, pairs)},
-            options={**phrases, "top_n": top_n, "diversity": diversity},
+            options=options,
             texts=texts,
             debug=_debugging(),
         )
-        failed = job.run(inputs, encoding)
+        failed = extraction.run(inputs, encoding)
     if failed:
         click.get_current_context().exit(1)

@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from mudy.cli.console import Screen
-from mudy.cli.options import LANGUAGE, METHOD, MODEL, on_machine
+from mudy.cli.parameters import LANGUAGE, METHOD, MODEL, on_machine
 from mudy.errors import MissingExtra
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.methods import model_fields
+from mudy.server.config import Config
 
 SECONDS: dict[str, Any] = {"type": click.FloatRange(0, min_open=True), "metavar": "SECONDS", "show_default": True}
 COUNT: dict[str, Any] = {"type": click.IntRange(1), "show_default": True}
@@ -23,15 +24,18 @@ COUNT: dict[str, Any] = {"type": click.IntRange(1), "show_default": True}
 @click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="Where a request names none.")
 @click.option("--encoder", **MODEL, default=DEFAULT_ENCODER, show_default=True, help="Loaded when it is first needed.")
 @click.option("--language", **LANGUAGE)
-@click.option("--queue", **COUNT, default=64, help="Requests that may wait; more are told to come back later (503).")
-@click.option("--max-body", **COUNT, default=4_000_000, metavar="BYTES", help="The largest body of a request.")
-@click.option("--max-characters", **COUNT, default=300_000, help="The longest text.")
-@click.option("--max-texts", **COUNT, default=64, help="The most texts in a request.")
-@click.option("--timeout", **SECONDS, default=300, help="The longest that a request may take, waiting included.")
+@click.option("--queue", **COUNT, default=Config.queue, help="Requests that may wait; further ones are refused (503).")
+@click.option("--max-body", **COUNT, default=Config.max_body, metavar="BYTES", help="The largest body of a request.")
+@click.option("--max-characters", **COUNT, default=Config.max_characters, help="The longest text.")
+@click.option("--max-texts", **COUNT, default=Config.max_texts, help="The most texts in a request.")
+@click.option("--timeout", **SECONDS, default=Config.timeout, help="For a request, including its wait in the queue.")
 @click.option(
-    "--body-timeout", **SECONDS, default=30, help="For the head of a request to arrive, and as long for its body."
+    "--body-timeout",
+    **SECONDS,
+    default=Config.body_timeout,
+    help="For the head of a request to arrive, and as long for its body.",
 )
-@click.option("--grace", **SECONDS, default=30, help="For requests under way when the service is told to end.")
+@click.option("--grace", **SECONDS, default=Config.grace, help="To finish admitted requests at shutdown.")
 @click.option(
     "--api-key",
     envvar="MUDY_API_KEY",
@@ -61,7 +65,6 @@ def serve(
     """
     try:
         from mudy.server import launcher
-        from mudy.server.config import Config
     except ImportError as error:
         raise MissingExtra(f'mudy serve needs {error.name}. Install it with: pip install "mudy[server]"') from error
     if "chat" in model_fields(method):
@@ -84,7 +87,7 @@ def serve(
         reason = error.strerror or str(error)
         raise click.ClickException(f"Cannot listen on {host}, port {port}: {reason}. Choose another --port.") from error
     with Screen(quiet=True) as screen:
-        launcher.run(
+        launcher.run_service(
             Config(method=method, machine=machine, api_key=api_key, hosts=hosts, report=screen.report, **others),
             listening,
             host,

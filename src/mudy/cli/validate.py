@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
 
-from mudy.candidates import MAX_WORDS
+from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.cli import formats, sources
 from mudy.errors import InputError
+from mudy.options import Options
 from mudy.storage import same_file
 
 
@@ -50,10 +50,31 @@ def _is_input(name: str, output: Path) -> bool:
         return False
 
 
-def check_limits(max_candidate_words: int | None, candidates: str | None, protocol: str | None) -> None:
-    """A limit that nothing would heed is refused."""
+def options(
+    candidates: str | None,
+    stop_phrases: str | None,
+    max_candidate_words: int | None,
+    no_merge: bool,
+    *,
+    protocol: str | None,
+    top_n: int | float | None = None,
+    diversity: float = 0.0,
+    encoding: str | None = None,
+) -> Options:
+    """What is asked of each text; candidates and stop phrases are read from their files."""
     if max_candidate_words and (candidates or protocol):
         raise click.UsageError("--max-candidate-words has no effect on --candidates or under a --protocol.")
+    ranked = phrases("--candidates", candidates, encoding)
+    if ranked == []:
+        raise click.BadParameter(f"{candidates} holds no phrases.", param_hint="'--candidates'")
+    return Options(
+        top_n,
+        ranked,
+        phrases("--stop-phrases", stop_phrases, encoding) or (),
+        max_candidate_words or MAX_PHRASE_WORDS,
+        not no_merge,
+        diversity,
+    )
 
 
 def phrases(option: str, path: str | None, encoding: str | None) -> list[str] | None:
@@ -64,27 +85,3 @@ def phrases(option: str, path: str | None, encoding: str | None) -> list[str] | 
         return sources.phrases(path, encoding)
     except InputError as error:
         raise click.BadParameter(f"{path}: {error}", param_hint=f"'{option}'") from error
-
-
-def options(
-    candidates_file: str | None,
-    stop_phrases_file: str | None,
-    max_candidate_words: int | None,
-    no_merge: bool,
-    encoding: str | None = None,
-) -> dict[str, Any]:
-    """What `Extractor.prepare` is told of phrases."""
-    return {
-        "candidates": candidates(candidates_file, encoding),
-        "stop_phrases": phrases("--stop-phrases", stop_phrases_file, encoding) or (),
-        "max_candidate_words": max_candidate_words or MAX_WORDS,
-        "merge": not no_merge,
-    }
-
-
-def candidates(path: str | None, encoding: str | None) -> list[str] | None:
-    """The phrases to be ranked alone; a file without any is refused."""
-    found = phrases("--candidates", path, encoding)
-    if found == []:
-        raise click.BadParameter(f"{path} holds no phrases.", param_hint="'--candidates'")
-    return found

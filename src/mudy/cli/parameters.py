@@ -1,4 +1,4 @@
-"""Words of the command line -> values."""
+"""Parameters that several commands share, and words of the command line -> values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import click
 from click.shell_completion import CompletionItem
 
-from mudy.candidates import MAX_WORDS
+from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import ModelError, SettingError, unknown
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.methods import METHODS, check_settings, method_class
-from mudy.ranking import how_many
+from mudy.options import Precision, Speed
+from mudy.protocols import ProtocolName
+from mudy.validation import checked_top_n
 
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
@@ -26,12 +28,10 @@ Command = Callable[..., Any]
 def top_n(ctx: click.Context, param: click.Parameter, value: str) -> int | float | None:
     """A number, a share of the words (0.02 or 2%), or "all"."""
     try:
-        wanted = _top_n(value.strip().lower())
-        how_many(wanted, 0)
+        return checked_top_n(_top_n(value.strip().lower()))
     except ValueError:  # SettingError is one
         reason = f"{value!r} is neither a number from 1 up, nor a share such as 0.02 or 2%, nor 'all'."
         raise click.BadParameter(reason, ctx, param) from None
-    return wanted
 
 
 def _top_n(value: str) -> int | float | None:
@@ -99,7 +99,7 @@ METHOD: dict[str, Any] = {"callback": method, "metavar": "NAME", "shell_complete
 SEVERAL: dict[str, Any] = {"callback": methods, "metavar": "NAME,NAME", "shell_complete": _methods}
 MODEL: dict[str, Any] = {"callback": model, "metavar": "NAME", "shell_complete": _models}
 DTYPE: dict[str, Any] = {
-    "type": click.Choice(["float32", "bfloat16", "float16"]),
+    "type": click.Choice(get_args(Precision)),
     "help": "[default: float32 on a CPU, half precision on a GPU]",
 }
 THREADS: dict[str, Any] = {"type": click.IntRange(1), "help": "CPU threads."}
@@ -109,7 +109,7 @@ BATCH: dict[str, Any] = {
     "help": "Tokens computed at once: more take more memory and change no result.  [default: 256 on a CPU, else 8192]",
 }
 SPEED: dict[str, Any] = {
-    "type": click.Choice(["exact", "fast"]),
+    "type": click.Choice(get_args(Speed)),
     "default": "exact",
     "show_default": True,
     "help": "fast: 8-bit arithmetic on a CPU, and less work in some methods; scores change a little.",
@@ -160,8 +160,8 @@ def on_texts(command: Command) -> Command:
         "stop-phrases": {"metavar": "FILE", "help": "Never return these phrases; a file like that of --candidates."},
         "language": LANGUAGE,
         "max-words": {"type": click.IntRange(1), "help": "Read only the first words of each text.  [default: all]"},
-        "max-candidate-words": {"type": click.IntRange(1), "help": f"Longest phrases.  [default: {MAX_WORDS}]"},
-        "protocol": {"type": click.Choice(["promptrank"]), "help": "Read texts as published experiments did."},
+        "max-candidate-words": {"type": click.IntRange(1), "help": f"Longest phrases.  [default: {MAX_PHRASE_WORDS}]"},
+        "protocol": {"type": click.Choice(get_args(ProtocolName)), "help": "Read texts as published experiments did."},
     }
     return _with(command, known)
 

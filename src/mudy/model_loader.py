@@ -1,0 +1,121 @@
+"""The tagger and the models of an extractor, each fetched and loaded when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mudy.errors import SettingError, UnsupportedModel
+from mudy.loading import loading
+from mudy.options import Compute
+from mudy.tagging import Tagger
+from mudy.validation import checked, seen
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+    from mudy.backbones.backbone import Backbone
+    from mudy.backbones.chat import Chat
+    from mudy.backbones.compute import Machine
+    from mudy.backbones.encoder import SentenceEncoder
+    from mudy.models import Report
+
+T = TypeVar("T")
+
+
+class ModelLoader:
+    """What an extractor loads: which models, where they compute, and who is told of a download."""
+
+    def __init__(
+        self,
+        model: str,
+        encoder: str,
+        language: str | Language | Tagger,
+        endpoint: str | None,
+        compute: Compute,
+        report: Report | None,
+    ) -> None:
+        self.model: str = checked("model", model, str)
+        self.encoder_name: str = checked("encoder", encoder, str)
+        self.language = _checked_language(language)
+        self.endpoint: str | None = checked("endpoint", endpoint, str | None)
+        self.compute = compute
+        self._report = checked("report", report, Callable | None)
+        self._loaded: dict[str, Any] = {}  # tagger and models, shared with copies of this one
+
+    @property
+    def loaded(self) -> set[str]:
+        """What is in memory: "tagger", "backbone", "encoder", "chat"."""
+        return set(self._loaded)
+
+    @property
+    def tagger(self) -> Tagger:
+        language = self.language
+        return (
+            language if isinstance(language, Tagger) else self._once("tagger", lambda: Tagger(language, self._report))
+        )
+
+    def load_tagger(self) -> None:
+        """Load the tagger now, unless it is in memory."""
+        self.tagger  # noqa: B018 (a property that loads)
+
+    def backbone(self) -> Backbone:
+        """The language model, fetched if need be, and loaded."""
+        from mudy import backbones, models
+
+        machine = self._machine()
+        return self._once(
+            "backbone",
+            lambda: backbones.load_backbone(models.locate(self.model, report=self._report), machine, self.model),
+        )
+
+    def encoder(self) -> SentenceEncoder:
+        """The sentence encoder, fetched if need be, and loaded."""
+        from mudy import backbones, models
+
+        machine, name = self._machine(), self.encoder_name
+        return self._once(
+            "encoder", lambda: backbones.load_encoder(models.locate(name, report=self._report), machine, name)
+        )
+
+    def chat(self) -> Chat:
+        """The model that writes: behind the endpoint, if there is one, else fetched if need be, and loaded."""
+        if self.endpoint is not None:
+            from mudy.backbones.endpoint import Endpoint
+
+            return Endpoint.of(self.endpoint, self.model)
+        from mudy import backbones, models
+        from mudy.backbones.chat import no_template
+
+        known = models.KNOWN.get(self.model)
+        if known is not None and not known.chat_template:
+            raise UnsupportedModel(no_template(self.model))  # before it is fetched for nothing
+        machine, template = self._machine(), known.chat_template if known else ""
+        return self._once(
+            "chat",
+            lambda: backbones.load_chat(models.locate(self.model, report=self._report), machine, self.model, template),
+        )
+
+    def _once(self, name: str, load: Callable[[], T]) -> T:
+        """What was loaded under a name, loaded now if it was not yet."""
+        if name not in self._loaded:
+            with loading():
+                self._loaded[name] = load()
+        value: T = self._loaded[name]
+        return value
+
+    def _machine(self) -> Machine:
+        from mudy.backbones.compute import Machine
+
+        return Machine.of(**asdict(self.compute))
+
+
+def _checked_language(language: Any) -> str | Language | Tagger:
+    """A language's name, a tagger, or a spaCy pipeline."""
+    if isinstance(language, str | Tagger) or (callable(language) and hasattr(language, "pipe_names")):
+        return language
+    raise SettingError(
+        f"language is {seen(language)}, but must be a code such as 'en', the name or path of a spaCy package, or a "
+        "pipeline that spaCy has loaded."
+    )

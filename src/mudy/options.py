@@ -1,0 +1,82 @@
+"""What is asked of an extraction, and of the machine that computes it: each defined and checked once.
+
+The library, the command line, the service and corpus runs all make these values of what they are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from mudy.candidates import MAX_PHRASE_WORDS
+from mudy.validation import checked, checked_top_n, known_names, page_starts, phrases
+
+Precision = Literal["float32", "bfloat16", "float16"]
+Speed = Literal["exact", "fast"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `extract` is asked for, with its defaults. A value of the wrong type or size raises an error of ours."""
+
+    top_n: int | float | None = 10  # a number, a share of the text's words, or None for all
+    candidates: Iterable[str] | None = None  # None: the noun phrases of the text
+    stop_phrases: Iterable[str] = ()
+    max_candidate_words: int | None = MAX_PHRASE_WORDS
+    merge: bool = True  # forms with equal stems are one phrase
+    diversity: float = 0.0  # above 0, phrases that share words are kept apart
+    source: str | None = None
+    pages: Sequence[int] = ()  # where each page begins
+
+    def __post_init__(self) -> None:
+        given = self.candidates
+        for name, value in {
+            "top_n": checked_top_n(self.top_n),
+            "candidates": None if given is None else tuple(phrases("candidates", given)),
+            "stop_phrases": tuple(phrases("stop_phrases", self.stop_phrases)),
+            "max_candidate_words": checked("max_candidate_words", self.max_candidate_words, int | None, least=1),
+            "merge": checked("merge", self.merge, bool),
+            "diversity": checked("diversity", self.diversity, float, least=0, most=1),
+            "source": checked("source", self.source, str | None),
+            "pages": page_starts(self.pages),
+        }.items():
+            object.__setattr__(self, name, value)
+
+    def changed(self, changes: Mapping[str, Any]) -> Options:
+        """These options with some changed; an unknown name raises."""
+        known_names("option", changes, OPTION_NAMES)
+        return replace(self, **changes) if changes else self
+
+    def shared(self) -> dict[str, Any]:
+        """Those that can be the same for many texts, as keyword arguments of `extract`."""
+        return {name: getattr(self, name) for name in SHARED_OPTION_NAMES}
+
+
+OPTION_NAMES = tuple(option.name for option in fields(Options))
+SHARED_OPTION_NAMES = tuple(name for name in OPTION_NAMES if name not in ("source", "pages"))  # those differ by text
+DEFAULT_OPTIONS = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Where and how to compute. All but `speed` and `dtype` leave results as they are."""
+
+    device: str | None = None  # None: a GPU where there is one
+    dtype: str | None = None  # a Precision; None: float32 on a CPU, half precision on a GPU
+    threads: int | None = None  # None: as torch has it
+    batch_tokens: int | None = None  # None: 256 on a CPU, else 8192
+    speed: Speed = "exact"
+
+    def __post_init__(self) -> None:
+        for name, value in {
+            "device": checked("device", self.device, str | None),
+            "dtype": checked("dtype", self.dtype, Precision | None),
+            "threads": checked("threads", self.threads, int | None, least=1),
+            "batch_tokens": checked("batch_tokens", self.batch_tokens, int | None, least=1),
+            "speed": checked("speed", self.speed, Speed),
+        }.items():
+            object.__setattr__(self, name, value)
+
+
+COMPUTE_NAMES = tuple(setting.name for setting in fields(Compute))
