@@ -17,8 +17,6 @@ from mudy.evaluation.measures import (
     P,
     R,
     compare,
-    only_absent,
-    only_present,
     paired_t_test,
     present_and_absent,
     promptrank_counts,
@@ -148,15 +146,6 @@ def test_gold_is_present_where_its_stemmed_words_stand_next_to_one_another() -> 
 
 def test_a_phrase_without_letters_is_looked_for_as_it_is() -> None:
     assert present_and_absent(["++", "--"], "C++ it is") == (["++"], ["--"])
-
-
-def test_present_and_absent_gold_can_be_measured_apart() -> None:
-    outcomes = [outcome("map, ice", "maps, road", name="a"), outcome("map", "map", name="b")]
-    texts = {"a": "A map of the ice.", "b": "Maps."}
-    assert [(o.id, o.gold) for o in only_present(outcomes, texts)] == [("a", ("maps",)), ("b", ("map",))]
-    assert [(o.id, o.gold) for o in only_absent(outcomes, texts)] == [("a", ("road",))]
-    assert (R @ 5)(only_present(outcomes, texts)) == 100
-    assert (R @ 5)(only_absent(outcomes, texts)) == 0
 
 
 # -- Confidence -------------------------------------------------------------------------------------------------------

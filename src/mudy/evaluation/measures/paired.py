@@ -1,0 +1,98 @@
+"""One measure on two runs over the same documents: the difference, its interval and its significance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mudy.errors import InputError
+from mudy.evaluation.measures.averaging import MICRO, Averaging
+from mudy.evaluation.measures.measure import SAMPLES, Interval, Measure, Numbers, bootstrap_draws, percentiles
+from mudy.evaluation.measures.outcome import Outcome, checked_outcomes
+
+_EQUAL = 1e-9  # per cent; smaller differences are rounding noise
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One measure on two runs over the same documents; the difference is second - first."""
+
+    measure: Measure
+    averaging: Averaging
+    documents: int
+    unmatched: int  # documents that only one of the runs has; they are left out
+    first: float
+    second: float
+    difference: Interval  # by paired bootstrap
+    t: float
+    p_t_test: float  # two-sided, paired, on the documents' own values
+    p_bootstrap: float  # two-sided, on the measure over all documents
+
+
+def compare(
+    measure: Measure,
+    first: Iterable[Outcome],
+    second: Iterable[Outcome],
+    averaging: Averaging = MICRO,
+    *,
+    level: float = 0.95,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> Comparison:
+    """Whether two runs differ: a paired t-test and a paired bootstrap over the documents that both have."""
+    one, other, unmatched = _matched(first, second)
+    a, b = measure.table(one, averaging), measure.table(other, averaging)
+    t, p = paired_t_test(measure.values(a), measure.values(b))
+    drawn = np.concatenate(
+        [
+            measure.over_draws(b, times, averaging) - measure.over_draws(a, times, averaging)
+            for times in bootstrap_draws(len(a), samples, seed)
+        ]
+    )
+    before, after = measure.overall(a, averaging), measure.overall(b, averaging)
+    difference = Interval(after - before, *percentiles(drawn, level), level)
+    return Comparison(measure, averaging, len(a), unmatched, before, after, difference, t, p, _two_sided(drawn))
+
+
+def paired_t_test(first: Sequence[float] | Numbers, second: Sequence[float] | Numbers) -> tuple[float, float]:
+    """Student's t of second - first and its two-sided p; equal differences everywhere have p 1 (none) or 0."""
+    difference = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
+    if len(difference) < 2:
+        raise InputError(f"A paired t-test needs at least 2 documents that both runs have; there is {len(difference)}.")
+    mean = float(difference.mean())
+    if np.ptp(difference) < _EQUAL:
+        return (0.0, 1.0) if abs(mean) < _EQUAL else (float(np.copysign(np.inf, mean)), 0.0)
+    from scipy.special import stdtr  # not needed for any other measure
+
+    t = mean / float(difference.std(ddof=1) / np.sqrt(len(difference)))
+    return t, 2 * float(stdtr(len(difference) - 1, -abs(t)))
+
+
+def _two_sided(drawn: Numbers) -> float:
+    """How often the sign of a difference changes in a bootstrap, doubled; never 0, for the draws are finite."""
+    below, above = int((drawn < _EQUAL).sum()), int((drawn > -_EQUAL).sum())
+    return min(1.0, 2 * (min(below, above) + 1) / (len(drawn) + 1))
+
+
+def _matched(first: Iterable[Outcome], second: Iterable[Outcome]) -> tuple[list[Outcome], list[Outcome], int]:
+    """The outcomes of documents that both runs have, in the order of the first, and how many only one has."""
+    one, other = _by_id(first), _by_id(second)
+    common = [key for key in one if key in other]
+    if not common:
+        raise InputError("The two runs have no document in common; compare runs over the same data set.")
+    for key in common:
+        if Counter(one[key].gold) != Counter(other[key].gold):
+            raise InputError(f"Document {key!r} has other gold in one run than in the other; they are not comparable.")
+    return [one[key] for key in common], [other[key] for key in common], len(one.keys() ^ other.keys())
+
+
+def _by_id(outcomes: Iterable[Outcome]) -> dict[str, Outcome]:
+    known: dict[str, Outcome] = {}
+    for outcome in checked_outcomes(outcomes):
+        if outcome.id in known:
+            raise InputError(f"The id {outcome.id!r} stands twice in one run, so documents cannot be matched by it.")
+        known[outcome.id] = outcome
+    return known
