@@ -119,7 +119,7 @@ def test_an_input_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> No
         if progress.rows == 5:
             changed_in_the_middle(source)
 
-    with pytest.raises(InputError, match="was changed while it was read"):
+    with pytest.raises(InputError, match="changed while it was read"):
         run(source, tmp_path / "out.jsonl", part_rows=5, report=change)
     assert not (tmp_path / "out.jsonl").exists()
 

@@ -11,8 +11,9 @@ from click.testing import CliRunner
 from mudy import models
 from mudy.cli.main import cli
 from mudy.errors import ModelUnavailable
-from mudy.models import cache, fetch, fingerprint
+from mudy.models import cache, fingerprint
 from mudy.models.download_progress import Report
+from mudy.storage import file_sha256
 
 MINILM = models.KNOWN["minilm-l6"]
 SIZE = 5 << 20  # of the weights: more than the first and the last MB
@@ -30,7 +31,7 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MUDY_HOME", str(tmp_path / "home"))
     folder = tmp_path / "home" / "models" / MINILM.name
     write_model(folder)
-    cache.write_model_manifest(MINILM, folder, {name: fetch.sha256(folder / name) for name in MINILM.needed})
+    cache.write_model_manifest(MINILM, folder, {name: file_sha256(folder / name) for name in MINILM.needed})
     return folder
 
 
@@ -71,7 +72,8 @@ def test_a_damaged_model_is_pulled_again_where_it_may_be(known: Path, monkeypatc
     def build(model: models.KnownModel, partial: Path, report: Report) -> None:
         write_model(partial / "model")
         report("built", 0, None)
-        cache.write_model_manifest(model, partial / "model", {n: fetch.sha256(partial / "model" / n) for n in MINILM.needed})
+        hashes = {name: file_sha256(partial / "model" / name) for name in MINILM.needed}
+        cache.write_model_manifest(model, partial / "model", hashes)
 
     monkeypatch.setattr(cache, "build", build)
     flip(known / "model.safetensors")
@@ -103,7 +105,7 @@ def test_an_older_manifest_is_checked_by_sha256_once_and_gets_its_quick_hashes(
 ) -> None:
     make_old(known)
     assert models.locate("minilm-l6", fetch=False) == str(known)
-    monkeypatch.setattr(cache, "sha256", lambda _: pytest.fail("sha256 was computed again"))
+    monkeypatch.setattr(cache, "file_sha256", lambda _: pytest.fail("sha256 was computed again"))
     assert models.locate("minilm-l6", fetch=False) == str(known)
 
 

@@ -24,7 +24,7 @@ import pytest
 import mudy
 from mudy.models import KNOWN
 from mudy.models.cache import write_model_manifest
-from mudy.models.fetch import sha256
+from mudy.storage import file_sha256
 from tests import small
 
 ROOT = Path(__file__).parents[1]
@@ -83,7 +83,7 @@ def small_models(home: Path) -> None:
         folder = home / "models" / name
         known.model.save_pretrained(folder)
         known.tokenizer.save_pretrained(folder)
-        write_model_manifest(KNOWN[name], folder, {path.name: sha256(path) for path in folder.iterdir()})
+        write_model_manifest(KNOWN[name], folder, {path.name: file_sha256(path) for path in folder.iterdir()})
 
 
 @pytest.fixture(scope="module")

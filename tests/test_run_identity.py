@@ -14,7 +14,7 @@ from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extractor import Extractor
-from mudy.storage import fingerprints
+from mudy.run_identity import model_fingerprints
 
 from . import small
 from .small import TEXT
@@ -188,5 +188,5 @@ def test_a_data_set_can_still_be_loaded_by_itself(rivers: Path) -> None:
 
 @pytest.mark.real
 def test_a_model_that_is_not_asked_is_neither_fetched_nor_part_of_a_run() -> None:
-    assert fingerprints(Extractor(model="smollm2-135m")).keys() == {"smollm2-135m"}
-    assert fingerprints(Extractor(model="smollm2-135m", mixture=True)).keys() == {"smollm2-135m", "minilm-l6"}
+    assert model_fingerprints(Extractor(model="smollm2-135m")).keys() == {"smollm2-135m"}
+    assert model_fingerprints(Extractor(model="smollm2-135m", mixture=True)).keys() == {"smollm2-135m", "minilm-l6"}

@@ -22,7 +22,7 @@ from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extractor import Extractor
 from mudy.methods.mudy import Mudy
 from mudy.methods.promptrank import PromptRank
-from mudy.storage import differences
+from mudy.run_identity import differences
 
 from .small import TEXT, decoder
 from .taggers import english

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 from mudy.errors import MissingExtra
+from mudy.storage import dump_json
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -151,7 +151,7 @@ class Result:
 
     def to_json(self, indent: int | None = None) -> str:
         """What `to_dict` gives, as JSON."""
-        return to_json(self.to_dict(), indent)
+        return dump_json(self.to_dict(), indent=indent)
 
     def to_pandas(self) -> DataFrame:
         """One row for each keyphrase: its best occurrence, what that score was made of, and how many there are."""
@@ -200,13 +200,3 @@ def counted(number: int, noun: str) -> str:
 def shortened(phrase: str) -> str:
     """A phrase short enough for one line."""
     return phrase if len(phrase) <= WIDEST else phrase[: WIDEST - 3] + "..."
-
-
-def to_json(value: Any, indent: int | None = None) -> str:
-    """JSON in UTF-8; escaped only where a text holds what UTF-8 cannot."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, allow_nan=False, indent=indent)
-    return text

@@ -1,82 +1,153 @@
-"""Helpers for resumable runs: one writer at a time, atomic files, outputs that are no inputs, and what has changed."""
+"""Files on the disk: atomic writes, exclusive locks, content that always encodes, and outputs that are no inputs."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+import shutil
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, Any
 
 from mudy.errors import InputError
 
-if TYPE_CHECKING:
-    from mudy.extractor import Extractor
 
-
-def real(path: str | Path) -> Path:
+def real_path(path: str | Path) -> Path:
     """Where a path leads to, through all links; of an output that does not exist yet, where it will be."""
     return Path(os.path.realpath(Path(path).expanduser()))
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Keep other runs away from an output, by whatever links they reach it."""
-    from filelock import FileLock, Timeout
-
-    place = real(path)
-    if not place.parent.is_dir():
-        raise InputError(f"{path}: the folder {place.parent} does not exist.")
-    file = lock_of(place)
-    if file.is_file() and file.stat().st_size:
-        raise InputError(
-            f"{path}: {file} is in the way: it is no lock of ours, for it is not empty. Name another output."
-        )
-    lock = FileLock(file)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise InputError(f"{path}: another run is writing to it; wait for it, or name another output.") from None
-    except OSError as error:
-        raise unwritable(path, error) from error
-    try:
-        yield
-    finally:
-        with suppress(OSError):
-            file.unlink()
-        lock.release()
-
-
-def lock_of(place: Path) -> Path:
-    """The lock of an output: hidden, and under a name that no other program uses (as poetry.lock would be)."""
-    return place.with_name(f".{place.name}.mudy-lock")
 
 
 def unwritable(path: Path, error: OSError) -> InputError:
     return InputError(f"{path}: cannot be written ({error.strerror or error}).")
 
 
-def beside(path: Path) -> Path:
-    """Where a file is written before it takes its name."""
-    return path.with_name(f".{path.name}.part")
+# -- Locks ------------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A file beside its name, which it takes when all is on the disk; after an error it is gone. Links are followed."""
-    place = real(path)
-    unfinished = beside(place)
+def exclusive_lock(file: Path, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold a lock file. If another process holds it, call `waiting` and wait; without `waiting`, TimeoutError."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        if waiting is None:
+            raise
+        waiting()
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def output_lock(path: Path) -> Iterator[None]:
+    """Keep other runs away from an output, by whatever links they reach it."""
+    place = real_path(path)
+    if not place.parent.is_dir():
+        raise InputError(f"{path}: the folder {place.parent} does not exist.")
+    file = lock_path(place)
+    if file.is_file() and file.stat().st_size:
+        raise InputError(f"{path}: {file} is in the way: it is not empty, so it is not our lock. Name another output.")
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(exclusive_lock(file))
+        except TimeoutError:
+            raise InputError(f"{path}: another run is writing to it; wait for it, or name another output.") from None
+        except OSError as error:
+            raise unwritable(path, error) from error
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                file.unlink()
+
+
+def lock_path(place: Path) -> Path:
+    """The lock of an output: hidden, and under a name that no other program uses (as poetry.lock would be)."""
+    return place.with_name(f".{place.name}.mudy-lock")
+
+
+# -- Atomic writes ----------------------------------------------------------------------------------------------------
+
+
+def unfinished_path(path: Path, *, unique: bool = False) -> Path:
+    """Where a file is written before it takes its name; `unique` if several threads or processes may write it."""
+    mark = f".{os.getpid()}-{threading.get_ident()}" if unique else ""
+    return path.with_name(f".{path.name}{mark}.part")
+
+
+@contextmanager
+def atomic_write(path: Path, *, unique: bool = False) -> Iterator[Path]:
+    """A file beside `path`, which takes its name when all is on the disk; after an error it is gone.
+
+    Links are followed.
+    """
+    place = real_path(path)
+    unfinished = unfinished_path(place, unique=unique)
     try:
         yield unfinished
-        with unfinished.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        unfinished.replace(place)
-    except OSError as error:
-        raise unwritable(path, error) from error
+        publish(unfinished, place)
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_output(path: Path) -> Iterator[Path]:
+    """`atomic_write` for a file that the user named: an OSError becomes an InputError."""
+    try:
+        with atomic_write(path) as unfinished:
+            yield unfinished
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def publish(unfinished: Path, path: Path) -> None:
+    """Give a finished file its name, with the permissions of the file that it replaces, once it is on the disk."""
+    with unfinished.open("rb+") as stream:
+        os.fsync(stream.fileno())
+    if path.exists():
+        shutil.copymode(path, unfinished)
+    unfinished.replace(path)
+
+
+def flush_to_disk(stream: IO[Any]) -> None:
+    """What was written to a stream is on the disk when this returns."""
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+# -- Content ----------------------------------------------------------------------------------------------------------
+
+
+def dump_json(
+    value: Any, *, indent: int | None = None, allow_nan: bool = False, default: Callable[[Any], Any] | None = None
+) -> str:
+    """JSON that UTF-8 can hold: escaped only where a text has a lone surrogate."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=allow_nan, default=default)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent, allow_nan=allow_nan, default=default)
+    return text
+
+
+def encode_text(text: str) -> bytes:
+    """UTF-8, with "?" for lone surrogates, which it cannot hold."""
+    return text.encode(errors="replace")
+
+
+def file_sha256(path: Path) -> str:
+    """The hash of a file's content."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 # -- Outputs that are inputs ------------------------------------------------------------------------------------------
@@ -84,7 +155,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 def same_file(one: str | Path, other: str | Path) -> bool:
     """Whether two paths lead to one file, through symbolic or hard links."""
-    if real(one) == real(other):
+    if real_path(one) == real_path(other):
         return True
     try:
         return Path(one).samefile(other)
@@ -97,46 +168,5 @@ def refuse_inputs(output: str | Path, inputs: Iterable[str | Path]) -> None:
     for name in inputs:
         if same_file(output, name):
             raise InputError(f"{output} is an input too ({name}), and would be overwritten. Name another output.")
-        if Path(name).is_dir() and real(output).is_relative_to(real(name)):
+        if Path(name).is_dir() and real_path(output).is_relative_to(real_path(name)):
             raise InputError(f"{output} lies in the folder {name}, which is an input. Name another output.")
-
-
-# -- What a run depends on --------------------------------------------------------------------------------------------
-
-
-def fingerprints(extractor: Extractor, *, fetch: bool = True) -> dict[str, str]:
-    """The models that an extractor's method asks, each by its name, with the fingerprint of what is in its files.
-
-    A model that is not here yet is fetched first, or ModelUnavailable raised. What a server computes has none.
-    """
-    from mudy import models
-    from mudy.methods import method_class
-    from mudy.methods.method import Architecture
-
-    def architecture() -> Architecture:
-        return Architecture(*models.architecture(extractor.model, fetch=fetch))
-
-    method = method_class(extractor.method)
-    settings = {**method.speeds.get(extractor.speed, {}), **extractor.settings}
-    needed = method.needed(method.chosen_settings(extractor.preset, settings, architecture), architecture)
-    names = [extractor.model] if needed & {"backbone", "chat"} and extractor.endpoint is None else []
-    names += [extractor.encoder_name] if "encoder" in needed else []
-    return {name: models.signature(name) for name in names if fetch or models.locate(name, fetch=False)}
-
-
-def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What changed, in words, entry by entry; after both went through JSON."""
-    first, second = _flat(before), _flat(now)
-    names: Iterable[str] = dict.fromkeys([*first, *second])
-    return [
-        f"{name} was {first.get(name)!r}, now {second.get(name)!r}"
-        for name in names
-        if first.get(name) != second.get(name)
-    ]
-
-
-def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, entry in json.loads(json.dumps(value)).items():
-        found |= _flat(entry, f"{prefix}{name}.") if isinstance(entry, dict) else {f"{prefix}{name}": entry}
-    return found

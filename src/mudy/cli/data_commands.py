@@ -13,6 +13,7 @@ from mudy.cli.console import Screen
 from mudy.cli.parameters import THREADS
 from mudy.errors import InputError
 from mudy.extractor import DEFAULT_ENCODER
+from mudy.storage import dump_json
 
 if TYPE_CHECKING:
     from mudy.backbones.encoder import SentenceEncoder
@@ -124,7 +125,7 @@ def _encoder(screen: Screen, threads: int | None) -> SentenceEncoder:
 
 
 def _as_json(rows: list[Description]) -> str:
-    return formats.to_json([row.to_dict() for row in rows], indent=2) + "\n"
+    return dump_json([row.to_dict() for row in rows], indent=2) + "\n"
 
 
 def _as_table(rows: list[Description]) -> str:

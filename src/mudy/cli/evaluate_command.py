@@ -14,7 +14,7 @@ from mudy.cli.data_commands import FORM, loaded
 from mudy.cli.parameters import ENDPOINT, LANGUAGE, METHOD, MODEL, PRESET, SET, Command, on_machine, settings
 from mudy.errors import InputError
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
-from mudy.storage import refuse_inputs
+from mudy.storage import dump_json, refuse_inputs
 
 if TYPE_CHECKING:
     from mudy.evaluation.measures import Averaging, Comparison, Interval
@@ -126,7 +126,7 @@ def evaluate_command(
             raise
         _warn_of_documents(screen, run)
     if form_out == "json":
-        click.echo(formats.to_json({"title": run.title, **run.to_dict()}, indent=2))
+        click.echo(dump_json({"title": run.title, **run.to_dict()}, indent=2))
     else:
         click.echo(_table(run, averaging, gold, depths or DEPTHS), nl=False)
     if any(document.error for document in run.documents):
@@ -206,7 +206,7 @@ def compare_command(
             if found.unmatched:
                 screen.warning(f"{name}: {found.unmatched:,} documents are in one of the runs only, and left out")
     if form_out == "json":
-        click.echo(formats.to_json([_as_dict(name, found) for name, found in rows], indent=2))
+        click.echo(dump_json([_as_dict(name, found) for name, found in rows], indent=2))
         return
     head = ["Data set", "Documents", "Measure", "A", "B", "B - A", "p (t-test)", "p (bootstrap)", "Verdict"]
     cells = [_cells(name, found) for name, found in rows]

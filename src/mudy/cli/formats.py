@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -17,8 +16,7 @@ import click
 
 from mudy.cli.sources import Source
 from mudy.results import Result
-from mudy.results import to_json as to_json
-from mudy.storage import same_file
+from mudy.storage import dump_json, encode_text, publish, same_file, unfinished_path
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +51,7 @@ class JsonLines:
     """One object a line, each written when it is found."""
 
     def one(self, result: Result) -> str:
-        return to_json(result.to_dict()) + "\n"
+        return dump_json(result.to_dict()) + "\n"
 
     def end(self) -> str:
         return ""
@@ -68,14 +66,14 @@ class Json:
 
     def one(self, result: Result) -> str:
         found = result.to_dict()
-        to_json(found)  # what cannot be written fails here, alone
+        dump_json(found)  # what cannot be written fails here, alone
         self._found.append(found)
         return ""
 
     def end(self) -> str:
         if not self._found:
             return ""
-        return to_json(self._found if self._several else self._found[0], indent=2) + "\n"
+        return dump_json(self._found if self._several else self._found[0], indent=2) + "\n"
 
 
 class Csv:
@@ -219,7 +217,7 @@ class Output:
         try:
             if self._stream is None:
                 self._stream = self._opened()
-            self._stream.write(data.encode(errors="replace") if isinstance(data, str) else data)
+            self._stream.write(encode_text(data) if isinstance(data, str) else data)
             self._stream.flush()
         except BrokenPipeError:
             raise
@@ -233,9 +231,7 @@ class Output:
         try:
             self._stream.close()
             if not self._direct:
-                if self._path.exists():
-                    shutil.copymode(self._path, self._beside)
-                self._beside.replace(self._path)
+                publish(self._unfinished, self._path)
         except OSError as error:
             self._failed(error)
 
@@ -245,17 +241,17 @@ class Output:
             with suppress(OSError):
                 self._stream.close()
             if not self._direct:
-                self._beside.unlink(missing_ok=True)
+                self._unfinished.unlink(missing_ok=True)
 
     def _opened(self) -> IO[bytes]:
         if self._path is None:
             return sys.stdout.buffer
-        return (self._path if self._direct else self._beside).open("wb")
+        return (self._path if self._direct else self._unfinished).open("wb")
 
     @property
-    def _beside(self) -> Path:
+    def _unfinished(self) -> Path:
         assert self._path is not None
-        return self._path.with_name(f".{self._path.name}.{os.getpid()}.part")
+        return unfinished_path(self._path, unique=True)
 
     def _failed(self, error: OSError) -> None:
         self.discard()
@@ -286,7 +282,7 @@ class Texts:
         """Write a text; line ends stay as they are, so that offsets count in it."""
         path = self.folder / self._name(source)
         try:
-            path.write_bytes(text.encode(errors="replace"))
+            path.write_bytes(encode_text(text))
         except OSError as error:
             raise click.ClickException(f"{path} cannot be written: {error.strerror or error}") from error
 

@@ -25,7 +25,16 @@ from mudy.corpus.manifests import Manifest
 from mudy.corpus.row import START, OutputRow, RowPosition
 from mudy.corpus.row_writers import WRITERS, RowWriter
 from mudy.errors import InputError
-from mudy.storage import beside, differences, lock_of, real, same_file, unwritable, whole
+from mudy.run_identity import differences
+from mudy.storage import (
+    atomic_output,
+    flush_to_disk,
+    lock_path,
+    real_path,
+    same_file,
+    unfinished_path,
+    unwritable,
+)
 
 _JOURNALS = ("progress.journal", "journal.jsonl")  # the second of format 1
 _PART = re.compile(r"part-([0-9]{6,9})(\.[a-z]+)")
@@ -88,7 +97,7 @@ class Parts:
 
     def __init__(self, output: Path, form: RowWriter) -> None:
         self.name, self.form = output, form
-        self.output = real(output)
+        self.output = real_path(output)
         self.single = form.ending == output.suffix.lower()  # else the parts themselves are what was asked for
         self.folder = self.output.with_name(f"{self.output.name}.parts") if self.single else self.output
         self.summary = (
@@ -98,8 +107,14 @@ class Parts:
 
     def owns(self, path: Path) -> bool:
         """Whether the run writes to a path; through links too."""
-        place = real(path)
-        files = (self.output, self.summary, lock_of(self.output), beside(self.output), beside(self.summary))
+        place = real_path(path)
+        files = (
+            self.output,
+            self.summary,
+            lock_path(self.output),
+            unfinished_path(self.output),
+            unfinished_path(self.summary),
+        )
         return place in files or place.is_relative_to(self.folder) or same_file(path, self.output)
 
     # -- What is there before a run -----------------------------------------------------------------------------------
@@ -183,7 +198,7 @@ class Parts:
             elif path.name not in kept:
                 raise InputError(f"{path} is no part of this run; move it away, or name another output.")
         if self._journal.exists():
-            with whole(self._journal) as unfinished:
+            with atomic_output(self._journal) as unfinished:
                 unfinished.write_bytes(b"".join(map(_line, good)))
         return good[-1].reached if good else Reached()
 
@@ -208,7 +223,7 @@ class Parts:
         """One part more; it is on the disk when this returns."""
         reached = before.after_rows(rows)
         part = self.part(before.parts)
-        with whole(part) as unfinished:
+        with atomic_output(part) as unfinished:
             self.form.write(unfinished, [row.to_dict() for row in rows])
             self._note(Entry(part.name, unfinished.stat().st_size, reached))
         return reached
@@ -218,8 +233,7 @@ class Parts:
             if stream.tell():
                 stream.write(b"\n" if not self._ends_with_line() else b"")
             stream.write(_line(entry))
-            stream.flush()
-            os.fsync(stream.fileno())
+            flush_to_disk(stream)
 
     def _ends_with_line(self) -> bool:
         with self._journal.open("rb") as stream:
@@ -237,7 +251,7 @@ class Parts:
             manifests.write_manifest(self.summary, asked, inputs=inputs, found={**found, "files": files})
             return
         self._check_output()
-        with whole(self.output) as unfinished:
+        with atomic_output(self.output) as unfinished:
             self.form.join(unfinished, parts)
             size = unfinished.stat().st_size
             manifests.write_manifest(self.summary, asked, inputs=inputs, found={**found, "bytes": size})
@@ -248,7 +262,10 @@ class Parts:
         if manifests.read_manifest(self._manifest) is None:
             return
         self._delete_parts()
-        for path in (self._manifest, beside(self._manifest)):  # last: without it, nothing else is known to be ours
+        for path in (
+            self._manifest,
+            unfinished_path(self._manifest),
+        ):  # last: without it, nothing else is known to be ours
             path.unlink(missing_ok=True)
         with suppress(OSError):  # it is not empty: something else lies in it
             self.folder.rmdir()
@@ -260,7 +277,7 @@ class Parts:
         for name in (*listed, *_JOURNALS):
             (self.folder / name).unlink(missing_ok=True)
         for name in (*listed, *_JOURNALS, self.part(following).name):
-            beside(self.folder / name).unlink(missing_ok=True)
+            unfinished_path(self.folder / name).unlink(missing_ok=True)
 
     def _listed(self) -> set[str]:
         """The parts that the journal lists, or that of format 1."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from mudy.storage import file_sha256
 
 SETTLED = 2 * 10**9  # nanoseconds: a file that changed more recently may change again without a new time
 
@@ -28,9 +28,7 @@ def input_fingerprint(name: str, known: Known) -> dict[str, Any]:
         if before.get("stamp") == stamp and isinstance(before.get("hash"), str):
             return dict(before)
         settled = time.time_ns() - max(stamp[1:]) > SETTLED
-        with Path(name).open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-            size = os.fstat(stream.fileno()).st_size
+        digest = file_sha256(Path(name))
     except OSError as error:
         return {"name": name, "bytes": None, "hash": f"unreadable: {error.strerror}", "stamp": None}
-    return {"name": name, "bytes": size, "hash": digest, "stamp": stamp if settled else None}
+    return {"name": name, "bytes": stamp[0], "hash": digest, "stamp": stamp if settled else None}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mudy.errors import InputError
-from mudy.storage import whole
+from mudy.storage import atomic_output
 
 MANIFEST_NAME = "manifest.json"
 _MADE_BY = "mudy corpus"
@@ -58,6 +58,6 @@ def check_format(path: Path, manifest: Manifest) -> None:
 
 
 def write_manifest(path: Path, asked: Manifest, **more: Any) -> None:
-    with whole(path) as beside:
+    with atomic_output(path) as unfinished:
         manifest = {"format": _FORMAT, "made_by": _MADE_BY, "asked": asked, **more}
-        beside.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        unfinished.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from mudy.batching import BATCH_TEXTS
 from mudy.corpus.columns import Columns
 from mudy.corpus.row import InputRow, OutputRow, RowPosition
 from mudy.corpus.row_readers import File
 from mudy.corpus.row_sources import Files, RowSource
-from mudy.corpus.scoring import Prepared, Recipe, finished_all, prepared, score_rows
+from mudy.corpus.scoring import PreparedRow, Recipe, prepare_row, score_prepared, score_rows
 from mudy.errors import MissingExtra, SettingError
-from mudy.extractor import GATHERED_TEXTS
 
 Batch = Mapping[str, Any]
 _BLOCK_BYTES = 1 << 15  # bytes of rows that travel together: one file must keep many actors busy
@@ -69,7 +69,7 @@ def _plan(ray: Any, source: Files, columns: Columns, after: RowPosition, recipe:
         """As many actors as were asked for; else as many as there is work for, up to `most`."""
         asked = actors if kind is not _Tag else None
         pool = ray.data.ActorPoolStrategy(**{"size": asked} if asked else {"min_size": 1, "max_size": most})
-        return {"fn": kind, "fn_constructor_args": (recipe,), "batch_size": GATHERED_TEXTS, "compute": pool, **needs}
+        return {"fn": kind, "fn_constructor_args": (recipe,), "batch_size": BATCH_TEXTS, "compute": pool, **needs}
 
     if gpus and recipe.extractor.get("device") != "cpu":
         tagged = rows.map_batches(**by(_Tag, cpus, num_cpus=1))
@@ -116,24 +116,24 @@ class _Read:
 
     def __call__(self, batch: Batch) -> Iterator[dict[str, list[bytes]]]:
         for file, skip in zip(batch["file"], batch["skip"], strict=True):
-            some: list[bytes] = []
+            rows: list[bytes] = []
             for row in File(self.names[file]).rows(int(file), self.columns, int(skip)):
-                some.append(pickle.dumps(row))
-                if len(some) == GATHERED_TEXTS:
-                    yield {"row": some}
-                    some = []
-            if some:
-                yield {"row": some}
+                rows.append(pickle.dumps(row))
+                if len(rows) == BATCH_TEXTS:
+                    yield {"row": rows}
+                    rows = []
+            if rows:
+                yield {"row": rows}
 
 
 class _Actor:
     """An extractor, made once."""
 
     def __init__(self, recipe: Recipe) -> None:
-        self.extractor, self.options = recipe.made(), recipe.options
+        self.extractor, self.options = recipe.build(), recipe.options
 
     def __call__(self, batch: Batch) -> dict[str, list[bytes]]:
-        return {"row": [pickle.dumps(each) for each in self.work(map(pickle.loads, batch["row"]))]}
+        return {"row": [pickle.dumps(row) for row in self.work(map(pickle.loads, batch["row"]))]}
 
     def work(self, items: Iterable[Any]) -> Iterable[Any]:
         raise NotImplementedError
@@ -149,12 +149,12 @@ class _Score(_Actor):
 class _Tag(_Actor):
     """Tags alone, on a CPU."""
 
-    def work(self, items: Iterable[InputRow]) -> Iterable[Prepared]:
-        return (prepared(row, self.extractor, self.options) for row in items)
+    def work(self, items: Iterable[InputRow]) -> Iterable[PreparedRow]:
+        return (prepare_row(row, self.extractor, self.options) for row in items)
 
 
 class _Finish(_Actor):
     """Scores what was tagged, on a GPU."""
 
-    def work(self, items: Iterable[Prepared]) -> Iterable[OutputRow]:
-        return finished_all(items, self.extractor)
+    def work(self, items: Iterable[PreparedRow]) -> Iterable[OutputRow]:
+        return score_prepared(items, self.extractor)

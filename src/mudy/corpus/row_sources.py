@@ -17,6 +17,7 @@ from mudy.corpus.row import InputRow, RowPosition
 from mudy.corpus.row_readers import File, IsOutput
 from mudy.corpus.table_rows import BATCH_ROWS, arrow_rows, needed
 from mudy.errors import InputError, MissingExtra
+from mudy.storage import encode_text
 
 HEAD_FILES = 10  # whose columns are looked at before a run
 
@@ -120,7 +121,7 @@ class Table:
         names = self.table.schema.names
         digest = hashlib.sha256(str(names).encode())
         for values in self._values(list(dict.fromkeys(name for name in names if names.count(name) == 1))):
-            digest.update(repr(values).encode(errors="replace"))
+            digest.update(encode_text(repr(values)))
         return [{"name": "table", "rows": self.table.num_rows, "hash": digest.hexdigest()}]
 
     def changed(self) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 from mudy.corpus.columns import OURS, carried
 from mudy.corpus.table_rows import arrow_parquet
 from mudy.errors import SettingError
+from mudy.storage import dump_json, encode_text
 
 _OCCURRENCE_FIELDS = ("start", "end", "page", "score")  # of an occurrence; its other entries are the parts of the score
 _CSV_COLUMNS = (
@@ -48,21 +49,13 @@ class JsonLinesWriter:
     def write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         with path.open("wb") as stream:
             for row in rows:
-                stream.write(_line(row))
+                stream.write(dump_json(row, allow_nan=True, default=str).encode() + b"\n")
 
     def join(self, path: Path, parts: Sequence[Path]) -> None:
         with path.open("wb") as stream:
             for part in parts:
                 with part.open("rb") as rows:
                     shutil.copyfileobj(rows, stream, 1 << 20)
-
-
-def _line(row: Mapping[str, Any]) -> bytes:
-    """JSON in UTF-8; escaped where a text holds what UTF-8 cannot."""
-    try:
-        return json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n"
-    except UnicodeEncodeError:
-        return json.dumps(row, default=str).encode() + b"\n"
 
 
 class ParquetRowWriter:
@@ -217,7 +210,7 @@ def _text(value: Any) -> str | None:
     if value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text.encode(errors="replace").decode()  # a lone surrogate has no place in UTF-8
+    return encode_text(text).decode()
 
 
 WRITERS: Mapping[str, type[RowWriter]] = {

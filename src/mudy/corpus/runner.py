@@ -1,4 +1,4 @@
-"""A corpus from its files to its output, by one machine or by many. Resumable: the same call goes on after a kill."""
+"""A corpus from its files to its output, on one machine or many. Resumable: the same call continues after a kill."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mudy.corpus.run_arguments import check_run
 from mudy.corpus.scoring import Recipe, score_rows
 from mudy.errors import InputError
 from mudy.progress import reported_to
-from mudy.storage import locked
+from mudy.storage import output_lock
 
 PART_ROWS, PART_SECONDS = 500, 60  # a part is written when it has so many rows, or took so long
 TOLD_SECONDS = 1.0
@@ -61,7 +61,7 @@ def run(
     options: Mapping[str, Any] | None = None,
     **extractor: Any,
 ) -> Summary:
-    """Find the keyphrases of all rows of a corpus; the same call again goes on where a killed one ended.
+    """Find the keyphrases of all rows of a corpus. Resumable: the same call continues after an interruption.
 
     `inputs` are files, folders or patterns, or a table that speaks Arrow (pandas, polars, pyarrow, datasets). `output`
     ends in .jsonl, .parquet, .csv or .tsv, or is a folder of parts in the form named. `options` are those of
@@ -75,52 +75,63 @@ def run(
     columns.check(source.heads(columns))
     recipe = Recipe(extractor, {"top_n": 10, **(options or {})})
     start = perf_counter()
-    with locked(path):
+    with output_lock(path):
         parts.check()
         prints = source.fingerprint(parts.known())
-        asked = asked_of(prints, columns, parts.form, recipe)
+        asked = run_identity(prints, columns, parts.form, recipe)
         if restart:
             parts.forget()
         if (before := parts.finished(asked)) is not None:
             return Summary(str(path), before["rows"], before["failed"], before["rows"], 0.0)
         reached = parts.begin(asked, prints)
-        tell = Telling(report, source, reached.rows, reached, start)
-        part: list[OutputRow] = []
-        begun = perf_counter()
-        with reported_to(tell.within):
-            for row in _done(source, columns, reached.after, recipe, engine, address, actors):
-                part.append(row)
-                tell.one_more(row)
-                if len(part) >= part_rows or perf_counter() - begun > PART_SECONDS:
-                    reached, part, begun = parts.add(part, reached), [], perf_counter()
-                    tell.now()
-                elif tell.due():
-                    tell.now()
-        if part:
-            reached = parts.add(part, reached)
-            tell.now()
+        reporter = ProgressReporter(report, source, reached.rows, reached, start)
+        with reported_to(reporter.within):
+            rows = _output_rows(source, columns, reached.after, recipe, engine, address, actors)
+            reached = _write_parts(rows, parts, reached, part_rows, reporter)
         if (changed := source.changed()) is not None:
             raise InputError(
-                f"{changed} was changed while it was read, so rows of both may be mixed. Pass --restart to begin anew."
+                f"{changed} changed while it was read, so old and new rows may be mixed. Pass --restart to begin anew."
             )
         parts.finish(asked, prints, reached)
-    return Summary(str(path), reached.rows, reached.failed, tell.resumed, perf_counter() - start)
+    return Summary(str(path), reached.rows, reached.failed, reporter.resumed, perf_counter() - start)
 
 
-def asked_of(inputs: Iterable[Mapping[str, Any]], columns: Columns, form: RowWriter, recipe: Recipe) -> dict[str, Any]:
-    """What decides the output, in JSON's types."""
+def _write_parts(
+    rows: Iterator[OutputRow], parts: Parts, reached: Reached, part_rows: int, reporter: ProgressReporter
+) -> Reached:
+    """Write rows as parts of so many rows, or of what took so long; how far the run is then."""
+    part: list[OutputRow] = []
+    start = perf_counter()
+    for row in rows:
+        part.append(row)
+        reporter.add(row)
+        if len(part) >= part_rows or perf_counter() - start > PART_SECONDS:
+            reached, part, start = parts.add(part, reached), [], perf_counter()
+            reporter.report_now()
+        elif reporter.due():
+            reporter.report_now()
+    if part:
+        reached = parts.add(part, reached)
+        reporter.report_now()
+    return reached
+
+
+def run_identity(
+    inputs: Iterable[Mapping[str, Any]], columns: Columns, writer: RowWriter, recipe: Recipe
+) -> dict[str, Any]:
+    """What decides the output, in JSON's types: inputs, columns, format and recipe."""
     plain = [{name: value for name, value in entry.items() if name != "stamp"} for entry in inputs]
     return {
         "input": {str(index): entry for index, entry in enumerate(plain)},
         "columns": asdict(columns),
-        "form": form.ending,
+        "form": writer.ending,
         **recipe.identity(),
     }
 
 
 @dataclass
-class Telling:
-    """Says how far a run is: after each part, each second between them, and within texts that take longer."""
+class ProgressReporter:
+    """Reports how far a run is: after each part, each second between them, and within texts that take longer."""
 
     report: Callable[[Progress], None] | None
     source: RowSource
@@ -130,14 +141,14 @@ class Telling:
     share: float = 0.0  # of the input, when the last row was done
     last: float = 0.0
 
-    def one_more(self, row: OutputRow) -> None:
+    def add(self, row: OutputRow) -> None:
         self.reached = self.reached.after_rows([row])
         self.share = self.source.share(self.reached.after)
 
     def due(self) -> bool:
         return self.report is not None and perf_counter() - self.last > TOLD_SECONDS
 
-    def now(self, share: float | None = None) -> None:
+    def report_now(self, share: float | None = None) -> None:
         self.last = perf_counter()
         if self.report is not None:
             rows, failed, passed = self.reached.rows, self.reached.failed, self.last - self.start
@@ -147,10 +158,10 @@ class Telling:
         """A share of the texts that were read, but are not done, is computed."""
         if self.due():
             read = max(self.share, self.source.share(self.reached.after))
-            self.now(self.share + share * (read - self.share))
+            self.report_now(self.share + share * (read - self.share))
 
 
-def _done(
+def _output_rows(
     source: RowSource,
     columns: Columns,
     after: RowPosition,
@@ -164,4 +175,4 @@ def _done(
         from mudy.corpus import ray_engine
 
         return ray_engine.score_with_ray(source, columns, after, recipe, address, actors)
-    return score_rows(source.rows(columns, after), recipe.made(), recipe.options)
+    return score_rows(source.rows(columns, after), recipe.build(), recipe.options)

@@ -1,4 +1,4 @@
-"""Rows -> rows of the output, in their order, short texts computed together; a failure stays with its row."""
+"""Input rows -> output rows, in their order; short texts are computed together, and a failure stays with its row."""
 
 from __future__ import annotations
 
@@ -7,122 +7,91 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-import mudy
+from mudy.batching import FATAL, batch_size, batches, score_each
 from mudy.corpus.row import InputRow, OutputRow
-from mudy.errors import EndpointRefused, ModelError, MudyError, SettingError
-from mudy.extractor import GATHERED_TEXTS, GATHERED_WORDS, Extractor, Task
-from mudy.methods import is_batched
-from mudy.storage import fingerprints
+from mudy.errors import ModelError, MudyError
+from mudy.extractor import Extractor
+from mudy.preparation import PreparedText
+from mudy.run_identity import json_values, model_fingerprints, requested_settings
+from mudy.version import __version__
 
-MACHINE = frozenset({"device", "threads", "batch_tokens", "report"})
-SIMPLE = (str, int, float, bool, type(None))
-FATAL = (SettingError, EndpointRefused)  # what would be the same for every row
+_ENDS_THE_RUN: tuple[type[Exception], ...] = (*FATAL, ModelError)  # no row's fault, and no row would fare better
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How an extractor is made, and what is asked of it: to be sent to whoever computes."""
+    """How an extractor is made, and what is asked of it: sent to the processes that compute."""
 
     extractor: Mapping[str, Any]
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def made(self, **more: Any) -> Extractor:
-        return Extractor(**self.extractor, **more)
+    def build(self) -> Extractor:
+        return Extractor(**self.extractor)
 
     def identity(self) -> dict[str, Any]:
-        """What decides the result: settings, model and version; what only decides the speed is left out."""
-        made = self.made()
-        settings = {name: value for name, value in self.extractor.items() if name not in MACHINE}
+        """What decides the results: settings, options, models and version."""
+        extractor = self.build()
         return {
-            "extractor": {
-                name: value if isinstance(value, SIMPLE) else repr(value) for name, value in settings.items()
-            },
-            "options": {
-                name: value if isinstance(value, SIMPLE) else list(value) for name, value in self.options.items()
-            },
-            "models": fingerprints(made),
-            "version": mudy.__version__,
+            "extractor": requested_settings(extractor),
+            "options": json_values(self.options),
+            "models": model_fingerprints(extractor),
+            "version": __version__,
         }
 
 
-@dataclass(slots=True)
-class Prepared:
-    """A row that was read, or that could not be."""
+@dataclass(frozen=True, slots=True)
+class PreparedRow:
+    """A row whose text was tagged, or why it has none."""
 
     row: InputRow
-    task: Task | None
+    text: PreparedText | None
     error: str | None
     seconds: float
 
     @property
     def words(self) -> int:
-        return len(self.task.document.text.split()) if self.task else 0
+        return self.text.words if self.text else 0
 
 
 def score_rows(rows: Iterable[InputRow], extractor: Extractor, options: Mapping[str, Any]) -> Iterator[OutputRow]:
     """Every row with its keyphrases or its error."""
-    return finished_all((prepared(row, extractor, options) for row in rows), extractor)
+    return score_prepared((prepare_row(row, extractor, options) for row in rows), extractor)
 
 
-def finished_all(items: Iterable[Prepared], extractor: Extractor) -> Iterator[OutputRow]:
-    """Score what was prepared, short texts together."""
-    together = GATHERED_TEXTS if is_batched(extractor.method) else 1
-    for group in groups(items, together):
-        yield from finished(group, extractor)
-
-
-def prepared(row: InputRow, extractor: Extractor, options: Mapping[str, Any]) -> Prepared:
+def prepare_row(row: InputRow, extractor: Extractor, options: Mapping[str, Any]) -> PreparedRow:
     """Tag a row's text and find its candidates."""
     if row.problem is not None:
-        return Prepared(row, None, row.problem, 0.0)
+        return PreparedRow(row, None, row.problem, 0.0)
     start = perf_counter()
+    text, error = None, None
     try:
-        task, error = extractor.prepare(row.text, source=row.id, pages=row.pages, **options), None
-    except FATAL:
+        text = extractor.prepare(row.text, source=row.id, pages=row.pages, **options)
+    except _ENDS_THE_RUN:
         raise
     except Exception as problem:
-        task, error = None, told(problem)
-    return Prepared(row, task, error, perf_counter() - start)
+        error = error_message(problem)
+    return PreparedRow(row, text, error, perf_counter() - start)
 
 
-def groups(items: Iterable[Prepared], most: int) -> Iterator[list[Prepared]]:
-    """Rows in their order, as many together as make one good batch."""
-    group: list[Prepared] = []
-    words = 0
-    for item in items:
-        group.append(item)
-        words += item.words
-        if words >= GATHERED_WORDS or len(group) >= most:
-            yield group
-            group, words = [], 0
-    if group:
-        yield group
+def score_prepared(rows: Iterable[PreparedRow], extractor: Extractor) -> Iterator[OutputRow]:
+    """Score rows that were prepared, short texts together."""
+    for batch in batches(rows, lambda row: row.words, batch_size(extractor.method)):
+        yield from _score_batch(batch, extractor)
 
 
-def finished(group: Sequence[Prepared], extractor: Extractor) -> Iterator[OutputRow]:
-    """Score a group together; if that fails, one by one, so that one row spoils no other."""
-    good = [item for item in group if item.task is not None]
+def _score_batch(batch: Sequence[PreparedRow], extractor: Extractor) -> Iterator[OutputRow]:
+    """The time of texts that are computed together is divided by their words."""
+    texts = [row.text for row in batch if row.text is not None]
     start = perf_counter()
-    try:
-        results = iter(extractor.finish([item.task for item in good if item.task]))
-    except FATAL:
-        raise
-    except Exception as problem:
-        if len(good) == 1:
-            good[0].task, good[0].error = None, told(problem)
-            results = iter(())
-        else:
-            for item in group:
-                yield from finished([item], extractor)
-            return
-    rate = (perf_counter() - start) / max(1, sum(item.words for item in good))
-    for item in group:
-        found = next(results) if item.task is not None else None
-        yield OutputRow.of(item.row, found, item.error, item.seconds + rate * item.words)
+    outcomes = list(score_each(extractor, texts, fatal=_ENDS_THE_RUN))
+    rate = (perf_counter() - start) / max(1, sum(text.words for text in texts))
+    remaining = iter(outcomes)
+    for row in batch:
+        outcome = next(remaining) if row.text is not None else None
+        result, error = (None, error_message(outcome)) if isinstance(outcome, Exception) else (outcome, row.error)
+        yield OutputRow.of(row.row, result, error, row.seconds + rate * row.words)
 
 
-def told(problem: Exception) -> str:
+def error_message(error: Exception) -> str:
     """An error as a row holds it."""
-    if isinstance(problem, ModelError):
-        raise problem  # no row's fault, and no row would fare better
-    return str(problem) if isinstance(problem, MudyError) else f"unexpected {type(problem).__name__}: {problem}"
+    return str(error) if isinstance(error, MudyError) else f"unexpected {type(error).__name__}: {error}"

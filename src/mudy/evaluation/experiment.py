@@ -23,11 +23,11 @@ from mudy.evaluation.measures import present_and_absent
 from mudy.evaluation.promptrank_protocol import PROTOCOL_WORDS
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extractor import Extractor
-from mudy.methods import model_fields, settings_of
+from mudy.methods import settings_of
 from mudy.methods.method import GenerativeMethod
 from mudy.porter import stems
 from mudy.results import Keyphrase, Result
-from mudy.storage import differences, fingerprints
+from mudy.run_identity import differences, model_fingerprints, requested_settings
 from mudy.text import Document
 from mudy.validation import checked, seen
 
@@ -118,7 +118,7 @@ def _other_models(extractor: Extractor, before: Run) -> list[str]:
 
 def _models_here(extractor: Extractor) -> dict[str, str]:
     try:
-        return fingerprints(extractor, fetch=False)
+        return model_fingerprints(extractor, fetch=False)
     except ModelError:
         return {}
 
@@ -194,21 +194,7 @@ def hash_of(record: Record) -> str:
 
 def run_request(extractor: Extractor, places: bool) -> dict[str, Any]:
     """What was asked for, in JSON's types. Nothing is loaded for it."""
-    needed = model_fields(extractor.method)
-    return {
-        "method": extractor.method,
-        "model": extractor.model_used,
-        **({"encoder": extractor.encoder_name} if {"backbone", "encoder"} <= needed else {}),
-        **({"endpoint": extractor.endpoint} if extractor.endpoint else {}),
-        **({"speed": extractor.speed} if extractor.speed != "exact" else {}),
-        "preset": extractor.preset,
-        "settings": {name: extractor.settings[name] for name in sorted(extractor.settings)},
-        "protocol": extractor.protocol,
-        "max_words": extractor.max_words,
-        "language": extractor.language if isinstance(extractor.language, str) else extractor.tagger.name,
-        "dtype": extractor.dtype,
-        "places": places,
-    }
+    return {**requested_settings(extractor), "places": places}
 
 
 def used_by(extractor: Extractor) -> dict[str, Any]:

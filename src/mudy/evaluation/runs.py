@@ -16,11 +16,11 @@ from typing import IO, Any, Literal
 
 from mudy.errors import InputError
 from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, Outcome, P, R
-from mudy.storage import differences, locked, real, unwritable, whole
+from mudy.run_identity import differences
+from mudy.storage import atomic_output, dump_json, flush_to_disk, output_lock, real_path, unwritable
 
 _RUN_FORMAT = 1  # of the file
 GoldKind = Literal["all", "present", "absent"]
-GOLD_KINDS = ("all", "present", "absent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +152,14 @@ class RunFile:
 
     def __init__(self, path: str | Path) -> None:
         self.name = Path(path)
-        self.path = real(path)
+        self.path = real_path(path)
         self.journal = self.path.with_name(f"{self.path.name}.journal")
         self._stream: IO[str] | None = None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other runs away from the output."""
-        with locked(self.name):
+        with output_lock(self.name):
             try:
                 yield
             finally:
@@ -201,7 +201,7 @@ class RunFile:
         head = {"format": _RUN_FORMAT, "asked": run.asked, "used": run.used, "machine": run.machine}
         try:
             if fresh:
-                with whole(self.journal) as unfinished:
+                with atomic_output(self.journal) as unfinished:
                     unfinished.write_text(_line(head), encoding="utf-8")
             self._cut_half_line()
             self._stream = self.journal.open("a", encoding="utf-8")
@@ -213,16 +213,15 @@ class RunFile:
         assert self._stream is not None
         try:
             self._stream.write(_line(document.to_dict()))
-            self._stream.flush()
-            os.fsync(self._stream.fileno())
+            flush_to_disk(self._stream)
         except OSError as error:
             raise unwritable(self.journal, error) from error
 
     def finish(self, run: Run) -> None:
         """Write the output, whole, and drop the journal."""
         self.close()
-        with whole(self.path) as beside:
-            beside.write_text(json.dumps(run.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        with atomic_output(self.path) as unfinished:
+            unfinished.write_text(dump_json(run.to_dict(), indent=1, allow_nan=True) + "\n", encoding="utf-8")
         self.journal.unlink(missing_ok=True)
 
     def close(self) -> None:

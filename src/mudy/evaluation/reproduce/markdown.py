@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from mudy.errors import InputError
-from mudy.storage import real
+from mudy.storage import real_path
 
 OPEN = "–"
 LEGEND = f"Ours first, *(the paper's in brackets)*; {OPEN} is a cell that was not run, see the notes."
@@ -63,7 +63,7 @@ class Page:
 
 
 def _written(path: Path, content: bytes) -> Path:
-    place = real(path)  # through a link, which stays one
+    place = real_path(path)  # through a link, which stays one
     beside = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         beside.write_bytes(content)
