@@ -16,7 +16,7 @@ from benchmarks.report import Figures, Question
 from mudy import Extractor
 from mudy.candidates import Candidate, candidates
 from mudy.evaluation.reproduce.markdown import markdown_table
-from mudy.methods.chunks import Section
+from mudy.methods.chunks import Chunk
 from mudy.methods.method import OccurrenceScore
 from mudy.models import locate
 from mudy.ranking import rank
@@ -39,7 +39,7 @@ class Task:
     name: str
     document: Document
     found: Sequence[Candidate]
-    section: Section
+    section: Chunk
     sample: Sequence[int]  # indices of its places
 
     @property
