@@ -466,8 +466,8 @@ def test_a_result_has_a_page_and_a_fragment_of_its_own() -> None:
 
 
 def test_the_files_of_a_report_are_in_the_package() -> None:
-    for folder, name in (("web", "view.css"), ("web", "view.js"), ("web", "report.js"), ("render", "report.css")):
-        assert html_report._asset(folder, name)
+    for folder, name in (("web", "palette.css"), ("web", "view.css"), ("render", "report.css")):
+        assert html_report._style(folder, name)
 
 
 # -- The notebook -----------------------------------------------------------------------------------------------------

@@ -12,13 +12,15 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from mudy import __version__
 from mudy.explanation import Explanation
+from mudy.methods import METHODS, description
 from mudy.render import colours, html_fragments
 from mudy.render.ranking_table import ranked
 from mudy.render.sanitize import plain
+from mudy.render.script_bundle import bundle
 from mudy.render.text_pieces import Place, coloured
 from mudy.text import squeeze
+from mudy.version import __version__
 
 DIGITS = 6  # significant digits of the numbers in the page, but for scores: rounded twice, two of them may change place
 TITLE = 80  # characters
@@ -50,7 +52,7 @@ PAGE = """\
 </div>
 </main>
 <script type="application/json" id="mudy-data">{data}</script>
-{scripts}
+<script>{script}</script>
 </body>
 </html>
 """
@@ -58,11 +60,11 @@ PAGE = """\
 
 def report(explanation: Explanation, top_n: int | None = 15) -> str:
     """The whole page."""
-    styles = [_asset("web", "view.css"), _asset("render", "report.css")]
-    scripts = [_asset("web", "view.js"), _asset("web", "report.js")]
+    styles = [_style("web", "palette.css"), _style("web", "view.css"), _style("render", "report.css")]
+    script = _embeddable(bundle(files("mudy").joinpath("web"), "report.js"))
     heading = explanation.source or squeeze(explanation.text)[:TITLE] or "An empty text"
     return PAGE.format(
-        policy=policy(styles, scripts),
+        policy=policy(styles, script),
         version=__version__,
         title=html_fragments.escaped(squeeze(plain(f"{heading}: keyphrases"))),
         heading=html_fragments.escaped(heading),
@@ -71,14 +73,14 @@ def report(explanation: Explanation, top_n: int | None = 15) -> str:
         content="\n".join(_method(explanation, index, top_n) for index in range(len(explanation.methods))),
         legend=_legend(explanation),
         data=_json(data(explanation, top_n)),
-        scripts="\n".join(f"<script>{script}</script>" for script in scripts),
+        script=script,
     )
 
 
-def policy(styles: list[str], scripts: list[str]) -> str:
-    """A Content-Security-Policy that lets these very styles and scripts act, and nothing else: no address is asked."""
+def policy(styles: list[str], script: str) -> str:
+    """A Content-Security-Policy that allows these very styles and this script, and nothing else: nothing is fetched."""
     return (
-        f"default-src 'none'; style-src {_hashes(styles)}; script-src {_hashes(scripts)}; "
+        f"default-src 'none'; style-src {_hashes(styles)}; script-src {_hashes([script])}; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -87,9 +89,12 @@ def _hashes(texts: list[str]) -> str:
     return " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in texts)
 
 
-def _asset(folder: str, name: str) -> str:
-    text = files("mudy").joinpath(folder, name).read_text(encoding="utf-8")
-    assert not re.search("</style|</script|<!--", text, re.IGNORECASE), f"{name} would end its own tag"
+def _style(folder: str, name: str) -> str:
+    return _embeddable(files("mudy").joinpath(folder, name).read_text(encoding="utf-8"))
+
+
+def _embeddable(text: str) -> str:
+    assert not re.search("</style|</script|<!--", text, re.IGNORECASE), "a style or script would end its own tag"
     return text
 
 
@@ -142,10 +147,15 @@ def _legend(explanation: Explanation) -> str:
 
 
 def data(explanation: Explanation, top_n: int | None = 15) -> dict[str, Any]:
-    """The explanation with its text, numbers shortened."""
+    """The explanation with its text and what its methods say of themselves, numbers shortened."""
     listed = top_n or max((len(method.result.keyphrases) for method in explanation.methods), default=0)
-    found: dict[str, Any] = _shortened({"text": explanation.text, **explanation.to_dict(), "top_n": listed})
-    return found
+    names = {method.result.method for method in explanation.methods} & METHODS.keys()
+    shortened: dict[str, Any] = _shortened({"text": explanation.text, **explanation.to_dict(), "top_n": listed})
+    return shortened | {"descriptions": {name: _description(name) for name in sorted(names)}}
+
+
+def _description(name: str) -> dict[str, Any]:
+    return {key: value for key, value in description(name).items() if key in ("title", "parts")}
 
 
 def _shortened(value: Any) -> Any:

@@ -1,11 +1,17 @@
 """The description of the API, in a real browser under the service's own policy."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser import launched, visiting
+from tests.browser import visiting
 from tests.served import Served, save_small_model, serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 KEY = "correct-horse-battery-staple"
 
@@ -18,8 +24,8 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield found
 
 
-def test_the_api_is_described_offline_once_the_key_is_given(guarded: Served) -> None:
-    with launched() as browser, visiting(browser, f"{guarded.address}/docs") as visit:
+def test_the_api_is_described_offline_once_the_key_is_given(browser: Browser, guarded: Served) -> None:
+    with visiting(browser, f"{guarded.address}/docs") as visit:
         page = visit.page
         page.wait_for_selector("#key-needed", state="visible")
         assert visit.failed_requests()  # 401

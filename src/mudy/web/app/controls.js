@@ -1,0 +1,66 @@
+// @ts-check
+/** The bar: method menus and sliders. */
+
+import {create} from "../view/elements.js";
+import {figure} from "../view/words.js";
+import {page} from "./page.js";
+import {answerKey, chosenMethods, hasWeights, methodInfo, recommended, state} from "./state.js";
+
+const EFFECTS = {lambda: "Moves the ranking at once.", kappa: "Asks the model again."};
+const SETTING_NAMES = /** @type {const} */ ({lambda: "lambda_", kappa: "kappa"});
+const NEEDS = {backbone: "With the language model", encoder: "With the sentence encoder", chat: "With a chat model",
+  none: "Without a model"};
+
+/** The methods, grouped by what they need; those that cannot be used here say why. */
+export function fillMenus() {
+  fillMenu(page.method);
+  fillMenu(page.compare);
+  page.compare.prepend(create("option", {value: ""}, "nothing"));
+}
+
+/** @param {HTMLSelectElement} select */
+function fillMenu(select) {
+  const groups = Object.entries(NEEDS).map(([needs, label]) => {
+    const methods = state.methods.filter((method) => (method.asks ?? "none") === needs);
+    const why = needs === "chat" ? "no chat model here" : "not available here";
+    return create("optgroup", {label}, ...methods.map(({name, title, description, available}) => create("option",
+      {value: name, disabled: !available, "data-off": !available, title: description},
+      available ? title : `${title} – ${why}`)));
+  });
+  select.replaceChildren(...groups.filter((group) => group.children.length));
+}
+
+/** Let all controls show the settings. */
+export function showSettings() {
+  const {settings, answers} = state, weighted = chosenMethods().filter(hasWeights);
+  for (const name of /** @type {const} */ (["method", "compare"])) {
+    page[name].value = settings[name];
+    page[name].title = methodInfo(settings[name])?.description ?? "";
+  }
+  for (const option of page.compare.options) {
+    option.disabled = option.value === settings.method || option.dataset.off === "";
+  }
+  page.top.input.value = page.top.output.value = String(settings.top);
+  for (const element of document.querySelectorAll(".weights-only")) {
+    if (element instanceof HTMLElement) element.hidden = !weighted.length;
+  }
+  const known = weighted.some((name) => answers.methods.has(answerKey(name, {})));
+  const descriptions = methodInfo(weighted[0])?.descriptions ?? {};
+  for (const name of /** @type {const} */ (["lambda", "kappa"])) {
+    const {input, output} = page[name], value = settings[name] ?? recommended(SETTING_NAMES[name]);
+    const label = input.closest("label");
+    if (label) label.title = `${descriptions[SETTING_NAMES[name]] ?? ""} ${EFFECTS[name]}`.trim();
+    input.value = String(value);
+    output.value = settings[name] == null && !known ? "auto" : figure(value);
+  }
+  page.reset.disabled = settings.lambda == null && settings.kappa == null;
+}
+
+/**
+ * A slider's value, or null where it stands at what is recommended.
+ * @param {"lambda" | "kappa"} name
+ */
+export function sliderValue(name) {
+  const value = Number(page[name].input.value);
+  return value === recommended(SETTING_NAMES[name]) ? null : value;
+}

@@ -1,0 +1,63 @@
+// @ts-check
+/** @import {ExplanationData} from "../view/types.js" */
+/** What is shown, as JSON or CSV: on the clipboard or in a file. */
+
+import {create} from "../view/elements.js";
+import {reranked} from "../view/rescore.js";
+import {announce} from "./messages.js";
+import {page} from "./page.js";
+import {state} from "./state.js";
+
+/** What the service would answer for these settings. */
+function shownData() {
+  const {lambda, top} = state.settings, {source, gold, methods} = /** @type {ExplanationData} */ (state.shown);
+  const data = reranked({text: state.shown?.text ?? "", methods}, {lambda, topN: top});
+  return {source, gold, methods: data.methods};
+}
+
+/**
+ * A cell for a spreadsheet: quoted, and never a formula.
+ * @param {string | number} value
+ */
+function csvCell(value) {
+  if (typeof value === "number") return String(value);
+  const text = /^[=+\-@\t\r\n|＝＋－＠]/.test(value) ? `'${value}` : value;
+  return `"${text.replaceAll('"', '""')}"`;
+}
+
+function csvText() {
+  const rows = shownData().methods.flatMap((method) => method.keyphrases.map((keyphrase) => [
+    method.method, keyphrase.rank, keyphrase.text, keyphrase.score, keyphrase.occurrences.length,
+    keyphrase.occurrences[0].start, keyphrase.occurrences[0].end, keyphrase.variants.join("; ")]));
+  const head = ["method", "rank", "phrase", "score", "occurrences", "start", "end", "variants"];
+  return "\ufeff" + [head, ...rows].map((row) => row.map(csvCell).join(",")).join("\r\n") + "\r\n";
+}
+
+const jsonText = () => JSON.stringify(shownData(), null, 2);
+
+/** @param {string} content @param {string} type @param {string} ending */
+function download(content, type, ending) {
+  const stem = (state.source ?? "keyphrases").replace(/\.[^.]+$/, "");
+  const link = create("a", {href: URL.createObjectURL(new Blob([content], {type})), download: `${stem}.${ending}`});
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+export const saveJson = () => download(jsonText(), "application/json", "json");
+export const saveCsv = () => download(csvText(), "text/csv;charset=utf-8", "csv");
+
+export async function copyJson() {
+  try {
+    await navigator.clipboard.writeText(jsonText());
+  } catch { // no clipboard without https: the old way
+    const field = create("textarea", {class: "visually-hidden"});
+    field.value = jsonText();
+    document.body.append(field);
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+  }
+  announce("Copied.");
+  page.copy.textContent = "Copied";
+  setTimeout(() => { page.copy.textContent = "Copy JSON"; }, 1500);
+}

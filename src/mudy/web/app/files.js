@@ -1,0 +1,92 @@
+// @ts-check
+/** Files that become the text. */
+
+import {PageError, request} from "./api.js";
+import {isEditing, setText, showEditor} from "./editor.js";
+import {announce, showError} from "./messages.js";
+import {state} from "./state.js";
+
+const PLAIN = [".txt", ".text", ".md", ".markdown"], HTML = [".html", ".htm", ".xhtml"];
+
+/** The endings of files that can be read. */
+export const readableEndings = () => [...new Set([...PLAIN, ...HTML, ...(state.service?.readers ?? [])])];
+
+/** @param {File} file */
+export async function openFile(file) {
+  try {
+    setText(await textOf(file), file.name);
+  } catch (error) {
+    if (!(error instanceof PageError)) throw error;
+    if (!isEditing()) showEditor();
+    showError(error);
+  }
+}
+
+/** @param {File} file */
+async function textOf(file) {
+  const ending = /\.[^.]+$/.exec(file.name.toLowerCase())?.[0] ?? "", most = state.service?.limits.body_bytes;
+  const readers = state.service?.readers ?? [];
+  if (most && file.size > most) {
+    throw new PageError("The file is too large", `This service takes at most ${Math.floor(most / 1000)} KB.`);
+  }
+  if (PLAIN.includes(ending)) return decode(await file.arrayBuffer());
+  if (readers.includes(ending)) return readByService(file);
+  if (HTML.includes(ending)) return htmlText(decode(await file.arrayBuffer()));
+  if (file.type.startsWith("text/")) return decode(await file.arrayBuffer());
+  const kinds = [...new Set([".txt", ".md", ".html", ...readers])].join(", ");
+  throw new PageError("This file cannot be read here",
+    `${file.name} is not a kind of file that this service reads: ${kinds}. You can paste its text instead.`);
+}
+
+/**
+ * @param {File} file
+ * @returns {Promise<string>}
+ */
+async function readByService(file) {
+  announce(`Reading ${file.name}.`);
+  const response = await request(`/v1/read?name=${encodeURIComponent(file.name)}`,
+    {method: "POST", body: file, headers: {"Content-Type": "application/octet-stream"}});
+  return (await response.json()).text;
+}
+
+/**
+ * Bytes as text: by their byte order mark, else UTF-8, else Windows-1252.
+ * @param {ArrayBuffer} buffer
+ */
+function decode(buffer) {
+  const [a, b] = new Uint8Array(buffer);
+  if (a === 0xff && b === 0xfe) return new TextDecoder("utf-16le").decode(buffer);
+  if (a === 0xfe && b === 0xff) return new TextDecoder("utf-16be").decode(buffer);
+  try {
+    return new TextDecoder("utf-8", {fatal: true}).decode(buffer);
+  } catch {
+    return new TextDecoder("windows-1252").decode(buffer);
+  }
+}
+
+const LEFT_OUT = /^(BUTTON|HEAD|IFRAME|NAV|NOSCRIPT|SCRIPT|SELECT|STYLE|SVG|TEMPLATE)$/;
+const BLOCKS = /^(ARTICLE|ASIDE|BLOCKQUOTE|DD|DIV|DT|FIG.*|FOOTER|H\d|HEADER|LI|MAIN|[OU]L|P|PRE|SECTION|TABLE|TR)$/;
+
+/**
+ * The text of a web page, parsed without running or fetching anything.
+ * @param {string} html
+ */
+function htmlText(html) {
+  let text = "";
+  /** @param {Node} node */
+  const walk = (node) => {
+    for (const child of node.childNodes) {
+      const name = child.nodeName.toUpperCase();
+      if (child instanceof Text) text += child.data.replace(/\s+/g, " ");
+      else if (name === "BR") text += "\n";
+      else if (child instanceof Element && !LEFT_OUT.test(name)) {
+        const gap = BLOCKS.test(name) ? (name === "LI" || name === "TR" ? "\n" : "\n\n") : "";
+        text += gap;
+        walk(child);
+        text += name === "TD" || name === "TH" ? " " : gap;
+      }
+    }
+  };
+  walk(new DOMParser().parseFromString(html, "text/html").body);
+  return text.replace(/[^\S\n]+/g, " ").replace(/ ?\n ?/g, "\n").replace(/\n{3,}/g, "\n\n").trim();
+}

@@ -1,0 +1,115 @@
+// @ts-check
+/** @import {ExplanationData, MethodData} from "../view/types.js" */
+/** @import {Settings} from "./state.js" */
+/** Asking the service for what is not known yet, and showing it. */
+
+import {rescorable} from "../view/rescore.js";
+import {View} from "../view/view.js";
+import {plural} from "../view/words.js";
+import {PageError, explain} from "./api.js";
+import {showSettings} from "./controls.js";
+import {goldPhrases, isEditing, textError, textToSend} from "./editor.js";
+import {announce, clearError, showError} from "./messages.js";
+import {barIsSticky, page} from "./page.js";
+import {startProgress, stopProgress, updateProgress} from "./progress.js";
+import {answerKey, chosenMethods, hasWeights, settingsToSend, state, writeAddress} from "./state.js";
+
+const RUN_AFTER = 350; // milliseconds without another change of a setting
+
+let timer = 0;
+/** @type {AbortController | null} */
+let running = null;
+
+/**
+ * A new setting: into the address, onto the page, and to the view or the service, as it needs.
+ * @param {Partial<Settings>} next
+ * @param {{ask?: boolean}} options
+ */
+export function changeSettings(next, {ask = false} = {}) {
+  Object.assign(state.settings, next);
+  if (state.settings.compare === state.settings.method) state.settings.compare = "";
+  writeAddress();
+  showSettings();
+  state.view?.set({topN: state.settings.top, lambda: lambdaInForce()});
+  if (!ask || !state.shown || isEditing()) return;
+  clearTimeout(timer);
+  timer = setTimeout(run, RUN_AFTER);
+}
+
+const lambdaInForce = () => state.settings.lambda ?? state.shown?.methods.find(rescorable)?.settings.lambda_ ?? null;
+
+export function cancel() {
+  running?.abort();
+  running = null;
+  stopProgress();
+}
+
+/** Find the phrases of the text in the editor. */
+export async function run() {
+  clearTimeout(timer);
+  running?.abort();
+  const text = textToSend(), names = chosenMethods(), wrong = textError(text);
+  if (wrong) {
+    showError(wrong);
+    return;
+  }
+  const job = running = new AbortController();
+  clearError();
+  try {
+    const answers = await answersFor(text, names, job.signal);
+    if (job.signal.aborted) return;
+    const methods = names.map((name) => /** @type {MethodData} */ (answers.methods.get(answerKey(name))));
+    const descriptions = Object.fromEntries(state.methods.map((method) => [method.name, method]));
+    show({text, source: state.source, gold: answers.gold, methods, descriptions});
+  } catch (error) {
+    if (error instanceof PageError) showError(error, run);
+    else if (error instanceof Error && error.name === "AbortError") announce("Cancelled.");
+    else throw error;
+  } finally {
+    if (running === job) cancel();
+  }
+}
+
+/**
+ * The answers for a text; only methods without one are asked for.
+ * @param {string} text
+ * @param {string[]} names
+ * @param {AbortSignal} signal
+ */
+async function answersFor(text, names, signal) {
+  const gold = goldPhrases(), subject = JSON.stringify([text, gold]);
+  if (state.answers.subject !== subject) state.answers = {subject, gold: [], methods: new Map()};
+  const {answers} = state, missing = names.filter((name) => !answers.methods.has(answerKey(name)));
+  if (!missing.length) return answers;
+  const keys = missing.map((name) => answerKey(name));
+  const settings = missing.map((name) => [name, settingsToSend(name)]).filter(([, sent]) => Object.keys(sent).length);
+  startProgress();
+  const body = {text, methods: missing, settings: Object.fromEntries(settings), gold, top_n: null};
+  const explanation = await explain(body, signal, updateProgress);
+  explanation.methods.forEach((method, index) => answers.methods.set(keys[index], method));
+  answers.gold = explanation.gold ?? [];
+  return answers;
+}
+
+/** @param {ExplanationData} data */
+function show(data) {
+  const wasInEditor = page.editor.contains(document.activeElement);
+  stopProgress();
+  state.shown = data;
+  for (const method of data.methods) {
+    if (hasWeights(method.method) && !rescorable(method)) state.notRescorable.add(method.method);
+  }
+  page.editor.hidden = true;
+  page.result.hidden = false;
+  if (state.view) state.view.update(data);
+  else state.view = new View(page.view, data, {topN: state.settings.top, controls: false, topInset});
+  showSettings();
+  state.view.set({topN: state.settings.top, lambda: lambdaInForce()});
+  if (wasInEditor) page.resultTitle.focus({preventScroll: true});
+  const count = data.methods[data.methods.length - 1].keyphrases.length;
+  announce(count ? `${plural(count, "phrase")} found.` : "No phrases were found.");
+  if (!barIsSticky()) page.result.scrollIntoView();
+}
+
+/** Where the bar ends that stands over the text. */
+const topInset = () => (barIsSticky() ? page.bar.getBoundingClientRect().bottom : 0);

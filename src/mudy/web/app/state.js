@@ -1,0 +1,119 @@
+// @ts-check
+/** @import {ExplanationData, GoldData, MethodData, MethodInfo} from "../view/types.js" */
+/** @import {View} from "../view/view.js" */
+/** What the page knows: settings, the service, and answers for the text at hand. */
+
+/**
+ * @typedef {object} Settings  what the address holds; null means "as recommended"
+ * @property {string} method
+ * @property {string} compare  empty for none
+ * @property {number} top
+ * @property {number | null} lambda
+ * @property {number | null} kappa
+ *
+ * @typedef {object} Service  /v1/service
+ * @property {string} version
+ * @property {string} model
+ * @property {string} speed
+ * @property {string} default_method
+ * @property {{body_bytes: number, characters: number, texts: number, seconds: number}} limits
+ * @property {string[]} readers
+ *
+ * @typedef {MethodInfo & {name: string, description: string, asks: string | null, available: boolean,
+ *   settings: Record<string, any>, descriptions: Record<string, string>}} Method  one of /v1/methods
+ *
+ * @typedef {object} Answers  what the service said of one text
+ * @property {string | null} subject
+ * @property {GoldData[]} gold
+ * @property {Map<string, MethodData>} methods  by `answerKey`
+ */
+
+/** @type {Settings} */
+const DEFAULTS = {method: "mudy", compare: "", top: 10, lambda: null, kappa: null};
+
+export const state = {
+  settings: {...DEFAULTS},
+  /** @type {Service | null} */
+  service: null,
+  /** @type {Method[]} */
+  methods: [],
+  /** @type {ExplanationData | null} what the view shows */
+  shown: null,
+  /** @type {View | null} */
+  view: null,
+  /** @type {string | null} the name of the file that the text came from */
+  source: null,
+  /** @type {Answers} */
+  answers: {subject: null, gold: [], methods: new Map()},
+  /** @type {Set<string>} methods that must be asked again when lambda moves */
+  notRescorable: new Set(),
+};
+
+/** The methods to run: that to compare with first. */
+export const chosenMethods = () => [...new Set([state.settings.compare, state.settings.method].filter(Boolean))];
+
+/** @param {string | undefined} name */
+export const methodInfo = (name) => state.methods.find((method) => method.name === name);
+
+/**
+ * Whether a method weighs attention, so that lambda and kappa mean something.
+ * @param {string} name
+ */
+export function hasWeights(name) {
+  const settings = methodInfo(name)?.settings ?? {};
+  return "lambda_" in settings && "kappa" in settings;
+}
+
+/** @param {string} name @returns {Record<string, number>} */
+export function settingsToSend(name) {
+  const {lambda, kappa} = state.settings;
+  if (!hasWeights(name)) return {};
+  return {...(kappa == null ? {} : {kappa}),
+    ...(lambda != null && state.notRescorable.has(name) ? {lambda_: lambda} : {})};
+}
+
+/** @param {string} name @param {Record<string, number>} sent */
+export const answerKey = (name, sent = settingsToSend(name)) => JSON.stringify([name, sent]);
+
+/**
+ * The recommended value of a setting: as used in the answer, else the default.
+ * @param {string} setting
+ * @returns {number}
+ */
+export function recommended(setting) {
+  const method = chosenMethods().find(hasWeights);
+  if (!method) return 0;
+  return state.answers.methods.get(answerKey(method, {}))?.settings[setting]
+    ?? methodInfo(method)?.settings[setting] ?? 0;
+}
+
+/**
+ * Take the settings from the address.
+ * @param {Record<"top" | "lambda" | "kappa", {min: string, max: string}>} limits
+ */
+export function readAddress(limits) {
+  const given = new URLSearchParams(location.hash.slice(1));
+  /** @param {"top" | "lambda" | "kappa"} name */
+  const number = (name) => {
+    const value = Number.parseFloat(given.get(name) ?? ""), {min, max} = limits[name];
+    return Number.isFinite(value) ? Math.min(Number(max), Math.max(Number(min), value)) : null;
+  };
+  const available = state.methods.filter((method) => method.available).map((method) => method.name);
+  /** @param {string | null | undefined} name */
+  const usable = (name) => (name && available.includes(name) ? name : null);
+  const method = usable(given.get("method")) ?? usable(state.service?.default_method) ?? available[0];
+  const compare = usable(given.get("compare")) ?? "";
+  state.settings = {method, compare: compare === method ? "" : compare, top: Math.round(number("top") ?? DEFAULTS.top),
+    lambda: number("lambda"), kappa: number("kappa")};
+}
+
+/** Put the settings that differ from the defaults into the address. */
+export function writeAddress() {
+  const standard = Object.entries({...DEFAULTS, method: state.service?.default_method ?? DEFAULTS.method});
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(state.settings)) {
+    if (value != null && !standard.some(([other, usual]) => other === name && usual === value)) given.set(name, String(value));
+  }
+  const hash = given.toString();
+  history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+}

@@ -1,0 +1,78 @@
+// @ts-check
+/** @import {MethodData, OccurrenceData} from "./types.js" */
+/** Numbers and sentences for people. */
+
+/**
+ * Four significant figures and a true minus sign.
+ * @param {number | string} value
+ */
+export const figure = (value) => String(Number(Number(value).toPrecision(4))).replace("-", "−");
+
+/** @param {number} n */
+export function ordinal(n) {
+  const teen = n % 100 > 10 && n % 100 < 14;
+  return n.toLocaleString("en") + (teen ? "th" : ["th", "st", "nd", "rd"][n % 10] ?? "th");
+}
+
+/** @param {number} n @param {string} one @param {string} many */
+export const plural = (n, one, many = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+
+/**
+ * The English name of a language by its ISO 639 code.
+ * @param {string} code
+ */
+export function languageName(code) {
+  try {
+    return new Intl.DisplayNames("en", {type: "language"}).of(code) ?? code;
+  } catch {
+    return code;
+  }
+}
+
+/**
+ * How a score follows from its parts, in figures; null for methods whose formula is not known here.
+ * @param {MethodData} method
+ * @param {OccurrenceData} facts
+ */
+export function formula({settings = {}}, facts) {
+  const {p, r, AS, lambda, m, H, local, global, position, score} = facts;
+  if (AS != null && p != null) {
+    const lift = settings.lambda_outside
+      ? `${figure(lambda)} × log(1 + ${figure(AS)})` : `log(1 + ${figure(lambda)} × ${figure(AS)})`;
+    const recurrence = m > 1 ? ` ÷ (1 + ${figure(settings.recurrence)} × log ${m})` : "";
+    return `${figure(p)} ÷ (1 + ${lift})${recurrence} = ${figure(score)}`;
+  }
+  if (p != null && r != null) return `${figure(p)} × ${figure(r)} = ${figure(score)}`;
+  if (H != null) return `−log ${figure(H)} = ${figure(score)}`;
+  if (local != null) return [local, global, position].map(figure).join(" × ") + ` = ${figure(score)}`;
+  return null;
+}
+
+/**
+ * What changed against another method: "2nd here, 7th with PromptRank: 5 higher".
+ * @param {number} rank
+ * @param {number | undefined} otherRank
+ * @param {string} otherTitle
+ */
+export function rankChange(rank, otherRank, otherTitle) {
+  if (!otherRank) return `${ordinal(rank)} here, not among the phrases of ${otherTitle}`;
+  const by = otherRank - rank;
+  const moved = by > 0 ? `${by} higher` : by < 0 ? `${-by} lower` : "no change";
+  return `${ordinal(rank)} here, ${ordinal(otherRank)} with ${otherTitle}: ${moved}`;
+}
+
+/**
+ * What is to be known of the text beside its colours: its language, and warnings, with the method where not all share it.
+ * @param {{title: string, method: MethodData}[]} readings
+ * @returns {string[]}
+ */
+export function textNotes(readings) {
+  const languages = new Set(readings.flatMap(({method}) => method.language ?? []));
+  /** @type {Map<string, string[]>} */
+  const titles = new Map();
+  for (const {title, method} of readings)
+    for (const warning of method.warnings ?? []) titles.set(warning, [...(titles.get(warning) ?? []), title]);
+  const warnings = [...titles].map(([warning, by]) => (
+    by.length === readings.length ? warning : `${by.join(", ")}: ${warning}`));
+  return [...[...languages].map((code) => `Language: ${languageName(code)}`), ...warnings];
+}
