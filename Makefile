@@ -32,6 +32,7 @@ fuzz: $(VENV)/test.installed  ## damaged files and odd command lines, for about 
 lint: $(VENV)/test.installed
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
+	$(PYTHON) tools/lint_web.py
 
 types: $(VENV)/test.installed
 	$(VENV)/bin/mypy
@@ -66,4 +67,4 @@ $(VENV)/torch.installed: lock/pip.txt lock/cpu.txt lock/cuda.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
