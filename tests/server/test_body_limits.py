@@ -65,7 +65,7 @@ ROUTES = [
     ("DELETE", "/v1/service"),
     ("GET", "/v1/methods"),
     ("GET", "/healthz"),
-    ("GET", "/static/view.js"),
+    ("GET", "/static/docs.js"),
     ("ODD", "/v1/extract"),
 ]
 

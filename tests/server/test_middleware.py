@@ -22,7 +22,7 @@ def test_a_name_that_is_not_ours_is_refused_since_a_page_of_others_may_have_sent
     assert client.get("/healthz", headers={"Host": "10.0.0.7"}).status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/", "/docs", "/static/view.js", "/v1/service", "/nothing", "/healthz"])
+@pytest.mark.parametrize("path", ["/", "/docs", "/static/docs.js", "/v1/service", "/nothing", "/healthz"])
 def test_every_answer_has_the_security_headers(path: str, client: httpx.Client) -> None:
     headers = client.get(path).headers
     policy = headers["content-security-policy"]
@@ -34,7 +34,7 @@ def test_every_answer_has_the_security_headers(path: str, client: httpx.Client) 
     assert headers["cross-origin-resource-policy"] == "same-origin"
     assert headers["cross-origin-opener-policy"] == "same-origin"
     assert "camera=()" in headers["permissions-policy"]
-    assert headers["cache-control"] == ("no-cache" if path in ("/", "/docs", "/static/view.js") else "no-store")
+    assert headers["cache-control"] == ("no-cache" if path in ("/", "/docs", "/static/docs.js") else "no-store")
     assert not [name for name in headers if name.startswith("access-control")]
     assert "server" not in headers
 
@@ -113,7 +113,7 @@ def test_posts_need_the_key_before_anything_is_read(guarded: Served) -> None:
 
 def test_the_page_and_health_need_no_key_and_any_name_will_do(guarded: Served) -> None:
     with guarded.client(headers={"Host": "keyphrases.example"}) as client:
-        for path in ("/", "/docs", "/static/view.js", "/healthz", "/readyz"):
+        for path in ("/", "/docs", "/static/docs.js", "/healthz", "/readyz"):
             assert client.get(path).status_code == 200
 
 

@@ -136,7 +136,7 @@ def test_the_page_is_served_with_a_tag_that_saves_sending_it_again(client: httpx
     assert page.headers["cache-control"] == "no-cache"
     again = client.get("/", headers={"If-None-Match": page.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
-    script = client.get("/static/view.js")
+    script = client.get("/static/docs.js")
     assert script.headers["content-type"].startswith("text/javascript")
     for outside in ("/static/../server/app.py", "/static/%2e%2e/server/app.py", "/static/nothing.js"):
         problem(client.get(outside), 404, "not-found")
