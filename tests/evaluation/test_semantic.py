@@ -1,0 +1,63 @@
+"""Semantic precision, recall and F1 with vectors set by hand."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from mudy.evaluation.measures import MACRO, MICRO, Depth, Numbers, Outcome
+from mudy.evaluation.measures.semantic import PhraseVectors, semantic_kinds
+
+ANGLES = {"car": 0, "automobile": 0, "truck": 60, "river": 90, "anti": 180}
+
+
+class Angles:
+    """An encoder whose vectors lie at known angles."""
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Numbers:
+        self.embedded += texts
+        radians = np.deg2rad([ANGLES[text] for text in texts])
+        return np.stack([np.cos(radians), np.sin(radians)], axis=1)
+
+
+def outcome(predictions: str, gold: str, name: str = "d") -> Outcome:
+    return Outcome(name, predictions.split(), gold.split())
+
+
+def test_each_phrase_is_worth_its_best_cosine() -> None:
+    kinds = semantic_kinds(PhraseVectors(Angles()))
+    one = outcome("car truck", "automobile river")
+    near = np.cos(np.deg2rad(30))  # truck and river
+    precision, recall = 100 * (1 + near) / 2, 100 * (1 + near) / 2
+    assert (kinds["SemP"] @ 5).of(one) == pytest.approx(precision)
+    assert (kinds["SemR"] @ 5).of(one) == pytest.approx(recall)
+    assert (kinds["SemP"] @ 1).of(one) == pytest.approx(100)
+    assert (kinds["SemR"] @ 1).of(one) == pytest.approx(50)
+    assert (kinds["SemF1"] @ 1).of(one) == pytest.approx(2 * 100 * 50 / 150)
+
+
+def test_opposite_meaning_is_worth_nothing_and_so_is_an_empty_list() -> None:
+    measure = semantic_kinds(PhraseVectors(Angles()))["SemF1"] @ 5
+    assert measure.of(outcome("anti", "car")) == 0
+    assert measure.of(outcome("", "car")) == 0
+
+
+def test_phrases_are_embedded_once_in_lower_case() -> None:
+    encoder = Angles()
+    kinds = semantic_kinds(PhraseVectors(encoder))
+    outcomes = [outcome("Car car truck", "river", "one"), outcome("car", "River", "two")]
+    for kind in kinds.values():
+        (kind @ 5)(outcomes)
+    assert sorted(encoder.embedded) == ["car", "river", "truck"]
+    assert (kinds["SemP"] @ 2).of(outcomes[0]) == pytest.approx(100 * np.cos(np.deg2rad(30)) / 2)  # car once
+
+
+def test_documents_are_pooled_or_averaged() -> None:
+    measure = semantic_kinds(PhraseVectors(Angles()))["SemP"] @ Depth.RETURNED
+    outcomes = [outcome("car", "car", "one"), outcome("river river truck anti", "car", "two")]
+    best = np.cos(np.deg2rad(60))  # truck and car
+    assert measure(outcomes, MACRO) == pytest.approx(100 * (1 + best / 3) / 2)
+    assert measure(outcomes, MICRO) == pytest.approx(100 * (1 + best) / 4)
