@@ -32,6 +32,7 @@ fuzz: $(VENV)/test.installed  ## damaged files and odd command lines, for about 
 lint: $(VENV)/test.installed
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/lint-imports
 	$(PYTHON) tools/lint_web.py
 
 types: $(VENV)/test.installed
@@ -67,4 +68,4 @@ $(VENV)/torch.installed: lock/pip.txt lock/cpu.txt lock/cuda.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -7,6 +7,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mudy.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from mudy.errors import (
         CandidateTooLong,
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     )
     from mudy.extractor import Extractor
     from mudy.results import Coverage, Keyphrase, Result, ScoredOccurrence
-
-__version__ = "0.1.0"
 
 __all__ = [
     "CandidateTooLong",
