@@ -92,9 +92,10 @@ class ScorePart:
     name: str  # in `OccurrenceScore.parts` and in JSON
     words: str  # what it is, for people
     symbol: str = ""  # as printed; the name if empty
+    kind: Literal["value", "contribution"] = "value"  # a score is the sum of its contributions
 
     def to_dict(self) -> dict[str, str]:
-        return {"name": self.name, "symbol": self.symbol or self.name, "words": self.words}
+        return {"name": self.name, "symbol": self.symbol or self.name, "words": self.words, "kind": self.kind}
 
 
 class Architecture(NamedTuple):

@@ -64,6 +64,7 @@ class ScorePartSchema(ResponseSchema):
     name: str = Field(description="As in occurrences.")
     symbol: str = Field(description="As printed.")
     words: str = Field(description="What it is, for people.")
+    kind: Literal["value", "contribution"] = Field(description="A score is the sum of its contributions.")
 
 
 class ExplainedMethodSchema(MethodResultSchema):

@@ -87,7 +87,7 @@ export class Reading {
    * @returns {PartInfo}
    */
   part(name) {
-    return this.partInfo.get(name) ?? {name, symbol: name, words: ""};
+    return this.partInfo.get(name) ?? {name, symbol: name, words: "", kind: "value"};
   }
 
   /**

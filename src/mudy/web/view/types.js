@@ -21,7 +21,7 @@
  * @property {string} name  its key in an occurrence
  * @property {string} symbol
  * @property {string} words
- * @property {string} [kind]  "contribution": the score is the sum of these parts
+ * @property {"value" | "contribution"} kind  a score is the sum of its contributions
  *
  * @typedef {{title: string, parts: PartInfo[]}} MethodInfo
  * @typedef {{text: string, places: {start: number, end: number}[]}} GoldData
