@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from mudy import Extractor
 from mudy.explanation import Explained
 from mudy.methods import METHODS
+from mudy.options import Compute
 from mudy.ranking import rounded
 from mudy.server.app import create_app
 from mudy.server.config import Config
@@ -57,8 +58,8 @@ def test_methods_that_are_compared_rank_as_they_do_alone(models: dict[str, Path]
 
 @pytest.fixture(scope="module")
 def client(models: dict[str, Path]) -> Iterator[TestClient]:
-    machine = {"speed": "fast", "threads": 1}
-    app = create_app(Config(model=str(models["llama"]), encoder=str(models["bert"]), machine=machine))
+    compute = Compute(speed="fast", threads=1)
+    app = create_app(Config(model=str(models["llama"]), encoder=str(models["bert"]), compute=compute))
     with TestClient(app) as made:
         until(lambda: app.state.queue.ready)
         yield made

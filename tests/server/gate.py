@@ -10,6 +10,7 @@ from mudy.backbones.compute import Machine
 from mudy.backbones.seq2seq import Seq2SeqBackbone
 from mudy.batching import BATCH_WORDS
 from mudy.cancellation import check
+from mudy.options import Options
 from mudy.preparation import PreparedText
 from mudy.results import Coverage, Result
 from mudy.server.jobs import (
@@ -32,7 +33,7 @@ MUDY, YAKE = ExtractorKey("mudy"), ExtractorKey("yake")
 
 def job(*texts: str, key: ExtractorKey = MUDY, **given: Any) -> ExtractionJob:
     """A job whose answer names its texts as they were computed."""
-    requested = [TextRequest.of(text, key, {"top_n": 3}, f"texts.{i}") for i, text in enumerate(texts)]
+    requested = [TextRequest.of(text, key, Options(top_n=3), f"texts.{i}") for i, text in enumerate(texts)]
     return ExtractionJob(
         requested, lambda done: "+".join(found.result.text for found in done.in_order).encode(), **given
     )
@@ -64,7 +65,7 @@ class Gate:
     def extract(self, text: str) -> None:
         """The warm-up."""
 
-    def prepare(self, text: str | Document, **_: Any) -> PreparedText:
+    def prepare(self, text: str | Document, _: Options) -> PreparedText:
         assert isinstance(text, str)
         if text.startswith("unreadable"):
             raise InputError("This text cannot be read.")
@@ -103,4 +104,6 @@ def written(done: ExtractionJob) -> bytes:
 
 
 def asking(*texts: str, method: str = "mudy") -> ExtractionJob:
-    return ExtractionJob([TextRequest.of(text, ExtractorKey(method), {"top_n": 5}, "text") for text in texts], written)
+    return ExtractionJob(
+        [TextRequest.of(text, ExtractorKey(method), Options(top_n=5), "text") for text in texts], written
+    )

@@ -1,6 +1,7 @@
 """Which texts form a batch."""
 
 from mudy.batching import BATCH_TEXTS, BATCH_WORDS
+from mudy.options import DEFAULT_OPTIONS
 from mudy.server.jobs import ClientGone, ExtractionJob, ExtractorKey, TextRequest, next_batch
 from tests.server.gate import LONG, MEDIUM, SHORT, YAKE, job
 
@@ -43,7 +44,7 @@ def test_jobs_that_are_over_are_not_taken_up() -> None:
 
 
 def lane_of(text: str) -> int:
-    return TextRequest.of(text, ExtractorKey("mudy"), {}).lane
+    return TextRequest.of(text, ExtractorKey("mudy"), DEFAULT_OPTIONS).lane
 
 
 def test_texts_are_in_a_lane_by_their_length() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from mudy.backbones import seq2seq
 from mudy.cancellation import check
+from mudy.options import Options
 from mudy.server.jobs import (
     ClientGone,
     ExtractionJob,
@@ -83,7 +84,7 @@ def test_an_explanation_reads_its_text_once_and_equals_the_librarys(monkeypatch:
         return read(text, *more)
 
     monkeypatch.setattr(made.tagger, "document", reading)
-    requested = [TextRequest.of(small.TEXT, ExtractorKey(name), {"top_n": None}) for name in ("promptrank", "mudy")]
+    requested = [TextRequest.of(small.TEXT, ExtractorKey(name), Options(top_n=None)) for name in ("promptrank", "mudy")]
     explaining = ExtractionJob(
         requested, lambda done: json.dumps([e.to_dict() for e in done.in_order]).encode(), one_text=True
     )

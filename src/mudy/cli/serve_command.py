@@ -11,6 +11,7 @@ from mudy.cli.parameters import LANGUAGE, METHOD, MODEL, on_machine
 from mudy.errors import MissingExtra
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.methods import model_fields
+from mudy.options import COMPUTE_NAMES, Compute
 from mudy.server.config import Config
 
 SECONDS: dict[str, Any] = {"type": click.FloatRange(0, min_open=True), "metavar": "SECONDS", "show_default": True}
@@ -79,7 +80,7 @@ def serve(
             f"{host} can be reached from other machines, and there is no key. Give one as MUDY_API_KEY or --api-key, "
             "listen on 127.0.0.1, or say --insecure."
         )
-    machine = {name: others.pop(name) for name in ("speed", "device", "dtype", "threads", "batch_tokens")}
+    compute = Compute(**{name: others.pop(name) for name in COMPUTE_NAMES})
     hosts = _hosts(host, allow_host) if allow_host or (local and api_key is None) else None
     try:
         listening = launcher.listen(host, port)
@@ -88,7 +89,7 @@ def serve(
         raise click.ClickException(f"Cannot listen on {host}, port {port}: {reason}. Choose another --port.") from error
     with Screen(quiet=True) as screen:
         launcher.run_service(
-            Config(method=method, machine=machine, api_key=api_key, hosts=hosts, report=screen.report, **others),
+            Config(method=method, compute=compute, api_key=api_key, hosts=hosts, report=screen.report, **others),
             listening,
             host,
         )

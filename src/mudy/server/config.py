@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
 
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL, Extractor
+from mudy.options import Compute
 
 if TYPE_CHECKING:
     from mudy.models import Report
@@ -20,7 +20,7 @@ class Config:
     model: str = DEFAULT_MODEL
     encoder: str = DEFAULT_ENCODER
     language: str = "en"
-    machine: Mapping[str, Any] = field(default_factory=dict)  # speed, device, dtype, threads, batch_tokens
+    compute: Compute = Compute()
     report: Report | None = None  # called with the progress of a model's download
 
     queue: int = 64  # requests that may wait
@@ -41,9 +41,9 @@ class Config:
             encoder=self.encoder,
             language=self.language,
             report=self.report,
-            **self.machine,
+            **asdict(self.compute),
         )
 
     @property
     def speed(self) -> str:
-        return str(self.machine.get("speed", "exact"))
+        return self.compute.speed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from mudy.batching import BATCH_WORDS, batch_size
 from mudy.explanation import Explained
+from mudy.options import Options
 from mudy.storage import encode_text
 from mudy.text import Document
 
@@ -67,13 +68,13 @@ class TextRequest:
 
     text: str
     key: ExtractorKey
-    options: Mapping[str, Any]  # of Extractor.prepare
+    options: Options
     words: int
     size: int  # in words; estimated from bytes for scripts without spaces
     where: str = "text"  # in the request
 
     @classmethod
-    def of(cls, text: str, key: ExtractorKey, options: Mapping[str, Any], where: str = "text") -> TextRequest:
+    def of(cls, text: str, key: ExtractorKey, options: Options, where: str = "text") -> TextRequest:
         words = len(text.split())
         return cls(text, key, options, words, max(words, len(encode_text(text)) // BYTES_PER_WORD), where)
 

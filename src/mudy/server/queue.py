@@ -294,7 +294,7 @@ class RequestQueue:
 
     def _prepare(self, extractor: Extractor, item: BatchItem) -> PreparedText | None:
         try:
-            return extractor.prepare(item.job.text_or_document(item.index), **item.request.options)
+            return extractor.prepare(item.job.text_or_document(item.index), item.request.options)
         except Cancelled:
             raise
         except Exception as error:

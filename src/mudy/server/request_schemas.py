@@ -17,9 +17,9 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import SettingError
 from mudy.methods import METHODS, check_settings
+from mudy.options import DEFAULT_OPTIONS, SHARED_OPTION_NAMES, Options
 from mudy.server.setting_schemas import served_methods
 
 EXAMPLE_TEXT = "River ice is thin in spring. The ice road closes, and a ferry crosses the river until the ice is back."
@@ -83,22 +83,25 @@ class OptionsSchema(StrictSchema):
     """How phrases are found and ranked, for all methods."""
 
     top_n: TopN = Field(
-        10, description="How many keyphrases: a number, a share of the text's words such as 0.02, or null for all."
+        DEFAULT_OPTIONS.top_n,
+        description="How many keyphrases: a number, a share of the text's words such as 0.02, or null for all.",
     )
     candidates: Phrases | None = Field(
         None, description="Rank these phrases only, instead of the noun phrases of the text.", examples=[["ice road"]]
     )
     stop_phrases: Phrases = Field([], description="Phrases that are never returned.", examples=[["spring"]])
     max_candidate_words: Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)] | None = Field(
-        MAX_PHRASE_WORDS, description="The longest noun phrases; null for any length."
+        DEFAULT_OPTIONS.max_candidate_words, description="The longest noun phrases; null for any length."
     )
-    merge: bool = Field(True, description="Whether forms with equal stems (model, models) are one phrase.")
-    diversity: Annotated[float, Field(ge=0, le=1)] = Field(0.0, description="Above 0, avoid phrases that share words.")
+    merge: bool = Field(
+        DEFAULT_OPTIONS.merge, description="Whether forms with equal stems (model, models) are one phrase."
+    )
+    diversity: Annotated[float, Field(ge=0, le=1)] = Field(
+        DEFAULT_OPTIONS.diversity, description="Above 0, avoid phrases that share words."
+    )
 
-    def options(self) -> dict[str, Any]:
-        """The options of Extractor.prepare."""
-        names = ("top_n", "candidates", "stop_phrases", "max_candidate_words", "merge", "diversity")
-        return {name: getattr(self, name) for name in names}
+    def options(self) -> Options:
+        return Options(**{name: getattr(self, name) for name in SHARED_OPTION_NAMES})
 
 
 def _text_or_texts(schema: dict[str, Any]) -> None:

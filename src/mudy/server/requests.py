@@ -26,7 +26,8 @@ def extraction_job(request: ExtractRequest, config: Config, request_id: str) -> 
     texts = _within_limits(request.by_place, config)
     method = request.method or config.method
     key = ExtractorKey(method, validated_settings(method, request.settings, "settings"))
-    requested = [TextRequest.of(text, key, request.options(), where) for where, text in texts.items()]
+    options = request.options()
+    requested = [TextRequest.of(text, key, options, where) for where, text in texts.items()]
     return ExtractionJob(requested, _write_results, request_id)
 
 
@@ -42,7 +43,8 @@ def explanation_job(request: ExplainRequest, config: Config, request_id: str) ->
         ExtractorKey(name, validated_settings(name, request.settings.get(name, {}), f"settings.{name}"))
         for name in methods
     ]
-    requested = [TextRequest.of(texts["text"], key, request.options()) for key in keys]
+    options = request.options()
+    requested = [TextRequest.of(texts["text"], key, options) for key in keys]
     return ExtractionJob(requested, lambda job: _write_explanation(job, request.gold), request_id, one_text=True)
 
 
