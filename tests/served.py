@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,11 +60,15 @@ class Served:
 
 @contextmanager
 def serving(
-    folder: Path, *options: str, ready: bool = True, environment: dict[str, str] | None = None
+    folder: Path,
+    *options: str,
+    ready: bool = True,
+    environment: dict[str, str] | None = None,
+    mudy: Sequence[str] = ("-m", "mudy"),
 ) -> Iterator[Served]:
-    """Start `mudy serve` on a free port, wait until it is ready, and end it."""
+    """Start `mudy serve` on a free port, wait until it is ready, and end it; `mudy` is how Python finds the command."""
     stderr = folder / f"stderr-{time.monotonic_ns()}.txt"
-    command = [sys.executable, "-m", "mudy", "serve", "--port", "0", "--threads", "1", *options]
+    command = [sys.executable, *mudy, "serve", "--port", "0", "--threads", "1", *options]
     own = {name: value for name, value in os.environ.items() if name != "MUDY_API_KEY"}
     with stderr.open("wb") as errors:
         process = subprocess.Popen(command, stderr=errors, env={**own, **(environment or {})})
