@@ -20,7 +20,7 @@ class Config:
     model: str = DEFAULT_MODEL
     encoder: str = DEFAULT_ENCODER
     language: str = "en"
-    compute: Compute = Compute()
+    compute: Compute = field(default_factory=Compute)
     report: Report | None = None  # called with the progress of a model's download
 
     queue: int = 64  # requests that may wait
