@@ -40,7 +40,7 @@ MADE = {
     ("mudy.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
     ("mudy.candidates", r"grammar.pattern"): UNIVERSAL.pattern,  # and all others, below
     ("mudy.backbones.local_chat", r"marks"): r"<\|user\|>|</s>|<s>",
-    ("mudy.backbones.endpoint", r"parameter"): r"\bmax_tokens\b",
+    ("mudy.backbones.chat_completions", r"parameter"): r"\bmax_tokens\b",
 }  # fmt: skip
 
 

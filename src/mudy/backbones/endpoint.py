@@ -6,27 +6,21 @@ not followed), and into nothing else: no message, no result, no log.
 
 from __future__ import annotations
 
-import json
+import logging
 import os
 import random
-import re
 import ssl
 import time
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from http.client import HTTPException
-from math import isfinite
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-from urllib.error import HTTPError
-from urllib.parse import urlsplit, urlunsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+import httpx
+
+from mudy.backbones.chat_completions import KEY, ErrorBody, completions_url, parse_completion, retry_after
 from mudy.errors import EndpointError, EndpointRefused, SettingError
+from mudy.storage import encode_text
 from mudy.text import squeeze
 
-KEY = "OPENAI_API_KEY"
-PATH = "/chat/completions"
 LARGEST_ANSWER = 4_000_000  # bytes
 LONGEST_PAUSE = 60.0  # seconds, where the server asks for no longer one
 THOUGHT = 8_192  # tokens beside the answer, for models that count what they think
@@ -56,12 +50,17 @@ class Endpoint:
         pause: float = 1.0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.url, self.name = address(url), name
+        self.url, self.name = completions_url(url), name
         self.timeout, self.patience, self.tries, self.pause, self.sleep = timeout, patience, tries, pause, sleep
         self._key = key.strip()
         if not self._key.isascii() or not self._key.isprintable():
             raise SettingError(f"{KEY} holds characters that no key has. Set it again; white space around it is fine.")
-        self._opener = build_opener(_NoRedirects)
+        self._client = httpx.Client(
+            verify=ssl.create_default_context(),  # the system's certificates, or those of SSL_CERT_FILE
+            follow_redirects=False,  # they would take the key elsewhere
+            limits=httpx.Limits(max_keepalive_connections=0),  # an answer takes seconds, a connection none
+        )
+        logging.getLogger("httpx").addFilter(_without_queries)
         self._temperature, self._limit = True, "max_tokens"
 
     @classmethod
@@ -101,61 +100,67 @@ class Endpoint:
             status, headers, body = self._send(self._request(system, user, max_new_tokens), seconds)
             if 200 <= status < 300:
                 return self._answer(body, max_new_tokens)
-            problem = Problem.of(body)
+            problem = ErrorBody.of(body)
             if status in (400, 422) and self._gives_way(problem):
                 continue
             if status == 400 and problem.code == "content_filter":
                 return ""  # how Azure declines
             self._fail(status, headers, problem)
 
-    def _request(self, system: str, user: str, max_new_tokens: int) -> Request:
+    def _request(self, system: str, user: str, max_new_tokens: int) -> httpx.Request:
+        roles = {"system": system, "user": user}
         body: dict[str, Any] = {
             "model": self.name,
-            "messages": [{"role": "system", "content": readable(system)}, {"role": "user", "content": readable(user)}],
+            "messages": [{"role": role, "content": encode_text(content).decode()} for role, content in roles.items()],
             self._limit: max_new_tokens if self._limit == "max_tokens" else max_new_tokens + THOUGHT,
         }
         if self._temperature:
             body["temperature"] = 0
-        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "mudy"}
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "mudy"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        return Request(self.url, json.dumps(body).encode(), headers, method="POST")
+        return self._client.build_request("POST", self.url, json=body, headers=headers)
 
-    def _send(self, request: Request, seconds: float) -> tuple[int, Mapping[str, str], bytes]:
+    def _send(self, request: httpx.Request, seconds: float) -> tuple[int, Mapping[str, str], bytes]:
         """Status, headers and body, whatever they are."""
         until = time.monotonic() + seconds
+        request.extensions["timeout"] = httpx.Timeout(seconds).as_dict()  # of each step; `until` is for all of them
         try:
+            response = self._client.send(request, stream=True)
             try:
-                response = self._opener.open(request, timeout=seconds)
-            except HTTPError as error:
-                response = error
-            with response:
-                return response.status, response.headers, self._body(response, until)
-        except (OSError, HTTPException, UnicodeError) as error:
-            reason = getattr(error, "reason", error)
-            if isinstance(reason, ssl.SSLCertVerificationError):
-                raise EndpointRefused(
-                    f"{self._shown} shows a certificate that is not trusted: {reason.verify_message}. "
-                    "Check the address, or add the certificate to those that are (SSL_CERT_FILE)."
-                ) from error
-            late = isinstance(reason, TimeoutError)
-            raise _Passing(f"no answer within {seconds:,.3g} s" if late else self._quoted(described(reason))) from error
+                return response.status_code, response.headers, self._body(response, until)
+            finally:
+                response.close()
+        except (httpx.TimeoutException, TimeoutError) as error:
+            raise _Passing(f"no answer within {seconds:,.3g} s") from error
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
+            for cause in _causes(error):
+                if isinstance(cause, ssl.SSLCertVerificationError):
+                    raise EndpointRefused(
+                        f"{self._shown} shows a certificate that is not trusted: {cause.verify_message}. "
+                        "Check the address, or add the certificate to those that are (SSL_CERT_FILE)."
+                    ) from error
+            raise _Passing(self._quoted(_describe_failure(error))) from error
 
-    def _body(self, response: Any, until: float) -> bytes:
-        """All of it, within its time and size even if it comes byte by byte."""
-        found = bytearray()
-        while part := response.read1(65_536):
-            found += part
-            if len(found) > LARGEST_ANSWER:
-                raise EndpointError(
-                    f"{self._shown} sent more than {LARGEST_ANSWER:,} bytes, which is no answer of a chat model. "
-                    f"Check the address."
-                )
-            if time.monotonic() > until:
-                raise TimeoutError
-        return bytes(found)
+    def _body(self, response: httpx.Response, until: float) -> bytes:
+        """All that comes, within its time and size even if it comes byte by byte, or is cut off."""
+        content = bytearray()
+        try:
+            for chunk in response.iter_raw():
+                content += chunk
+                if len(content) > LARGEST_ANSWER:
+                    raise EndpointError(
+                        f"{self._shown} sent more than {LARGEST_ANSWER:,} bytes, which is no answer of a chat model. "
+                        f"Check the address."
+                    )
+                if time.monotonic() > until:
+                    raise TimeoutError
+        except httpx.RemoteProtocolError:  # cut off: what came is quoted
+            if not content:
+                raise
+        return bytes(content)
 
-    def _gives_way(self, problem: Problem) -> bool:
+    def _gives_way(self, problem: ErrorBody) -> bool:
         """Leave out or rename what the server rejects, each once."""
         if self._limit == "max_tokens" and problem.names("max_tokens"):
             self._limit = "max_completion_tokens"
@@ -167,10 +172,10 @@ class Endpoint:
 
     def _answer(self, body: bytes, max_new_tokens: int) -> str:
         """The text of an answer; empty where the model declined."""
-        found = completion(body)
-        if found is None:
-            raise _Passing(f"its answer is no chat completion but {self._quoted(Problem.of(body).message)!r}")
-        text, ended = found
+        completion = parse_completion(body)
+        if completion is None:
+            raise _Passing(f"its answer is no chat completion but {self._quoted(ErrorBody.of(body).message)!r}")
+        text, ended = completion
         if not text.strip() and ended == "length":
             raise EndpointError(
                 f"{self.name} at {self._shown} wrote nothing within its limit of tokens: it may have spent all of them "
@@ -178,24 +183,26 @@ class Endpoint:
             )
         return text
 
-    def _fail(self, status: int, headers: Mapping[str, str], problem: Problem) -> None:
-        said = f" ({self._quoted(problem.message)})" if problem.message else ""
+    def _fail(self, status: int, headers: Mapping[str, str], problem: ErrorBody) -> None:
+        quote = f" ({self._quoted(problem.message)})" if problem.message else ""
         if status in (408, 429) or status >= 500:
-            raise _Passing(f"HTTP {status}{said}", waiting(headers.get("Retry-After")))
+            raise _Passing(f"HTTP {status}{quote}", retry_after(headers.get("Retry-After")))
         if status == 401:  # some servers repeat the key here
             state = "was not accepted" if self._key else "is not set"
             raise EndpointRefused(f"{self._shown} asks for a key (HTTP 401), and {KEY} {state}. Set it to a valid key.")
         if status == 403:
-            raise EndpointRefused(f"{self._shown} forbids this (HTTP 403{said}). A key with access is needed in {KEY}.")
+            raise EndpointRefused(
+                f"{self._shown} forbids this (HTTP 403{quote}). A key with access is needed in {KEY}."
+            )
         if status == 404:
             raise EndpointRefused(
-                f"{self._shown} is not there, or has no model {self.name!r} (HTTP 404{said}). Give an address such as "
+                f"{self._shown} is not there, or has no model {self.name!r} (HTTP 404{quote}). Give an address such as "
                 "http://localhost:8080/v1, and a model that is served there."
             )
         if status < 400:
             raise EndpointRefused(f"{self._shown} points elsewhere (HTTP {status}). Give the address it points to.")
         raise EndpointError(
-            f"{self._shown} does not take this request (HTTP {status}{said}). If the text is too long for "
+            f"{self._shown} does not take this request (HTTP {status}{quote}). If the text is too long for "
             f"{self.name}, limit it with max_words."
         )
 
@@ -217,90 +224,23 @@ class _Passing(Exception):
         self.wait = wait  # seconds that the server asks for
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """Redirects are answers like others: followed, they would take the key elsewhere."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-class Problem:
-    """What a server says is wrong, in the words of OpenAI's errors or in others."""
-
-    def __init__(self, message: str, parameter: str = "", code: str = "") -> None:
-        self.message, self.parameter, self.code = message, parameter, code
-
-    @classmethod
-    def of(cls, body: bytes) -> Problem:
-        raw = body[:2_000].decode("utf-8", "replace")
-        try:
-            found = json.loads(body)
-        except (ValueError, RecursionError):
-            return cls(raw)
-        error = found.get("error") or found.get("detail") or found.get("message") if isinstance(found, dict) else None
-        if isinstance(error, dict):
-            parts = (error.get(name) for name in ("message", "param", "code"))
-            return cls(*("" if part is None else str(part) for part in parts))
-        return cls(error if isinstance(error, str) else raw)
-
-    def names(self, parameter: str) -> bool:
-        """Whether it is about a parameter of the request."""
-        if self.parameter:
-            return self.parameter == parameter
-        return bool(re.search(rf"\b{parameter}\b", self.message))
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it came from: httpx wraps the errors of httpcore, which wrap those of the system."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
-def completion(body: bytes) -> tuple[str, object] | None:
-    """What a model wrote, empty where it declined, and why it ended; None where the body is no chat completion."""
-    try:
-        choice = json.loads(body)["choices"][0]
-        message, ended = choice["message"], choice.get("finish_reason")
-        if message.get("refusal") or ended == "content_filter":
-            return "", ended
-        written = message.get("content") or ""
-        return (written if isinstance(written, str) else "".join(part.get("text") or "" for part in written)), ended
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None
-
-
-def address(url: str) -> str:
-    """Where to send requests to; what is no address of the web, or holds a password, raises."""
-    needed = "An address such as http://localhost:8080/v1 is needed."
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        good = False
-    if not good or not url.isascii() or re.search(r"[\s\x00-\x1f\x7f]", url):
-        raise SettingError(f"endpoint is {url!r}. {needed}")
-    if parts.username is not None or parts.password is not None:
-        raise SettingError(f"endpoint holds a user name or password. {needed} Keys go into {KEY}.")
-    path = parts.path.rstrip("/")
-    return urlunsplit((parts.scheme, parts.netloc, path if path.endswith(PATH) else path + PATH, parts.query, ""))
-
-
-def waiting(header: str | None) -> float | None:
-    """Seconds that a Retry-After header asks for: a number of them, or a date; None where it says neither."""
-    if header is None:
-        return None
-    try:
-        seconds = float(header)
-    except ValueError:
-        try:
-            date = parsedate_to_datetime(header)
-        except (ValueError, TypeError):
-            return None
-        seconds = ((date if date.tzinfo else date.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
-    return max(0.0, seconds) if isfinite(seconds) else None
-
-
-def described(reason: object) -> str:
+def _describe_failure(error: BaseException) -> str:
     """A failure of the network in words."""
-    if isinstance(reason, ConnectionRefusedError):
+    if any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error)):
         return "connection refused"
-    return f"{type(reason).__name__}: {reason}" if str(reason) else type(reason).__name__
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def readable(text: str) -> str:
-    """The text with lone surrogates, which UTF-8 cannot hold, replaced one for one."""
-    return text.encode("utf-8", "replace").decode()
+def _without_queries(record: logging.LogRecord) -> bool:
+    """A filter for httpx's log, which holds the address of every request: some addresses hold a key in their query."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(arg.copy_with(query=None) if isinstance(arg, httpx.URL) else arg for arg in record.args)
+    return True

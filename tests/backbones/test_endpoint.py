@@ -15,7 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from mudy import EndpointError, EndpointRefused, Extractor, MudyError, SettingError
-from mudy.backbones.endpoint import THOUGHT, Endpoint, Problem, address, waiting
+from mudy.backbones.chat_completions import ErrorBody, completions_url, retry_after
+from mudy.backbones.endpoint import THOUGHT, Endpoint
 from mudy.cli.main import cli
 from tests.served import PATIENCE, until
 from tests.taggers import english
@@ -351,7 +352,7 @@ def test_a_key_that_no_header_can_hold_is_refused_without_being_shown(key: str) 
     ],
 )
 def test_an_address_leads_to_chat_completions(url: str, full: str) -> None:
-    assert address(url) == full
+    assert completions_url(url) == full
 
 
 @pytest.mark.parametrize(
@@ -360,30 +361,39 @@ def test_an_address_leads_to_chat_completions(url: str, full: str) -> None:
 )
 def test_what_is_no_address_of_the_web_is_refused(url: str) -> None:
     with pytest.raises(SettingError, match="such as http://localhost:8080/v1"):
-        address(url)
+        completions_url(url)
 
 
 def test_a_password_in_an_address_is_refused_without_being_shown() -> None:
     with pytest.raises(SettingError, match="OPENAI_API_KEY") as caught:
-        address("http://user:secret@host/v1")
+        completions_url("http://user:secret@host/v1")
     assert "secret" not in str(caught.value)
 
 
 def test_retry_after_is_a_number_or_a_date() -> None:
-    assert waiting("3") == 3.0
-    assert waiting("0.5") == 0.5
-    assert waiting("-1") == 0.0
-    soon = waiting(format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True))
+    assert retry_after("3") == 3.0
+    assert retry_after("0.5") == 0.5
+    assert retry_after("-1") == 0.0
+    soon = retry_after(format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True))
     assert soon is not None
     assert 28 <= soon <= 30
-    assert waiting("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
+    assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
     for nonsense in (None, "", "soon", "nan", "inf"):
-        assert waiting(nonsense) is None
+        assert retry_after(nonsense) is None
 
 
 def test_a_word_of_the_text_in_an_error_names_no_parameter() -> None:
-    assert not Problem.of(b'{"error": {"message": "bad temperature", "param": "model"}}').names("temperature")
-    assert not Problem("the max_tokens_total is off").names("max_tokens")
+    assert not ErrorBody.of(b'{"error": {"message": "bad temperature", "param": "model"}}').names("temperature")
+    assert not ErrorBody("the max_tokens_total is off").names("max_tokens")
+
+
+def test_no_log_holds_the_key_or_the_query_of_an_address(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    server.steps[:] = [says("Keyphrases: ice")]
+    ask(Endpoint(f"{server.url}?code={KEY}", "some-model", key=KEY))
+    assert server.seen[0]["path"].endswith(f"?code={KEY}")
+    assert caplog.records
+    assert KEY not in caplog.text
 
 
 # -- Through the one door ---------------------------------------------------------------------------------------------
