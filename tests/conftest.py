@@ -15,7 +15,7 @@ settings.load_profile("steady")
 
 
 LONG = (  # files and folders
-    "test_readme",
+    "test_blocks",
     "web",
     "test_ray",
     "server",

@@ -1,4 +1,4 @@
-"""The README's commands, run as they stand in a copy of the clone.
+"""The commands of the README and of the pages in docs/, run as they stand in a copy of the clone.
 
 Models are small random ones under the names of the real ones; `make test-all` runs everything with the real models.
 Only three commands are not run as they are: `pip` and `make` would change the environment, so what they are asked for
@@ -27,8 +27,11 @@ from mudy.models.cache import write_model_manifest
 from mudy.storage import file_sha256
 from tests import small
 
-ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGES = {
+    path.name: path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+WORDS = 900  # of the README at most
 FENCE = re.compile(r"(?:^<!-- not run: (?P<why>[^\n]+) -->\n)?^```(?P<kind>\w*)\n(?P<code>.*?)^```$", re.M | re.S)
 LONGEST = 900  # seconds for a block, on a busy machine
 
@@ -55,8 +58,9 @@ curl() { command curl --fail "${@/localhost:8000/127.0.0.1:$PORT}"; }
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code of the README."""
+    """A block of code of a page."""
 
+    page: str
     line: int
     kind: str
     code: str
@@ -64,12 +68,14 @@ class Block:
 
 
 def blocks() -> Iterator[Block]:
-    for match in FENCE.finditer(README):
-        yield Block(README.count("\n", 0, match.start("code")), match["kind"], match["code"], match["why"])
+    for page, text in PAGES.items():
+        for match in FENCE.finditer(text):
+            yield Block(page, text.count("\n", 0, match.start("code")), match["kind"], match["code"], match["why"])
 
 
 SHELL = [block for block in blocks() if block.kind == "sh"]
 RUN = [block for block in blocks() if block.kind in ("sh", "python") and block.why is None]
+HEAVY = [pytest.param(block, marks=() if block.page == "README.md" else pytest.mark.load) for block in RUN]
 
 
 def small_models(home: Path) -> None:
@@ -128,22 +134,29 @@ def run(block: Block, folder: Path, **environment: str) -> str:
         text=True,
         timeout=LONGEST,
     )
-    assert done.returncode == 0, f"README.md, line {block.line}:\n{block.code}\n{done.stderr}"
+    assert done.returncode == 0, f"{block.page}, line {block.line}:\n{block.code}\n{done.stderr}"
     return done.stdout
 
 
-def test_what_is_not_run_is_little_and_says_why() -> None:
-    assert [block.why for block in blocks() if block.why] == [
-        "it installs",
-        "it installs",
-        "it needs a chat server",
-        "it needs the data sets",
-    ]
+def test_what_is_not_run_says_why() -> None:
+    reasons = {"it installs", "it needs a chat server", "it needs the data sets", "the files are yours"}
+    assert {block.why for block in blocks() if block.why} <= reasons
     assert {block.kind for block in blocks()} == {"", "sh", "python"}
 
 
+def test_the_readme_can_be_read_in_a_few_minutes() -> None:
+    assert len(PAGES["README.md"].split()) <= WORDS
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_to_a_file_leads_somewhere(page: str) -> None:
+    folder = ROOT if page == "README.md" else ROOT / "docs"
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", PAGES[page])
+    assert [link for link in links if not link.startswith("http") and not (folder / link).exists()] == []
+
+
 @pytest.mark.skipif(shutil.which("bash") is None or shutil.which("curl") is None, reason="bash and curl are needed")
-@pytest.mark.parametrize("block", RUN, ids=lambda block: f"line {block.line}")
+@pytest.mark.parametrize("block", HEAVY, ids=lambda block: f"{block.page} line {block.line}")
 def test_a_block_runs_as_it_stands(block: Block, clone: Path, small_home: Path) -> None:
     run(block, clone, MUDY_HOME=str(small_home), MUDY_OFFLINE="1")
 
@@ -160,8 +173,8 @@ def test_all_blocks_run_one_after_another_with_the_real_models(clone: Path) -> N
 def test_the_table_is_what_make_run_prints(clone: Path) -> None:
     command = re.search(r"bin/(mudy extract .*)", (ROOT / "Makefile").read_text())
     assert command is not None
-    printed = run(Block(0, "sh", command[1], None), clone).splitlines()
-    (table,) = (block.code for block in blocks() if block.kind == "")
+    printed = run(Block("Makefile", 0, "sh", command[1], None), clone).splitlines()
+    (table,) = (block.code for block in blocks() if block.kind == "" and block.page == "README.md")
     for line, shown in zip(printed, table.splitlines(), strict=True):
         words, expected = re.split(r"\s{2,}", line.strip()), re.split(r"\s{2,}", shown.strip())
         assert words[1] == expected[1]
@@ -170,7 +183,7 @@ def test_the_table_is_what_make_run_prints(clone: Path) -> None:
 
 
 def test_every_file_that_a_command_names_is_in_the_clone() -> None:
-    named = {name for block in SHELL for name in re.findall(r"examples/[\w./]+\w", block.code)}
+    named = {name for block in SHELL for name in re.findall(r"examples/[\w./]+\w", block.code) if block.why is None}
     assert named
     assert [name for name in named if not (ROOT / name).exists()] == []
 
@@ -182,50 +195,4 @@ def test_pip_is_asked_for_extras_that_there_are_and_never_for_a_package_that_is_
     for line in lines:
         for asked in re.findall(r"\[([\w,]+)\]", line):
             assert set(asked.split(",")) <= extras.keys()
-    assert not re.search(r"pip install [^\n`]*mudy", README)
-
-
-# -- What make installs -----------------------------------------------------------------------------------------------
-
-needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is needed")
-
-
-def planned(goal: str, folder: Path) -> str:
-    """The commands that a goal would run in a bare clone."""
-    for name in ("Makefile", "constraints.txt", "pyproject.toml"):
-        shutil.copy(ROOT / name, folder / name)
-    shutil.copytree(ROOT / "lock", folder / "lock")
-    made = subprocess.run(["make", "--dry-run", goal], cwd=folder, capture_output=True, text=True, check=True)
-    return made.stdout
-
-
-@needs_make
-@pytest.mark.parametrize(
-    ("goal", "lock"),
-    [("run", "lock/run.txt"), ("serve", "lock/run.txt"), ("test", "lock/dev.txt"), ("test-all", "lock/dev.txt")],
-)
-def test_a_goal_installs_what_it_needs_by_hash_and_says_so(goal: str, lock: str, tmp_path: Path) -> None:
-    commands = planned(goal, tmp_path)
-    installs = [line for line in commands.splitlines() if re.search(r"--requirement lock/(run|dev)\.txt", line)]
-    assert len(installs) == 1
-    assert installs[0].endswith(f"--require-hashes --no-deps --requirement {lock}")
-    assert f"Installing what is in {lock}" in commands
-
-
-@needs_make
-@pytest.mark.parametrize("index", ["that of pip", "that of PyTorch", "none"])
-def test_without_a_gpu_the_cpu_build_is_taken_from_whichever_index_has_it(index: str, tmp_path: Path) -> None:
-    commands = planned("run", tmp_path)
-    step = commands[commands.index("if [") : commands.index("fi\n") + 3]
-    works = {"that of pip": "*--no-deps\\ --requirement\\ lock/cpu.txt", "that of PyTorch": "*/whl/cpu*", "none": "-"}
-    python = (
-        'printf "%s\\n" "$*" >> asked; case "$*" in *metadata*) [ -e torch ];; '
-        f"{works[index]}|*cuda.txt) touch torch;; *) echo no route >&2; false;; esac"
-    )
-    script = f'uname() {{ echo Linux; }}\ncommand() {{ [ "$2" != nvidia-smi ]; }}\npython() {{ {python}; }}\n'
-    stubbed = script + step.replace(".venv/bin/python", "python")
-    done = subprocess.run(["bash", "-c", stubbed], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    asked = (tmp_path / "asked").read_text()
-    assert ("/whl/cpu" in asked) is (index != "that of pip")
-    assert ("cuda.txt" in asked) is (index == "none")
+    assert not any(re.search(r"pip install [^\n`]*mudy", text) for text in PAGES.values())

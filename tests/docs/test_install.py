@@ -1,0 +1,54 @@
+"""What make installs, by hash, and where the CPU build of torch comes from."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is needed")
+
+
+def planned(goal: str, folder: Path) -> str:
+    """The commands that a goal would run in a bare clone."""
+    for name in ("Makefile", "constraints.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder / name)
+    shutil.copytree(ROOT / "lock", folder / "lock")
+    made = subprocess.run(["make", "--dry-run", goal], cwd=folder, capture_output=True, text=True, check=True)
+    return made.stdout
+
+
+@needs_make
+@pytest.mark.parametrize(
+    ("goal", "lock"),
+    [("run", "lock/run.txt"), ("serve", "lock/run.txt"), ("test", "lock/dev.txt"), ("test-all", "lock/dev.txt")],
+)
+def test_a_goal_installs_what_it_needs_by_hash_and_says_so(goal: str, lock: str, tmp_path: Path) -> None:
+    commands = planned(goal, tmp_path)
+    installs = [line for line in commands.splitlines() if re.search(r"--requirement lock/(run|dev)\.txt", line)]
+    assert len(installs) == 1
+    assert installs[0].endswith(f"--require-hashes --no-deps --requirement {lock}")
+    assert f"Installing what is in {lock}" in commands
+
+
+@needs_make
+@pytest.mark.parametrize("index", ["that of pip", "that of PyTorch", "none"])
+def test_without_a_gpu_the_cpu_build_is_taken_from_whichever_index_has_it(index: str, tmp_path: Path) -> None:
+    commands = planned("run", tmp_path)
+    step = commands[commands.index("if [") : commands.index("fi\n") + 3]
+    works = {"that of pip": "*--no-deps\\ --requirement\\ lock/cpu.txt", "that of PyTorch": "*/whl/cpu*", "none": "-"}
+    python = (
+        'printf "%s\\n" "$*" >> asked; case "$*" in *metadata*) [ -e torch ];; '
+        f"{works[index]}|*cuda.txt) touch torch;; *) echo no route >&2; false;; esac"
+    )
+    script = f'uname() {{ echo Linux; }}\ncommand() {{ [ "$2" != nvidia-smi ]; }}\npython() {{ {python}; }}\n'
+    stubbed = script + step.replace(".venv/bin/python", "python")
+    done = subprocess.run(["bash", "-c", stubbed], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    asked = (tmp_path / "asked").read_text()
+    assert ("/whl/cpu" in asked) is (index != "that of pip")
+    assert ("cuda.txt" in asked) is (index == "none")
