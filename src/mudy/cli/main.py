@@ -19,12 +19,12 @@ import click
 from mudy import __version__
 from mudy.cli import formats, interrupts, lean_imports, sources, validate
 from mudy.cli.console import Screen
-from mudy.cli.corpus_command import corpus
+from mudy.cli.corpus_command import corpus_command
 from mudy.cli.data_commands import data
 from mudy.cli.evaluate_command import compare_command, evaluate_command
-from mudy.cli.explain_command import explain
+from mudy.cli.explain_command import explain_command
 from mudy.cli.extract_command import ExtractRun
-from mudy.cli.list_commands import completion, languages, methods, models
+from mudy.cli.list_commands import completion_command, languages_command, methods_command, models_command
 from mudy.cli.parameters import (
     DIVERSITY,
     ENCODING,
@@ -40,14 +40,15 @@ from mudy.cli.parameters import (
     with_models,
 )
 from mudy.cli.reproduce_command import reproduce_command
-from mudy.cli.serve_command import serve
+from mudy.cli.serve_command import serve_command
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extractor import DEFAULT_METHOD
+from mudy.readers.file_arguments import is_pattern
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
 
 
-def main() -> None:
+def run_cli() -> None:
     """What the command `mudy` runs."""
     if not _debugging():
         warnings.simplefilter("ignore")  # of libraries, for their authors
@@ -119,7 +120,7 @@ def _named(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-EXAMPLES = """
+_EXAMPLES = """
 \b
 Examples:
   mudy extract report.txt
@@ -134,7 +135,7 @@ Examples:
 @click.group(
     cls=Commands,
     invoke_without_command=True,
-    epilog=EXAMPLES,
+    epilog=_EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", prog_name="mudy", message="%(prog)s %(version)s")
@@ -146,24 +147,24 @@ def cli(ctx: click.Context) -> None:
 
 
 for command in (
-    explain,
-    corpus,
-    models,
-    languages,
-    methods,
+    explain_command,
+    corpus_command,
+    models_command,
+    languages_command,
+    methods_command,
     data,
     evaluate_command,
     compare_command,
     reproduce_command,
-    serve,
-    completion,
+    serve_command,
+    completion_command,
 ):
     cli.add_command(command)
 
 # -- extract ----------------------------------------------------------------------------------------------------------
 
 
-@cli.command()
+@cli.command("extract")
 @click.argument("files", nargs=-1, metavar="[FILES|-]...")
 @click.option("--text", help="Extract from this text instead of files.")
 @click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="See `mudy methods`.")
@@ -187,7 +188,7 @@ for command in (
 @click.option("--set", "pairs", **SET)
 @click.option("--diversity", **DIVERSITY)
 @click.option("--no-merge", **NO_MERGE)
-@click.option("-f", "--format", "form", type=click.Choice(formats.FORMATS), default="table", show_default=True)
+@click.option("-f", "--format", "form", type=click.Choice(formats.OUTPUT_FORMATS), default="table", show_default=True)
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
 @click.option(
     "--save-text",
@@ -197,7 +198,7 @@ for command in (
 @click.option("--encoding", **ENCODING)
 @on_machine
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")
-def extract(
+def extract_command(
     files: tuple[str, ...],
     text: str | None,
     top_n: int | float | None,
@@ -244,7 +245,7 @@ def extract(
         diversity=diversity,
         encoding=encoding,
     )
-    several = len(inputs) > 1 or any(map(sources.is_pattern, files))
+    several = len(inputs) > 1 or any(map(is_pattern, files))
     with Screen(quiet) as screen:
         extraction = ExtractRun(
             screen,

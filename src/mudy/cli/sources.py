@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from glob import glob, has_magic
 from pathlib import Path
 
 from mudy.errors import InputError, SettingError
 from mudy.readers import read
+from mudy.readers.file_arguments import matching_files
 from mudy.readers.reading import Reading
 
 STDIN = "-"
@@ -43,22 +42,13 @@ class Source:
 def sources(arguments: Iterable[str]) -> Iterator[Source]:
     """One source a file; a pattern that no shell has expanded gives its files in order."""
     for argument in arguments:
-        if argument == STDIN or os.path.lexists(argument) or not has_magic(argument):
-            yield Source(argument)
-            continue
-        pattern = str(Path(argument).expanduser())
-        found = [path for path in glob(pattern, recursive=True) if not Path(path).is_dir()]  # noqa: PTH207 (absolute too)
-        yield from map(Source, sorted(found))
-        if not found:
+        names = matching_files(argument)
+        yield from map(Source, names)
+        if not names:
             yield Source(argument, "no file matches this pattern")
 
 
-def is_pattern(argument: str) -> bool:
-    """Whether an argument may stand for any number of files."""
-    return argument != STDIN and has_magic(argument) and not os.path.lexists(argument)
-
-
-def phrases(path: str, encoding: str | None = None) -> list[str]:
+def phrases_in(path: str, encoding: str | None = None) -> list[str]:
     """The phrases of a file, one a line; blank lines and those that start with # are left out."""
     lines = (line.strip() for line in Source(path).read(encoding).text.splitlines())
     return [line for line in lines if line and not line.startswith("#")]

@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from glob import glob, has_magic
 from pathlib import Path
 from typing import IO
 
@@ -21,6 +20,7 @@ from mudy.corpus.row import InputRow, RowPosition
 from mudy.corpus.table_rows import csv_rows, parquet_rows
 from mudy.errors import InputError, MudyError
 from mudy.readers import PLAIN_ENDINGS, WEB_ENDINGS, read
+from mudy.readers.file_arguments import matching_files
 
 TABLES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 DOCUMENT_ENDINGS = (*PLAIN_ENDINGS, *WEB_ENDINGS, ".pdf", ".docx")
@@ -63,9 +63,7 @@ def _expanded(argument: str) -> list[str]:
         ]  # of other runs
         found = [each for each in sorted(path.rglob("*")) if each.is_file() and not each.name.startswith(".")]
         return [str(each) for each in found if not any(folder in each.parents for folder in working)]
-    if path.exists() or not has_magic(argument):
-        return [argument]
-    return sorted(name for name in glob(str(path), recursive=True) if not Path(name).is_dir())  # noqa: PTH207
+    return matching_files(argument)
 
 
 def format_of_file(name: str) -> str | None:

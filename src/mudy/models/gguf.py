@@ -3,6 +3,9 @@
 Reads the two architectures of the known models, Llama and Gemma 3, and their tokenizers. It gives bit by bit the
 weights that transformers' own GGUF loader gives, about ten times as fast. They are written as float32: rounding them to
 float16 moved the log-likelihood of a 50-token paragraph by 0.001 to 0.02, for both models.
+
+The header is read here and not by gguf.GGUFReader, which makes an array of each of Gemma's 262,144 tokens: 47 s and
+740 MB instead of 1.1 s and 73 MB.
 """
 
 import json
@@ -20,11 +23,11 @@ from numpy.typing import NDArray
 from mudy.models.download_progress import Report, silent
 from mudy.models.tokenizer import write_tokenizer
 
-FORMATS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
+_NUMBER_FORMATS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 STRING, ARRAY = 8, 9
-ROWS = 16_384  # de-quantised at a time, so that an embedding of 262,144 rows never stands in memory
+_ROWS_AT_ONCE = 16_384  # de-quantised at a time, so that an embedding of 262,144 rows never stands in memory
 
-BLOCK = {
+_BLOCK_NAMES = {
     "attn_norm": "input_layernorm",
     "attn_q": "self_attn.q_proj",
     "attn_k": "self_attn.k_proj",
@@ -34,9 +37,9 @@ BLOCK = {
     "ffn_up": "mlp.up_proj",
     "ffn_down": "mlp.down_proj",
 }
-NAMES = {
-    "llama": BLOCK | {"ffn_norm": "post_attention_layernorm"},
-    "gemma3": BLOCK
+_TENSOR_NAMES = {
+    "llama": _BLOCK_NAMES | {"ffn_norm": "post_attention_layernorm"},
+    "gemma3": _BLOCK_NAMES
     | {
         "attn_q_norm": "self_attn.q_norm",
         "attn_k_norm": "self_attn.k_norm",
@@ -80,7 +83,7 @@ class Cursor:
         if kind == STRING:
             return self.string()
         if kind != ARRAY:
-            return self.number(FORMATS[kind])
+            return self.number(_NUMBER_FORMATS[kind])
         of, count = self.number("<I"), self.number("<Q")
         return [self.value(of) for _ in range(count)]
 
@@ -202,11 +205,11 @@ def rename(name: str, architecture: str) -> str:
     if name in whole:
         return whole[name]
     _, layer, part, suffix = name.split(".")
-    return f"model.layers.{layer}.{NAMES[architecture][part]}.{suffix}"
+    return f"model.layers.{layer}.{_TENSOR_NAMES[architecture][part]}.{suffix}"
 
 
 def dequantised(tensor: Tensor, data: mmap.mmap) -> Iterator[NDArray[Any]]:
-    """The values of a tensor, at most ROWS rows at a time."""
+    """The values of a tensor, at most _ROWS_AT_ONCE rows at a time."""
     from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
     from gguf.quants import dequantize
 
@@ -214,8 +217,8 @@ def dequantised(tensor: Tensor, data: mmap.mmap) -> Iterator[NDArray[Any]]:
     values_a_block, bytes_a_block = GGML_QUANT_SIZES[kind]
     columns, rows = tensor.shape[-1], prod(tensor.shape[:-1])
     width = columns // values_a_block * bytes_a_block
-    for top in range(0, rows, ROWS):
-        count = min(ROWS, rows - top)
+    for top in range(0, rows, _ROWS_AT_ONCE):
+        count = min(_ROWS_AT_ONCE, rows - top)
         start = tensor.start + top * width
         packed = np.frombuffer(data[start : start + count * width], np.uint8).reshape(count, width)
         yield dequantize(packed, kind).reshape(count, *tensor.shape[1:]) if rows > 1 else dequantize(packed, kind)[0]
