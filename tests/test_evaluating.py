@@ -1,11 +1,13 @@
 """Facts about `mudy evaluate` and `mudy compare`: what they print, keep, refuse, and how they end."""
 
 import json
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import pytest
+import torch
 from click.testing import CliRunner, Result
 
 from mudy.cli.main import cli
@@ -109,7 +111,7 @@ def test_an_interrupted_run_says_where_it_goes_on(rivers: Path, monkeypatch: pyt
     monkeypatch.setattr(Extractor, "extract", stop)
     found = run("evaluate", rivers, "-m", "yake", "-o", "run.json")
     assert found.exit_code == 130
-    assert "the same command goes on" in found.stderr
+    assert "the same command continues" in found.stderr
 
 
 class Flaky(BaseHTTPRequestHandler):
@@ -194,3 +196,60 @@ def test_what_is_no_run_cannot_be_compared(rivers: Path, two: tuple[str, str]) -
     found = run("compare", rivers, two[0])
     assert found.exit_code == 1
     assert "not a run of `mudy evaluate`" in found.stderr
+
+
+# -- Measures ---------------------------------------------------------------------------------------------------------
+
+
+def test_measures_are_chosen_by_name_with_or_without_a_depth(rivers: Path) -> None:
+    found = run("evaluate", rivers, "-m", "yake", "--measures", "p@2,MAP,ndcg@3,F1@M,F1@o", "-k", "4")
+    assert found.exit_code == 0, found.output
+    title, head, _ = found.stdout.splitlines()
+    assert title == "yake; micro P, MAP, nDCG, F1 in per cent [95 % interval]"
+    assert head.split()[3:8] == ["P@2", "MAP@4", "nDCG@3", "F1@M", "F1@O"]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [("SemF2", "Did you mean 'SemF1'?"), ("F1@0", "a number from 1 up, M or O"), ("F1@N", "M or O"), ("F1,", "Known:")],
+)
+def test_an_unknown_measure_is_refused_before_any_work(rivers: Path, names: str, message: str) -> None:
+    found = run("evaluate", rivers, "-m", "yake", "--measures", names)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert message in found.stderr
+
+
+def test_json_holds_the_measures_that_were_asked_for(rivers: Path) -> None:
+    found = json.loads(run("evaluate", rivers, "-m", "yake", "--measures", "MAP@5,F1@O", "-f", "json").stdout)
+    measures = found["measures"]["rivers"]
+    assert (measures["averaging"], measures["gold"], measures["documents"]) == ("micro", "all", 4)
+    assert 0 <= measures["MAP@5"]["low"] <= measures["MAP@5"]["value"] <= measures["MAP@5"]["high"] <= 100
+    assert "F1@O" in measures
+
+
+def test_semantic_measures_ask_the_encoder_and_others_do_not(rivers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Letters:
+        """An encoder by the letters of a text."""
+
+        def embed(self, texts: Sequence[str]) -> torch.Tensor:
+            asked.extend(texts)
+            counts = torch.tensor([[text.count(chr(letter)) + 0.01 for letter in range(97, 123)] for text in texts])
+            return torch.nn.functional.normalize(counts, dim=1)
+
+    monkeypatch.setattr(Extractor, "encoder", lambda _: Letters())
+    plain = run("evaluate", rivers, "-m", "yake", "--measures", "F1@5", "-o", "run.json")
+    assert (plain.exit_code, asked) == (0, [])
+    found = run("evaluate", rivers, "-m", "yake", "--measures", "SemF1@5,SemR@5", "-o", "run.json")
+    assert found.exit_code == 0, found.output
+    assert "river ice" in asked
+    assert len(asked) == len(set(asked))
+    assert "SemF1@5" in found.stdout
+
+
+def test_runs_are_compared_by_any_measure(rivers: Path) -> None:
+    for method in ("yake", "textrank"):
+        assert run("evaluate", rivers, "-m", method, "-o", f"{method}.json").exit_code == 0
+    found = json.loads(run("compare", "yake.json", "textrank.json", "--measures", "MAP@10,F1@O", "-f", "json").stdout)
+    assert [row["measure"] for row in found] == ["MAP@10", "F1@O"]

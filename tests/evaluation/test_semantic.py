@@ -28,7 +28,7 @@ def outcome(predictions: str, gold: str, name: str = "d") -> Outcome:
 
 
 def test_each_phrase_is_worth_its_best_cosine() -> None:
-    kinds = semantic_kinds(PhraseVectors(Angles()))
+    kinds = semantic_kinds(PhraseVectors(Angles().embed))
     one = outcome("car truck", "automobile river")
     near = np.cos(np.deg2rad(30))  # truck and river
     precision, recall = 100 * (1 + near) / 2, 100 * (1 + near) / 2
@@ -40,14 +40,14 @@ def test_each_phrase_is_worth_its_best_cosine() -> None:
 
 
 def test_opposite_meaning_is_worth_nothing_and_so_is_an_empty_list() -> None:
-    measure = semantic_kinds(PhraseVectors(Angles()))["SemF1"] @ 5
+    measure = semantic_kinds(PhraseVectors(Angles().embed))["SemF1"] @ 5
     assert measure.of(outcome("anti", "car")) == 0
     assert measure.of(outcome("", "car")) == 0
 
 
 def test_phrases_are_embedded_once_in_lower_case() -> None:
     encoder = Angles()
-    kinds = semantic_kinds(PhraseVectors(encoder))
+    kinds = semantic_kinds(PhraseVectors(encoder.embed))
     outcomes = [outcome("Car car truck", "river", "one"), outcome("car", "River", "two")]
     for kind in kinds.values():
         (kind @ 5)(outcomes)
@@ -56,7 +56,7 @@ def test_phrases_are_embedded_once_in_lower_case() -> None:
 
 
 def test_documents_are_pooled_or_averaged() -> None:
-    measure = semantic_kinds(PhraseVectors(Angles()))["SemP"] @ Depth.RETURNED
+    measure = semantic_kinds(PhraseVectors(Angles().embed))["SemP"] @ Depth.RETURNED
     outcomes = [outcome("car", "car", "one"), outcome("river river truck anti", "car", "two")]
     best = np.cos(np.deg2rad(60))  # truck and car
     assert measure(outcomes, MACRO) == pytest.approx(100 * (1 + best / 3) / 2)

@@ -44,7 +44,7 @@ def data() -> None:
 
 @data.command("describe")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--form", **FORM, help="How the data lie on the disk.  [default: told from their contents]")
+@click.option("--form", **FORM, help="The format of the data.  [default: detected from the contents]")
 @click.option("--limit", type=click.IntRange(1), help="Only the first documents of each.  [default: all]")
 @click.option("--no-drift", is_flag=True, help="Leave out the topic drift, which needs a sentence encoder.")
 @click.option("--threads", **THREADS)
@@ -76,7 +76,7 @@ def describe_command(
         sets = loaded(screen, paths, form, limit)
         rows: list[Description] = []
         if sets:
-            tagger, encoder = Tagger("en"), None if no_drift else _encoder(screen, threads)
+            tagger, encoder = Tagger("en"), None if no_drift else sentence_encoder(screen, threads)
             for one in sets:
                 show = _Progress(screen, one)
                 rows.append(describe(one, tagger, encoder, show))
@@ -116,12 +116,13 @@ def _warn(screen: Screen, dataset: Dataset) -> None:
         screen.warning(f"{dataset.name}: {more:,} more rows could not be used")
 
 
-def _encoder(screen: Screen, threads: int | None) -> SentenceEncoder:
+def sentence_encoder(screen: Screen, threads: int | None, name: str = DEFAULT_ENCODER) -> SentenceEncoder:
+    """An encoder by name, fetched if need be, and loaded."""
     from mudy import backbones, models
     from mudy.backbones.compute import Machine
 
-    path = models.locate(DEFAULT_ENCODER, report=screen.report)
-    return backbones.load_encoder(path, Machine.of(threads=threads), DEFAULT_ENCODER)
+    path = models.locate(name, report=screen.report)
+    return backbones.load_encoder(path, Machine.of(threads=threads), name)
 
 
 def _as_json(rows: list[Description]) -> str:
@@ -142,4 +143,4 @@ def _as_table(rows: list[Description]) -> str:
         )
         for row in rows
     ]
-    return formats.table(_HEAD, cells, set(_HEAD[1:]), sys.stdout.isatty())
+    return formats.text_table(_HEAD, cells, set(_HEAD[1:]), sys.stdout.isatty())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,25 +17,25 @@ from mudy.evaluation.measures.averaging import Averaging
 from mudy.evaluation.measures.measure import MeasureKind, Numbers, percentage
 from mudy.evaluation.measures.outcome import Depth, Outcome, predictions_counted
 
-
-class Embedder(Protocol):
-    """A sentence encoder: a vector of length 1 for each text."""
-
-    def embed(self, texts: Sequence[str]) -> Any: ...
+SEMANTIC_NAMES = ("SemP", "SemR", "SemF1")
 
 
 @dataclass(frozen=True, eq=False)
 class PhraseVectors:
-    """The vectors of phrases, each phrase embedded once."""
+    """The vectors of phrases, each phrase embedded once.
 
-    encoder: Embedder
+    `embed` gives a vector of length 1 for each text, as `SentenceEncoder.embed` does. It is not called before a measure
+    needs it.
+    """
+
+    embed: Callable[[Sequence[str]], Any]
     _known: dict[str, Numbers] = field(default_factory=dict, repr=False)
 
     def embed_new(self, phrases: Iterable[str]) -> None:
         """Embed, together, those phrases that are not known yet."""
         new = [phrase for phrase in dict.fromkeys(phrases) if phrase not in self._known]
         if new:
-            self._known.update(zip(new, np.asarray(self.encoder.embed(new), dtype=np.float64), strict=True))
+            self._known.update(zip(new, np.asarray(self.embed(new), dtype=np.float64), strict=True))
 
     def cosines(self, first: Sequence[str], second: Sequence[str]) -> Numbers:
         """The cosine of every pair, 0 where it is negative; (first, second)."""
@@ -78,11 +78,9 @@ def _distinct(outcome: Outcome, depth: int | Depth) -> tuple[list[str], list[str
 
 def semantic_kinds(vectors: PhraseVectors) -> dict[str, SemanticKind]:
     """SemP, SemR and SemF1 by one encoder; phrases are embedded once for all of them."""
-    return {
-        "SemP": SemanticKind("SemP", lambda precision, recall: precision, vectors),  # noqa: ARG005
-        "SemR": SemanticKind("SemR", lambda precision, recall: recall, vectors),  # noqa: ARG005
-        "SemF1": SemanticKind("SemF1", _harmonic_mean, vectors),
-    }
+    shares = (lambda precision, recall: precision, lambda precision, recall: recall, _harmonic_mean)  # noqa: ARG005
+    named = zip(SEMANTIC_NAMES, shares, strict=True)
+    return {name: SemanticKind(name, share, vectors) for name, share in named}
 
 
 def _harmonic_mean(precision: Numbers, recall: Numbers) -> Numbers:
