@@ -160,7 +160,7 @@ def test_a_sum_over_likely_words_is_little_smaller_and_holds_all_that_was_said(
     assert (lost >= -1e-5).all()
     assert float(lost.mean()) < 0.2
     rows = torch.arange(80)
-    exact, shorter = (log_probabilities(head, states, rows, rows, said=s) for s in (None, said))
+    exact, shorter = (log_probabilities(head, states, rows, rows, text_words=s) for s in (None, said))
     assert float((shorter - exact).mean()) == pytest.approx(float(lost.mean()), abs=0.1)
 
 

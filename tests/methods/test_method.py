@@ -1,5 +1,6 @@
 """What every method must do, whatever its paper: one test module for all of them, a new one included."""
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from mudy import Extractor, SettingError
 from mudy.backbones.causal import CausalBackbone
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.candidates import Candidate, candidates, given
-from mudy.methods import METHODS, check_settings, method_class, model_fields, settings_of
+from mudy.methods import METHODS, check_settings, descriptions_of, method_class, model_fields, settings_of
 from mudy.methods.method import Method, OccurrenceScore
 from mudy.ranking import rank
 from mudy.text import Document, squeeze
@@ -289,3 +290,36 @@ def test_a_method_asks_for_no_other_models_than_its_fields_name(name: str) -> No
 
     method_class(name).build(Watched(), None, {})
     assert asked & {"backbone", "encoder", "chat"} == model_fields(name)
+
+
+# -- What a method says of itself -------------------------------------------------------------------------------------
+
+
+@every_method
+def test_a_method_describes_itself_in_full(name: str) -> None:
+    kind: Any = method_class(name)
+    fields = [field.name for field in dataclasses.fields(kind)]
+    assert kind.title.replace("-", "").lower() == name
+    assert kind.citation
+    assert kind.summary()
+    assert set(kind.needs) == set(fields) & {"backbone", "encoder", "chat"}
+    assert all(descriptions_of(name).values())
+    given_settings = [*kind.presets.values(), *kind.speeds.values(), dict.fromkeys(kind.rescorable)]
+    assert all(set(settings) <= set(settings_of(name)) for settings in given_settings)
+
+
+@every_method
+@pytest.mark.parametrize("speed", ["exact", "fast"])
+def test_a_score_is_made_of_the_parts_that_its_method_names(name: str, speed: str) -> None:
+    text, kind = document(), method_class(name)
+    found = candidates(text)
+    scores = built(name, **kind.speeds.get(speed, {})).score(text, found)
+    names = {part.name for part in kind.parts}
+    assert all(set(score.parts) <= names for score in scores)
+    assert all(part.words for part in kind.parts)
+
+
+def test_titles_are_those_of_the_papers() -> None:
+    titles = [method_class(name).title for name in METHODS]
+    assert len(set(titles)) == len(titles)
+    assert {"MUDY", "Attention-Seeker", "YAKE"} <= set(titles)

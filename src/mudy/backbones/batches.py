@@ -46,7 +46,7 @@ def of_one_shape(prompts: Sequence[Prompt], budget: int) -> Iterator[list[int]]:
 
 def in_order(lengths: Sequence[int], budget: int, work: Callable[[list[int]], Sequence[T]]) -> list[T]:
     """Do some work in batches of similar length, and give its results back in the order asked."""
-    found: dict[int, T] = {}
+    results: dict[int, T] = {}
     for batch in length_batches(lengths, budget):
-        found.update(zip(batch, work(batch), strict=True))
-    return [found[i] for i in range(len(lengths))]
+        results.update(zip(batch, work(batch), strict=True))
+    return [results[i] for i in range(len(lengths))]

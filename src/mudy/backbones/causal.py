@@ -69,8 +69,8 @@ class PreparedQuestion:
 
     def tails(self, budget: int) -> Iterator[list[tuple[int, ...]]]:
         """Each tail once, those of one length together, within a budget of tokens."""
-        found = sorted(dict.fromkeys(self.tail(prompt) for prompt in self.prompts), key=len)
-        for length, same in groupby(found, key=len):
+        tails = sorted(dict.fromkeys(self.tail(prompt) for prompt in self.prompts), key=len)
+        for length, same in groupby(tails, key=len):
             if length:
                 yield from packs(same, len, budget)
 
@@ -131,7 +131,7 @@ class CausalBackbone(Transformer):
 
     def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[PrefixEncoding]:
         texts = [tokenise(self.tokenizer, *text_range, prefix=PROMPT_OPENING) for text_range in ranges]
-        found: list[PrefixEncoding] = []
+        encodings: list[PrefixEncoding] = []
         with self.machine.at_work():
             for pack in packs(texts, len, self.machine.batch_tokens):
                 memories = [Memory() for _ in pack]
@@ -140,8 +140,8 @@ class CausalBackbone(Transformer):
                 self._read(rows, self.depth - 1, memories=memories, observers=observers if layers else ())
                 for tokens, memory, observer in zip(pack, memories, observers, strict=True):
                     received = Received(tokens, observer.mean()[0, : len(tokens)]) if layers else None
-                    found.append(PrefixEncoding(tokens, memory, received))
-        return found
+                    encodings.append(PrefixEncoding(tokens, memory, received))
+        return encodings
 
     def _observe(self, texts: Sequence[Tokens], observers: Sequence[Observer]) -> None:
         pairs = zip(texts, observers, strict=True)
@@ -170,15 +170,15 @@ class CausalBackbone(Transformer):
     # --- Prompting -----------------------------------------------------------------------------------------------
 
     def log_likelihood(self, questions: Sequence[Question[PrefixEncoding]]) -> list[list[list[float]]]:
-        asked = [self._prepare(question) for question in questions if question.phrases]
-        if not asked:
+        prepared = [self._prepare(question) for question in questions if question.phrases]
+        if not prepared:
             return [[] for _ in questions]
         with self.machine.at_work():
-            unedited = min(self._unedited(each.weighting) for each in asked)
-            states, places = self._alike(asked, unedited)
+            unedited = min(self._unedited(question.weighting) for question in prepared)
+            states, places = self._alike(prepared, unedited)
             if unedited < self.depth:
-                states, places = self._apart(asked, unedited, states, places)
-            found = iter(self._scored(asked, states, places))
+                states, places = self._apart(prepared, unedited, states, places)
+            found = iter(self._scored(prepared, states, places))
         return [list(islice(found, len(question.phrases))) for question in questions]
 
     def _prepare(self, question: Question[PrefixEncoding]) -> PreparedQuestion:
@@ -198,47 +198,47 @@ class CausalBackbone(Transformer):
         everywhere = getattr(self.model.config, "sliding_window", None)
         return getattr(self.model.model.layers[layer].self_attn, "sliding_window", everywhere) is not None
 
-    def _alike(self, asked: Sequence[PreparedQuestion], layers: int) -> tuple[Tensor, Places]:
+    def _alike(self, prepared: Sequence[PreparedQuestion], layers: int) -> tuple[Tensor, Places]:
         """States after the first layers, each beginning computed once; and in which of them each prompt's rows are."""
-        every, places, made = [], [], 0
-        for each in asked:
-            start, memory = len(each.prefix.tokens), each.prefix.memory
-            head = range(made, made := made + each.shared)
-            if each.shared:
-                every.append(Rows(PromptRun(memory, start, 1, each.shared), start, self._head[: each.shared]))
+        every, places, offset = [], [], 0
+        for question in prepared:
+            start, memory = len(question.prefix.tokens), question.prefix.memory
+            head = range(offset, offset := offset + question.shared)
+            if question.shared:
+                every.append(Rows(PromptRun(memory, start, 1, question.shared), start, self._head[: question.shared]))
             tails: dict[tuple[int, ...], range] = {(): range(0)}
-            start += each.shared
-            for same in each.tails(self.machine.batch_tokens):
+            start += question.shared
+            for same in question.tails(self.machine.batch_tokens):
                 run = PromptRun(memory, start, len(same), len(same[0]))
                 every.append(Rows(run, start, [token for tail in same for token in tail]))
-                tails.update((tail, range(made, made := made + run.length)) for tail in same)
-            places.append([[*head, *tails[each.tail(prompt)]] for prompt in each.prompts])
+                tails.update((tail, range(offset, offset := offset + run.length)) for tail in same)
+            places.append([[*head, *tails[question.tail(prompt)]] for prompt in question.prompts])
         return self._follow(every, 0, layers), places
 
     def _apart(
-        self, asked: Sequence[PreparedQuestion], layers: int, states: Tensor, known: Places
+        self, prepared: Sequence[PreparedQuestion], layers: int, states: Tensor, known: Places
     ) -> tuple[Tensor, Places]:
         """States after the last layer, every prompt on its own from the first edited layer on; and where they are."""
-        every, places, made = [], [], 0
-        for each, rows in zip(asked, known, strict=True):
-            start, found = len(each.prefix.tokens), dict[int, range]()
-            for same in of_one_shape(each.prompts, self.machine.batch_tokens):
-                edit = self._edit(each.weighting, same, each.prompts[same[0]])
-                run = PromptRun(each.prefix.memory, start, len(same), len(rows[same[0]]), edit)
+        every, places, offset = [], [], 0
+        for question, rows in zip(prepared, known, strict=True):
+            start, own_rows = len(question.prefix.tokens), dict[int, range]()
+            for same in of_one_shape(question.prompts, self.machine.batch_tokens):
+                edit = self._edit(question.weighting, same, question.prompts[same[0]])
+                run = PromptRun(question.prefix.memory, start, len(same), len(rows[same[0]]), edit)
                 every.append(Rows(run, start, [row for prompt in same for row in rows[prompt]]))
-                found.update((prompt, range(made, made := made + run.length)) for prompt in same)
-            places.append([found[prompt] for prompt in range(len(each.prompts))])
+                own_rows.update((prompt, range(offset, offset := offset + run.length)) for prompt in same)
+            places.append([own_rows[prompt] for prompt in range(len(question.prompts))])
         return self._follow(every, layers, self.depth, states), places
 
     def _follow(self, every: Sequence[Rows], start: int, stop: int, known: Tensor | None = None) -> Tensor:
         """The states of all runs after some layers, one after the other; (rows, width)."""
-        found = []
+        states = []
         for pack in packs(every, lambda rows: rows.run.rows, self.machine.batch_tokens):
             positions = torch.cat([rows.positions(self.device) for rows in pack])[None]
             given = torch.tensor([item for rows in pack for item in rows.given], device=self.device)
             rows_in = {"input_ids": given[None]} if known is None else {"inputs_embeds": known[given][None]}
-            found.append(self._pass(start, stop, positions, PackedPrompts([rows.run for rows in pack]), **rows_in)[0])
-        return torch.cat(found)
+            states.append(self._pass(start, stop, positions, PackedPrompts([rows.run for rows in pack]), **rows_in)[0])
+        return torch.cat(states)
 
     def _pass(self, start: int, stop: int, positions: Tensor, visitor: Visitor, **given: Tensor) -> Tensor:
         """Some of the network's layers; the final norm only with the last of them."""
@@ -257,39 +257,40 @@ class CausalBackbone(Transformer):
     def _parts(self) -> dict[tuple[int, int], Any]:
         return {}
 
-    def _scored(self, asked: Sequence[PreparedQuestion], states: Tensor, places: Places) -> list[list[float]]:
+    def _scored(self, prepared: Sequence[PreparedQuestion], states: Tensor, places: Places) -> list[list[float]]:
         """Log-probability of every scored token of every prompt, from the state before it."""
-        found: list[list[float]] = [[] for _ in asked]
-        for group in self._summed_together(asked, places):
-            before = [row for i in group for row in asked[i].before(places[i])]
-            words = [word for i in group for word in asked[i].words]
+        scores: list[list[float]] = [[] for _ in prepared]
+        for group in self._summed_together(prepared, places):
+            before = [row for i in group for row in prepared[i].before(places[i])]
+            words = [word for i in group for word in prepared[i].words]
             used = {row: i for i, row in enumerate(dict.fromkeys(before))}
-            said = self._said([asked[i] for i in group])
-            values = self._log_probabilities(states[list(used)], [used[row] for row in before], words, said)
+            text_words = self._text_words([prepared[i] for i in group])
+            values = self._log_probabilities(states[list(used)], [used[row] for row in before], words, text_words)
             shares = iter(values)
             for i in group:
-                found[i] = list(islice(shares, len(asked[i].words)))
+                scores[i] = list(islice(shares, len(prepared[i].words)))
         return [
             list(islice(values, len(prompt.scored)))
-            for each, values in zip(asked, map(iter, found), strict=True)
-            for prompt in each.prompts
+            for question, values in zip(prepared, map(iter, scores), strict=True)
+            for prompt in question.prompts
         ]
 
-    def _summed_together(self, asked: Sequence[PreparedQuestion], places: Places) -> Iterator[list[int]]:
+    def _summed_together(self, prepared: Sequence[PreparedQuestion], places: Places) -> Iterator[list[int]]:
         """Which questions share a pass over the vocabulary: all, but for those whose likely words are a matter of their
         own text, since no result may depend on what else is computed with it.
         """
-        alone = [i for i, each in enumerate(asked) if self.machine.int8 and len(set(each.before(places[i]))) > FEW]
-        if rest := [i for i in range(len(asked)) if i not in alone]:
+        alone = [i for i, q in enumerate(prepared) if self.machine.int8 and len(set(q.before(places[i]))) > FEW]
+        if rest := [i for i in range(len(prepared)) if i not in alone]:
             yield rest
         yield from ([i] for i in alone)
 
-    def _said(self, asked: Sequence[PreparedQuestion]) -> Tensor | None:
+    def _text_words(self, prepared: Sequence[PreparedQuestion]) -> Tensor | None:
         """The words of the texts and their prompts, for a sum over likely words alone; None for the exact sum."""
-        if not self.machine.int8 or len(asked) > 1:
+        if not self.machine.int8 or len(prepared) > 1:
             return None
-        said = {*asked[0].prefix.tokens.ids, *(token for prompt in asked[0].prompts for token in prompt.ids)}
-        return torch.tensor(sorted(said), device=self.device)
+        (question,) = prepared
+        text_words = {*question.prefix.tokens.ids, *(token for prompt in question.prompts for token in prompt.ids)}
+        return torch.tensor(sorted(text_words), device=self.device)
 
 
 def alike(first: Sequence[int], second: Sequence[int]) -> int:

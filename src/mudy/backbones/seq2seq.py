@@ -117,7 +117,7 @@ class Seq2SeqBackbone(Transformer):
 
     def _likelihood(self, question: Question[SourceEncoding]) -> list[list[float]]:
         prompts = self._prompts(question.phrases)
-        found: dict[int, list[float]] = {}
+        scores: dict[int, list[float]] = {}
         for same in of_one_shape(prompts, self.machine.batch_tokens):
             one = prompts[same[0]]
             edit = self._edit(question.weighting, same, one)
@@ -126,8 +126,8 @@ class Seq2SeqBackbone(Transformer):
             before = states[:, one.scored.start - 1 : one.scored.stop - 1].flatten(0, 1)
             words = ids[:, one.scored.start : one.scored.stop].flatten().tolist()
             values = iter(self._log_probabilities(before, range(len(words)), words))
-            found.update((i, list(islice(values, len(one.scored)))) for i in same)
-        return [found[i] for i in range(len(prompts))]
+            scores.update((i, list(islice(values, len(one.scored)))) for i in same)
+        return [scores[i] for i in range(len(prompts))]
 
     def _follow(self, encoding: SourceEncoding, ids: Tensor, edit: Edit | None) -> Tensor:
         """The start token stands in the place of the template's first word, as in PromptRank.

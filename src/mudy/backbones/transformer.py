@@ -86,11 +86,11 @@ class Transformer(ABC):
         return Edit(weighting, torch.tensor(prompts, device=self.device), slice(one.first, stop))
 
     def _log_probabilities(
-        self, states: Tensor, rows: Sequence[int], words: Sequence[int], said: Tensor | None = None
+        self, states: Tensor, rows: Sequence[int], words: Sequence[int], text_words: Tensor | None = None
     ) -> list[float]:
-        asked = torch.tensor(rows, device=self.device), torch.tensor(words, device=self.device)
-        found: list[float] = log_probabilities(self.head, states, *asked, said=said).tolist()
-        return found
+        indices = torch.tensor(rows, device=self.device), torch.tensor(words, device=self.device)
+        values: list[float] = log_probabilities(self.head, states, *indices, text_words=text_words).tolist()
+        return values
 
     @property
     def filler(self) -> int:

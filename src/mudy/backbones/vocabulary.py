@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mudy.backbones.attention import soft_cap
-from mudy.cancellation import checked
+from mudy.cancellation import cancellable
 
 _ROWS = 1024  # states multiplied at once
 LARGE, LIKELY = 1 << 17, 1 << 15  # a vocabulary worth shortening, and to how many words
@@ -55,14 +55,16 @@ class LinearHead:
         return LinearHead(self.weight[words], None if self.bias is None else self.bias[words], self.cap)
 
 
-def log_probabilities(head: Head, states: Tensor, rows: Tensor, words: Tensor, said: Tensor | None = None) -> Tensor:
+def log_probabilities(
+    head: Head, states: Tensor, rows: Tensor, words: Tensor, text_words: Tensor | None = None
+) -> Tensor:
     """Log-probability of each word after the state in its row; (words,). Each state is projected once.
 
     With `said`, words that the text holds, a large vocabulary is summed up over these and the likeliest others.
     """
     summed = head
-    if said is not None and head.words > LARGE and len(states) > FEW:
-        summed = head.only(likely(head, states[:: len(states) // SAMPLE], said))
+    if text_words is not None and head.words > LARGE and len(states) > FEW:
+        summed = head.only(likely(head, states[:: len(states) // SAMPLE], text_words))
     mass = torch.cat([log_mass(summed, states[start : start + _ROWS]) for start in range(0, len(states), _ROWS)])
     return head.logit(states[rows], words) - mass[rows]
 
@@ -71,7 +73,7 @@ def log_mass(head: Head, states: Tensor) -> Tensor:
     """The logarithm of what the softmax divides by, added up over blocks of the vocabulary; (states,)."""
     top = torch.full((len(states), 1), -torch.inf, device=states.device)
     mass = torch.zeros(len(states), 1, device=states.device)
-    for start in checked(range(0, head.words, WORDS)):
+    for start in cancellable(range(0, head.words, WORDS)):
         logits = head.logits(states, slice(start, start + WORDS))
         higher = torch.maximum(top, logits.amax(1, keepdim=True))
         mass = mass * (top - higher).exp_() + logits.sub_(higher).exp_().sum(1, keepdim=True)
@@ -79,12 +81,12 @@ def log_mass(head: Head, states: Tensor) -> Tensor:
     return (top + mass.log())[:, 0]
 
 
-def likely(head: Head, states: Tensor, said: Tensor) -> Tensor:
+def likely(head: Head, states: Tensor, text_words: Tensor) -> Tensor:
     """The words that are likeliest after any of some states, and those said; (LIKELY,).
 
     A word's chance is taken relative to the likeliest word after the same state.
     """
     logits = torch.cat([head.logits(states, slice(s, s + WORDS)) for s in range(0, head.words, WORDS)], dim=1)
     chance = logits.sub_(logits.amax(1, keepdim=True)).amax(0)  # (vocabulary,)
-    chance[said] = torch.inf
-    return chance.topk(max(LIKELY, len(said))).indices
+    chance[text_words] = torch.inf
+    return chance.topk(max(LIKELY, len(text_words))).indices

@@ -9,7 +9,7 @@ from math import ceil, inf
 
 from mudy.backbones.backbone import Backbone, TextRange
 from mudy.backbones.batches import packs
-from mudy.cancellation import checked
+from mudy.cancellation import cancellable
 from mudy.candidates import Candidate, Occurrence
 from mudy.methods.method import Work
 from mudy.progress import reported
@@ -83,8 +83,8 @@ def _tokens(batch: Sequence[DocumentChunk]) -> int:
 
 def indexed_occurrences(candidates: Sequence[Candidate]) -> list[IndexedOccurrence]:
     """Every occurrence of every candidate, in text order."""
-    found = [IndexedOccurrence(index, o) for index, c in enumerate(candidates) for o in c.occurrences]
-    return sorted(found, key=lambda p: (p.span, p.candidate))
+    occurrences = [IndexedOccurrence(index, o) for index, c in enumerate(candidates) for o in c.occurrences]
+    return sorted(occurrences, key=lambda p: (p.span, p.candidate))
 
 
 def chunks(
@@ -98,7 +98,7 @@ def chunks(
     units = split_sentences(document, token_ends, limit // 4)
     spans = chunk_spans(units, token_ends, limit)
     held: list[list[IndexedOccurrence]] = [[] for _ in spans]
-    for place in checked(indexed_occurrences(candidates), every=1024):
+    for place in cancellable(indexed_occurrences(candidates), every=1024):
         held[chunk_of(place.span, spans)].append(place)
     for index, (span, found) in enumerate(zip(spans, held, strict=True)):
         if found:

@@ -44,16 +44,16 @@ class EmbedRank(Method):
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:
             return []
-        found = encoder_chunks(document, self.encoder)
+        chunks = encoder_chunks(document, self.encoder)
         vectors = self._phrases(candidates)  # (candidates, width)
-        cosine = vectors @ self._document(found)  # (candidates,)
+        cosine = vectors @ self._document(chunks)  # (candidates,)
         scores = marginal_relevance(cosine, vectors @ vectors.T, self.beta) if self.mmr else cosine.tolist()
         return same_at_each(
-            candidates, scores, [{"cosine": value} for value in cosine.tolist()], chunk_of_occurrence(found)
+            candidates, scores, [{"cosine": value} for value in cosine.tolist()], chunk_of_occurrence(chunks)
         )
 
-    def _document(self, found: Sequence[EncoderChunk]) -> Tensor:
-        rows = [window.tokens.ids for window in found]
+    def _document(self, chunks: Sequence[EncoderChunk]) -> Tensor:
+        rows = [window.tokens.ids for window in chunks]
         sums = encoder_states.states(self.encoder, rows, self.layer, lambda state: state.float().sum(0))
         return torch.nn.functional.normalize(torch.stack(sums).double().sum(0), dim=0)  # (width,)
 

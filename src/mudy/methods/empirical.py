@@ -91,8 +91,8 @@ class Empirical(GenerativeMethod):
         return list(dict.fromkeys([*last, *absent])), min(unread, more, most)  # what is absent will be told as dropped
 
     def _ask(self, text: str, listed: Sequence[str], top: int) -> tuple[list[str], int]:
-        told = (LISTED if listed else OWN).format(top=top)
-        system = " ".join([ROLE, told, _FORM] if self.role else [told, _FORM])
+        task = (LISTED if listed else OWN).format(top=top)
+        system = " ".join([ROLE, task, _FORM] if self.role else [task, _FORM])
         user, unread = self._fitted(system, text, listed)
         return parse_phrases(self.chat.write(system, user, self.max_new_tokens)), unread
 

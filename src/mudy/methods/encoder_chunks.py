@@ -43,14 +43,14 @@ def encoder_chunks(document: Document, encoder: SentenceEncoder) -> list[Encoder
     return [EncoderChunk(run, encoder_states.read_span(encoder, text, run)) for run in runs]
 
 
-def chunk_at(found: Sequence[EncoderChunk], position: int) -> int:
+def chunk_at(chunks: Sequence[EncoderChunk], position: int) -> int:
     """Index of the chunk that holds a character; what stands between two belongs to the one before it."""
-    return max(0, bisect_right(found, position, key=lambda window: window.span.start) - 1)
+    return max(0, bisect_right(chunks, position, key=lambda window: window.span.start) - 1)
 
 
-def chunk_of_occurrence(found: Sequence[EncoderChunk]) -> Callable[[int, Occurrence], int]:
+def chunk_of_occurrence(chunks: Sequence[EncoderChunk]) -> Callable[[int, Occurrence], int]:
     """In which chunk an occurrence stands."""
-    return lambda _, occurrence: chunk_at(found, occurrence.span.start)
+    return lambda _, occurrence: chunk_at(chunks, occurrence.span.start)
 
 
 def everywhere(document: Document, candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import fft, sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from mudy.cancellation import check, checked
+from mudy.cancellation import cancellable, check
 from mudy.candidates import GRAMMARS, UNIVERSAL, Candidate, stop_words
 from mudy.methods.method import require
 from mudy.methods.word_index import WordIndex, WordRange, is_word
@@ -123,10 +123,10 @@ def topics(reading: WordIndex, threshold: float) -> Indices:
     connected part is clustered alone: the same topics, with less memory. Topics are numbered by their first candidate.
     Parts of more than 5,000 candidates (books) are cut in text order.
     """
-    similarity = jaccard([{stem(word) for word in words} for words in checked(reading.words(), every=256)])
+    similarity = jaccard([{stem(word) for word in words} for words in cancellable(reading.words(), every=256)])
     found = np.empty(similarity.shape[0], dtype=np.int64)
     topic = 0
-    for part in checked(_connected(similarity)):
+    for part in cancellable(_connected(similarity)):
         labels = _average_linkage(similarity[part][:, part].tocoo(), threshold) if len(part) > 1 else np.zeros(1, int)
         found[part] = labels + topic
         topic += int(labels.max()) + 1
@@ -236,7 +236,7 @@ def _within(node: Indices, topic: Indices, first: Indices, last: Indices) -> Any
     for part in np.split(order, np.flatnonzero(np.diff(topic[order])) + 1):
         nodes, local = np.unique(node[part], return_inverse=True)
         table = np.zeros(len(nodes) ** 2)
-        for block in checked(_blocks(len(part))):
+        for block in cancellable(_blocks(len(part))):
             gap = first[part] - last[part[block], None]  # (block, occurrences of the topic)
             near = np.where(gap > 0, 1 / np.maximum(gap, 1), 0.0)
             table += np.bincount((local[block, None] * len(nodes) + local).ravel(), near.ravel(), len(table))

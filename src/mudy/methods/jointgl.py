@@ -11,7 +11,7 @@ from torch import Tensor
 
 from mudy.backbones import encoder_states
 from mudy.backbones.encoder import SentenceEncoder
-from mudy.cancellation import checked
+from mudy.cancellation import cancellable
 from mudy.candidates import Candidate
 from mudy.methods.chunks import IndexedOccurrence, indexed_occurrences
 from mudy.methods.encoder_chunks import EncoderChunk, chunk_at, encoder_chunks
@@ -63,9 +63,9 @@ class JointGL(Method):
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:
             return []
-        ordered, found = indexed_occurrences(candidates), encoder_chunks(document, self.encoder)
-        states = encoder_states.states(self.encoder, [window.tokens.ids for window in found])
-        vectors = torch.stack([v.double() for v in occurrence_vectors(document, ordered, found, states)])
+        ordered, chunks = indexed_occurrences(candidates), encoder_chunks(document, self.encoder)
+        states = encoder_states.states(self.encoder, [window.tokens.ids for window in chunks])
+        vectors = torch.stack([v.double() for v in occurrence_vectors(document, ordered, chunks, states)])
         whole = torch.stack([state[0] for state in states]).double().mean(0)  # (width,)
         parts = {
             "local": self.local(vectors),
@@ -74,15 +74,15 @@ class JointGL(Method):
         }
         rows = zip(*(part.tolist() for part in parts.values()), strict=True)
         return [
-            self._combine(place, dict(zip(parts, row, strict=True)), found)
+            self._combine(place, dict(zip(parts, row, strict=True)), chunks)
             for place, row in zip(ordered, rows, strict=True)
         ]
 
     def _combine(
-        self, place: IndexedOccurrence, parts: dict[str, float], found: Sequence[EncoderChunk]
+        self, place: IndexedOccurrence, parts: dict[str, float], chunks: Sequence[EncoderChunk]
     ) -> OccurrenceScore:
         score = parts["local"] * parts["global"] * parts["position"]
-        return OccurrenceScore(place.candidate, place.occurrence, score, parts, chunk_at(found, place.span.start))
+        return OccurrenceScore(place.candidate, place.occurrence, score, parts, chunk_at(chunks, place.span.start))
 
     def local(self, vectors: Tensor) -> Tensor:
         """Similarity to all others as far as it is above a threshold, weighted by who is nearer to a boundary.
@@ -96,7 +96,7 @@ class JointGL(Method):
         index = torch.arange(n, dtype=torch.float64)
         boundary = torch.minimum(index, self.a * (n - index))
         sums = []
-        for rows in checked(torch.split(index.long(), _block(n))):
+        for rows in cancellable(torch.split(index.long(), _block(n))):
             common = (vectors[rows] @ vectors.T - theta).clamp(min=0)  # (rows, occurrences)
             common[torch.arange(len(rows)), rows] = 0
             mine, theirs = boundary[rows, None], boundary[None]
@@ -107,7 +107,7 @@ class JointGL(Method):
     def _range(self, vectors: Tensor) -> tuple[float, float]:
         """The least and the greatest similarity, that of an occurrence with itself included."""
         low, high = torch.inf, -torch.inf
-        for rows in checked(torch.split(torch.arange(len(vectors)), _block(len(vectors)))):
+        for rows in cancellable(torch.split(torch.arange(len(vectors)), _block(len(vectors)))):
             table = vectors[rows] @ vectors.T
             if self.last_diagonal is not None and int(rows[-1]) == len(vectors) - 1:
                 table[-1, -1] = self.last_diagonal
@@ -120,17 +120,17 @@ def _block(occurrences: int) -> int:
 
 
 def occurrence_vectors(
-    document: Document, ordered: Sequence[IndexedOccurrence], found: Sequence[EncoderChunk], states: Sequence[Tensor]
+    document: Document, ordered: Sequence[IndexedOccurrence], chunks: Sequence[EncoderChunk], states: Sequence[Tensor]
 ) -> Iterator[Tensor]:
     """The element-wise maximum over an occurrence's words of the mean over their pieces; (width,) each."""
     starts = [word.span.start for word in document.words]
     ends = [word.span.end for word in document.words]
-    for place in checked(ordered, every=256):
+    for place in cancellable(ordered, every=256):
         inside = document.words[bisect_right(ends, place.span.start) : bisect_left(starts, place.span.end)]
         spans = [Span(max(w.span.start, place.span.start), min(w.span.end, place.span.end)) for w in inside]
         means = []
         for span in spans or [place.span]:  # what is no prose has no words
-            window = chunk_at(found, span.start)
-            pieces = found[window].tokens.of(span)
+            window = chunk_at(chunks, span.start)
+            pieces = chunks[window].tokens.of(span)
             means.append(states[window][pieces.start : pieces.stop].mean(0))
         yield torch.stack(means).amax(0)

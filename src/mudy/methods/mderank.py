@@ -44,25 +44,27 @@ class MDERank(Method):
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:
             return []
-        found = encoder_chunks(document, self.encoder)
-        original = torch.stack(self._maxima([window.tokens.ids for window in found]))  # (windows, width)
+        chunks = encoder_chunks(document, self.encoder)
+        original = torch.stack(self._maxima([window.tokens.ids for window in chunks]))  # (windows, width)
         masked = [
             (index, *parts)
             for index, c in enumerate(everywhere(document, candidates))
-            for parts in self._masked(found, c)
+            for parts in self._masked(chunks, c)
         ]
         maxima = self._maxima([ids for _, _, ids in masked])
         changed: list[dict[int, Tensor]] = [{} for _ in candidates]
         for (index, window, _), vector in zip(masked, maxima, strict=True):
             changed[index][window] = vector
         scores = [distance(original, vectors) for vectors in changed]
-        return same_at_each(candidates, scores, [{"cosine": 1 - score} for score in scores], chunk_of_occurrence(found))
+        return same_at_each(
+            candidates, scores, [{"cosine": 1 - score} for score in scores], chunk_of_occurrence(chunks)
+        )
 
-    def _masked(self, found: Sequence[EncoderChunk], candidate: Candidate) -> Iterator[tuple[int, list[int]]]:
+    def _masked(self, chunks: Sequence[EncoderChunk], candidate: Candidate) -> Iterator[tuple[int, list[int]]]:
         """Each window that holds a candidate, by index, and its tokens with the candidate masked."""
         mask = encoder_states.mask_token(self.encoder)
         spans = [occurrence.span for occurrence in candidate.occurrences]
-        for index, window in enumerate(found):
+        for index, window in enumerate(chunks):
             inside = {i for span in spans for i in held(window.tokens, span)}
             if inside:
                 yield index, [mask if i in inside else token for i, token in enumerate(window.tokens.ids)]

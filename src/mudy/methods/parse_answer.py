@@ -45,15 +45,15 @@ def parse_phrases(answer: str) -> list[str]:
     else lines where one is numbered or has a bullet, else commas and lines.
     """
     text = _FENCE.sub("", answer.rpartition("</think>")[2])  # of models that think aloud
-    told = [part for part in _MARKER.split(text) if part.strip()]
-    if not told or _REFUSAL.match(told[-1]):
+    answers = [part for part in _MARKER.split(text) if part.strip()]
+    if not answers or _REFUSAL.match(answers[-1]):
         return []
-    found: dict[str, str] = {}
-    for piece in _parted(told[-1]):
+    phrases: dict[str, str] = {}
+    for piece in _parted(answers[-1]):
         phrase = _cleaned(piece)
         if any(map(str.isalnum, phrase)) and not phrase.endswith(":"):  # which ends a heading
-            found.setdefault(comparison_key(phrase), phrase)
-    return list(found.values())
+            phrases.setdefault(comparison_key(phrase), phrase)
+    return list(phrases.values())
 
 
 def _parted(text: str) -> Sequence[str]:

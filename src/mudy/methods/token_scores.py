@@ -70,13 +70,13 @@ class ChunkedDocument:
 
         For candidates of one word it is the mean over their occurrences.
         """
-        found: dict[int, list[float]] = {}
+        sums: dict[int, list[float]] = {}
         for place in chunk.places:
             held = tokens.of(place.span)
-            found.setdefault(place.candidate, []).append(float(scores[held.start : held.stop].sum()))
+            sums.setdefault(place.candidate, []).append(float(scores[held.start : held.stop].sum()))
         return {
             index: sum(values) / (len(values) if is_single(self.candidates[index]) else 1)
-            for index, values in found.items()
+            for index, values in sums.items()
         }
 
 
@@ -100,8 +100,8 @@ def nested(candidates: Sequence[Candidate]) -> set[IndexedOccurrence]:
 
 def clipped(candidates: Sequence[Candidate], span: Span) -> tuple[Span, ...]:
     """The occurrences of all candidates, as far as they lie within a span."""
-    found = (Span(max(o.span.start, span.start), min(o.span.end, span.end)) for c in candidates for o in c.occurrences)
-    return tuple(sorted({inside for inside in found if inside.start < inside.end}))
+    spans = (Span(max(o.span.start, span.start), min(o.span.end, span.end)) for c in candidates for o in c.occurrences)
+    return tuple(sorted({inside for inside in spans if inside.start < inside.end}))
 
 
 def candidate_mask(chunk: CountedChunk, tokens: Tokens, sink: int | None) -> Tensor:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mudy.cancellation import checked
+from mudy.cancellation import cancellable
 from mudy.candidates import QUOTES, Candidate
 from mudy.text import Document
 
@@ -41,7 +41,7 @@ class WordIndex:
                 WordRange(bisect_right(ends, o.span.start), bisect_left(starts, o.span.end) - 1)
                 for o in candidate.occurrences
             )
-            for candidate in checked(candidates, every=256)
+            for candidate in cancellable(candidates, every=256)
         )
         return cls(tuple(form(word.span.of(document.text)) for word in document.words), places)
 

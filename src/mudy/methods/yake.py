@@ -13,7 +13,7 @@ from itertools import pairwise
 from math import log, prod
 from statistics import fmean, median, pstdev
 
-from mudy.cancellation import checked
+from mudy.cancellation import cancellable
 from mudy.candidates import Candidate, stop_words
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, same_at_each, setting
 from mudy.methods.word_index import WordIndex, is_word
@@ -48,8 +48,8 @@ class Yake(Method):
         weights = TermWeights.of(document, terms, self.window)
         phrases = [place[0].of(terms) for place in reading.places]
         times = frequencies(terms, phrases)
-        found = [weights.phrase(phrase, times[phrase]) for phrase in checked(phrases, every=1024)]
-        return same_at_each(candidates, [-log(h) for h in found], [{"H": h} for h in found])
+        h_values = [weights.phrase(phrase, times[phrase]) for phrase in cancellable(phrases, every=1024)]
+        return same_at_each(candidates, [-log(h) for h in h_values], [{"H": h} for h in h_values])
 
 
 def term(form: str) -> str:
@@ -80,26 +80,26 @@ class Statistics:
 
 def statistics(document: Document, terms: Terms, window: int) -> dict[str, Statistics]:
     """Count every word, stop words too; punctuation is none, and words on either side of it are not neighbours."""
-    found: dict[str, Statistics] = {}
+    counted: dict[str, Statistics] = {}
     block: list[str] = []  # the words since the last punctuation; "" for those that are no one's neighbour
     sentence = -1
-    for word, t in zip(checked(document.words, every=4096), terms, strict=True):
+    for word, t in zip(cancellable(document.words, every=4096), terms, strict=True):
         opens, sentence = word.sentence != sentence, word.sentence
         if opens or not is_word(t):
             block = []
         if not is_word(t):
             continue
         written, ordinary = word.span.of(document.text), is_ordinary(t)
-        own = found.setdefault(t, Statistics())
-        own.tf += 1
-        own.sentences.add(word.sentence)
-        own.acronym += ordinary and written.isupper()
-        own.name += ordinary and not opens and written.istitle() and len(written) > 1
+        counts = counted.setdefault(t, Statistics())
+        counts.tf += 1
+        counts.sentences.add(word.sentence)
+        counts.acronym += ordinary and written.isupper()
+        counts.name += ordinary and not opens and written.istitle() and len(written) > 1
         for neighbour in filter(None, block[-window:] if ordinary else ()):
-            own.left[neighbour] += 1
-            found[neighbour].right[t] += 1
+            counts.left[neighbour] += 1
+            counted[neighbour].right[t] += 1
         block.append(t if ordinary else "")
-    return found
+    return counted
 
 
 def is_ordinary(word: str) -> bool:
