@@ -17,10 +17,10 @@ settings.load_profile("steady")
 LONG = (  # files and folders
     "test_blocks",
     "web",
-    "test_ray",
+    "test_ray_engine",
     "server",
     "test_cancellation",
-    "test_corpus",
+    "corpus",
     "test_real",
     "test_explaining",
     "test_cli",

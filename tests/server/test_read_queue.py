@@ -18,8 +18,8 @@ from mudy.server.metrics import Metrics
 from mudy.server.queue import QueueFull
 from mudy.server.read_queue import MAX_WAITING_FILES, READER_PROCESSES, ReadQueue, reader_limits
 from tests import hostile
+from tests.readers.test_pool import RIVER, gone, slow_file, unsupported
 from tests.served import PATIENCE
-from tests.test_reader_limits import RIVER, gone, slow_file, unsupported
 
 BYTES = {"Content-Type": "application/octet-stream"}
 NAME = "a.docx"

@@ -17,8 +17,8 @@ from mudy.methods.promptrank import PromptRank
 from mudy.methods.samrank import SAMRank
 from mudy.progress import reported_to
 from tests import small
+from tests.corpora import jsonl, rows, run, texts
 from tests.taggers import english
-from tests.test_corpus import jsonl, rows, run, texts
 
 HEAD = ["id", "rank", "keyphrase", "score", "variants", "start", "end", "page", "occurrences", "warning", "error"]
 

@@ -19,14 +19,14 @@ from pyarrow import parquet
 from mudy.corpus import Columns
 from mudy.corpus.row import InputRow
 from mudy.corpus.row_readers import File
-from tests.test_corpus import _lines, texts
+from tests.corpora import json_lines, texts
 
 EXAMPLES = int(os.environ.get("MUDY_FUZZ_EXAMPLES", "150"))  # of each kind
 ODD = [b"\0", b"\n", b"\r", b"\r\n", b'"', b'""', b",", b"\t", b"\xff", b"\xed\xa0\x80", b"{", b"[" * 3000, b"\\u0000"]
 
 
 def jsonl(some: list[str]) -> bytes:
-    return _lines(some)
+    return json_lines(some)
 
 
 def delimited(some: list[str], delimiter: str = ",") -> bytes:

@@ -11,7 +11,7 @@ import pytest
 from mudy import InputError, corpus
 from mudy.corpus.checkpoint import Parts
 from mudy.corpus.row_writers import JsonLinesWriter
-from tests.test_corpus import jsonl, rows, run, texts
+from tests.corpora import jsonl, rows, run, texts
 
 
 @pytest.fixture

