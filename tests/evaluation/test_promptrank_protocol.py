@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mudy.candidates import Candidate
 from mudy.evaluation.promptrank_protocol import (
     drop_before_newlines,
     drop_percent,
@@ -12,8 +13,11 @@ from mudy.evaluation.promptrank_protocol import (
     squeeze_to_first,
     unbracket,
 )
+from tests.tagged import tagged
 
-from .test_candidates import phrases, tagged
+
+def phrases(candidates: list[Candidate]) -> list[str]:
+    return [candidate.phrase for candidate in candidates]
 
 
 def test_the_text_is_lower_cased_and_cut_to_its_first_words() -> None:

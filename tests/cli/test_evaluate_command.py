@@ -13,8 +13,7 @@ from click.testing import CliRunner, Result
 from mudy.cli.main import cli
 from mudy.evaluation.runs import Run
 from mudy.extractor import Extractor
-
-from .small import TEXT
+from tests.small import TEXT
 
 ROWS = [{"id": f"d{i}", "text": f"{TEXT} The {word} sank.", "keyphrases": ["river ice", word]} for i, word in
         enumerate(("ferry", "raft", "barge", "canoe"))]  # fmt: skip
@@ -211,7 +210,7 @@ def test_measures_are_chosen_by_name_with_or_without_a_depth(rivers: Path) -> No
 
 @pytest.mark.parametrize(
     ("names", "message"),
-    [("SemF2", "Did you mean 'SemF1'?"), ("F1@0", "a number from 1 up, M or O"), ("F1@N", "M or O"), ("F1,", "Known:")],
+    [("F2", "Unknown measure 'F2'"), ("F1@0", "a number from 1 up, M or O"), ("F1@N", "M or O"), ("F1,", "Known:")],
 )
 def test_an_unknown_measure_is_refused_before_any_work(rivers: Path, names: str, message: str) -> None:
     found = run("evaluate", rivers, "-m", "yake", "--measures", names)

@@ -23,9 +23,8 @@ from mudy.extractor import Extractor
 from mudy.methods.mudy import Mudy
 from mudy.methods.promptrank import PromptRank
 from mudy.run_identity import differences
-
-from .small import TEXT, decoder
-from .taggers import english
+from tests.small import TEXT, decoder
+from tests.taggers import english
 
 PARTS = TEXT.split(". ")
 RECORDS = tuple(Record(f"d{i}", None, ". ".join(PARTS[i:]), ("River ice", "ice road", "hovercraft")) for i in range(4))

@@ -16,9 +16,8 @@ from mudy.cli.data_commands import data
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.statistics import describe, is_noun_phrase, topic_drift, units
 from mudy.text import Span
-
-from .small import TEXT, tokenizer
-from .taggers import english
+from tests.small import TEXT, tokenizer
+from tests.taggers import english
 
 ICE = Record("ice", None, TEXT, ("radar maps", "River ice", "closing early", "hovercraft"))
 SHORT = Record("short", None, "An ice road.", ("ice road",))

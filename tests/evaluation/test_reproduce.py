@@ -2,27 +2,23 @@
 
 import json
 import re
-import struct
 import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from mudy.cli.main import cli
-from mudy.errors import InputError
-from mudy.evaluation import experiment, paper, plots
-from mudy.evaluation.reproduce import ITEMS, leave_one_out, method_table, recall, variants
-from mudy.evaluation.reproduce.case_study import passage
-from mudy.evaluation.reproduce.markdown import Gap, Page, cell, literal
+from mudy.evaluation import experiment
+from mudy.evaluation.reproduce import ITEMS, leave_one_out, variants
+from mudy.evaluation.reproduce.markdown import Gap
 from mudy.evaluation.reproduce.timing import TIMED_STEPS, seconds
 from mudy.evaluation.reproduce.workspace import ReproduceOptions, Workspace, WorkspaceExtractor, find_datasets
-from mudy.evaluation.runs import JudgedDocument, Run
+from mudy.evaluation.runs import Run
 from mudy.methods.mudy import Attention
-from mudy.render.text_layout import Passage, draw_passages
 from tests import small
+from tests.pngs import size
 
 TEXTS = {
     "ice": (small.TEXT, ["ice road", "radar map", "ferry"]),
@@ -67,14 +63,6 @@ def at(folder: Folder, **options: Any) -> Workspace:
     """A workspace without the command."""
     given: dict[str, Any] = {"limit": 2, "encoder": str(folder / "encoder"), "threads": 1} | options
     return Workspace(ReproduceOptions(folder / "data", (str(folder / "model"),), folder / "out", **given))
-
-
-def size(png: bytes) -> tuple[int, int]:
-    """Width and height, from the head of a PNG."""
-    assert png.startswith(b"\x89PNG\r\n\x1a\n")
-    assert png.endswith(b"IEND\xaeB`\x82")
-    width, height = struct.unpack(">II", png[16:24])
-    return width, height
 
 
 # -- The pages --------------------------------------------------------------------------------------------------------
@@ -319,105 +307,7 @@ def test_a_setting_is_chosen_by_the_other_data_sets_alone() -> None:
         assert leave_one_out.best_setting(others, [good, bad]) == expected
 
 
-# -- The paper's numbers ----------------------------------------------------------------------------------------------
-
-
-def test_the_papers_numbers_are_the_printed_ones() -> None:
-    assert paper.TABLE2["mudy gemma2"]["duc2001"] == (32.77, 36.86, 36.00)
-    assert paper.TABLE2["mudy t5"]["nus"] == (16.84, 19.95, 20.41)
-    assert paper.TABLE2["empirical llama3"]["wikihow"] == (10.97, 15.08, 16.25)
-    assert paper.TABLE2["jointgl"]["semeval2017"] == (18.05, 26.00, 29.27)
-    assert paper.TABLE3["vanilla+aligned"]["semeval2017"] == (27.26, 37.99, 42.08)
-    assert paper.TABLE3["L"]["duc2001"] == (25.05, 29.72, 30.02)
-    assert paper.TABLE4[3]["duc2001"] == 32.28
-    assert paper.TABLE5["gpt5 candidate"]["nus"] == (21.62, 21.54, 20.15)
-    assert paper.TABLE6["mudy t5"]["kp20k"] == (16.32, 16.40, 14.87)
-    assert paper.DRIFT["wikihow"] == 0.50
-    assert paper.PROMPTRANK_README["inspec"] == (31.73, 37.88, 38.17)
-
-
-@pytest.mark.parametrize("table", [paper.TABLE2, paper.TABLE3, paper.TABLE5])
-def test_every_row_of_the_paper_has_the_four_data_sets(table: dict[str, paper.PaperRow]) -> None:
-    assert {tuple(row) for row in table.values()} == {paper.SETS}
-    assert all(0 < value < 100 for row in table.values() for triple in row.values() for value in triple)
-
-
-def test_the_whole_method_is_the_same_row_in_two_tables() -> None:
-    assert paper.TABLE3["mudy"] == paper.TABLE2["mudy t5"]
-    assert paper.TABLE4[1] == {name: paper.TABLE2["mudy t5"][name][2] for name in ("duc2001", "wikihow", "nus")}
-
-
-# -- Cells and pages --------------------------------------------------------------------------------------------------
-
-
-def test_a_cell_holds_our_number_and_the_papers() -> None:
-    assert cell(37.44, 32.77) == "37.4 *(32.8)*"
-    assert cell(None, 31.95) == "– *(32.0)*"  # halves upwards
-    assert cell(1.0, "0.3–0.5", 2) == "1.00 *(0.3–0.5)*"
-    assert (cell(37.44), cell(None)) == ("37.4", "–")
-
-
-def test_a_phrase_means_itself_in_markdown() -> None:
-    assert literal("a|b *c* _d_") == r"a\|b \*c\* \_d\_"
-
-
-def test_equal_reasons_are_one_note() -> None:
-    page = Page("table2", "Title")
-    for name in ("A", "B", "A"):
-        page.gap(name, Gap("no\nendpoint."))
-    assert page.markdown().endswith("## Notes\n\n- – A; B: no endpoint.\n")
-
-
-def test_a_page_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be written"):
-        Page("table2", "Title").write(tmp_path / "absent")
-    Page("table2", "Title").write(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["table2.md"]
-
-
-def test_rows_of_the_paper_that_nothing_stands_for_are_open() -> None:
-    row = method_table.unfilled("GPT-5", paper.TABLE5["gpt5 vanilla"])
-    assert row.of("duc2001") == Gap(method_table.MODELS_NOT_FETCHED)
-
-
-# -- Figures ----------------------------------------------------------------------------------------------------------
-
-
-def judged(phrases: list[str], gold: list[str], places: list[dict[str, float]] | None = None) -> JudgedDocument:
-    found = places or []
-    return JudgedDocument(
-        "duc2001", "a", "", tuple(gold), (True,) * len(gold), tuple(phrases), (0.0,) * len(phrases), len(phrases), 0, 9,
-        0.0, 0.0, places=tuple(found),
-    )  # fmt: skip
-
-
-def test_recall_is_counted_in_the_bin_of_each_gold_phrase() -> None:
-    first = judged(["ice roads", "map"], ["ice road", "moon"])
-    second = judged(["sea"], ["sea", "boat", "tide"])
-    run = Run({}, {}, (first, second))
-    found = recall.by_bin(run, np.array([0, 0, 1, 1, 4]))
-    assert found == [50.0, 50.0, 0.0, 0.0, 0.0]
-
-
-def test_heat_is_the_rank_of_a_score_and_gold_is_set_off() -> None:
-    text = "ice road. old maps. ice road."
-    places = [
-        {"phrase": 0, "start": 0, "end": 8, "score": -1.0},
-        {"phrase": 0, "start": 20, "end": 28, "score": -2.0},
-        {"phrase": 1, "start": 10, "end": 18, "score": -9.0},
-    ]
-    shown = passage(text, judged(["ice road", "old maps"], ["ice roads"], places))
-    assert shown == Passage(text, ((0, 8, 1.0, True), (10, 18, 0.0, False), (20, 28, 0.5, True)))
-
-
-def test_a_passage_is_drawn_whatever_stands_in_it() -> None:
-    text = "it costs $5 and $6 _ ^ \\ 深度 " + "w" * 200 + " end"
-    width, height = size(draw_passages({"one": Passage(text, ((3, 8, 0.2, True),)), "two": Passage(text, ())}))
-    assert width > height > 100
-
-
-def test_curves_without_any_slope_are_drawn() -> None:
-    assert size(plots.curves({"m": {"DUC2001": [0.0, 0.0]}}, [0.1, 0.2], xlabel="x", ylabel="y"))[0] > 300
+# -- Time -------------------------------------------------------------------------------------------------------------
 
 
 def test_steps_of_a_method_add_up_and_leave_its_backbone_alone(folder: Folder) -> None:
