@@ -1,4 +1,4 @@
-"""Memory: nothing is collected while models are loaded, what is left over is given back, and caches are bounded."""
+"""Loading models: no garbage collection meanwhile, freed memory returned to the system, bounded kernel caches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bound_kernel_caches() -> None:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Load libraries and models with Python's cyclic collector at rest.
+    """Load libraries and models without Python's cyclic garbage collection.
 
     They make a million objects that stay, and the collector walks over all of them again and again: a sixth of a start.
     It is stopped by its threshold, since spaCy's readers switch the collector itself off and on again. What was made
@@ -47,7 +47,7 @@ def loading() -> Iterator[None]:
 
 
 def give_back() -> None:
-    """Let the system have the memory that was freed: a tokeniser's parser leaves up to 190 MB that glibc would keep."""
+    """Return freed memory to the system: a tokeniser's parser leaves up to 190 MB that glibc would keep."""
     if sys.platform == "linux":
         import ctypes
 

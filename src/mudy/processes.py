@@ -1,4 +1,4 @@
-"""How this package starts Python processes of its own: without code from the current folder.
+"""Starting Python processes without code from the current folder.
 
 Python looks for modules there first when it runs `-m` or `-c`, so that a pip.py in a folder of downloads would be run.
 """

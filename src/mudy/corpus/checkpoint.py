@@ -1,4 +1,4 @@
-"""The output of a run on its way: parts, each whole or absent, and a journal of where they end.
+"""Checkpoints of a run: parts of its output, each complete or absent, and a journal of where they end.
 
 OUTPUT.parts/manifest.json        what was asked for
 OUTPUT.parts/progress.journal     each part with its size, and where it ends in the input; the line comes first
@@ -43,7 +43,7 @@ _SHOWN_CHANGES = 5  # changes named in a message
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far a run is."""
+    """How far a run has come."""
 
     parts: int = 0
     rows: int = 0
@@ -93,7 +93,7 @@ def _part(name: str) -> tuple[int, str]:
 
 
 class Parts:
-    """What is on the disk of one run."""
+    """The files of one run."""
 
     def __init__(self, output: Path, form: RowWriter) -> None:
         self.name, self.form = output, form

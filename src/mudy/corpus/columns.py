@@ -56,7 +56,7 @@ class Columns:
         return {self.text: "--text-column", **others, **dict.fromkeys(self.keep or (), "--keep")}
 
     def check(self, heads: Iterable[tuple[str, Iterator[RowValues | str]]]) -> None:
-        """SettingError for a column that no row has, in the first rows of any of some files."""
+        """SettingError for a column that no row has, in the first rows of the files."""
         seen: dict[str, None] = {}
         files = []
         for file, rows in heads:
@@ -67,9 +67,9 @@ class Columns:
                 return
         if seen:
             missing = next(name for name in self.required if name not in seen)
-            raise SettingError(self._told(missing, files, list(seen)))
+            raise SettingError(self._missing_message(missing, files, list(seen)))
 
-    def _told(self, missing: str, files: Sequence[str], seen: Sequence[str]) -> str:
+    def _missing_message(self, missing: str, files: Sequence[str], seen: Sequence[str]) -> str:
         nearest = get_close_matches(missing.lower(), seen, n=1, cutoff=0.5)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
         where = f"{files[0]}" + (f" and {len(files) - 1} more" if len(files) > 1 else "")

@@ -52,8 +52,8 @@ def check_format(path: Path, manifest: Manifest) -> None:
     if number != _FORMAT:
         age, restart = ("an earlier", ", or pass --restart to begin anew") if number == 1 else ("another", "")
         raise InputError(
-            f"{path} belongs to {age} version of mudy (format {number}, here {_FORMAT}), which this one cannot go on "
-            f"with. Use that version, name another output{restart}."
+            f"{path} belongs to {age} version of mudy (format {number}, here {_FORMAT}), which this one cannot "
+            f"continue. Use that version, name another output{restart}."
         )
 
 

@@ -34,7 +34,7 @@ IsOutput = Callable[[Path], bool]  # whether a run writes to a path
 # -- Which files ------------------------------------------------------------------------------------------------------
 
 
-def files(inputs: Sequence[str], own: IsOutput = lambda path: False) -> tuple[list[str], list[str]]:  # noqa: ARG005
+def files(inputs: Sequence[str], is_output: IsOutput = lambda path: False) -> tuple[list[str], list[str]]:  # noqa: ARG005
     """The files that arguments stand for, in order; and those in folders that are of no known kind.
 
     What the run itself writes is left out of folders and patterns, and refused where it is named.
@@ -45,10 +45,10 @@ def files(inputs: Sequence[str], own: IsOutput = lambda path: False) -> tuple[li
         names = _expanded(argument)
         if not names or not Path(names[0]).exists():
             raise InputError(f"{argument}: there is no such file, and no file matches it.")
-        if own(Path(argument)):
+        if is_output(Path(argument)):
             raise InputError(f"{argument} is an input, but also what this run writes to. Name another output.")
         for name in names:
-            if not own(Path(name)):
+            if not is_output(Path(name)):
                 (found if format_of_file(name) or name == argument else ignored).append(name)
     if not found:
         raise InputError(f"No file to read in {', '.join(inputs) or 'no input at all'}: {_known()} are read.")
@@ -59,10 +59,10 @@ def _expanded(argument: str) -> list[str]:
     path = Path(argument).expanduser()
     if path.is_dir():
         working = [
-            each for each in path.rglob("*.parts") if manifests.read_manifest(each / manifests.MANIFEST_NAME)
+            folder for folder in path.rglob("*.parts") if manifests.read_manifest(folder / manifests.MANIFEST_NAME)
         ]  # of other runs
-        found = [each for each in sorted(path.rglob("*")) if each.is_file() and not each.name.startswith(".")]
-        return [str(each) for each in found if not any(folder in each.parents for folder in working)]
+        paths = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")]
+        return [str(file) for file in paths if not any(folder in file.parents for folder in working)]
     return matching_files(argument)
 
 

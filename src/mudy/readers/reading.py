@@ -83,7 +83,7 @@ def decode(data: bytes, encoding: str | None = None) -> str:
 
 
 def not_text(beginning: bytes) -> str:
-    """What is said of a file that begins like one of another format."""
+    """The message for a file that begins like one of another format."""
     return f"looks like {_SIGNATURES[beginning]}, not plain text; convert it to text first"
 
 
