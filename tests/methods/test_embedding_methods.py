@@ -283,7 +283,7 @@ def test_blocks_do_not_change_the_local_scores(monkeypatch: pytest.MonkeyPatch) 
     torch.manual_seed(3)
     vectors = torch.randn(11, 4).double()
     whole = JointGL(bert()).local(vectors)
-    monkeypatch.setattr("mudy.methods.jointgl.BLOCK", 3)
+    monkeypatch.setattr("mudy.methods.jointgl._BLOCK", 3)
     assert torch.allclose(JointGL(bert()).local(vectors), whole)
 
 
