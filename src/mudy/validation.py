@@ -38,13 +38,13 @@ def checked(
         limits = (f" from {least} up" if least is not None and most is None else "") + (
             f" between {least} and {most}" if least is not None and most is not None else ""
         )
-        raise error(f"{name} is {seen(value)}, but must be {described(kind, limits)}.") from None
+        raise error(f"{name} is {seen(value)}, but must be {type_in_words(kind, limits)}.") from None
     return fitted
 
 
 def fit(value: Any, kind: Any) -> Any:
     """The value as one of a type, or Misfit; what is neither a number, a text nor a list of them passes as it is."""
-    value = plain(value)
+    value = python_scalar(value)
     form, arguments = get_origin(kind), get_args(kind)
     if form in (Union, UnionType):
         return fit_any(value, arguments)
@@ -86,22 +86,22 @@ def fit_tuple(value: Any, kinds: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(fit(item, kind) for item, kind in zip(value, kinds, strict=True))
 
 
-def plain(value: Any) -> Any:
+def python_scalar(value: Any) -> Any:
     """A scalar of numpy or torch as Python's own; anything else as it is."""
     is_scalar = hasattr(value, "item") and hasattr(value, "dtype") and getattr(value, "ndim", None) == 0
     return value.item() if is_scalar else value
 
 
-def described(kind: Any, limits: str = "") -> str:
+def type_in_words(kind: Any, limits: str = "") -> str:
     """A type in words."""
     form, arguments = get_origin(kind), get_args(kind)
     if form in (Union, UnionType):
-        return " or ".join(described(a, limits) for a in arguments)
+        return " or ".join(type_in_words(a, limits) for a in arguments)
     if form is Literal:
         return " or ".join(map(repr, arguments))
     if form is tuple:
         many = "a list" if arguments[-1] is Ellipsis else f"a list of {len(arguments)}"
-        return f"{many}, each {described(arguments[0])}"
+        return f"{many}, each {type_in_words(arguments[0])}"
     words = {
         bool: "True or False",
         int: f"a whole number{limits}",
@@ -115,7 +115,7 @@ def described(kind: Any, limits: str = "") -> str:
 def seen(value: Any) -> str:
     """A value as an error shows it: short, and with its type where that may be the trouble."""
     shown = SHORT.repr(value)
-    return shown if isinstance(plain(value), int | float | NoneType) else f"{shown} ({type(value).__name__})"
+    return shown if isinstance(python_scalar(value), int | float | NoneType) else f"{shown} ({type(value).__name__})"
 
 
 def phrases(name: str, value: Any) -> Sequence[str]:
@@ -149,7 +149,7 @@ def page_starts(value: Any) -> tuple[int, ...]:
 
 def checked_top_n(value: Any) -> int | float | None:
     """How many keyphrases are asked for: a number, a share of the text's words, or None for all."""
-    top_n = plain(value)
+    top_n = python_scalar(value)
     if top_n is None or (isinstance(top_n, int) and not isinstance(top_n, bool) and top_n >= 1):
         return top_n
     if isinstance(top_n, float) and 0 < top_n < 1:

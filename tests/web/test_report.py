@@ -10,7 +10,7 @@ import pytest
 from mudy import Extractor
 from mudy.explanation import Explanation
 from mudy.render import colours
-from mudy.render.text_pieces import coloured
+from mudy.render.text_pieces import coloured_pieces
 from mudy.text import squeeze
 from tests import explained, small
 from tests.browser import visiting
@@ -100,7 +100,7 @@ def test_the_scripts_cut_and_colour_the_text_as_python_does(
                 each => [each.textContent, Number(/heat-(\\d)/.exec(each.className)[1])])"""
                 )
             )
-            cut = [piece for piece in coloured(found, method.result) if piece.place]
+            cut = [piece for piece in coloured_pieces(found, method.result) if piece.place]
             expected = [[p.span.of(found.text), colours.step(p.place.heat)] for p in cut if p.place]
             assert shown == expected
 

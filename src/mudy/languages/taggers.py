@@ -99,22 +99,22 @@ def _version(package: str) -> str | None:
         return None
 
 
-def locate(code: str, *, report: Report | None = None) -> str:
+def locate_tagger(code: str, *, report: Report | None = None) -> str:
     """The folder of the checked tagger for a language, fetched first if it must be."""
     return str(cached(known(code), True, report or silent))
 
 
-def pull(code: str, *, force: bool = False, report: Report | None = None) -> Path:
+def pull_tagger(code: str, *, force: bool = False, report: Report | None = None) -> Path:
     """Fetch the checked tagger for a language into the cache, unless it is there and whole."""
     return pulled(known(code), force=force, report=report)
 
 
-def remove(code: str) -> bool:
+def remove_tagger(code: str) -> bool:
     """Delete the tagger for a language from the cache; false if there was none."""
     return removed(known(code))
 
 
-def status() -> list[TaggerStatus]:
+def tagger_statuses() -> list[TaggerStatus]:
     """All languages with a checked tagger, English first, and what is there of them."""
     return [_english(), *(_status(code, tagger) for code, tagger in TAGGERS.items())]
 

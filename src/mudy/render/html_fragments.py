@@ -24,7 +24,9 @@ def escaped(text: str) -> str:
     return UNSHOWN.sub("\ufffd", escape(text)).replace("\r", "&#13;")  # the parser would make it a line feed
 
 
-def coloured(text: str, cut: Iterable[Piece], attributes: Callable[[Place], str], gold: tuple[str, str] = GOLD) -> str:
+def coloured_text(
+    text: str, cut: Iterable[Piece], attributes: Callable[[Place], str], gold: tuple[str, str] = GOLD
+) -> str:
     """Pieces of a text: each place in a <mark> with the attributes it is given, gold between two tags."""
     written = []
     for place, run in groupby(cut, key=attrgetter("place")):
@@ -46,7 +48,7 @@ def parts(place: Place) -> str:
     return f"{place.phrase.rank}. " + ", ".join(f"{name} {number(value)}" for name, value in numbers.items()) + plain
 
 
-def table(
+def phrase_table(
     listed: Ranked, caption: str, gold: tuple[str, str] = GOLD, styles: Attributes | None = None, hidden: str = ""
 ) -> str:
     """A ranked list; `styles` are attributes of a tag by its name, `hidden` those of the caption."""

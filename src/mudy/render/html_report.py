@@ -16,18 +16,18 @@ from mudy.explanation import Explanation
 from mudy.methods import METHODS, description
 from mudy.render import colours, html_fragments
 from mudy.render.ranking_table import ranked
-from mudy.render.sanitize import plain
+from mudy.render.sanitize import sanitized
 from mudy.render.script_bundle import bundle
-from mudy.render.text_pieces import Place, coloured
+from mudy.render.text_pieces import Place, coloured_pieces
 from mudy.text import squeeze
 from mudy.version import __version__
 
-DIGITS = 6  # significant digits of the numbers in the page, but for scores: rounded twice, two of them may change place
+_DIGITS = 6  # significant digits of numbers in the page; scores keep all, since rounding twice can change a rank
 TITLE = 80  # characters
-CAPTION = "Phrases by their best places"
+_CAPTION = "Phrases by their best places"
 SURROGATE = re.compile("[\ud800-\udfff]")
 
-PAGE = """\
+_PAGE = """\
 <!doctype html>
 <html lang="en">
 <head>
@@ -63,10 +63,10 @@ def report(explanation: Explanation, top_n: int | None = 15) -> str:
     styles = [_style("web", "palette.css"), _style("web", "view.css"), _style("render", "report.css")]
     script = _embeddable(bundle(files("mudy").joinpath("web"), "report.js"))
     heading = explanation.source or squeeze(explanation.text)[:TITLE] or "An empty text"
-    return PAGE.format(
+    return _PAGE.format(
         policy=policy(styles, script),
         version=__version__,
-        title=html_fragments.escaped(squeeze(plain(f"{heading}: keyphrases"))),
+        title=html_fragments.escaped(squeeze(sanitized(f"{heading}: keyphrases"))),
         heading=html_fragments.escaped(heading),
         about=_about(explanation),
         styles="\n".join(f"<style>{style}</style>" for style in styles),
@@ -114,14 +114,16 @@ def _method(explanation: Explanation, index: int, top_n: int | None) -> str:
     """One method: its name, its list, and the text in its colours."""
     result = explanation.methods[index].result
     listed = ranked(explanation, index, top_n)
-    text = html_fragments.coloured(explanation.text, coloured(explanation, result), partial(_attributes, top_n))
-    said = "".join(f"<p>{sentence}</p>" for sentence in html_fragments.notes(explanation, result, listed))
+    pieces = coloured_pieces(explanation, result)
+    text = html_fragments.coloured_text(explanation.text, pieces, partial(_attributes, top_n))
+    warnings = [f"<bdi>{html_fragments.escaped(warning)}</bdi>" for warning in result.warnings]
+    sentences = html_fragments.notes(explanation, result, listed) + warnings
     return (
         f'<section class="report-method" aria-labelledby="method-{index}">\n'
         f'<h2 id="method-{index}">{result.method}</h2>\n'
         f'<div class="report-list" role="region" aria-labelledby="method-{index}" tabindex="0">'
-        f"{html_fragments.table(listed, CAPTION)}</div>\n"
-        f'<div class="report-notes">{said}</div>\n'
+        f"{html_fragments.phrase_table(listed, _CAPTION)}</div>\n"
+        f'<div class="report-notes">{"".join(f"<p>{each}</p>" for each in sentences)}</div>\n'
         f'<div class="report-text" dir="auto" lang="">{text}</div></section>'
     )
 
@@ -160,7 +162,7 @@ def _description(name: str) -> dict[str, Any]:
 
 def _shortened(value: Any) -> Any:
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        return float(f"{value:.{_DIGITS}g}")
     if isinstance(value, dict):
         return {name: each if name == "score" else _shortened(each) for name, each in value.items()}
     return [_shortened(each) for each in value] if isinstance(value, list) else value

@@ -9,17 +9,17 @@ from mudy.explanation import Explained, Explanation
 from mudy.render.excerpts import beginning
 from mudy.render.figures import require_matplotlib
 from mudy.render.text_layout import Passage, draw_passages
-from mudy.render.text_pieces import coloured, within
+from mudy.render.text_pieces import coloured_pieces, within
 from mudy.text import Span
 
-PAGE = 5000  # characters that fit a page
+PAGE_CHARACTERS = 5000  # characters that fit a page
 LINES = re.compile(r"\s+")
 
 
 def picture(explanation: Explanation) -> bytes:
     """A PNG; of a text longer than a page its beginning, which the picture says."""
     require_matplotlib()
-    part = beginning(explanation.text, PAGE)
+    part = beginning(explanation.text, PAGE_CHARACTERS)
     note = left_out(explanation)
     labels = {f"{_label(method)}{note and f' ({note})'}": method for method in explanation.methods}
     return draw_passages({label: _passage(explanation, method, part) for label, method in labels.items()})
@@ -27,7 +27,7 @@ def picture(explanation: Explanation) -> bytes:
 
 def left_out(explanation: Explanation) -> str:
     """How much of a text a picture shows, in words; nothing where it is all."""
-    part = beginning(explanation.text, PAGE)
+    part = beginning(explanation.text, PAGE_CHARACTERS)
     if part.end == len(explanation.text):
         return ""
     return f"first {len(part.of(explanation.text).split()):,} of {len(explanation.text.split()):,} words"
@@ -40,7 +40,7 @@ def _label(method: Explained) -> str:
 
 
 def _passage(explanation: Explanation, method: Explained, part: Span) -> Passage:
-    cut = within(coloured(explanation, method.result), part)
+    cut = within(coloured_pieces(explanation, method.result), part)
     spans = [(p.span.start, p.span.end, p.place.heat if p.place else None, p.gold) for p in cut if p.place or p.gold]
     return Passage(LINES.sub(_space, part.of(explanation.text)), tuple(spans))
 

@@ -4,7 +4,7 @@ JOINERS = "\u200c\u200d"  # hold letters and emoji together or apart
 REPLACED = "\ufffd"
 
 
-def plain(text: str) -> str:
+def sanitized(text: str) -> str:
     """The text, character for character, with nothing in it that moves a cursor, colours or turns what is around it.
 
     Line feeds and tabs stay, other white space is a space, and so is a carriage return before a line feed.

@@ -11,8 +11,8 @@ from mudy.explanation import Explanation
 from mudy.render import colours
 from mudy.render.excerpts import shown
 from mudy.render.ranking_table import Ranked, ranked
-from mudy.render.sanitize import plain
-from mudy.render.text_pieces import Piece, Place, coloured, within
+from mudy.render.sanitize import sanitized
+from mudy.render.text_pieces import Piece, Place, coloured_pieces, within
 from mudy.text import Span
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-LONG = 5000  # characters; of longer texts only passages are shown, unless the whole is asked for
+_LONG = 5000  # characters; of longer texts only passages are shown, unless the whole is asked for
 COLUMN = 76  # the least width of one of several columns
 LEFT_OUT = "..."
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -57,12 +57,12 @@ class _View:
         self.coloured = console.color_system is not None and not console.no_color
         self.styled = console.color_system is not None  # bold and italics can be seen
         results = [method.result for method in explanation.methods]
-        longest = len(explanation.text) if whole else LONG
+        longest = len(explanation.text) if whole else _LONG
         self.shown = shown(explanation.text, results, top_n, longest)
-        self.plain = plain(explanation.text)
+        self.plain = sanitized(explanation.text)
 
     def title(self) -> list[str]:
-        return [plain(self.explanation.source).replace("\n", " "), ""] if self.explanation.source else []
+        return [sanitized(self.explanation.source).replace("\n", " "), ""] if self.explanation.source else []
 
     def both(self, index: int) -> list[RenderableType]:
         """A text with its list below it, or beside it on a wide terminal."""
@@ -82,7 +82,7 @@ class _View:
 
         method = self.explanation.methods[index]
         count = sum(len(phrase.occurrences) for phrase in method.result.keyphrases)
-        model = f" with {plain(method.result.model)}" if method.result.model else ""
+        model = f" with {sanitized(method.result.model)}" if method.result.model else ""
         phrases = f"{len(method.result.keyphrases):,} phrases at {count:,} places"
         time = "" if method.seconds is None else f", {method.seconds:.1f} s"
         return Text.assemble((method.result.method, "bold"), f"{model}: {phrases}{time}\n")
@@ -92,7 +92,7 @@ class _View:
     def text(self, index: int) -> Text:
         from rich.text import Text
 
-        cut = coloured(self.explanation, self.explanation.methods[index].result)
+        cut = coloured_pieces(self.explanation, self.explanation.methods[index].result)
         written = Text()
         for number, span in enumerate(self.shown):
             written.append(self._between(span.start, first=number == 0))
@@ -156,7 +156,7 @@ class _View:
         from rich.text import Text
 
         for row in listed.rows:
-            cells = [Text(plain(cell)) for cell in row.cells]
+            cells = [Text(sanitized(cell)) for cell in row.cells]
             cells[1] = Text(self._set_off(cells[1].plain, row.gold), self._style(None, row.gold))
             yield cells
 
@@ -182,7 +182,7 @@ class _View:
                 yield Text(f"{method.result.method}: {read.words_read:,} of {read.words:,} words were read.")
 
     def _gold(self) -> str:
-        absent = [plain(phrase.text) for phrase in self.explanation.gold if not phrase.spans]
+        absent = [sanitized(phrase.text) for phrase in self.explanation.gold if not phrase.spans]
         return f"Not in the text: {'; '.join(absent)}." if absent else ""
 
 

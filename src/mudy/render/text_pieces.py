@@ -42,7 +42,7 @@ def places(result: Result) -> list[Place]:
     return [Place(*pair, share) for pair, share in zip(pairs, shares, strict=True)]
 
 
-def coloured(explanation: Explanation, result: Result) -> list[Piece]:
+def coloured_pieces(explanation: Explanation, result: Result) -> list[Piece]:
     """The whole text as one of its methods sees it."""
     gold = [span for phrase in explanation.gold for span in phrase.spans]
     return pieces(len(explanation.text), places(result), gold)
