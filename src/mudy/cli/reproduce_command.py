@@ -99,7 +99,8 @@ def reproduce_command(
     kptimes.jsonl, stackexchange.jsonl, kp20k.jsonl, or in the form of their publication under such a name. Cells that
     cannot be run are left open, and the page says why.
 
-    Runs are kept in the output folder. A run that was killed goes on where it stopped, and items share them.
+    Runs are kept in the output folder. Items share them. Resumable: the same command continues
+    after an interruption.
     """
     if (options["endpoint"] is None) != (options["endpoint_model"] is None):
         raise click.UsageError("--endpoint and --endpoint-model are needed together.")

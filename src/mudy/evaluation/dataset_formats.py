@@ -1,4 +1,4 @@
-"""How data sets lie on the disk: the forms that are known, how one is told from another, and how each is read.
+"""The formats of data sets: which are known, how one is detected, and how each is read.
 
 A bad row becomes a `DatasetProblem` with its file and line, and the good ones are kept.
 """
@@ -30,7 +30,7 @@ LocatedRow = tuple[Path, int | None, RecordOrProblem]  # a row, and where it sta
 
 @dataclass(frozen=True, slots=True)
 class DatasetFormat:
-    """How a data set lies on the disk."""
+    """A format of data sets on disk."""
 
     description: str
     read: Callable[[Path], Iterator[LocatedRow]]

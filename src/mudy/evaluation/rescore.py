@@ -1,4 +1,4 @@
-"""The same run, scored otherwise: what each score was made of is known, so other weights need no new run of a model.
+"""Rescore a run: the parts of every score are kept, so other weights need no new run of a model.
 
 >>> run = Run.load("duc2001-mudy.json")  # evaluated with places=True
 >>> rescore_run(run, mudy_scoring(lambda_=0.5, attention="G"))

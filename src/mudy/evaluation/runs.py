@@ -1,4 +1,4 @@
-"""A run: what one method found in every document of some data sets, written so that it survives being killed.
+"""A run: the keyphrases of one method for every document of some data sets. Resumable after an interruption.
 
 While it goes on, each document is one line of a journal beside the output; when all are done the output itself is
 written, whole or not at all. Nothing is computed twice, and documents of different settings are never mixed.

@@ -1,7 +1,7 @@
 """The paper's tables and figures, made again: each item is a page of Markdown, ours beside the paper's.
 
-Importing this imports nothing heavy. Every run of a model is kept under `runs/` of the output folder, shared between
-items, and goes on where it stopped.
+Importing this imports nothing heavy. Every run of a model is kept under `runs/` of the output folder and shared between
+items. Resumable: the same command continues after an interruption.
 """
 
 from __future__ import annotations

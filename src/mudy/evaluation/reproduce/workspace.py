@@ -1,4 +1,4 @@
-"""What is at hand: data sets in a folder, models by name, and every run that was made before."""
+"""The workspace of `reproduce`: data sets in a folder, models by name, and all earlier runs."""
 
 from __future__ import annotations
 
