@@ -42,14 +42,19 @@ CONTRASTS = """() => {
     return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
   const contrast = (a, b) => { const [x, y] = [light(a), light(b)].sort((m, n) => n - m);
     return (x + 0.05) / (y + 0.05); };
-  const style = getComputedStyle(document.documentElement), found = {};
-  for (const name of ['quiet', 'mark', 'ink'])
-    found[name] = contrast(style.getPropertyValue(`--${name}`), style.getPropertyValue('--paper'));
+  const found = {};
+  const resolved = (element, value) => { element.style.backgroundColor = value;
+    return getComputedStyle(element).backgroundColor; };
+  const text = document.querySelector('.mv-text');
+  for (const name of ['quiet', 'mark', 'ink']) {
+    const probe = document.createElement('i'); text.append(probe);
+    found[name] = contrast(resolved(probe, `var(--${name})`), resolved(probe, 'var(--paper)')); probe.remove();
+  }
   for (let step = 0; step < 8; step++) {
     const probe = document.createElement('span'); probe.className = `mv-occurrence heat-${step}`;
     document.querySelector('.mv-text').append(probe);
-    const own = getComputedStyle(probe); found[step] = contrast(own.color, own.getPropertyValue('--heat'));
-    found[`order ${step}`] = light(own.getPropertyValue('--heat')); probe.remove();
+    const ground = resolved(probe, 'var(--heat)'); found[step] = contrast(getComputedStyle(probe).color, ground);
+    found[`order ${step}`] = light(ground); probe.remove();
   }
   return found; }"""
 

@@ -66,6 +66,7 @@ export class View {
     this.gold = (data.gold ?? []).flatMap((phrase) => phrase.places)
       .map(({start, end}) => ({from: offset(start), to: offset(end)}));
     this.goldRanges = new Set(this.gold.map(({from, to}) => `${from}-${to}`));
+    if (data.methods.length !== this.readings.length) this.shownPanel = null; // the last method
     this.readings = data.methods.map((method) => (
       new Reading(method, data.descriptions?.[method.method], data.text, offset)));
     if (this.state.lambda != null) for (const reading of this.readings) reading.rank(this.state.lambda);
