@@ -214,7 +214,7 @@ def test_page_picture_and_data_can_be_asked_for_together(folder: Path) -> None:
     assert len(json.loads(ended.stdout)["methods"]) == 2
     page = (folder / "out.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
-    assert '"top_n":9}' in page  # a quarter of 34 words
+    assert '"top_n":9' in page  # a quarter of 34 words
     assert (folder / "out.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from mudy.backbones.compute import Machine
 from mudy.backbones.encoder import SentenceEncoder
-from mudy.cli.data_commands import data
+from mudy.cli.data_commands import data_command
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.statistics import describe, is_noun_phrase, topic_drift, units
 from mudy.text import Span
@@ -41,7 +41,7 @@ def encoder(batch_tokens: int = 512) -> SentenceEncoder:
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(data, ["describe", *map(str, arguments)])
+    return CliRunner().invoke(data_command, ["describe", *map(str, arguments)])
 
 
 # -- Figures ----------------------------------------------------------------------------------------------------------

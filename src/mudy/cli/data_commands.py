@@ -37,12 +37,12 @@ def known_form(ctx: click.Context, param: click.Parameter, value: str | None) ->
 FORM: dict[str, Any] = {"callback": known_form, "metavar": "NAME"}
 
 
-@click.group()
-def data() -> None:
+@click.group("data")
+def data_command() -> None:
     """Look at data sets of documents with gold keyphrases."""
 
 
-@data.command("describe")
+@data_command.command("describe")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--form", **FORM, help="The format of the data.  [default: detected from the contents]")
 @click.option("--limit", type=click.IntRange(1), help="Only the first documents of each.  [default: all]")

@@ -20,7 +20,7 @@ from mudy import __version__
 from mudy.cli import formats, interrupts, lean_imports, sources, validate
 from mudy.cli.console import Screen
 from mudy.cli.corpus_command import corpus_command
-from mudy.cli.data_commands import data
+from mudy.cli.data_commands import data_command
 from mudy.cli.evaluate_command import compare_command, evaluate_command
 from mudy.cli.explain_command import explain_command
 from mudy.cli.extract_command import ExtractRun
@@ -152,7 +152,7 @@ for command in (
     models_command,
     languages_command,
     methods_command,
-    data,
+    data_command,
     evaluate_command,
     compare_command,
     reproduce_command,
