@@ -27,7 +27,7 @@ test-all: test  ## and the service under load, with the machine to itself
 	$(PYTHON) -m pytest -m load
 
 fuzz: $(VENV)/test.installed  ## damaged files and odd command lines, for about twenty minutes
-	MUDY_FUZZ_EXAMPLES=4000 $(PYTHON) -m pytest tests/test_fuzz_*.py
+	MUDY_FUZZ_EXAMPLES=4000 $(PYTHON) -m pytest tests/*/test_fuzz_*.py
 
 lint: $(VENV)/test.installed
 	$(VENV)/bin/ruff check

@@ -22,8 +22,8 @@ LONG = (  # files and folders
     "test_cancellation",
     "corpus",
     "test_real",
-    "test_explaining",
-    "test_cli",
+    "test_explain_command",
+    "cli",
 )
 
 

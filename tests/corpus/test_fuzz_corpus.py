@@ -1,6 +1,6 @@
 """Tables with damaged bytes: never a crash, and never fewer rows than lines without an error that says so.
 
-`MUDY_FUZZ_EXAMPLES=20000 pytest tests/test_fuzz_corpus.py` tries more of them; a failure names its seed.
+`MUDY_FUZZ_EXAMPLES=20000 pytest tests/corpus/test_fuzz_corpus.py` tries more of them; a failure names its seed.
 """
 
 import csv

@@ -1,6 +1,6 @@
 """Files that were damaged at random: each gives a text within the limits or an InputError, and never anything else.
 
-`MUDY_FUZZ_EXAMPLES=20000 pytest tests/test_fuzz_readers.py` tries more of them; a failure names its seed.
+`MUDY_FUZZ_EXAMPLES=20000 pytest tests/readers/test_fuzz_readers.py` tries more of them; a failure names its seed.
 """
 
 import io

@@ -16,11 +16,11 @@ from mudy.errors import SettingError
 from mudy.render import png
 from mudy.text import squeeze
 from tests import small
+from tests.command_line import run, spawn
 from tests.explained import HOSTILE, saved
 from tests.taggers import english
-from tests.test_cli import run, spawn
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "floodplain.txt"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "floodplain.txt"
 
 
 @pytest.fixture

@@ -1,0 +1,94 @@
+"""Tables, JSON, JSON lines and CSV, and the files that they are written to."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from mudy import results
+from mudy.cli import formats
+from mudy.cli.console import Screen
+from mudy.storage import dump_json
+
+
+def result(source: str | None = "a.txt") -> results.Result:
+    places = (results.ScoredOccurrence(4, 11, -1.5, {"p": -2.0}), results.ScoredOccurrence(20, 27, -1.75))
+    phrases = (
+        results.Keyphrase(1, "naïve Bayes", -1.5, ("Naïve Bayes", "naïve-Bayes"), places),
+        results.Keyphrase(2, "機械学習, \x1b[31m", -2.25, (), places[:1]),
+    )
+    return results.Result("", phrases, results.Coverage(10, 40, 1), "mudy", "gemma3-270m", source)
+
+
+def test_json_and_json_lines_hold_what_the_result_holds() -> None:
+    lines, whole = formats.format_of("jsonl", True, False), formats.format_of("json", True, False)
+    assert json.loads(lines.one(result())) == result().to_dict()
+    assert "\n" not in lines.one(result()).rstrip("\n")
+    assert whole.one(result()) + whole.one(result("b.txt")) == ""
+    assert json.loads(whole.end()) == [result().to_dict(), result("b.txt").to_dict()]
+
+
+def test_json_escapes_what_utf_8_cannot_hold() -> None:
+    assert json.loads(dump_json("é\udcff").encode()) == "é\udcff"
+    assert dump_json("é") == '"é"'
+
+
+def test_csv_has_a_head_once_and_a_row_a_keyphrase_at_its_best_place() -> None:
+    form = formats.format_of("csv", True, False)
+    rows = list(csv.DictReader(io.StringIO(form.one(result()) + form.one(result("b.txt")) + form.end())))
+    assert [row["source"] for row in rows] == ["a.txt", "a.txt", "b.txt", "b.txt"]
+    assert rows[0] == {
+        "source": "a.txt",
+        "rank": "1",
+        "text": "naïve Bayes",
+        "score": "-1.5",
+        "variants": "Naïve Bayes;naïve-Bayes",
+        "start": "4",
+        "end": "11",
+        "occurrences": "2",
+    }
+
+
+def test_a_plain_table_is_aligned_uncut_and_free_of_control_characters() -> None:
+    written = formats.format_of("table", False, False).one(result())
+    assert written.splitlines() == [
+        "#  Keyphrase          Score  Places  Also as",
+        "1  naïve Bayes      -1.5000       2  Naïve Bayes; naïve-Bayes",
+        "2  機械学習, �[31m  -2.2500       1",
+        "10 of 40 words were read.",
+    ]
+
+
+def test_an_output_file_appears_whole_or_not_at_all(folder: Path) -> None:
+    path = folder / "out.json"
+    path.write_text("old", encoding="utf-8")
+    path.chmod(0o640)
+    output = formats.Output(str(path))
+    output.write("new")
+    assert path.read_text(encoding="utf-8") == "old"
+    output.discard()
+    assert path.read_text(encoding="utf-8") == "old"
+    output = formats.Output(str(path))
+    output.write("new")
+    output.close()
+    assert path.read_text(encoding="utf-8") == "new"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert not list(folder.glob(".out.json*"))
+
+
+def test_json_lines_stream_into_their_file(folder: Path) -> None:
+    output = formats.Output(str(folder / "out.jsonl"), streaming=True)
+    output.write("{}\n")
+    assert (folder / "out.jsonl").read_text(encoding="utf-8") == "{}\n"
+    output.close()
+
+
+def test_the_licence_is_named_once_even_where_nobody_looks_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with Screen(quiet=True) as screen:
+        for done in (0, 5, 10):
+            screen.report("Fetching small (licence: MIT)", done, 10)
+        screen.report("Unpacking small", 0, None)
+        screen.warning("not heard")
+    assert capsys.readouterr() == ("", "mudy: Fetching small (licence: MIT)\n")
