@@ -135,15 +135,15 @@ def test_many_methods_load_each_model_once_and_answer_as_they_do_alone(
         loads.append(name)
         return load(*arguments)
 
-    for name in ("load", "load_encoder"):
+    for name in ("load_backbone", "load_encoder"):
         monkeypatch.setattr(backbones, name, partial(counted, name, getattr(backbones, name)))
     names = ["promptrank", "mudy", "samrank", "embedrank", "mderank", "yake"]
     made = extractor(models)
     found = made.explain(small.TEXT, names)
-    assert sorted(loads) == ["load", "load_encoder"]
+    assert sorted(loads) == ["load_backbone", "load_encoder"]
     assert made.extract(small.TEXT, None) == found.methods[1].result
     assert made.using("mudy", lambda_=0.0).extract(small.TEXT).method == "mudy"
-    assert sorted(loads) == ["load", "load_encoder"]
+    assert sorted(loads) == ["load_backbone", "load_encoder"]
     assert [method.result.method for method in found.methods] == names
     for method in found.methods:
         alone = extractor(models, method=method.result.method).extract(small.TEXT, None)

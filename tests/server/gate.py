@@ -47,7 +47,7 @@ class Gate:
     """An extractor that computes nothing, records its batches, and waits at a gate like a slow model."""
 
     method = "mudy"
-    tagger = scorer = object()
+    scorer = object()
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
@@ -58,6 +58,9 @@ class Gate:
 
     def load(self) -> Extractor:
         return cast(Extractor, self)
+
+    def load_tagger(self) -> None:
+        """There is none."""
 
     def using(self, *_: Any, **__: Any) -> "Gate":
         return self

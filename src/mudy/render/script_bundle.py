@@ -14,7 +14,7 @@ _NAMES = r"\s*[\w$]+(?:\s*,\s*[\w$]+)*\s*,?\s*"
 _IMPORT = re.compile(rf'^import \{{(?P<names>{_NAMES})\}} from "(?P<path>\.{{1,2}}/[\w./-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|class|function)\b\*? ?(?P<name>[\w$]+))", re.MULTILINE)
 _EMPTY_EXPORT = re.compile(r"^export \{\};\n", re.MULTILINE)
-_OTHER = re.compile(r"^\s*(?:import|export)\b.*", re.MULTILINE)
+_OTHER = re.compile(r"^[ \t]*(?:import|export)\b.*", re.MULTILINE)
 
 
 def bundle(folder: Traversable, entry: str) -> str:

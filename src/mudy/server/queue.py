@@ -192,7 +192,7 @@ class RequestQueue:
         """Load the models, start the workers of the other lanes, and work in the first."""
         try:
             root = self._load()
-            assert root.tagger
+            root.load_tagger()
             extractors = ExtractorCache(root)
             extractors[ExtractorKey(root.method)].extract(WARM_UP)
         except BaseException as error:
