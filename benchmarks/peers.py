@@ -68,7 +68,7 @@ class Lent(Extractor):
 
     def __init__(self, shelf: Shelf, method: str, **options: Any) -> None:
         super().__init__(method, threads=1, **options)
-        self._shelf, self._kind = shelf, str(options.get("speed", "exact"))
+        self._shelf = shelf
 
     @cached_property
     def tagger(self) -> Tagger:
@@ -76,7 +76,7 @@ class Lent(Extractor):
         return found
 
     def backbone(self) -> Backbone:
-        found: Backbone = self._shelf.get(("backbone", self.model, self._kind), super().backbone)
+        found: Backbone = self._shelf.get(("backbone", self.model, self.speed), super().backbone)
         return found
 
     def encoder(self) -> SentenceEncoder:

@@ -6,11 +6,11 @@ import copy
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import chain, repeat
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from mudy.batching import batch_size, batches, score_each
 from mudy.candidates import MAX_PHRASE_WORDS
@@ -21,13 +21,13 @@ from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
 from mudy.methods.method import BatchMethod, GenerativeMethod, ScoredCandidates
 from mudy.model_loader import ModelLoader
-from mudy.options import DEFAULT_OPTIONS, Compute, Options, Speed
+from mudy.options import DEFAULT_OPTIONS, CandidateKind, Compute, Options, Speed
 from mudy.preparation import PreparedText, with_candidates
 from mudy.protocols import ProtocolName, ReadingProtocol, reading_protocol
 from mudy.ranking import how_many, rank
 from mudy.results import Coverage, Result, on_pages
 from mudy.text import Document, first_words
-from mudy.validation import checked, phrases, seen, several
+from mudy.validation import TopN, checked, phrases, seen, several
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from mudy.models import Report
     from mudy.tagging import Tagger
 
-DEFAULT_METHOD = "mudy"
+DEFAULT_METHOD = "mudyplus"
 DEFAULT_MODEL = "gemma3-270m"
 DEFAULT_ENCODER = "minilm-l6"
+LIKELY = 0.12  # the probability from which top_n="auto" returns a phrase: its lists had the best F1 in development
 
 
 class Extractor(ModelLoader):
@@ -67,7 +68,7 @@ class Extractor(ModelLoader):
         dtype: str | None = None,
         threads: int | None = None,
         batch_tokens: int | None = None,
-        speed: Speed = "exact",
+        speed: Speed | None = None,
         report: Report | None = None,
         **settings: Any,
     ) -> None:
@@ -76,6 +77,8 @@ class Extractor(ModelLoader):
         self.protocol: ProtocolName | None = checked("protocol", protocol, ProtocolName | None)
         self.max_words: int | None = checked("max_words", max_words, int | None, least=1)
         self._choose(method, preset, settings)
+        if speed == "quick" and shared_speed(method, speed) != speed:
+            raise SettingError(f"{method} has no speed 'quick': it asks a language model. Use 'fast', or mudyplus.")
         if endpoint is not None and "chat" not in model_fields(method):
             raise SettingError(f"An endpoint was given, but {method} does not write phrases. Use method='empirical'.")
 
@@ -88,7 +91,6 @@ class Extractor(ModelLoader):
             "encoder": None if self.encoder_name == DEFAULT_ENCODER else self.encoder_name,
             "endpoint": self.endpoint,
             **asdict(self.compute),
-            "speed": None if self.speed == "exact" else self.speed,
             **self.settings,
         }
         shown = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
@@ -103,6 +105,7 @@ class Extractor(ModelLoader):
     def using(self, method: str, preset: str | None = None, **settings: Any) -> Extractor:
         """Another method, or other settings of this one, with the tagger and the models of this extractor."""
         made = copy.copy(self)
+        made.compute = replace(self.compute, speed=shared_speed(method, self.speed))  # the models are loaded for it
         for cached in ("scorer", "model_used"):
             vars(made).pop(cached, None)
         made._choose(method, preset, settings)
@@ -111,25 +114,41 @@ class Extractor(ModelLoader):
     def extract(
         self,
         text: str | Document,
-        top_n: int | float | None = 10,
+        top_n: TopN = 10,
         *,
-        candidates: Iterable[str] | None = None,
+        candidates: CandidateKind | Iterable[str] | None = None,
         stop_phrases: Iterable[str] = (),
         max_candidate_words: int | None = MAX_PHRASE_WORDS,
         merge: bool = True,
         diversity: float = 0.0,
+        min_score: float | None = None,
+        distinct: bool | None = None,
         source: str | None = None,
         pages: Sequence[int] = (),
     ) -> Result:
         """The keyphrases of one text, best first; or of a document, that is, a text that `read` has read already.
 
-        `top_n` is a number, a share of the text's words such as 0.02, or None for all. `candidates` replaces the noun
-        phrases found by the tagger; those that do not stand in the text are named in `Result.not_found`. `stop_phrases`
-        are never returned. `merge` joins forms with equal stems; `diversity` above 0 keeps phrases that share words
-        apart. What a model wrote but cannot be returned is in `Result.dropped`. `pages` are the offsets at which pages
-        begin; every occurrence then has its page.
+        `top_n` is a number, a share of the text's words such as 0.02, "auto" for as many as the text deserves, or None
+        for all. `candidates` replaces the phrases that are ranked: "nouns" for noun phrases as long as possible,
+        "nested" for phrases inside them too, or a list of your own; those that do not stand in the text are named in
+        `Result.not_found`. `stop_phrases` are never returned. `merge` joins forms with equal stems. `distinct` leaves
+        out phrases that say what one before them says; None leaves that to the method. `diversity` above 0 keeps
+        phrases that share words apart. `min_score` leaves out phrases that score less. What a model wrote but cannot be
+        returned is in `Result.dropped`. `pages` are the offsets at which pages begin; every occurrence then has its
+        page.
         """
-        options = Options(top_n, candidates, stop_phrases, max_candidate_words, merge, diversity, source, pages)
+        options = Options(
+            top_n,
+            candidates,
+            stop_phrases,
+            max_candidate_words,
+            merge,
+            diversity,
+            min_score,
+            distinct,
+            source,
+            pages,
+        )
         (result,) = self.finish([self.prepare(text, options)])
         _warn(result.warnings)
         return result
@@ -140,7 +159,7 @@ class Extractor(ModelLoader):
         methods: Iterable[str] | None = None,
         *,
         gold: Iterable[str] = (),
-        top_n: int | float | None = None,
+        top_n: TopN = None,
         source: str | None = None,
         **options: Any,
     ) -> Explanation:
@@ -174,9 +193,9 @@ class Extractor(ModelLoader):
     def extract_many(
         self,
         texts: Iterable[str],
-        top_n: int | float | None = 10,
+        top_n: TopN = 10,
         *,
-        candidates: Iterable[str] | Iterable[Iterable[str] | None] | None = None,
+        candidates: CandidateKind | Iterable[str] | Iterable[Iterable[str] | None] | None = None,
         progress: bool = False,
         **options: Any,
     ) -> Iterator[Result]:
@@ -188,7 +207,7 @@ class Extractor(ModelLoader):
         """
         wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, **options})
         several("texts", texts, "texts")
-        lists = _each(None if candidates is None else several("candidates", candidates, "phrases"))
+        lists = _each(candidates)
         tracked = _tracked(texts) if checked("progress", progress, bool) else texts
         return self._results(self._prepared(tracked, lists, wanted))
 
@@ -219,7 +238,8 @@ class Extractor(ModelLoader):
         """
         options = options.changed(changes)
         document = text if isinstance(text, Document) else self.read(text)
-        return with_candidates(document, options, self._reading)
+        kind: Any = options.candidates if isinstance(options.candidates, str) else self._kind.candidate_kind
+        return with_candidates(document, options, kind, self._reading)
 
     def finish(self, prepared: Sequence[PreparedText]) -> list[Result]:
         """Score and rank texts that were prepared, together where the method can; no result depends on the others."""
@@ -227,7 +247,7 @@ class Extractor(ModelLoader):
         return [self._result(text, candidates) for text, candidates in zip(prepared, scored, strict=True)]
 
     def _result(self, text: PreparedText, scored: ScoredCandidates) -> Result:
-        document, options = text.document, text.options
+        document, options, kind = text.document, text.options, self._kind
         keyphrases = rank(
             document.text,
             scored.candidates,
@@ -235,6 +255,8 @@ class Extractor(ModelLoader):
             merge=options.merge,
             top_n=how_many(options.top_n, text.words),
             diversity=options.diversity,
+            min_score=self._least_score(options),
+            distinct=kind.distinct if options.distinct is None else options.distinct,
         )
         return Result(
             document.text,
@@ -286,12 +308,28 @@ class Extractor(ModelLoader):
 
     @property
     def speed(self) -> Speed:
-        return self.compute.speed
+        """How much is computed, and how exactly: as asked for, else as the method has it."""
+        return self.compute.speed or self._kind.default_speed
+
+    @property
+    def _kind(self) -> type[Method]:
+        return method_class(self.method)
+
+    def _least_score(self, options: Options) -> float | None:
+        """The score below which phrases are left out; both ways to ask for it need scores that mean something."""
+        if options.top_n == "auto" and not self._kind.calibrated:
+            raise SettingError(f"top_n='auto' needs probabilities, but {self.method} gives scores. Use mudyplus.")
+        if options.min_score is not None and self._kind.calibrated and not 0 <= options.min_score <= 1:
+            raise SettingError(f"min_score is {options.min_score}, but {self.method} gives probabilities from 0 to 1.")
+        least = [LIKELY] if options.top_n == "auto" else []
+        return max([*least, *([] if options.min_score is None else [options.min_score])], default=None)
 
     @cached_property
     def model_used(self) -> str | None:
         """The name of the model that the method asks, if it asks one."""
         needed = model_fields(self.method)
+        if self.speed == "quick":
+            needed -= {"backbone"}
         return self.model if needed & {"backbone", "chat"} else self.encoder_name if "encoder" in needed else None
 
     @cached_property
@@ -306,6 +344,12 @@ class Extractor(ModelLoader):
     def load(self) -> None:
         """Load the method's models now, unless they are in memory; otherwise they are loaded on first use."""
         self.scorer  # noqa: B018 (a property that loads)
+
+
+def shared_speed(method: str, speed: Speed) -> Speed:
+    """The speed of a method on models that were loaded for some speed: quick is for those that can be."""
+    kind = method_class(method)
+    return "fast" if speed == "quick" and "backbone" in kind.needs and speed not in kind.speeds else speed
 
 
 def _warnings(document: Document) -> tuple[str, ...]:
@@ -326,11 +370,11 @@ def _coverage(document: Document, scored: ScoredCandidates) -> Coverage:
     return Coverage(read, words + document.omitted_words, max(1, len({score.section for score in scored.scores})))
 
 
-def _each(candidates: Any) -> Iterator[Iterable[str] | None]:
-    """One list of candidates for each text: always the same one, or the next of many."""
-    if candidates is None:
-        return repeat(None)
-    given = iter(candidates)
+def _each(candidates: Any) -> Iterator[Any]:
+    """The candidates of each text: always the same kind or list, or the next of many lists."""
+    if candidates is None or (isinstance(candidates, str) and candidates in get_args(CandidateKind)):
+        return repeat(candidates)
+    given = iter(several("candidates", candidates, "phrases"))
     first = next(given, None)
     if isinstance(first, str):
         return repeat([first, *given])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mudy.errors import SettingError, UnsupportedModel
 from mudy.loading import loading
-from mudy.options import Compute
+from mudy.options import Compute, Speed
 from mudy.tagging import Tagger
 from mudy.validation import checked, seen
 
@@ -43,6 +43,11 @@ class ModelLoader:
         self.compute = compute
         self._report = checked("report", report, Callable | None)
         self._loaded: dict[str, Any] = {}  # tagger and models, shared with copies of this one
+
+    @property
+    def speed(self) -> Speed:
+        """How exactly to compute."""
+        return self.compute.speed or "exact"
 
     @property
     def loaded(self) -> set[str]:
@@ -108,7 +113,7 @@ class ModelLoader:
     def _machine(self) -> Machine:
         from mudy.backbones.compute import Machine
 
-        return Machine.of(**asdict(self.compute))
+        return Machine.of(**asdict(self.compute) | {"speed": self.speed})
 
 
 def _checked_language(language: Any) -> str | Language | Tagger:

@@ -7,25 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from mudy.candidates import MAX_PHRASE_WORDS
-from mudy.validation import checked, checked_top_n, known_names, page_starts, phrases
+from mudy.validation import TopN, checked, checked_top_n, known_names, page_starts, phrases
 
 Precision = Literal["float32", "bfloat16", "float16"]
-Speed = Literal["exact", "fast"]
+Speed = Literal["quick", "fast", "exact"]
+CandidateKind = Literal["nouns", "nested"]  # noun phrases as long as possible; also phrases inside them, and others
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What `extract` is asked for, with its defaults. A value of the wrong type or size raises an error of ours."""
 
-    top_n: int | float | None = 10  # a number, a share of the text's words, or None for all
-    candidates: Iterable[str] | None = None  # None: the noun phrases of the text
+    top_n: TopN = 10  # a number, a share of the text's words, "auto" for those likely enough, or None for all
+    candidates: CandidateKind | Iterable[str] | None = None  # a kind, or phrases; None: the kind that the method ranks
     stop_phrases: Iterable[str] = ()
     max_candidate_words: int | None = MAX_PHRASE_WORDS
     merge: bool = True  # forms with equal stems are one phrase
     diversity: float = 0.0  # above 0, phrases that share words are kept apart
+    min_score: float | None = None  # leave out phrases that score less
+    distinct: bool | None = None  # leave out what a phrase before says; None: as the method does
     source: str | None = None
     pages: Sequence[int] = ()  # where each page begins
 
@@ -33,15 +36,22 @@ class Options:
         given = self.candidates
         for name, value in {
             "top_n": checked_top_n(self.top_n),
-            "candidates": None if given is None else tuple(phrases("candidates", given)),
+            "candidates": _candidates(given),
             "stop_phrases": tuple(phrases("stop_phrases", self.stop_phrases)),
             "max_candidate_words": checked("max_candidate_words", self.max_candidate_words, int | None, least=1),
             "merge": checked("merge", self.merge, bool),
             "diversity": checked("diversity", self.diversity, float, least=0, most=1),
+            "min_score": checked("min_score", self.min_score, float | None),
+            "distinct": checked("distinct", self.distinct, bool | None),
             "source": checked("source", self.source, str | None),
             "pages": page_starts(self.pages),
         }.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def phrases(self) -> tuple[str, ...] | None:
+        """The candidates that were given one by one, if they were."""
+        return None if self.candidates is None or isinstance(self.candidates, str) else tuple(self.candidates)
 
     def changed(self, changes: Mapping[str, Any]) -> Options:
         """These options with some changed; an unknown name raises."""
@@ -51,6 +61,12 @@ class Options:
     def shared(self) -> dict[str, Any]:
         """Those that can be the same for many texts, as keyword arguments of `extract`."""
         return {name: getattr(self, name) for name in SHARED_OPTION_NAMES}
+
+
+def _candidates(given: Any) -> CandidateKind | tuple[str, ...] | None:
+    if given is None or (isinstance(given, str) and given in get_args(CandidateKind)):
+        return given  # type: ignore[return-value]  # one of the kinds
+    return tuple(phrases("candidates", given))
 
 
 OPTION_NAMES = tuple(option.name for option in fields(Options))
@@ -66,7 +82,7 @@ class Compute:
     dtype: str | None = None  # a Precision; None: float32 on a CPU, half precision on a GPU
     threads: int | None = None  # None: as torch has it
     batch_tokens: int | None = None  # None: 256 on a CPU, else 8192
-    speed: Speed = "exact"
+    speed: Speed | None = None  # None: as the method has it
 
     def __post_init__(self) -> None:
         for name, value in {
@@ -74,7 +90,7 @@ class Compute:
             "dtype": checked("dtype", self.dtype, Precision | None),
             "threads": checked("threads", self.threads, int | None, least=1),
             "batch_tokens": checked("batch_tokens", self.batch_tokens, int | None, least=1),
-            "speed": checked("speed", self.speed, Speed),
+            "speed": checked("speed", self.speed, Speed | None),
         }.items():
             object.__setattr__(self, name, value)
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from mudy import candidates as noun_phrases
 from mudy.candidates import MAX_CHARACTERS, Candidate
-from mudy.options import DEFAULT_OPTIONS, Options
+from mudy.nested_candidates import nested_candidates
+from mudy.options import DEFAULT_OPTIONS, CandidateKind, Options
 from mudy.protocols import ReadingProtocol
 from mudy.text import Document, squeeze
 
@@ -39,30 +40,34 @@ class PreparedText:
         return len(self.document.text.split())
 
 
-def with_candidates(document: Document, options: Options, protocol: ReadingProtocol | None = None) -> PreparedText:
-    """A document with its candidates: those given, those of the protocol, or its noun phrases."""
-    found, missing = _candidates(document, options, protocol)
+def with_candidates(
+    document: Document, options: Options, kind: CandidateKind = "nouns", protocol: ReadingProtocol | None = None
+) -> PreparedText:
+    """A document with its candidates: those given, those of the protocol, or those of a kind."""
+    found, missing = _candidates(document, options, kind, protocol)
     return PreparedText(document, tuple(found), missing, _other_phrases(options, protocol), options)
 
 
 def _candidates(
-    document: Document, options: Options, protocol: ReadingProtocol | None
+    document: Document, options: Options, kind: CandidateKind, protocol: ReadingProtocol | None
 ) -> tuple[list[Candidate], tuple[str, ...]]:
     missing: tuple[str, ...] = ()
-    if options.candidates is not None:
-        found, missing = noun_phrases.given(document, options.candidates)
+    limit, stops = options.max_candidate_words, options.stop_phrases
+    if options.phrases is not None:
+        found, missing = noun_phrases.given(document, options.phrases)
+    elif kind == "nested":  # under a protocol too: it says how a text is read
+        return nested_candidates(document, max_words=limit, stop_phrases=stops), missing
     elif protocol is not None:
         found = protocol.candidates(document)
     else:
-        limit = options.max_candidate_words
-        return noun_phrases.candidates(document, max_words=limit, stop_phrases=options.stop_phrases), missing
+        return noun_phrases.candidates(document, max_words=limit, stop_phrases=stops), missing
     excluded = _excluded(options)
     return [candidate for candidate in found if candidate.phrase not in excluded], missing
 
 
 def _other_phrases(options: Options, protocol: ReadingProtocol | None) -> PhraseFilter | None:
     """What a method may return beside the candidates: nothing if they were given; any length under a protocol."""
-    if options.candidates is not None:
+    if options.phrases is not None:
         return None
     return PhraseFilter(_excluded(options), None if protocol else options.max_candidate_words)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from math import ceil
 
@@ -10,10 +11,11 @@ from mudy.cancellation import cancellable, check
 from mudy.candidates import Candidate
 from mudy.errors import SettingError
 from mudy.methods.method import OccurrenceScore
+from mudy.overlap import Mention, distinct_mentions
 from mudy.porter import stems
 from mudy.results import Keyphrase, ScoredOccurrence
-from mudy.text import squeeze
-from mudy.validation import checked_top_n
+from mudy.text import Span, squeeze
+from mudy.validation import TopN, checked_top_n
 
 _DIGITS = 5  # significant digits that decide a rank; what lies beyond is float noise, and a tie
 
@@ -26,17 +28,68 @@ def rank(
     merge: bool = True,
     top_n: int | None = None,
     diversity: float = 0.0,
+    min_score: float | None = None,
+    distinct: bool = False,
 ) -> tuple[Keyphrase, ...]:
-    """The best phrases, each with all its occurrences."""
+    """The best phrases, each with all its occurrences.
+
+    `distinct` leaves out phrases that say what a phrase before them says, and shows each phrase in its usual form.
+    """
     key: Callable[[str], Hashable] = variant_key if merge else str
     groups: dict[Hashable, list[OccurrenceScore]] = {}
     for score in cancellable(sorted(scores, key=best_first), every=1024):
         groups.setdefault(key(candidates[score.candidate].phrase), []).append(score)
-    ordered = list(groups.values())  # a group stands where its best occurrence stands
+    ordered = [  # a group stands where its best occurrence stands
+        group for group in groups.values() if min_score is None or group[0].score >= min_score
+    ]
+    if distinct:
+        ordered = [usual_form_first(text, group) for group in without_repetition(text, ordered, top_n)]
     if diversity:
         ordered = diversified(ordered, [stems(squeeze_hyphens(_form(text, g[0]))) for g in ordered], diversity, top_n)
     chosen = cancellable(ordered[:top_n], every=256)
     return tuple(_keyphrase(text, place, group) for place, group in enumerate(chosen, start=1))
+
+
+def without_repetition(
+    text: str, groups: Sequence[list[OccurrenceScore]], top_n: int | None
+) -> list[list[OccurrenceScore]]:
+    """The groups that say something new, best first: as many as are wanted."""
+    nested = _nested_spans({score.occurrence.span for group in groups for score in group})
+    mentions = [
+        Mention(
+            frozenset(stems(squeeze_hyphens(_form(text, group[0])))),
+            len(group),
+            sum(score.occurrence.span not in nested for score in group),
+        )
+        for group in groups
+    ]
+    return [groups[index] for index in distinct_mentions(mentions, top_n)]
+
+
+def _nested_spans(spans: Iterable[Span]) -> set[Span]:
+    """The spans that lie inside longer ones."""
+    nested, end = set(), -1
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        if span.end <= end:
+            nested.add(span)
+        end = max(end, span.end)
+    return nested
+
+
+def usual_form_first(text: str, group: list[OccurrenceScore]) -> list[OccurrenceScore]:
+    """A group whose occurrences in the form to show come first."""
+    shown = usual_form([_form(text, score) for score in group])
+    return sorted(group, key=lambda score: _form(text, score) != shown)
+
+
+def usual_form(forms: Sequence[str]) -> str:
+    """The commonest of some forms of one phrase; its singular where that is among them, in its commonest case."""
+    counts = Counter(form.lower() for form in forms)
+    common = counts.most_common(1)[0][0]
+    singulars = (common.removesuffix("s"), common.removesuffix("es"), common.removesuffix("ies") + "y")
+    word = next((form for form in singulars if form in counts and form != common), common)
+    cases = Counter(form for form in forms if form.lower() == word)
+    return max(cases, key=lambda form: (cases[form], form.islower()))
 
 
 def best_first(score: OccurrenceScore) -> tuple[float, int, int]:
@@ -67,7 +120,8 @@ def _keyphrase(text: str, place: int, group: Sequence[OccurrenceScore]) -> Keyph
     occurrences = tuple(
         ScoredOccurrence(s.occurrence.span.start, s.occurrence.span.end, s.score, s.parts) for s in group
     )
-    return Keyphrase(place, forms[0], group[0].score, tuple(forms[1:]), occurrences)
+    best = max(score.score for score in group)
+    return Keyphrase(place, forms[0], best, tuple(forms[1:]), occurrences)
 
 
 def diversified(
@@ -115,7 +169,9 @@ def overlap(first: Sequence[str], second: Sequence[str]) -> float:
     return len(a & b) / len(a | b) if a | b else 0.0
 
 
-def how_many(top_n: int | float | None, words: int) -> int | None:
-    """A number as it is; a share such as 0.02 as that part of the text's words, at least one; None for all."""
+def how_many(top_n: TopN, words: int) -> int | None:
+    """A number as it is; a share such as 0.02 as that part of the text's words, at least one; else None, for all."""
     wanted = checked_top_n(top_n)
+    if wanted == "auto":
+        return None  # a score decides
     return max(1, ceil(wanted * words)) if isinstance(wanted, float) else wanted

@@ -10,6 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from mudy.errors import InputError, MudyError, SettingError, unknown
 
+TopN = int | float | Literal["auto"] | None
 SHORT = Repr()
 SHORT.maxstring = SHORT.maxother = 60
 
@@ -147,15 +148,18 @@ def page_starts(value: Any) -> tuple[int, ...]:
     return tuple(starts)
 
 
-def checked_top_n(value: Any) -> int | float | None:
-    """How many keyphrases are asked for: a number, a share of the text's words, or None for all."""
+def checked_top_n(value: Any) -> TopN:
+    """How many keyphrases are asked for: a number, a share of the text's words, "auto", or None for all."""
     top_n = python_scalar(value)
+    if isinstance(top_n, str) and top_n == "auto":
+        return "auto"
     if top_n is None or (isinstance(top_n, int) and not isinstance(top_n, bool) and top_n >= 1):
         return top_n
     if isinstance(top_n, float) and 0 < top_n < 1:
         return top_n
     raise SettingError(
-        f"top_n is {seen(top_n)}, but must be a whole number from 1 up, a share between 0 and 1, or None for all."
+        f"top_n is {seen(top_n)}, but must be a whole number from 1 up, a share between 0 and 1, 'auto', or None for "
+        "all."
     )
 
 

@@ -270,14 +270,14 @@ def test_attention_can_be_observed_while_the_text_is_read(family: str) -> None:
 
 
 def test_fast_sets_what_the_caller_does_not() -> None:
-    made = Extractor(speed="fast", leaders=3, language=english())
+    made = Extractor("mudy", speed="fast", leaders=3, language=english())
     made.backbone = lambda: small.decoder("gemma3")  # type: ignore[method-assign]
     scorer: Any = made.scorer
     assert (scorer.leaders, scorer.one_reading) == (3, True)
     assert Machine.of("cpu", speed="fast", dtype="bfloat16").int8 is False
     assert Machine.of("cpu").int8 is False
     with pytest.raises(SettingError, match="fast"):
-        Extractor(speed="quick")  # type: ignore[arg-type]
+        Extractor("mudy", speed="quick")
 
 
 def test_products_with_shared_keys_are_those_of_each_head() -> None:

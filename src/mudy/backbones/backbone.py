@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 from mudy.backbones.tokens import Tokens
 from mudy.text import Span
@@ -128,6 +128,9 @@ class LanguageModel(Protocol[E]):
 
     def log_likelihood(self, questions: Sequence[Question[E]]) -> list[list[list[float]]]:
         """Log-probabilities of "about", the phrase's tokens and the token after it, for each question's phrases."""
+
+    def with_template(self, template: str) -> Self:
+        """The same model, sharing its weights, whose prompts follow another template ({} in the phrase's place)."""
 
     def span_states(self, encoding: E, spans: Sequence[Span]) -> Tensor | None:
         """A vector for each span, or None where the model has no encoder."""

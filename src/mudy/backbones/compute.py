@@ -32,7 +32,7 @@ class Machine:
         dtype: str | None = None,
         threads: int | None = None,
         batch_tokens: int | None = None,
-        speed: Speed = "exact",
+        speed: Speed | None = None,
     ) -> Machine:
         """What the caller asks for, and what this machine does best for the rest."""
         Compute(device, dtype, threads, batch_tokens, speed)  # checks them
@@ -42,7 +42,9 @@ class Machine:
         except (RuntimeError, AssertionError) as error:
             raise SettingError(f"device is {device!r}, which torch cannot use here; try {best_device()}.") from error
         rows = batch_tokens or (256 if chosen.type == "cpu" else 8192)  # more are no faster on a CPU
-        rounding = speed == "fast" and dtype is None and chosen.type == "cpu"  # elsewhere half precision is fast
+        rounding = (
+            speed in ("fast", "quick") and dtype is None and chosen.type == "cpu"
+        )  # elsewhere half precision is fast
         return cls(chosen, DTYPES[dtype] if dtype else best_dtype(chosen), threads, rows, rounding)
 
     @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -49,6 +49,12 @@ class Transformer(ABC):
     @property
     def device(self) -> torch.device:
         return self.machine.device
+
+    def with_template(self, template: str) -> Self:
+        other = copy.copy(self)
+        vars(other).pop("_head", None)  # the tokens of the other template
+        other.template = template
+        return other
 
     def token_ends(self, text: str) -> list[int]:
         return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends

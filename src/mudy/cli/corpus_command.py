@@ -10,8 +10,10 @@ import click
 from mudy.cli import validate
 from mudy.cli.console import Screen
 from mudy.cli.parameters import (
+    DISTINCT,
     DIVERSITY,
     METHOD,
+    MIN_SCORE,
     NO_MERGE,
     PRESET,
     SET,
@@ -22,6 +24,7 @@ from mudy.cli.parameters import (
     with_models,
 )
 from mudy.extractor import DEFAULT_METHOD
+from mudy.validation import TopN
 
 
 @click.command("corpus")
@@ -53,6 +56,8 @@ from mudy.extractor import DEFAULT_METHOD
 @on_texts
 @click.option("--preset", **PRESET)
 @click.option("--set", "pairs", **SET)
+@click.option("--min-score", **MIN_SCORE)
+@click.option("--distinct/--no-distinct", **DISTINCT)
 @click.option("--diversity", **DIVERSITY)
 @click.option("--no-merge", **NO_MERGE)
 @on_machine
@@ -62,12 +67,14 @@ def corpus_command(
     text_column: str,
     id_column: str,
     keep: str | None,
-    top_n: int | float | None,
+    top_n: TopN,
     candidates: str | None,
     stop_phrases: str | None,
     max_candidate_words: int | None,
     pairs: tuple[str, ...],
     diversity: float,
+    min_score: float | None,
+    distinct: bool | None,
     no_merge: bool,
     quiet: bool,
     method: str,
@@ -98,6 +105,8 @@ def corpus_command(
         protocol=machine_and_model["protocol"],
         top_n=top_n,
         diversity=diversity,
+        min_score=min_score,
+        distinct=distinct,
     )
     from mudy import corpus
     from mudy.corpus.checkpoint import Parts

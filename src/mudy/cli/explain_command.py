@@ -27,6 +27,7 @@ from mudy.extractor import DEFAULT_METHOD
 from mudy.ranking import how_many
 from mudy.readers.reading import Reading
 from mudy.storage import dump_json
+from mudy.validation import TopN
 
 if TYPE_CHECKING:
     from mudy.explanation import Explanation
@@ -91,7 +92,7 @@ def explain_command(
     file: str | None,
     text: str | None,
     methods: tuple[str, ...],
-    top_n: int | float | None,
+    top_n: TopN,
     gold: str | None,
     candidates: str | None,
     stop_phrases: str | None,

@@ -26,10 +26,12 @@ from mudy.cli.explain_command import explain_command
 from mudy.cli.extract_command import ExtractRun
 from mudy.cli.list_commands import completion_command, languages_command, methods_command, models_command
 from mudy.cli.parameters import (
+    DISTINCT,
     DIVERSITY,
     ENCODING,
     ENDPOINT,
     METHOD,
+    MIN_SCORE,
     NO_MERGE,
     PRESET,
     SET,
@@ -44,6 +46,7 @@ from mudy.cli.serve_command import serve_command
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extractor import DEFAULT_METHOD
 from mudy.readers.file_arguments import is_pattern
+from mudy.validation import TopN
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
 
@@ -186,6 +189,8 @@ for command in (
 @on_texts
 @click.option("--preset", **PRESET)
 @click.option("--set", "pairs", **SET)
+@click.option("--min-score", **MIN_SCORE)
+@click.option("--distinct/--no-distinct", **DISTINCT)
 @click.option("--diversity", **DIVERSITY)
 @click.option("--no-merge", **NO_MERGE)
 @click.option("-f", "--format", "form", type=click.Choice(formats.OUTPUT_FORMATS), default="table", show_default=True)
@@ -201,12 +206,14 @@ for command in (
 def extract_command(
     files: tuple[str, ...],
     text: str | None,
-    top_n: int | float | None,
+    top_n: TopN,
     candidates: str | None,
     stop_phrases: str | None,
     max_candidate_words: int | None,
     pairs: tuple[str, ...],
     diversity: float,
+    min_score: float | None,
+    distinct: bool | None,
     no_merge: bool,
     form: str,
     output: str | None,
@@ -243,6 +250,8 @@ def extract_command(
         protocol=machine_and_model["protocol"],
         top_n=top_n,
         diversity=diversity,
+        min_score=min_score,
+        distinct=distinct,
         encoding=encoding,
     )
     several = len(inputs) > 1 or any(map(is_pattern, files))

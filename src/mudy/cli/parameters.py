@@ -16,7 +16,7 @@ from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.methods import METHODS, check_settings, method_class
 from mudy.options import Precision, Speed
 from mudy.protocols import ProtocolName
-from mudy.validation import checked_top_n
+from mudy.validation import TopN, checked_top_n
 
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
@@ -25,18 +25,18 @@ Values = list[CompletionItem]
 Command = Callable[..., Any]
 
 
-def top_n(ctx: click.Context, param: click.Parameter, value: str) -> int | float | None:
-    """A number, a share of the words (0.02 or 2%), or "all"."""
+def top_n(ctx: click.Context, param: click.Parameter, value: str) -> TopN:
+    """A number, a share of the words (0.02 or 2%), "auto", or "all"."""
     try:
         return checked_top_n(_top_n(value.strip().lower()))
     except ValueError:  # SettingError is one
-        reason = f"{value!r} is neither a number from 1 up, nor a share such as 0.02 or 2%, nor 'all'."
+        reason = f"{value!r} is neither a number from 1 up, nor a share such as 0.02 or 2%, nor 'auto' or 'all'."
         raise click.BadParameter(reason, ctx, param) from None
 
 
-def _top_n(value: str) -> int | float | None:
-    if value == "all":
-        return None
+def _top_n(value: str) -> int | float | str | None:
+    if value in ("all", "auto"):
+        return None if value == "all" else value
     if value.endswith("%"):
         return float(value[:-1]) / 100
     return float(value) if "." in value else int(value)
@@ -94,7 +94,7 @@ def _models(ctx: click.Context, param: click.Parameter, incomplete: str) -> Valu
     return [CompletionItem(name) for name in models.KNOWN if name.startswith(incomplete)]
 
 
-TOP_N: dict[str, Any] = {"callback": top_n, "metavar": "NUMBER|SHARE|all"}
+TOP_N: dict[str, Any] = {"callback": top_n, "metavar": "NUMBER|SHARE|auto|all"}
 METHOD: dict[str, Any] = {"callback": method, "metavar": "NAME", "shell_complete": _methods}
 SEVERAL: dict[str, Any] = {"callback": method_names, "metavar": "NAME,NAME", "shell_complete": _methods}
 MODEL: dict[str, Any] = {"callback": model, "metavar": "NAME", "shell_complete": _models}
@@ -110,9 +110,8 @@ BATCH: dict[str, Any] = {
 }
 SPEED: dict[str, Any] = {
     "type": click.Choice(get_args(Speed)),
-    "default": "exact",
-    "show_default": True,
-    "help": "fast: 8-bit arithmetic on a CPU, and less work in some methods; scores change a little.",
+    "help": "quick: no language model (mudyplus). fast: 8-bit arithmetic on a CPU, and less work in some methods. "
+    "[default: fast for mudyplus, else exact]",
 }
 PRESET: dict[str, Any] = {"metavar": "NAME", "help": "Published settings of the method for one data set."}
 SET: dict[str, Any] = {
@@ -124,6 +123,14 @@ DIVERSITY: dict[str, Any] = {
     "type": click.FloatRange(0, 1),
     "default": 0.0,
     "help": "Above 0, avoid phrases that share words.",
+}
+MIN_SCORE: dict[str, Any] = {
+    "type": float,
+    "help": "Leave out phrases that score less; for mudyplus a probability, such as 0.3.",
+}
+DISTINCT: dict[str, Any] = {
+    "default": None,
+    "help": "Leave out phrases that say what one before them says.  [default: distinct for mudyplus]",
 }
 NO_MERGE: dict[str, Any] = {"is_flag": True, "help": "Keep forms with equal stems apart (model, models)."}
 ENCODING: dict[str, Any] = {"help": "Encoding of the files.  [default: by byte-order mark, else UTF-8]"}
@@ -156,7 +163,11 @@ def on_texts(command: Command) -> Command:
     """The options that say how texts are read, and which phrases of theirs are ranked."""
     lines = "one a line, UTF-8; blank lines and lines that start with # are ignored."
     known: dict[str, dict[str, Any]] = {
-        "candidates": {"metavar": "FILE", "help": f"Rank these phrases only: {lines}"},
+        "candidates": {
+            "metavar": "FILE|nouns|nested",
+            "help": f"Rank the phrases of a file only: {lines} nouns: noun phrases as long as possible; nested: "
+            "phrases inside them too.  [default: nested for mudyplus, else nouns]",
+        },
         "stop-phrases": {"metavar": "FILE", "help": "Never return these phrases; a file like that of --candidates."},
         "language": LANGUAGE,
         "max-words": {"type": click.IntRange(1), "help": "Read only the first words of each text.  [default: all]"},

@@ -6,14 +6,16 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, get_args
 
 import click
 
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.cli import formats, sources
 from mudy.errors import InputError
-from mudy.options import Options
+from mudy.options import CandidateKind, Options
 from mudy.storage import same_file
+from mudy.validation import TopN
 
 
 def text_sources(files: tuple[str, ...], text: str | None) -> list[sources.Source]:
@@ -57,14 +59,18 @@ def options(
     no_merge: bool,
     *,
     protocol: str | None,
-    top_n: int | float | None = None,
+    top_n: TopN = None,
     diversity: float = 0.0,
+    min_score: float | None = None,
+    distinct: bool | None = None,
     encoding: str | None = None,
 ) -> Options:
     """What is asked of each text; candidates and stop phrases are read from their files."""
-    if max_candidate_words and (candidates or protocol):
+    given = candidates not in (None, *get_args(CandidateKind))
+    if max_candidate_words and (given or protocol):
         raise click.UsageError("--max-candidate-words has no effect on --candidates or under a --protocol.")
-    ranked = phrases_option("--candidates", candidates, encoding)
+    kind = candidates if candidates in get_args(CandidateKind) else None
+    ranked: Any = kind or phrases_option("--candidates", candidates, encoding)
     if ranked == []:
         raise click.BadParameter(f"{candidates} holds no phrases.", param_hint="'--candidates'")
     return Options(
@@ -74,6 +80,8 @@ def options(
         max_candidate_words or MAX_PHRASE_WORDS,
         not no_merge,
         diversity,
+        min_score,
+        distinct,
     )
 
 

@@ -135,7 +135,7 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
     error = None
     document = read_record(extractor, data, record)
     try:
-        result: Result | None = extractor.extract(document, None, merge=False)
+        result: Result | None = extractor.extract(document, None, merge=False, distinct=False)  # as published
     except InputError as failure:  # of this document; what is wrong with a setting or a model is raised
         result, error = None, str(failure)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mudy.methods.method import Method, ModelField
 
 METHODS = {
+    "mudyplus": "mudy.methods.mudyplus:MudyPlus",
     "mudy": "mudy.methods.mudy:Mudy",
     "promptrank": "mudy.methods.promptrank:PromptRank",
     "textrank": "mudy.methods.textrank:TextRank",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 
 from mudy.candidates import Candidate, Occurrence
 from mudy.errors import SettingError, unknown
+from mudy.options import CandidateKind, Speed
 from mudy.text import Document
 
 if TYPE_CHECKING:
@@ -125,6 +126,10 @@ class Method(ABC):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # settings by the name of a preset
     speeds: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # settings by speed: "fast"; others keep the defaults
     rescorable: ClassVar[tuple[str, ...]] = ()  # settings under which scores follow from their parts, with no new run
+    candidate_kind: ClassVar[CandidateKind] = "nouns"  # which candidates it ranks, unless others are asked for
+    default_speed: ClassVar[Speed] = "exact"
+    calibrated: ClassVar[bool] = False  # whether its scores are probabilities of being a keyphrase
+    distinct: ClassVar[bool] = False  # whether its lists leave out what a phrase before says, unless asked otherwise
     comparable: ClassVar[bool] = True  # whether `reproduce` compares it as it is, in one row; else in rows of its own
 
     @classmethod

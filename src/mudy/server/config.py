@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL, Extractor
+from mudy.methods import method_class
 from mudy.options import Compute
 
 if TYPE_CHECKING:
@@ -46,4 +47,4 @@ class Config:
 
     @property
     def speed(self) -> str:
-        return self.compute.speed
+        return self.compute.speed or method_class(self.method).default_speed

@@ -19,8 +19,9 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mudy.errors import SettingError
 from mudy.methods import METHODS, check_settings
-from mudy.options import DEFAULT_OPTIONS, SHARED_OPTION_NAMES, Options
+from mudy.options import DEFAULT_OPTIONS, SHARED_OPTION_NAMES, CandidateKind, Options
 from mudy.server.setting_schemas import served_methods
+from mudy.validation import TopN
 
 EXAMPLE_TEXT = "River ice is thin in spring. The ice road closes, and a ferry crosses the river until the ice is back."
 MAX_PHRASES = 5_000
@@ -51,23 +52,26 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _top_n(value: Any) -> int | float | None:
+def _top_n(value: Any) -> TopN:
     value = _whole(value)
+    if isinstance(value, str) and value == "auto":
+        return "auto"
     if isinstance(value, bool) or not isinstance(value, int | float | None):
-        raise ValueError("a number or null is needed")
+        raise ValueError("a number, 'auto' or null is needed")
     if value is None or (isinstance(value, int) and 1 <= value <= MAX_TOP_N) or 0 < value < 1:
         return value
-    raise ValueError(f"a whole number from 1 to {MAX_TOP_N:,}, a share between 0 and 1, or null is needed")
+    raise ValueError(f"a whole number from 1 to {MAX_TOP_N:,}, a share between 0 and 1, 'auto' or null is needed")
 
 
-TopN = Annotated[
-    int | float | None,
+TopNField = Annotated[
+    TopN,
     PlainValidator(_top_n),
     WithJsonSchema(
         {
             "anyOf": [
                 {"type": "integer", "minimum": 1, "maximum": MAX_TOP_N},
                 {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+                {"type": "string", "enum": ["auto"]},
                 {"type": "null"},
             ]
         }
@@ -82,12 +86,16 @@ class StrictSchema(BaseModel):
 class OptionsSchema(StrictSchema):
     """How phrases are found and ranked, for all methods."""
 
-    top_n: TopN = Field(
+    top_n: TopNField = Field(
         DEFAULT_OPTIONS.top_n,
-        description="How many keyphrases: a number, a share of the text's words such as 0.02, or null for all.",
+        description="How many keyphrases: a number, a share of the text's words such as 0.02, "
+        "'auto' for those likely enough (mudyplus), or null for all.",
     )
-    candidates: Phrases | None = Field(
-        None, description="Rank these phrases only, instead of the noun phrases of the text.", examples=[["ice road"]]
+    candidates: CandidateKind | Phrases | None = Field(
+        None,
+        description="Rank these phrases only; or 'nouns' for noun phrases as long as possible, 'nested' for phrases "
+        "inside them too.",
+        examples=[["ice road"]],
     )
     stop_phrases: Phrases = Field([], description="Phrases that are never returned.", examples=[["spring"]])
     max_candidate_words: Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)] | None = Field(
@@ -98,6 +106,12 @@ class OptionsSchema(StrictSchema):
     )
     diversity: Annotated[float, Field(ge=0, le=1)] = Field(
         DEFAULT_OPTIONS.diversity, description="Above 0, avoid phrases that share words."
+    )
+    min_score: float | None = Field(
+        None, description="Leave out phrases that score less; for mudyplus a probability between 0 and 1."
+    )
+    distinct: bool | None = Field(
+        None, description="Whether phrases that say what one before them says are left out; null: as the method does."
     )
 
     def options(self) -> Options:
@@ -156,7 +170,7 @@ class ExplainRequest(OptionsSchema):
     )
 
     text: str = Field(description="The text.")
-    top_n: TopN = Field(None, description="As for /v1/extract, but all phrases unless fewer are asked for.")
+    top_n: TopNField = Field(None, description="As for /v1/extract, but all phrases unless fewer are asked for.")
     methods: Annotated[list[MethodName], Field(min_length=1, max_length=MAX_METHODS)] | None = Field(
         None, description="Methods to compare, each named once; null for the service's default.",
         json_schema_extra={"uniqueItems": True},

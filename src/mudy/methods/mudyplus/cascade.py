@@ -1,0 +1,207 @@
+"""MUDY+: the score of a phrase is the sum of what speaks for it, a log-odds, given as a probability.
+
+A cascade keeps it cheap. What can be counted is counted for all phrases; the phrases that lead by it are encoded and
+held against the text; and of those that lead then the language model is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from mudy.backbones.backbone import Backbone, Question, TextRange
+from mudy.candidates import Candidate
+from mudy.evidence.boundary import ending
+from mudy.evidence.keyword_likelihood import TEMPLATE, likelihood
+from mudy.evidence.places import Numbers
+from mudy.evidence.received_attention import attention
+from mudy.evidence.similarity import similarity
+from mudy.methods.method import (
+    Architecture,
+    Method,
+    ModelField,
+    OccurrenceScore,
+    ScorePart,
+    require,
+    same_at_each,
+    setting,
+)
+from mudy.methods.mudy.presets import SAM_LAYERS
+from mudy.methods.mudyplus.evidence_table import MODEL, UNKNOWN_SIMILARITY, Table, counted, long
+from mudy.methods.mudyplus.fitting import expit
+from mudy.methods.mudyplus.weights import Sum, Weights, load
+from mudy.text import Document, Span
+
+if TYPE_CHECKING:
+    from mudy.backbones.encoder import SentenceEncoder
+
+WORDS = {  # what each contribution is, for people
+    "base": "the same for all phrases of this text",
+    "own_frequency": "how often it is named by itself",
+    "nested_frequency": "how often it is named inside longer phrases",
+    "noun_phrase": "whether it is a whole noun phrase",
+    "one_word": "whether it is a single word",
+    "one_word_noun_phrase": "whether it is a single word that stands alone",
+    "usual_length": "whether it is as long as phrases of this text are",
+    "first_position": "how early it is named",
+    "generic": "whether it is an everyday word",
+    "similarity": "how near its meaning is to the text's",
+    "likelihood": "how likely the language model names it as a keyword",
+    "ending": "whether the phrase ends where it should",
+    "attention": "how much attention it receives in the text",
+    "not_asked": "it did not lead, so the language model was not asked",
+}
+MOST = 1 - 1e-6  # a probability is never quite 0 or 1
+
+
+@dataclass(frozen=True)
+class MudyPlus(Method):
+    """Frequency, form, position, similarity, likelihood, boundary and attention, each with its weight."""
+
+    title: ClassVar = "MUDY+"
+    citation: ClassVar = "This project, after Kang and Yoon, SIGIR 2026"
+    needs: ClassVar = ("encoder", "backbone")
+    parts: ClassVar = tuple(ScorePart(name, words, kind="contribution") for name, words in WORDS.items())
+    speeds: ClassVar = {"quick": {"leaders": 0, "encoded": 60}, "fast": {"read_words": 400}}
+    candidate_kind: ClassVar = "nested"
+    default_speed: ClassVar = "fast"
+    calibrated: ClassVar = True
+    distinct: ClassVar = True
+
+    encoder: SentenceEncoder
+    backbone: Backbone | None = None  # None: without a language model
+
+    weights: str | None = setting(None, "File of weights made by `mudy fit`; none: those shipped.")
+    encoded: int = setting(80, "Phrases that are encoded: those that lead by what can be counted.")
+    leaders: int = setting(
+        30,
+        "Phrases that the language model is asked about: those that lead without it; 0: none.",
+    )
+    read_words: int = setting(900, "Words at the text's beginning that the language model reads.")
+    encoded_words: int = setting(300, "Words at the text's beginning that the encoder reads, in one window.")
+
+    def __post_init__(self) -> None:
+        require("leaders", self.leaders, self.leaders >= 0, "1 or more, or 0 for no language model")
+        for name in ("encoded", "read_words", "encoded_words"):
+            require(name, value := getattr(self, name), value >= 1, "1 or more")
+        self.model  # noqa: B018 (weights that cannot be used raise now)
+
+    @classmethod
+    def needed(cls, settings: Mapping[str, Any], architecture: Callable[[], Architecture]) -> frozenset[ModelField]:  # noqa: ARG003
+        """Without leaders nothing of a language model is fetched or loaded."""
+        return frozenset(cls.needs if settings.get("leaders", cls.leaders) else ("encoder",))
+
+    @cached_property
+    def model(self) -> Weights:
+        return load(self.weights)
+
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        """The probability of each phrase, with the contribution of each kind of evidence to its log-odds."""
+        if not candidates:
+            return []
+        table = self.with_similarity(counted(document, candidates), document, candidates)
+        parts = [contributions(table, self.model.quick, row) for row in range(len(candidates))]
+        log_odds = np.array([sum(own.values()) for own in parts])
+        if self.backbone is not None and self.leaders:
+            asked = leading(log_odds, self.leaders)
+            rest = [row for row in range(len(candidates)) if row not in set(asked)]
+            for row, own in zip(asked, self.asked(table, document, candidates, asked), strict=True):
+                parts[row] = own
+                log_odds[row] = sum(own.values())
+            below = max(0.0, max(log_odds[rest], default=-np.inf) - min(log_odds[asked]))
+            for row in rest:  # who was not asked about stands below who was
+                parts[row] = {**parts[row], "not_asked": -below}
+                log_odds[row] -= below
+        return same_at_each(candidates, np.clip(expit(log_odds), 1 - MOST, MOST).tolist(), parts)
+
+    def with_similarity(self, table: Table, document: Document, candidates: Sequence[Candidate]) -> Table:
+        """The table with the similarity of those phrases that lead without it."""
+        neutral = table.adding(similarity=np.zeros(len(candidates)))
+        chosen = leading(totals(neutral, self.model.quick), self.encoded)
+        words = len(document.text.split())
+        text = document.text[: end_of_words(document.text, self.encoded_words)]
+        found = np.full(len(candidates), UNKNOWN_SIMILARITY)
+        found[chosen] = similarities(self.encoder, text, [candidates[row].phrase for row in chosen])
+        return table.adding(similarity=long(words) * found)
+
+    def asked(
+        self, table: Table, document: Document, candidates: Sequence[Candidate], rows: Sequence[int]
+    ) -> list[dict[str, float]]:
+        """What speaks for some phrases, the language model's word included."""
+        end = end_of_words(document.text, self.read_words)
+        found = ask(self.prompted, document.text, end, [candidates[row] for row in rows])
+        weight = long(len(document.text.split())) ** 2
+        columns = {name: np.zeros(len(candidates)) for name in MODEL}
+        for row, (p, e, g) in zip(rows, found, strict=True):
+            columns["likelihood"][row], columns["ending"][row], columns["attention"][row] = p, e, weight * g
+        full = table.adding(**columns)
+        return [contributions(full, self.model.full, row) for row in rows]
+
+    @cached_property
+    def prompted(self) -> Backbone:
+        """The language model with the template of MUDY+."""
+        assert self.backbone is not None
+        return self.backbone.with_template(TEMPLATE)
+
+
+# -- Sums -------------------------------------------------------------------------------------------------------------
+
+
+def contributions(table: Table, weights: Sum, row: int) -> dict[str, float]:
+    """What each kind of evidence adds to the log-odds of one phrase; `base` is the same for all phrases of a text."""
+    base = weights.intercept + sum(weight * table.context[name] for name, weight in weights.context.items())
+    return {
+        "base": base,
+        **{name: weight * float(table.columns[name][row]) for name, weight in weights.evidence.items()},
+    }
+
+
+def totals(table: Table, weights: Sum) -> Numbers:
+    found: Numbers = table.rows(list(weights.evidence)) @ np.array(list(weights.evidence.values()))
+    return found
+
+
+def leading(values: Numbers, most: int) -> list[int]:
+    """The rows with the highest values, of equals the earlier ones, in the order of the text."""
+    return sorted(np.argsort(-np.round(values, 9), kind="stable")[:most].tolist())
+
+
+def end_of_words(text: str, words: int) -> int:
+    """Where the first words of a text end."""
+    ends = [match.end() for match in islice(re.finditer(r"\S+", text), words)]
+    return ends[-1] if ends else len(text)
+
+
+# -- Models -----------------------------------------------------------------------------------------------------------
+
+
+def similarities(encoder: SentenceEncoder, text: str, phrases: Sequence[str]) -> Numbers:
+    """How near phrases are to a text, of which one window of the encoder is read."""
+    from mudy.backbones import encoder_states
+
+    own = encoder_states.read_span(encoder, text, Span(0, len(text))).ids
+    alone = [encoder_states.read_alone(encoder, phrase) for phrase in phrases]
+    states = encoder_states.states(encoder, [own, *alone], -1, lambda state: state.mean(0))
+    vectors = np.stack([state.numpy().astype(np.float64) for state in states])
+    return similarity(vectors[1:], vectors[0])
+
+
+def ask(backbone: Backbone, text: str, end: int, candidates: Sequence[Candidate]) -> list[tuple[float, float, float]]:
+    """Likelihood, ending and attention of some phrases, from one reading of a text's beginning."""
+    layers = SAM_LAYERS.get((backbone.family, backbone.depth), (round(0.55 * backbone.depth),))
+    (encoding,) = backbone.encode([TextRange(text, Span(0, end))], layers)
+    received = encoding.received or backbone.received_attention([TextRange(text, Span(0, end))], layers)[0]
+    mean = float(received.sums[received.tokens.first :].mean())
+    forms = [candidate.occurrences[0].span.of(text) for candidate in candidates]
+    (scored,) = backbone.log_likelihood([Question(encoding, forms)])
+    found = []
+    for candidate, values in zip(candidates, scored, strict=True):
+        places = [received.at(o.span) for o in candidate.occurrences if o.span.end <= end]
+        found.append((likelihood(values), ending(values), attention(places, mean)))
+    return found

@@ -1,0 +1,76 @@
+"""All evidence of one text side by side: a column for each kind, under the name that its weight has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from mudy.candidates import Candidate
+from mudy.evidence.containment import Containment
+from mudy.evidence.frequency import nested_frequency, own_frequency
+from mudy.evidence.generality import generic
+from mudy.evidence.length import one_word, usual_length
+from mudy.evidence.noun_phrase import noun_phrase
+from mudy.evidence.places import Numbers, Places
+from mudy.evidence.position import first_position
+from mudy.text import Document
+
+COUNTED = (
+    "own_frequency",
+    "nested_frequency",
+    "noun_phrase",
+    "one_word",
+    "one_word_noun_phrase",
+    "usual_length",
+    "first_position",
+    "generic",
+)
+CHEAP = (*COUNTED, "similarity")
+MODEL = ("likelihood", "ending", "attention")  # what the language model is asked for
+EVIDENCE = (*CHEAP, *MODEL)
+CONTEXT = ("words",)
+
+LONG = 400  # words; in shorter texts position, usual length, similarity and attention tell less
+UNKNOWN_SIMILARITY = -1.0  # of a phrase that was not encoded: below the middle
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of evidence, one row a candidate, and what is the same for all of them."""
+
+    columns: Mapping[str, Numbers]
+    context: Mapping[str, float]
+
+    def rows(self, names: Sequence[str]) -> Numbers:
+        """Some columns as a matrix; (candidates, names)."""
+        return np.column_stack([self.columns[name] for name in names])
+
+    def adding(self, **columns: Numbers) -> Table:
+        return Table({**self.columns, **columns}, self.context)
+
+
+def counted(document: Document, candidates: Sequence[Candidate]) -> Table:
+    """The evidence that needs no model."""
+    places = Places.of(document, candidates)
+    containment = Containment.of(places)
+    words = len(document.text.split())
+    whole, single = noun_phrase(document, candidates), one_word(places)
+    columns = {
+        "own_frequency": own_frequency(places, containment),
+        "nested_frequency": nested_frequency(places, containment),
+        "noun_phrase": whole,
+        "one_word": single,
+        "one_word_noun_phrase": whole * single,
+        "usual_length": long(words) * usual_length(places, containment),
+        "first_position": long(words) * first_position(places),
+        "generic": generic(places),
+    }
+    return Table(columns, {"words": log(max(words, 20) / 200)})
+
+
+def long(words: int) -> float:
+    """How much a text is a long one: between 0 and 1."""
+    return min(1.0, words / LONG)

@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from mudy.errors import InputError
+from mudy.methods.mudyplus.fitting import Sample, expit, fit, leave_one_out, ranking_weights, reliability, text_shares
+
+
+def samples(dataset: str, texts: int, seed: int) -> list[Sample]:
+    """Texts whose hits follow the first kind of evidence; the second is noise."""
+    random = np.random.default_rng(seed)
+    made = []
+    for _ in range(texts):
+        evidence = random.normal(size=(30, 2))
+        hits = random.random(30) < expit(2 * evidence[:, 0] - 1)
+        made.append(Sample(dataset, evidence, hits, np.zeros(1)))
+    return made
+
+
+def test_weights_of_a_known_rule_are_found_again_as_log_odds() -> None:
+    found = fit(samples("a", 200, 0), ridge=1e-6)
+    np.testing.assert_allclose(found.weights, [2, 0], atol=0.15)
+    assert found.intercept == pytest.approx(-1, abs=0.15)
+
+
+def test_data_sets_weigh_the_same_however_large() -> None:
+    both = samples("a", 30, 0) + samples("b", 10, 1)
+    shares = text_shares(both)
+    assert sum(shares[:30]) == pytest.approx(0.5)
+    assert sum(shares) == pytest.approx(1)
+
+
+def test_a_weight_set_by_hand_stays_in_the_ranking() -> None:
+    assert ranking_weights(samples("a", 30, 0), fixed={1: 0.7})[1] == 0.7
+
+
+def test_leaving_a_set_out_leaves_it_out() -> None:
+    one, other = samples("a", 20, 0), samples("b", 20, 1)
+    assert leave_one_out(one + other)["a"].weights.tolist() == fit(other).weights.tolist()
+
+
+def test_nothing_to_compare() -> None:
+    with pytest.raises(InputError, match="Nothing can be fitted"):
+        fit([Sample("a", np.ones((2, 1)), np.zeros(2, dtype=bool), np.zeros(1))])
+
+
+def test_constant_evidence_has_no_weight() -> None:
+    made = [
+        Sample(s.dataset, np.column_stack([s.evidence, np.ones(30)]), s.hits, s.context) for s in samples("a", 9, 0)
+    ]
+    assert fit(made).weights[2] == pytest.approx(0)
+
+
+def test_reliability_counts_every_phrase_once() -> None:
+    found = reliability(np.array([0.1, 0.2, 0.9]), np.array([False, True, True]), [0, 0.5, 1])
+    assert found == {"0.00-0.50": (pytest.approx(0.15), 0.5, 2), "0.50-1.00": (0.9, 1.0, 1)}

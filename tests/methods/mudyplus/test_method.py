@@ -1,0 +1,62 @@
+from typing import Any
+
+import pytest
+
+from mudy.errors import SettingError
+from mudy.methods.mudyplus import MudyPlus
+from mudy.methods.mudyplus.fitting import expit
+from mudy.nested_candidates import nested_candidates
+from tests import small
+from tests.tagged import tagged
+
+TEXT = (
+    "river ice is/VBZ thin/JJ . ice road closes/VBZ . radar map guides/VBZ trucks/NNS over/IN ice . old/JJ maps/NNS ."
+)
+MODELS = [None, *(lambda kind=kind: small.decoder(kind) for kind in small.DECODERS), small.t5]
+
+
+def made(backbone: Any, **settings: Any) -> MudyPlus:
+    return MudyPlus(small.bert(), backbone() if backbone else None, **settings)
+
+
+@pytest.mark.parametrize("backbone", MODELS)
+@pytest.mark.parametrize("text", [TEXT, "ice", "ice . ice . ice .", "ice , road , map"])
+def test_scores_are_probabilities_and_the_sum_of_their_parts(backbone: Any, text: str) -> None:
+    document = tagged(text)
+    candidates = nested_candidates(document)
+    scores = made(backbone, leaders=4).score(document, candidates)
+    assert len(scores) == sum(len(candidate.occurrences) for candidate in candidates)
+    for score in scores:
+        assert 0 < score.score < 1
+        assert score.score == pytest.approx(float(expit(sum(score.parts.values()))))  # type: ignore[arg-type]
+
+
+def test_scores_do_not_change_from_call_to_call() -> None:
+    document = tagged(TEXT)
+    candidates, method = nested_candidates(document), made(MODELS[1])
+    assert method.score(document, candidates) == method.score(document, candidates)
+
+
+def test_the_model_is_asked_about_leaders_alone_and_they_stand_above_the_rest() -> None:
+    document = tagged(TEXT)
+    candidates = nested_candidates(document)
+    scores = made(MODELS[1], leaders=3).score(document, candidates)
+    asked = {s.candidate: s.score for s in scores if "likelihood" in s.parts}
+    rest = {s.candidate: s.score for s in scores if s.candidate not in asked}
+    assert len(asked) == 3
+    assert min(asked.values()) >= max(rest.values()) - 1e-12
+
+
+def test_no_candidates_and_no_words() -> None:
+    assert made(None).score(tagged(""), []) == []
+
+
+@pytest.mark.parametrize("name", ["leaders", "encoded", "read_words", "encoded_words"])
+def test_settings_out_of_range(name: str) -> None:
+    with pytest.raises(SettingError, match=name):
+        made(None, **{name: 0})
+
+
+def test_weights_that_cannot_be_read() -> None:
+    with pytest.raises(SettingError, match="cannot be read"):
+        made(None, weights="/nowhere/mine.json")

@@ -1,0 +1,52 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mudy.errors import SettingError
+from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE
+from mudy.methods.mudyplus.weights import Weights, load
+
+GOOD: dict[str, Any] = load().to_dict()
+
+
+def test_the_shipped_weights_name_all_evidence() -> None:
+    assert tuple(load().quick.evidence) == CHEAP
+    assert tuple(load().full.evidence) == EVIDENCE
+    assert load().fitted_on
+
+
+def test_weights_survive_being_written(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(GOOD))
+    assert load(path) == load(str(path)) == Weights.of(GOOD, "here")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 99}, "version 99"),
+        ({"quick": {"evidence": {"likelihood": 1.0}}}, "unknown evidence 'likelihood'"),
+        ({"full": {"evidence": {"luck": 1.0}}}, "unknown evidence 'luck'"),
+        ({"full": {"evidence": {"ending": 1.0}, "context": {"weather": 1.0}}}, "unknown evidence 'weather'"),
+        ({"full": {"evidence": {"ending": "much"}}}, "must be a number"),
+        ({"full": {"evidence": {"ending": float("nan")}}}, "must be a number"),
+        ({"full": {"evidence": {}}}, "no evidence has a weight"),
+        ({"full": {"evidence": []}}, "must be names with numbers"),
+        ({"full": None}, "lack 'full'"),
+    ],
+)
+def test_weights_that_cannot_be_used(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        Weights.of({**GOOD, **change}, "here")
+
+
+def test_files_that_are_no_weights(tmp_path: Path) -> None:
+    path = tmp_path / "no.json"
+    for content in ("[]", "{", '{"a": 1}'):
+        path.write_text(content)
+        with pytest.raises(SettingError, match="not a file of weights"):
+            load(path)
+    with pytest.raises(SettingError, match="cannot be read"):
+        load(tmp_path / "missing.json")
