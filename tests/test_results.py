@@ -47,7 +47,7 @@ def test_the_repr_of_an_explanation_is_short(result: Result) -> None:
 
 
 def test_the_repr_of_an_extractor_names_its_method_its_model_and_what_was_set() -> None:
-    assert repr(Extractor()) == "Extractor('mudy', 'gemma3-270m')"
+    assert repr(Extractor()) == "Extractor('mudyplus', 'gemma3-270m')"
     assert repr(Extractor("yake", window=2, threads=1, speed="fast")) == (
         "Extractor('yake', 'gemma3-270m', threads=1, speed='fast', window=2)"
     )

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import ModelError, SettingError, unknown
-from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
+from mudy.extractor import DEFAULT_ENCODER, DEFAULT_MODEL
 from mudy.methods import METHODS, check_settings, method_class
 from mudy.options import Precision, Speed
 from mudy.protocols import ProtocolName
@@ -206,7 +206,7 @@ def settings(method: str, pairs: Iterable[str]) -> dict[str, Any]:
 def settings_of_each(methods: Sequence[str], pairs: Iterable[str]) -> dict[str, dict[str, Any]]:
     """The settings of several methods: METHOD.NAME=VALUE; NAME=VALUE alone is for mudy, or for the only method."""
     own: dict[str, list[str]] = {method: [] for method in methods}
-    plain = methods[0] if len(methods) == 1 else DEFAULT_METHOD
+    plain = methods[0] if len(methods) == 1 else "mudy"
     for pair in pairs:
         before, dot, rest = pair.partition(".")
         named = dot and "=" not in before

@@ -51,7 +51,7 @@ def test_no_candidates_and_no_words() -> None:
     assert made(None).score(tagged(""), []) == []
 
 
-@pytest.mark.parametrize("name", ["leaders", "encoded", "read_words", "encoded_words"])
+@pytest.mark.parametrize("name", ["encoded", "read_words", "encoded_words"])
 def test_settings_out_of_range(name: str) -> None:
     with pytest.raises(SettingError, match=name):
         made(None, **{name: 0})

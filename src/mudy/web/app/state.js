@@ -29,7 +29,7 @@
  */
 
 /** @type {Settings} */
-const DEFAULTS = {method: "mudy", compare: "", top: 10, lambda: null, kappa: null};
+const DEFAULTS = {method: "mudyplus", compare: "", top: 10, lambda: null, kappa: null};
 
 export const state = {
   settings: {...DEFAULTS},
