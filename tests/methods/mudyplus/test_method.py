@@ -1,3 +1,5 @@
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -5,6 +7,7 @@ import pytest
 from mudy.errors import SettingError
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.fitting import expit
+from mudy.methods.mudyplus.weights import load
 from mudy.nested_candidates import nested_candidates
 from tests import small
 from tests.tagged import tagged
@@ -55,6 +58,17 @@ def test_no_candidates_and_no_words() -> None:
 def test_settings_out_of_range(name: str) -> None:
     with pytest.raises(SettingError, match=name):
         made(None, **{name: 0})
+
+
+def test_weights_without_a_model_are_refused_before_one_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({**load().to_dict(), "full": None}))
+    with pytest.raises(SettingError, match="fitted without a language model"):
+        made(MODELS[1], weights=str(path))
+    with pytest.raises(SettingError, match="fitted without a language model"):
+        MudyPlus.needed({"weights": str(path)}, pytest.fail)
+    assert made(None, weights=str(path)).score(tagged("ice"), nested_candidates(tagged("ice")))
+    assert MudyPlus.needed({"weights": str(path), "leaders": 0}, pytest.fail) == {"encoder"}
 
 
 def test_weights_that_cannot_be_read() -> None:

@@ -13,7 +13,7 @@ GOOD: dict[str, Any] = load().to_dict()
 
 def test_the_shipped_weights_name_all_evidence() -> None:
     assert tuple(load().quick.evidence) == CHEAP
-    assert tuple(load().full.evidence) == EVIDENCE
+    assert tuple(load().with_model.evidence) == EVIDENCE
     assert load().fitted_on
 
 
@@ -34,7 +34,8 @@ def test_weights_survive_being_written(tmp_path: Path) -> None:
         ({"full": {"evidence": {"ending": float("nan")}}}, "must be a number"),
         ({"full": {"evidence": {}}}, "no evidence has a weight"),
         ({"full": {"evidence": []}}, "must be names with numbers"),
-        ({"full": None}, "lack 'full'"),
+        ({"full": 1}, "lack 'full'"),
+        ({"quick": None}, "lack 'quick'"),
     ],
 )
 def test_weights_that_cannot_be_used(change: dict[str, Any], message: str) -> None:
@@ -50,3 +51,16 @@ def test_files_that_are_no_weights(tmp_path: Path) -> None:
             load(path)
     with pytest.raises(SettingError, match="cannot be read"):
         load(tmp_path / "missing.json")
+
+
+def test_weights_that_lack_a_sum_are_not_taken_for_those_fitted_without_a_model() -> None:
+    with pytest.raises(SettingError, match="lack 'full'"):
+        Weights.of({name: value for name, value in GOOD.items() if name != "full"}, "here")
+
+
+def test_weights_fitted_without_a_language_model_say_so_where_it_is_asked() -> None:
+    weights = Weights.of({**GOOD, "full": None}, "mine.json")
+    assert weights.full is None
+    assert weights.to_dict()["full"] is None
+    with pytest.raises(SettingError, match=r"mine.json: fitted without a language model.*speed 'quick'"):
+        weights.with_model  # noqa: B018

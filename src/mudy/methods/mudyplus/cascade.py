@@ -90,12 +90,18 @@ class MudyPlus(Method):
         require("leaders", self.leaders, self.leaders >= 0, "1 or more, or 0 for no language model")
         for name in ("encoded", "read_words", "encoded_words"):
             require(name, value := getattr(self, name), value >= 1, "1 or more")
-        self.model  # noqa: B018 (weights that cannot be used raise now)
+        weights = self.model  # those that cannot be used raise now
+        if self.backbone is not None and self.leaders:
+            weights.with_model  # noqa: B018
 
     @classmethod
     def needed(cls, settings: Mapping[str, Any], architecture: Callable[[], Architecture]) -> frozenset[ModelField]:  # noqa: ARG003
-        """Without leaders nothing of a language model is fetched or loaded."""
-        return frozenset(cls.needs if settings.get("leaders", cls.leaders) else ("encoder",))
+        """Without leaders nothing of a language model is fetched or loaded; nor with weights that cannot be used."""
+        weights = load(settings.get("weights"))
+        if not settings.get("leaders", cls.leaders):
+            return frozenset(("encoder",))
+        weights.with_model  # noqa: B018 (raises)
+        return frozenset(cls.needs)
 
     @cached_property
     def model(self) -> Weights:
@@ -110,14 +116,14 @@ class MudyPlus(Method):
         log_odds = np.array([sum(own.values()) for own in parts])
         if self.backbone is not None and self.leaders:
             asked = leading(log_odds, self.leaders)
-            rest = [row for row in range(len(candidates)) if row not in set(asked)]
-            for row, own in zip(asked, self.asked(table, document, candidates, asked), strict=True):
-                parts[row] = own
-                log_odds[row] = sum(own.values())
-            below = max(0.0, max(log_odds[rest], default=-np.inf) - min(log_odds[asked]))
-            for row in rest:  # who was not asked about stands below who was
-                parts[row] = {**parts[row], "not_asked": -below}
-                log_odds[row] -= below
+            full = self.with_answers(table, document, candidates, asked)
+            for row in asked:
+                parts[row] = contributions(full, self.model.with_model, row)
+                log_odds[row] = sum(parts[row].values())
+            rest, lead = not_asked(log_odds, asked)
+            for row in rest:
+                parts[row] = {**parts[row], "not_asked": -lead}
+                log_odds[row] -= lead
         return same_at_each(candidates, np.clip(expit(log_odds), 1 - MOST, MOST).tolist(), parts)
 
     def with_similarity(self, table: Table, document: Document, candidates: Sequence[Candidate]) -> Table:
@@ -130,18 +136,17 @@ class MudyPlus(Method):
         found[chosen] = similarities(self.encoder, text, [candidates[row].phrase for row in chosen])
         return table.adding(similarity=long(words) * found)
 
-    def asked(
+    def with_answers(
         self, table: Table, document: Document, candidates: Sequence[Candidate], rows: Sequence[int]
-    ) -> list[dict[str, float]]:
-        """What speaks for some phrases, the language model's word included."""
+    ) -> Table:
+        """The table with what the language model says about some rows; 0 for the others."""
         end = end_of_words(document.text, self.read_words)
         found = ask(self.prompted, document.text, end, [candidates[row] for row in rows])
         weight = long(len(document.text.split())) ** 2
         columns = {name: np.zeros(len(candidates)) for name in MODEL}
         for row, (p, e, g) in zip(rows, found, strict=True):
             columns["likelihood"][row], columns["ending"][row], columns["attention"][row] = p, e, weight * g
-        full = table.adding(**columns)
-        return [contributions(full, self.model.full, row) for row in rows]
+        return table.adding(**columns)
 
     @cached_property
     def prompted(self) -> Backbone:
@@ -160,6 +165,12 @@ def contributions(table: Table, weights: Sum, row: int) -> dict[str, float]:
         "base": base,
         **{name: weight * float(table.columns[name][row]) for name, weight in weights.evidence.items()},
     }
+
+
+def not_asked(log_odds: Numbers, asked: Sequence[int]) -> tuple[list[int], float]:
+    """The rows that were not asked about, and how much is taken from them so that they stand below the others."""
+    rest = sorted(set(range(len(log_odds))).difference(asked))
+    return rest, max(0.0, max(log_odds[rest], default=-np.inf) - min(log_odds[list(asked)]))
 
 
 def totals(table: Table, weights: Sum) -> Numbers:

@@ -73,12 +73,16 @@ def fit(samples: Sequence[Sample], ridge: float = RIDGE, fixed: Mapping[int, flo
 
 
 def leave_one_out(
-    samples: Sequence[Sample], ridge: float = RIDGE, fixed: Mapping[int, float] | None = None
+    samples: Sequence[Sample],
+    ridge: float = RIDGE,
+    fixed: Mapping[int, float] | None = None,
+    parts: Sequence[str] | None = None,
 ) -> dict[str, Fit]:
-    """For each data set, a fit on all the others."""
+    """For each data set, a fit on all the others; or for each part, where `parts` names that of each sample."""
+    parts = [sample.dataset for sample in samples] if parts is None else parts
     return {
-        name: fit([sample for sample in samples if sample.dataset != name], ridge, fixed)
-        for name in dict.fromkeys(sample.dataset for sample in samples)
+        name: fit([sample for sample, own in zip(samples, parts, strict=True) if own != name], ridge, fixed)
+        for name in dict.fromkeys(parts)
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from math import isfinite
@@ -16,6 +16,7 @@ from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE
 
 VERSION = 1  # raise it when a kind of evidence changes its meaning: weights of another version are refused
 SUMS = ("quick", "full")
+_DIGITS = 4  # after the point, of a weight in a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,23 @@ class Sum:
     context: Mapping[str, float]
     intercept: float
 
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "intercept": round(self.intercept, _DIGITS),
+            "context": {name: round(weight, _DIGITS) for name, weight in self.context.items()},
+            "evidence": {name: round(weight, _DIGITS) for name, weight in self.evidence.items()},
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Two sums: `quick` without a language model, `full` with one."""
+    """Two sums: `quick` without a language model, `full` with one; None if none was asked when they were fitted."""
 
     quick: Sum
-    full: Sum
+    full: Sum | None
     fitted_on: Mapping[str, int]  # data set -> texts
+    options: Mapping[str, Any] = field(default_factory=dict)  # how they were fitted
+    source: str = field(default="weights", compare=False)  # where they were read, for messages
 
     @classmethod
     def of(cls, row: Any, source: str) -> Weights:
@@ -45,25 +55,32 @@ class Weights:
                 f"{source}: weights of version {row['version']!r}, but this release uses version {VERSION}. "
                 "Fit them anew with `mudy fit`."
             )
-        missing = [name for name in (*SUMS, "fitted_on") if not isinstance(row.get(name), dict)]
-        if missing:
-            raise SettingError(f"{source}: the weights lack {missing[0]!r}.")
-        known = {"quick": CHEAP, "full": EVIDENCE}
-        sums = {name: _sum(row[name], known[name], f"{source}: {name}") for name in SUMS}
-        return cls(sums["quick"], sums["full"], dict(row["fitted_on"]))
+        without_model = "full" in row and row["full"] is None
+        needed = ("quick", "fitted_on") if without_model else (*SUMS, "fitted_on")
+        for name in needed:
+            if not isinstance(row.get(name), dict):
+                raise SettingError(f"{source}: the weights lack {name!r}.")
+        quick = _sum(row["quick"], CHEAP, f"{source}: quick")
+        full = None if without_model else _sum(row["full"], EVIDENCE, f"{source}: full")
+        return cls(quick, full, dict(row["fitted_on"]), dict(row.get("options") or {}), source)
+
+    @property
+    def with_model(self) -> Sum:
+        """The sum `full`; SettingError where there is none."""
+        if self.full is None:
+            raise SettingError(
+                f"{self.source}: fitted without a language model, so there are no weights for what it says. "
+                "Use speed 'quick', or fit them anew without --quick."
+            )
+        return self.full
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "version": VERSION,
             "fitted_on": dict(self.fitted_on),
-            **{
-                name: {
-                    "intercept": round(own.intercept, 4),
-                    "context": {key: round(value, 4) for key, value in own.context.items()},
-                    "evidence": {key: round(value, 4) for key, value in own.evidence.items()},
-                }
-                for name, own in zip(SUMS, (self.quick, self.full), strict=True)
-            },
+            **({"options": dict(self.options)} if self.options else {}),
+            "quick": self.quick.to_dict(),
+            "full": None if self.full is None else self.full.to_dict(),
         }
 
 
