@@ -6,6 +6,7 @@ candidates, whose prompts are the decoder's input.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -51,6 +52,7 @@ class Seq2SeqBackbone(Transformer):
     def load(cls, path: str, machine: Machine, name: str) -> Seq2SeqBackbone:
         from transformers import AutoModelForSeq2SeqLM
 
+        logging.getLogger("transformers.modeling_utils").addFilter(_of_use)
         model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
         return cls(model, fast_tokenizer(path), machine, name)
 
@@ -148,3 +150,8 @@ class Seq2SeqBackbone(Transformer):
     @property
     def _start(self) -> int:
         return int(self.model.config.decoder_start_token_id or 0)
+
+
+def _of_use(record: logging.LogRecord) -> bool:
+    """Not the warning that T5's input and output embeddings differ: Flan-T5's do, and both are loaded."""
+    return "will NOT tie them" not in record.getMessage()

