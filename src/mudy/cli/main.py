@@ -24,6 +24,7 @@ from mudy.cli.data_commands import data_command
 from mudy.cli.evaluate_command import compare_command, evaluate_command
 from mudy.cli.explain_command import explain_command
 from mudy.cli.extract_command import ExtractRun
+from mudy.cli.fit_command import fit_command
 from mudy.cli.list_commands import completion_command, languages_command, methods_command, models_command
 from mudy.cli.parameters import (
     DISTINCT,
@@ -158,6 +159,7 @@ for command in (
     data_command,
     evaluate_command,
     compare_command,
+    fit_command,
     reproduce_command,
     serve_command,
     completion_command,

@@ -51,9 +51,7 @@ def evaluate(
     of. Under the extractor's protocol "promptrank" texts are read by the published rules of their data set.
     """
     _check(extractor, datasets, output, places=places, restart=restart, progress=progress)
-    names = [dataset.name for dataset in datasets]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise InputError(f"Two data sets have the name {twice[0]!r}; rename one of the files.")
+    refuse_equal_names(datasets)
     asked = run_request(extractor, places)
     file = RunFile(output) if output is not None else None
     with file.locked() if file else nullcontext():
@@ -95,6 +93,13 @@ def _check(extractor: Any, datasets: Any, output: Any, *, places: Any, restart: 
     checked("places", places, bool)
     checked("restart", restart, bool)
     checked("progress", progress, Callable | None)
+
+
+def refuse_equal_names(datasets: Sequence[Dataset]) -> None:
+    """InputError where two data sets would be taken for one."""
+    names = [dataset.name for dataset in datasets]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"Two data sets have the name {twice[0]!r}; rename one of the files.")
 
 
 def _done(known: Mapping[tuple[str, str], JudgedDocument], data: Dataset, record: Record) -> bool:

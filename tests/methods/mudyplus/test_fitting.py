@@ -38,6 +38,30 @@ def test_leaving_a_set_out_leaves_it_out() -> None:
     assert leave_one_out(one + other)["a"].weights.tolist() == fit(other).weights.tolist()
 
 
+def test_leaving_parts_out() -> None:
+    made = samples("a", 20, 0)
+    found = leave_one_out(made, parts=["odd", "even"] * 10)
+    assert found["odd"].weights.tolist() == fit(made[1::2]).weights.tolist()
+    assert list(found) == ["odd", "even"]
+
+
+def test_texts_of_nearly_one_length_say_little_about_others() -> None:
+    made = samples("a", 20, 0)
+    for scale in (0.0, 1e-3):
+        of_lengths = [Sample(s.dataset, s.evidence, s.hits, np.array([scale * s.hits.mean()])) for s in made]
+        assert abs(fit(of_lengths).context_weights[0]) < 1
+
+
+def test_texts_that_disagree_do_not_turn_a_ranking_over() -> None:
+    rows = [
+        ([[0.0], [1.0]], [False, True]),
+        ([[10.0], [11.0], [12.0]], [False, False, True]),
+        ([[-9.0], [-8.0]], [True, True]),
+    ]
+    made = [Sample("a", np.array(evidence), np.array(hits), np.zeros(1)) for evidence, hits in rows]
+    assert fit(made).weights[0] > 0
+
+
 def test_nothing_to_compare() -> None:
     with pytest.raises(InputError, match="Nothing can be fitted"):
         fit([Sample("a", np.ones((2, 1)), np.zeros(2, dtype=bool), np.zeros(1))])

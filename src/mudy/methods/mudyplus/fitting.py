@@ -19,9 +19,11 @@ from mudy.errors import InputError
 
 Numbers = NDArray[np.float64]
 RIDGE = 0.01  # penalty on a squared weight, in units of what its evidence varies
+CONTEXT_RIDGE = 1e-3  # the same for context: texts of nearly one length say little about others
 STEPS = 50  # of Newton's method; about ten are needed
 ENOUGH = 1e-8  # change of a weight below which they have settled
 LARGEST_STEP = 5.0
+LEAST_SCALE = 0.01  # of the ranking's weights in the log-odds
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,10 @@ def fit(samples: Sequence[Sample], ridge: float = RIDGE, fixed: Mapping[int, flo
     hits = np.concatenate([sample.hits for sample in samples]).astype(np.float64)
     each = text_shares(samples, per_phrase=True)
     shares = np.concatenate([np.full(len(s), share) for s, share in zip(sums, each, strict=True)])
-    found = logistic(rows, hits, shares, np.full(rows.shape[1], 1e-6))
-    return Fit(weights * found[0], found[1:-1], float(found[-1]))
+    penalty = np.array([1e-6, *np.full(rows.shape[1] - 2, CONTEXT_RIDGE), 1e-6])
+    found = logistic(rows, hits, shares, penalty)
+    scale = max(float(found[0]), LEAST_SCALE)  # few texts may disagree with one another; no ranking is turned over
+    return Fit(weights * scale, found[1:-1], float(found[-1]))
 
 
 def leave_one_out(

@@ -1,0 +1,237 @@
+"""Weights of MUDY+ from data sets with gold keyphrases, with figures of what they are worth.
+
+>>> fitted = fit_weights(Extractor(protocol="promptrank"), [load("mine.jsonl")])
+>>> Path("mine.json").write_text(json.dumps(fitted.weights.to_dict()))
+
+Evidence is computed once for each text, as the method computes it: counted and encoded for all candidates, and then the
+language model is asked about those that lead by the weights just fitted. `quick` is fitted on all candidates, `full` on
+those asked about. Every data set weighs the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mudy.errors import InputError, SettingError
+from mudy.evaluation.datasets import Dataset
+from mudy.evaluation.experiment import refuse_equal_names
+from mudy.evaluation.fit_figures import Calibration, Figure, calibration, f1, mean_figure
+from mudy.evaluation.fit_texts import TextEvidence, cheap_evidence, log_odds, sums
+from mudy.extractor import Extractor
+from mudy.methods.mudyplus.cascade import MOST, MudyPlus, leading
+from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE
+from mudy.methods.mudyplus.fitting import RIDGE, Fit, Numbers, Sample, expit, fit, leave_one_out
+from mudy.methods.mudyplus.weights import Sum, Weights
+from mudy.run_identity import requested_settings
+
+FOLDS = 5  # of the texts, where there is one data set
+LEAST_TEXTS = 2  # one to fit on, one to measure on
+ENOUGH_TEXTS = 50  # with fewer, the weights follow the texts' chances
+SET_BY_HAND: Mapping[str, Mapping[str, float]] = {  # as for the shipped weights; before the calibration scales all
+    "quick": {"generic": -2.0, "nested_frequency": 0.3},
+    "full": {"generic": -2.0, "nested_frequency": 0.18},
+}
+WeightsOf = Callable[[TextEvidence], Weights]
+ProgressCallback = Callable[[str, int, int], None]  # what is being done, texts done, of how many
+
+
+@dataclass(frozen=True)
+class FittedWeights:
+    """Weights, and how good they are on their own texts and on texts that were left out."""
+
+    weights: Weights
+    figures: tuple[Figure, ...]
+    calibrations: tuple[Calibration, ...]  # of texts that were left out; one for each sum
+    left_out: str  # what is left out at once, in words
+    telling: int  # texts with a gold phrase among their candidates
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "weights": self.weights.to_dict(),
+            "left_out": self.left_out,
+            "figures": [figure.to_dict() for figure in self.figures],
+            "calibration": {own.sum: own.to_dict() for own in self.calibrations},
+        }
+
+
+def fit_weights(
+    extractor: Extractor,
+    datasets: Sequence[Dataset],
+    *,
+    fit_all: bool = False,
+    progress: ProgressCallback | None = None,
+) -> FittedWeights:
+    """Fit the weights of an extractor's MUDY+ on data sets.
+
+    Without a language model (speed "quick") the weights have no sum `full`, and speeds that need it refuse them. Two
+    weights are set by hand, as for those shipped, unless `fit_all`. Figures on texts left out come from weights fitted
+    on the other data sets or, where there is one, on the other folds of its texts.
+    """
+    method = extractor.scorer
+    if not isinstance(method, MudyPlus):
+        raise SettingError(f"Weights are fitted for mudyplus; {extractor.method} has none.")
+    refuse_equal_names(datasets)
+    by_hand: Mapping[str, Mapping[str, float]] = {name: {} for name in SET_BY_HAND} if fit_all else SET_BY_HAND
+    show = progress or (lambda *_: None)
+    texts = _read(extractor, method, datasets, show)
+    usable = in_parts([text for text in texts if text.candidates])
+    samples = [text.sample(CHEAP) for text in usable]
+    telling = check_samples(samples, "its candidates")
+    fitted_on = dict(Counter(text.dataset for text in usable))
+    overall = Weights(_fitted_sum(samples, CHEAP, by_hand["quick"]), None, fitted_on, _options(extractor, by_hand))
+    without = {
+        part: replace(overall, quick=own)
+        for part, own in _left_out_sums(usable, samples, CHEAP, by_hand["quick"]).items()
+    }
+    if method.backbone is not None and method.leaders:
+        usable = _ask(method, usable, overall, without, show)
+        samples = [text.sample(EVIDENCE, text.asked) for text in usable]
+        check_samples(samples, "the phrases that the language model was asked about")
+        overall = replace(overall, full=_fitted_sum(samples, EVIDENCE, by_hand["full"]))
+        full = _left_out_sums(usable, samples, EVIDENCE, by_hand["full"])
+        without = {part: replace(weights, full=full[part]) for part, weights in without.items()}
+    one = len(fitted_on) == 1
+    left_out = f"one of {len(without)} folds of the texts" if one else "one data set"
+    empty = [text for text in texts if not text.candidates]
+    judged = _Judged(usable, empty, method, overall, without)
+    return FittedWeights(overall, judged.figures(), judged.calibrations(), left_out, telling)
+
+
+# -- Evidence ---------------------------------------------------------------------------------------------------------
+
+
+def _read(
+    extractor: Extractor, method: MudyPlus, datasets: Sequence[Dataset], show: ProgressCallback
+) -> list[TextEvidence]:
+    texts = []
+    for data in datasets:
+        for done, record in enumerate(data.documents):
+            show(f"Reading {data.name}", done, len(data.documents))
+            texts.append(cheap_evidence(extractor, method, data, record))
+    return texts
+
+
+def in_parts(texts: Sequence[TextEvidence]) -> list[TextEvidence]:
+    """The texts in parts that are left out in turn: data sets or, of a single one, folds of its texts."""
+    if len({text.dataset for text in texts}) != 1:
+        return [replace(text, part=text.dataset) for text in texts]
+    folds = min(FOLDS, sum(text.tells for text in texts))
+    order = sorted(range(len(texts)), key=lambda index: not texts[index].tells)  # each fold has texts to learn from
+    fold = {index: f"fold {place % max(1, folds) + 1}" for place, index in enumerate(order)}
+    return [replace(text, part=fold[index]) for index, text in enumerate(texts)]
+
+
+def check_samples(samples: Sequence[Sample], among: str) -> int:
+    """How many texts there are to learn from; InputError where there are too few, or none in a data set."""
+    telling = Counter(sample.dataset for sample in samples if sample.tells)
+    if not telling:
+        raise InputError(f"Nothing can be fitted: no text has a gold phrase among {among}, beside others.")
+    for name in dict.fromkeys(sample.dataset for sample in samples):
+        if not telling[name]:
+            raise InputError(f"{name}: no text has a gold phrase among {among}, beside others. Leave this set out.")
+    if telling.total() < LEAST_TEXTS:
+        raise InputError(
+            f"Only {telling.total()} text has a gold phrase among {among}, beside others; at least {LEAST_TEXTS} are "
+            f"needed, and {ENOUGH_TEXTS} or more for weights to rely on."
+        )
+    return telling.total()
+
+
+def _ask(
+    method: MudyPlus,
+    texts: Sequence[TextEvidence],
+    overall: Weights,
+    without: Mapping[str, Weights],
+    show: ProgressCallback,
+) -> list[TextEvidence]:
+    """Ask the language model about what leads by any weights that the figures need."""
+    asked = []
+    for done, text in enumerate(texts):
+        show("Asking the language model", done, len(texts))
+        ranked_by = (overall, without[text.part], method.model)
+        rows = sorted({row for own in ranked_by for row in leading(sums(text.table, own.quick), method.leaders)})
+        table = method.with_answers(text.table, text.document, text.candidates, rows)
+        asked.append(replace(text, table=table, asked=tuple(rows)))
+    return asked
+
+
+# -- Sums -------------------------------------------------------------------------------------------------------------
+
+
+def _fitted_sum(samples: Sequence[Sample], names: Sequence[str], by_hand: Mapping[str, float]) -> Sum:
+    return _sum(fit(samples, RIDGE, _columns(names, by_hand)), names)
+
+
+def _left_out_sums(
+    texts: Sequence[TextEvidence], samples: Sequence[Sample], names: Sequence[str], by_hand: Mapping[str, float]
+) -> dict[str, Sum]:
+    """For each part, a sum fitted on the others."""
+    fits = leave_one_out(samples, RIDGE, _columns(names, by_hand), [text.part for text in texts])
+    return {part: _sum(own, names) for part, own in fits.items()}
+
+
+def _columns(names: Sequence[str], by_hand: Mapping[str, float]) -> dict[int, float]:
+    return {names.index(name): weight for name, weight in by_hand.items()}
+
+
+def _sum(own: Fit, names: Sequence[str]) -> Sum:
+    evidence = dict(zip(names, own.weights.tolist(), strict=True))
+    return Sum(evidence, dict(zip(CONTEXT, own.context_weights.tolist(), strict=True)), own.intercept)
+
+
+def _options(extractor: Extractor, by_hand: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    """How the weights were fitted, ready for JSON."""
+    asked = {name: value for name, value in requested_settings(extractor).items() if value not in (None, {})}
+    return {**asked, "ridge": RIDGE, "set_by_hand": {name: dict(own) for name, own in by_hand.items()}}
+
+
+# -- Figures ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Texts, and the weights that each is judged by."""
+
+    texts: Sequence[TextEvidence]
+    empty: Sequence[TextEvidence]  # without candidates: nothing is found in them
+    method: MudyPlus  # with the weights from before
+    overall: Weights
+    without: Mapping[str, Weights]  # part -> weights fitted on the others
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        return ("quick",) if self.overall.full is None else ("quick", "full")
+
+    def chances(self, texts: Sequence[TextEvidence], name: str, weights_of: WeightsOf) -> list[Numbers]:
+        """The probabilities of the candidates of each text."""
+        found = []
+        for text in texts:
+            weights = weights_of(text)
+            used = replace(weights, full=None) if name == "quick" else weights
+            found.append(np.clip(expit(log_odds(text, used, self.method.leaders)), 1 - MOST, MOST))
+        return found
+
+    def figures(self) -> tuple[Figure, ...]:
+        """For each sum: every data set, and their mean if there are several."""
+        figures: list[Figure] = []
+        for name in self.sums:
+            rows = [self.figure(dataset, name) for dataset in self.overall.fitted_on]
+            figures += rows if len(rows) == 1 else [*rows, mean_figure(rows)]
+        return tuple(figures)
+
+    def figure(self, dataset: str, name: str) -> Figure:
+        texts = [text for text in (*self.texts, *self.empty) if text.dataset == dataset]
+        weights: tuple[WeightsOf, ...] = (lambda _: self.method.model, lambda _: self.overall, self.left_out)
+        values = [f1(texts, self.chances(texts, name, weights_of)) for weights_of in weights]
+        return Figure(dataset, len(texts), name, *values)
+
+    def left_out(self, text: TextEvidence) -> Weights:
+        return self.without.get(text.part, self.overall)  # of a text without candidates it does not matter
+
+    def calibrations(self) -> tuple[Calibration, ...]:
+        return tuple(calibration(name, self.texts, self.chances(self.texts, name, self.left_out)) for name in self.sums)
