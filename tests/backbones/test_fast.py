@@ -1,5 +1,6 @@
 """What is done for speed: the exact ways against the plain ones, and the inexact ones within their bounds."""
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +17,7 @@ from mudy.backbones.attention import shared_scores
 from mudy.backbones.backbone import Question, TextRange
 from mudy.backbones.causal import CausalBackbone, PrefixEncoding
 from mudy.backbones.compute import Machine
-from mudy.backbones.int8 import Int8Embedding, Int8Head, Int8Linear, Rounding, int8_rounded
+from mudy.backbones.int8 import Int8Embedding, Int8Head, Int8Linear, Rounding, int8_rounded, round_layers
 from mudy.backbones.vocabulary import LinearHead, log_mass, log_probabilities
 from mudy.candidates import Candidate, candidates
 from mudy.methods.mudy import Mudy
@@ -283,3 +284,12 @@ def test_fast_sets_what_the_caller_does_not() -> None:
 def test_products_with_shared_keys_are_those_of_each_head() -> None:
     query, keys = torch.randn(2, 3, 4, 5, 8), torch.randn(2, 7, 8)
     torch.testing.assert_close(shared_scores(query, keys), query @ keys[:, None, None].mT)
+
+
+def test_an_encoder_in_8_bits_gives_nearly_the_same_vectors() -> None:
+    exact = small.bert()
+    rounded = copy.deepcopy(exact)
+    round_layers(rounded.model)
+    texts = ["ice road", "river ice is thin", "maps of the radar"]
+    assert torch.nn.functional.cosine_similarity(exact.embed(texts), rounded.embed(texts)).min() > 0.99
+    torch.testing.assert_close(rounded.embed(texts)[:1], rounded.embed(texts[:1]))  # whatever its company

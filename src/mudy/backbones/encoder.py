@@ -10,12 +10,14 @@ from torch import Tensor
 
 from mudy.backbones.batches import in_order
 from mudy.backbones.compute import Machine
+from mudy.backbones.int8 import round_layers
 from mudy.backbones.tokens import Tokens, fast_tokenizer, tokenise
 from mudy.backbones.transformer import padded, presence
 from mudy.cancellation import check
 from mudy.text import Span
 
 ENCODER_FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "electra", "deberta-v2"})
+ROUNDED_FAMILIES = frozenset({"bert"})  # whose layers are plain enough to be computed in 8 bits
 _REACH = 600  # characters of context read on either side of a span
 
 
@@ -33,6 +35,8 @@ class SentenceEncoder:
         from transformers import AutoModel
 
         model = AutoModel.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        if machine.int8 and model.config.model_type in ROUNDED_FAMILIES:
+            round_layers(model)
         return cls(model, fast_tokenizer(path), machine, name)
 
     def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Tensor:

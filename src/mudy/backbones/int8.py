@@ -1,4 +1,4 @@
-"""A language model with its weights, and what is multiplied with them, rounded to 8 bits.
+"""A model with its weights, and what is multiplied with them, rounded to 8 bits.
 
 Each row of a weight matrix and each row of states has its own scale, so one large value coarsens no row but its own.
 A CPU multiplies 8-bit integers several times as fast as float32; attention, norms and sums stay in float32.
@@ -93,13 +93,19 @@ class Int8Head:
         return Int8Head(self.weight[words], self.scales[words], bias, self.cap)
 
 
-def round_model(model: Any, cap: float | None) -> Int8Head:
-    """Replace a causal model's linear layers and word vectors by 8-bit ones, in place; gives its head."""
-    body, rounding = model.model, Rounding()
+def round_layers(body: nn.Module) -> None:
+    """Replace the linear layers of a model by 8-bit ones, in place."""
+    rounding = Rounding()
     for module in list(body.modules()):
         for name, child in list(module.named_children()):
             if isinstance(child, nn.Linear):
                 setattr(module, name, Int8Linear(child, rounding))
+
+
+def round_model(model: Any, cap: float | None) -> Int8Head:
+    """Replace a causal model's linear layers and word vectors by 8-bit ones, in place; gives its head."""
+    body = model.model
+    round_layers(body)
     tied = model.lm_head.weight is body.embed_tokens.weight
     words = Int8Embedding(body.embed_tokens)
     weight, scales = (words.weight, words.scales) if tied else int8_rounded(model.lm_head.weight.detach().float())
