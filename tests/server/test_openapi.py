@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin
 
 import pytest
 import schemathesis
@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis.generation import GenerationMode
 
-from mudy.methods import method_class, settings_of
+from mudy.methods import setting_types, settings_of
 from mudy.server.app import create_app
 from mudy.server.config import Config
 from mudy.server.setting_schemas import served_methods as methods
@@ -92,7 +92,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
 def requests_with_settings(draw: st.DrawFn) -> dict[str, Any]:
     """A request with a few settings of a method, each of the right type."""
     method = draw(st.sampled_from(methods()))
-    kinds = get_type_hints(method_class(method))
+    kinds = setting_types(method)
     names = draw(st.lists(st.sampled_from(list(settings_of(method))), min_size=1, max_size=3, unique=True))
     return {"text": small.TEXT, "method": method, "settings": {name: draw(values(kinds[name])) for name in names}}
 

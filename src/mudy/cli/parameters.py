@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import isnan
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin
 
 import click
 from click.shell_completion import CompletionItem
@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import ModelError, SettingError, unknown
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_MODEL
-from mudy.methods import METHODS, check_settings, method_class
+from mudy.methods import METHODS, check_settings, setting_types
 from mudy.options import Precision, Speed
 from mudy.protocols import ProtocolName
 from mudy.validation import TopN, checked_top_n
@@ -195,7 +195,7 @@ def settings(method: str, pairs: Iterable[str]) -> dict[str, Any]:
         if not equals or not name:
             raise SettingError(f"--set takes NAME=VALUE, such as alpha=0.5, not {pair!r}.")
         check_settings(method, {name: value})
-        kind = get_type_hints(method_class(method))[name]
+        kind = setting_types(method)[name]
         try:
             found[name] = parsed(value, kind)
         except ValueError:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import Field, fields
 from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from mudy.errors import SettingError, unknown
@@ -107,5 +109,16 @@ def checked_settings(name: str, settings: dict[str, Any]) -> dict[str, Any]:
     check_settings(name, settings)
     if not settings:
         return {}
-    hints = get_type_hints(method_class(name))
-    return {setting: checked(setting, value, hints[setting]) for setting, value in settings.items()}
+    types = setting_types(name)
+    return {setting: checked(setting, value, types[setting]) for setting, value in settings.items()}
+
+
+def setting_types(name: str) -> dict[str, Any]:
+    """The type of each setting of a method, looked up where it is declared; a model's may not be imported yet."""
+    kind = method_class(name)
+    wanted = {field.name for field in _settings(kind)}
+    types: dict[str, Any] = {}
+    for declaring in reversed(kind.__mro__):
+        own = {field: hint for field, hint in vars(declaring).get("__annotations__", {}).items() if field in wanted}
+        types |= get_type_hints(SimpleNamespace(__annotations__=own), vars(sys.modules[declaring.__module__]))
+    return types

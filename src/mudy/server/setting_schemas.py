@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from mudy.errors import SettingError
-from mudy.methods import METHODS, check_settings, descriptions_of, method_class, model_fields, settings_of
+from mudy.methods import METHODS, check_settings, descriptions_of, model_fields, setting_types, settings_of
 from mudy.server.jobs import SettingItems
 from mudy.server.problems import HttpProblem
 
 LARGEST_VALUE = 1e12  # of a setting; the largest default is 1.2e8
 LARGEST_VALUES = {"window": 100, "section_tokens": 4096, "segment_tokens": 4096}  # where work grows with the square
+FILE_SETTINGS = frozenset({"weights"})  # paths: only who runs the service may name them
 MAX_ENTRIES = 64  # of a setting that is a list
 
 
@@ -45,12 +46,14 @@ def _validated(method: str, name: str, value: Any, where: str) -> Any:
 
 @cache
 def _type_of(method: str, name: str) -> TypeAdapter[Any]:
-    kind = get_type_hints(method_class(method))[name]
+    kind = setting_types(method)[name]
     return TypeAdapter(kind, config=ConfigDict(strict=True, allow_inf_nan=False))
 
 
 def _check_bounds(name: str, value: Any) -> None:
-    """Refuse values that could exhaust memory or overflow."""
+    """Refuse values that could exhaust memory or overflow, and names of files on this machine."""
+    if name in FILE_SETTINGS and value is not None:
+        raise ValueError("a file of the server cannot be named in a request")
     entries = value if isinstance(value, tuple) else (value,)
     largest = LARGEST_VALUES.get(name, LARGEST_VALUE)
     if len(entries) > MAX_ENTRIES:
