@@ -23,9 +23,10 @@ from mudy.evaluation.experiment import refuse_equal_names
 from mudy.evaluation.fit_figures import Calibration, Figure, calibration, f1, mean_figure
 from mudy.evaluation.fit_texts import TextEvidence, cheap_evidence, log_odds, sums
 from mudy.extractor import Extractor
+from mudy.methods.mudyplus.calibration import Bend, calibrate
 from mudy.methods.mudyplus.cascade import MOST, MudyPlus, leading
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE
-from mudy.methods.mudyplus.fitting import RIDGE, Fit, Numbers, Sample, expit, fit, leave_one_out
+from mudy.methods.mudyplus.fitting import RIDGE, Fit, Numbers, Sample, expit, fit, leave_one_out, text_shares
 from mudy.methods.mudyplus.weights import Sum, Weights
 from mudy.run_identity import requested_settings
 
@@ -33,8 +34,8 @@ FOLDS = 5  # of the texts, where there is one data set
 LEAST_TEXTS = 2  # one to fit on, one to measure on
 ENOUGH_TEXTS = 50  # with fewer, the weights follow the texts' chances
 SET_BY_HAND: Mapping[str, Mapping[str, float]] = {  # as for the shipped weights; before the calibration scales all
-    "quick": {"generic": -2.0, "nested_frequency": 0.3},
-    "full": {"generic": -2.0, "nested_frequency": 0.18},
+    "quick": {"generic": -1.5, "nested_frequency": 0.3},
+    "full": {"generic": -1.5, "nested_frequency": 0.18},
 }
 WeightsOf = Callable[[TextEvidence], Weights]
 ProgressCallback = Callable[[str, int, int], None]  # what is being done, texts done, of how many
@@ -95,6 +96,7 @@ def fit_weights(
         overall = replace(overall, full=_fitted_sum(samples, EVIDENCE, by_hand["full"]))
         full = _left_out_sums(usable, samples, EVIDENCE, by_hand["full"])
         without = {part: replace(weights, full=full[part]) for part, weights in without.items()}
+    overall, without = _calibrated(usable, overall, without, method.leaders)
     one = len(fitted_on) == 1
     left_out = f"one of {len(without)} folds of the texts" if one else "one data set"
     empty = [text for text in texts if not text.candidates]
@@ -175,6 +177,27 @@ def _left_out_sums(
     return {part: _sum(own, names) for part, own in fits.items()}
 
 
+def _calibrated(
+    texts: Sequence[TextEvidence], overall: Weights, without: Mapping[str, Weights], leaders: int
+) -> tuple[Weights, dict[str, Weights]]:
+    """The weights with the bend that texts left out ask for: one number for each sum, the same for all weights."""
+    hits = [text.hits for text in texts]
+    shares = text_shares([text.sample(CHEAP) for text in texts], per_phrase=True)
+
+    def bend(*, with_model: bool) -> Bend:
+        used = {part: own if with_model else replace(own, full=None) for part, own in without.items()}
+        return calibrate([log_odds(text, used[text.part], leaders) for text in texts], hits, shares)
+
+    quick = bend(with_model=False)
+    full = None if overall.full is None else bend(with_model=True)
+
+    def bent(weights: Weights) -> Weights:
+        last = replace(weights.full, calibration=full) if weights.full is not None and full is not None else None
+        return replace(weights, quick=replace(weights.quick, calibration=quick), full=last)
+
+    return bent(overall), {part: bent(own) for part, own in without.items()}
+
+
 def _columns(names: Sequence[str], by_hand: Mapping[str, float]) -> dict[int, float]:
     return {names.index(name): weight for name, weight in by_hand.items()}
 
@@ -213,7 +236,8 @@ class _Judged:
         for text in texts:
             weights = weights_of(text)
             used = replace(weights, full=None) if name == "quick" else weights
-            found.append(np.clip(expit(log_odds(text, used, self.method.leaders)), 1 - MOST, MOST))
+            bent = (used.full or used.quick).calibration.bent(log_odds(text, used, self.method.leaders))
+            found.append(np.clip(expit(bent), 1 - MOST, MOST))
         return found
 
     def figures(self) -> tuple[Figure, ...]:

@@ -54,7 +54,7 @@ def cheap_evidence(extractor: Extractor, method: MudyPlus, data: Dataset, record
     hits = np.array([stems(candidate.phrase) in right for candidate in candidates], dtype=bool)
     table = Table({}, {})
     if candidates:
-        table = method.with_similarity(counted(document, candidates), document, candidates)
+        table = method.with_similarity(counted(document, candidates, method.encoder.tokenizer), document, candidates)
     return TextEvidence(data.name, document, candidates, gold, hits, table)
 
 

@@ -1,40 +1,42 @@
-"""How little a word says by itself: "people", "time" and "money" stand in every text.
+"""How little a word says by itself: "people", "time" and "water" stand in every text.
 
-The words are ours: nouns that seldom say what a text is about, chosen by hand. Where one of them is the subject the
-text repeats it, so the evidence fades with every place and is gone at ten.
+No list of words is needed: the vocabulary of a tokeniser is one, numbered from common to rare. Where an everyday word
+is the subject the text repeats it, so the evidence fades with every place and is gone at twenty.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from mudy.evidence.places import Numbers, Places
-from mudy.porter import stem
 
-_GENERIC = """
-ability account act action activity addition advantage age aim amount answer approach area article aspect attempt
-attention author autumn basis beginning behavior benefit bit building business case cause chance change chapter child
-children choice circumstance comment comparison concept concern condition consequence contribution country couple
-course date day deal decade decision degree detail development difference difficulty direction discussion distance
-effect effort element end event everybody evidence example experience experiment fact factor feature figure folk form
-friend front fun function future goal group guy half hand help home hope hour house idea importance improvement
-increase individual information instance interest issue item job kind knowledge lack level life line list look lot
-luck majority man matter mean means measure member men method mind minute mistake moment money month morning name
-nature need news night notion number object objective one opinion opportunity option order paper part past people
-period person perspective picture place plan point position possibility practice presence price problem procedure
-process product program progress property purpose quality quantity question range rate reader reason reference
-relation relationship research result review right role room rule sample scale section sense series set share side
-sight situation size solution something sort source space spring stage standard start state statement step stuff style
-subject success summary summer support system table task technique term text thing thought thousand time tip today
-tomorrow top topic total type understanding use user value variety version view volume water way week while winter
-woman women word work world year yesterday zone
-"""
-GENERIC = frozenset(stem(word) for word in _GENERIC.split())  # of English
-ENOUGH = 10  # places at which a word is taken for a subject
+COMMON, RARE = 2_200, 10_000  # ranks: up to the first a word is everyday, from the second on it is not
+UNKNOWN = 30_000  # rank of a word that is cut into pieces
+ENOUGH = 20  # places at which a word is taken for a subject
 
 
-def generic(places: Places) -> Numbers:
-    """Between 0 and 1: sees an everyday noun that is named a few times."""
-    fading = np.maximum(0.0, 1 - np.log(places.counts) / np.log(ENOUGH))
-    found: Numbers = fading * np.array([float(len(key) == 1 and key[0] in GENERIC) for key in places.keys])
+def generic(places: Places, phrases: Sequence[str], tokenizer: Any) -> Numbers:
+    """Between 0 and 1: sees a single everyday word that is named a few times."""
+    fading: Numbers = np.maximum(0.0, 1 - np.log(places.counts) / np.log(ENOUGH))
+    found: Numbers = np.zeros(len(phrases))
+    single = np.flatnonzero(places.lengths == 1).tolist()
+    found[single] = everyday(word_ranks(tokenizer, [phrases[row] for row in single]))
+    found *= fading
     return found
+
+
+def everyday(ranks: Numbers) -> Numbers:
+    """1 for the commonest words, 0 for rare ones, between them by the logarithm of the rank."""
+    found: Numbers = np.clip(np.log(RARE / ranks) / np.log(RARE / COMMON), 0.0, 1.0)
+    return found
+
+
+def word_ranks(tokenizer: Any, words: Sequence[str]) -> Numbers:
+    """The place of each word in the tokeniser's vocabulary."""
+    if not words:
+        return np.zeros(0)
+    pieces = tokenizer([word.lower() for word in words], add_special_tokens=False)["input_ids"]
+    return np.array([ids[0] if len(ids) == 1 else UNKNOWN for ids in pieces], dtype=np.float64).clip(1, UNKNOWN)

@@ -56,6 +56,7 @@ WORDS = {  # what each contribution is, for people
     "ending": "whether the phrase ends where it should",
     "attention": "how much attention it receives in the text",
     "not_asked": "it did not lead, so the language model was not asked",
+    "calibration": "high sums are right less often than they say",
 }
 MOST = 1 - 1e-6  # a probability is never quite 0 or 1
 
@@ -111,10 +112,12 @@ class MudyPlus(Method):
         """The probability of each phrase, with the contribution of each kind of evidence to its log-odds."""
         if not candidates:
             return []
-        table = self.with_similarity(counted(document, candidates), document, candidates)
+        table = self.with_similarity(counted(document, candidates, self.encoder.tokenizer), document, candidates)
         parts = [contributions(table, self.model.quick, row) for row in range(len(candidates))]
         log_odds = np.array([sum(own.values()) for own in parts])
+        calibration = self.model.quick.calibration
         if self.backbone is not None and self.leaders:
+            calibration = self.model.with_model.calibration
             asked = leading(log_odds, self.leaders)
             full = self.with_answers(table, document, candidates, asked)
             for row in asked:
@@ -124,7 +127,10 @@ class MudyPlus(Method):
             for row in rest:
                 parts[row] = {**parts[row], "not_asked": -lead}
                 log_odds[row] -= lead
-        return same_at_each(candidates, np.clip(expit(log_odds), 1 - MOST, MOST).tolist(), parts)
+        for row, bend in enumerate((bent := calibration.bent(log_odds)) - log_odds):
+            if bend:
+                parts[row] = {**parts[row], "calibration": float(bend)}
+        return same_at_each(candidates, np.clip(expit(bent), 1 - MOST, MOST).tolist(), parts)
 
     def with_similarity(self, table: Table, document: Document, candidates: Sequence[Candidate]) -> Table:
         """The table with the similarity of those phrases that lead without it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
+from typing import Any
 
 import numpy as np
 
@@ -52,8 +53,8 @@ class Table:
         return Table({**self.columns, **columns}, self.context)
 
 
-def counted(document: Document, candidates: Sequence[Candidate]) -> Table:
-    """The evidence that needs no model."""
+def counted(document: Document, candidates: Sequence[Candidate], tokenizer: Any) -> Table:
+    """The evidence that needs no model; the tokeniser knows which words are common."""
     places = Places.of(document, candidates)
     containment = Containment.of(places)
     words = len(document.text.split())
@@ -66,7 +67,7 @@ def counted(document: Document, candidates: Sequence[Candidate]) -> Table:
         "one_word_noun_phrase": whole * single,
         "usual_length": long(words) * usual_length(places, containment),
         "first_position": long(words) * first_position(places),
-        "generic": generic(places),
+        "generic": generic(places, [candidate.phrase for candidate in candidates], tokenizer),
     }
     return Table(columns, {"words": log(max(words, 20) / 200)})
 

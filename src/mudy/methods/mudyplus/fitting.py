@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mudy.errors import InputError
 
 Numbers = NDArray[np.float64]
-RIDGE = 0.01  # penalty on a squared weight, in units of what its evidence varies
+RIDGE = 0.03  # penalty on a squared weight, in units of what its evidence varies
 CONTEXT_RIDGE = 1e-3  # the same for context: texts of nearly one length say little about others
 STEPS = 50  # of Newton's method; about ten are needed
 ENOUGH = 1e-8  # change of a weight below which they have settled

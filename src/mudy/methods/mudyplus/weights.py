@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from mudy.errors import SettingError
+from mudy.methods.mudyplus.calibration import Bend
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE
 
-VERSION = 1  # raise it when a kind of evidence changes its meaning: weights of another version are refused
+VERSION = 2  # raise it when a kind of evidence changes its meaning: weights of another version are refused
 SUMS = ("quick", "full")
+NO_BEND = Bend()
 _DIGITS = 4  # after the point, of a weight in a file
 
 
@@ -26,9 +28,11 @@ class Sum:
     evidence: Mapping[str, float]
     context: Mapping[str, float]
     intercept: float
+    calibration: Bend = NO_BEND
 
     def to_dict(self) -> dict[str, Any]:
         return {
+            "calibration": self.calibration.to_dict(),
             "intercept": round(self.intercept, _DIGITS),
             "context": {name: round(weight, _DIGITS) for name, weight in self.context.items()},
             "evidence": {name: round(weight, _DIGITS) for name, weight in self.evidence.items()},
@@ -91,7 +95,17 @@ def _sum(row: Mapping[str, Any], known: tuple[str, ...], source: str) -> Sum:
     if not evidence:
         raise SettingError(f"{source}: no evidence has a weight.")
     (intercept,) = _numbers({"intercept": row.get("intercept", 0.0)}, source).values()
-    return Sum(evidence, context, intercept)
+    return Sum(evidence, context, intercept, _calibration(row.get("calibration", {}), f"{source}: calibration"))
+
+
+def _calibration(row: Any, source: str) -> Bend:
+    given = _numbers(row, source)
+    if unknown := [name for name in given if name not in ("knee", "slope")]:
+        raise SettingError(f"{source}: unknown number {unknown[0]!r}. Known are knee, slope.")
+    found = Bend(**given)
+    if found.slope <= 0:
+        raise SettingError(f"{source}: the slope is {found.slope}, but must be above 0.")
+    return found
 
 
 def _numbers(row: Any, source: str) -> dict[str, float]:
