@@ -1,0 +1,217 @@
+"""Facts about fitting weights: what they are fitted on, what the figures say, and what is refused."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mudy.errors import InputError, SettingError
+from mudy.evaluation.datasets import Dataset, Record
+from mudy.evaluation.experiment import evaluate
+from mudy.evaluation.fit import SET_BY_HAND, FittedWeights, fit_weights, in_parts
+from mudy.evaluation.fit_texts import TextEvidence, cheap_evidence, sums
+from mudy.evaluation.measures import DEPTHS, F1
+from mudy.extractor import Extractor
+from mudy.methods.mudyplus import MudyPlus
+from mudy.methods.mudyplus.cascade import leading
+from mudy.methods.mudyplus.evidence_table import Table
+from mudy.methods.mudyplus.weights import Weights, load
+from mudy.porter import stems
+from tests import small
+from tests.taggers import english
+
+THINGS = (
+    "river ice",
+    "radar map",
+    "ice road",
+    "ferry crew",
+    "truck driver",
+    "harbour wall",
+    "storm surge",
+    "salt marsh",
+)
+
+
+def records(things: tuple[str, ...], offset: int = 0) -> tuple[Record, ...]:
+    """Texts that repeat what they are about."""
+    made = []
+    for i, thing in enumerate(things):
+        other = THINGS[(i + 3 + offset) % len(THINGS)]
+        text = (
+            f"The {thing} matters here. People saw the {thing} near an old bridge in early spring. A second {other} "
+            f"helped them for some time. Later every {thing} was gone, and a small boat crossed the water."
+        )
+        made.append(Record(f"d{i}", None, text, (f"{thing}s", "hovercraft")))
+    return tuple(made)
+
+
+RIVERS = Dataset("rivers", "mudy", records(THINGS[:6]))
+ROADS = Dataset("roads", "mudy", records(THINGS[2:], 1))
+NO_GOLD = Dataset("no_gold", "mudy", tuple(replace(record, keyphrases=("zeppelin",)) for record in RIVERS.documents))
+
+
+def extractor(speed: Any = "quick", **settings: Any) -> Extractor:
+    made = Extractor("mudyplus", protocol="promptrank", language=english(), speed=speed, **settings)
+    made._loaded |= {"encoder": small.bert(), "backbone": small.decoder("llama")}
+    return made
+
+
+def evidence(record: Record = RIVERS.documents[0]) -> TextEvidence:
+    made = extractor()
+    assert isinstance(made.scorer, MudyPlus)
+    return cheap_evidence(made, made.scorer, RIVERS, record)
+
+
+@pytest.fixture(scope="module")
+def quick() -> FittedWeights:
+    return fit_weights(extractor(), [RIVERS, ROADS])
+
+
+@pytest.fixture(scope="module")
+def full() -> FittedWeights:
+    return fit_weights(extractor("fast", leaders=4), [RIVERS, ROADS])
+
+
+def written(weights: Weights, folder: Path) -> str:
+    path = folder / "mine.json"
+    path.write_text(json.dumps(weights.to_dict()))
+    return str(path)
+
+
+def test_a_candidate_is_a_hit_if_its_stems_are_those_of_a_gold_phrase() -> None:
+    text = evidence()
+    assert {c.phrase for c, hit in zip(text.candidates, text.hits, strict=True) if hit} == {"river ice"}
+    assert text.gold == ("river ices", "hovercraft")
+    assert stems("river ice") == stems("river ices")
+
+
+@pytest.mark.parametrize("speed", ["quick", "fast"])
+def test_figures_are_what_evaluate_finds_with_the_weights(
+    speed: str, quick: FittedWeights, full: FittedWeights, tmp_path: Path
+) -> None:
+    fitted, leaders = (quick, {}) if speed == "quick" else (full, {"leaders": 4})
+    path = written(fitted.weights, tmp_path)
+    run = evaluate(extractor(speed, weights=path, **leaders), [RIVERS, ROADS])
+    shown = {
+        figure.dataset: figure.fitted for figure in fitted.figures if figure.sum == ("quick", "full")[speed == "fast"]
+    }
+    for name in ("rivers", "roads"):
+        assert shown[name] == pytest.approx([(F1 @ depth)(run.outcomes(name)) for depth in DEPTHS])
+    assert shown["mean"] == pytest.approx(np.mean([shown["rivers"], shown["roads"]], axis=0))
+
+
+def test_figures_before_are_those_of_the_shipped_weights(quick: FittedWeights) -> None:
+    run = evaluate(extractor(), [RIVERS])
+    assert quick.figures[0].before == pytest.approx([(F1 @ depth)(run.outcomes("rivers")) for depth in DEPTHS])
+
+
+def test_what_a_text_repeats_is_found(quick: FittedWeights) -> None:
+    assert quick.weights.quick.evidence["own_frequency"] > 0
+    assert quick.calibrations[0].brier < quick.calibrations[0].brier_of_mean
+    assert sum(count for _, _, count in quick.calibrations[0].reliability.values()) == sum(
+        len(evidence(record).candidates) for data in (RIVERS, ROADS) for record in data.documents
+    )
+
+
+def test_left_out_weights_have_not_seen_the_data_set(quick: FittedWeights, tmp_path: Path) -> None:
+    path = written(fit_weights(extractor(), [ROADS]).weights, tmp_path)
+    run = evaluate(extractor(weights=path), [RIVERS])
+    assert quick.figures[0].left_out == pytest.approx([(F1 @ depth)(run.outcomes("rivers")) for depth in DEPTHS])
+
+
+def test_one_data_set_is_left_out_in_folds_that_each_have_something_to_tell() -> None:
+    texts = [evidence(record) for record in (*RIVERS.documents, *NO_GOLD.documents)]
+    parts = in_parts(texts)
+    assert {part.part for part in parts if part.tells} == {f"fold {number}" for number in range(1, 6)}
+    assert fit_weights(extractor(), [RIVERS]).left_out == "one of 5 folds of the texts"
+
+
+def test_the_weights_set_by_hand_are_those_of_the_shipped_file() -> None:
+    for name, own in (("quick", load().quick), ("full", load().with_model)):
+        by_hand = SET_BY_HAND[name]
+        ratio = own.evidence["generic"] / own.evidence["nested_frequency"]
+        assert ratio == pytest.approx(by_hand["generic"] / by_hand["nested_frequency"], rel=0.01)
+
+
+def test_all_weights_are_fitted_on_request(quick: FittedWeights) -> None:
+    free = fit_weights(extractor(), [RIVERS, ROADS], fit_all=True).weights
+    by_hand = SET_BY_HAND["quick"]
+    ratio = by_hand["generic"] / by_hand["nested_frequency"]
+    for own, same in ((quick.weights.quick.evidence, True), (free.quick.evidence, False)):
+        assert (own["generic"] == pytest.approx(ratio * own["nested_frequency"])) is same
+    assert free.options["set_by_hand"] == {"quick": {}, "full": {}}
+
+
+def test_the_model_is_asked_about_what_leads_by_the_new_weights(
+    full: FittedWeights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Table, set[int]]] = []
+    ask = MudyPlus.with_answers
+
+    def noting(self: MudyPlus, table: Any, document: Any, candidates: Any, rows: Any) -> Any:
+        asked.append((table, set(rows)))
+        return ask(self, table, document, candidates, rows)
+
+    monkeypatch.setattr(MudyPlus, "with_answers", noting)
+    again = fit_weights(extractor("fast", leaders=4), [RIVERS, ROADS])
+    assert again.weights == full.weights
+    assert len(asked) == 12
+    for table, rows in asked:
+        assert set(leading(sums(table, again.weights.quick), 4)) <= rows
+
+
+def test_the_file_says_what_it_was_fitted_on_and_how(full: FittedWeights) -> None:
+    row = full.weights.to_dict()
+    assert row["fitted_on"] == {"rivers": 6, "roads": 6}
+    assert row["options"]["speed"] == "fast"
+    assert row["options"]["protocol"] == "promptrank"
+    assert row["options"]["set_by_hand"] == SET_BY_HAND
+    assert Weights.of(json.loads(json.dumps(row)), "here").to_dict() == row
+    assert json.loads(json.dumps(full.to_dict()))["calibration"]["full"]["brier"] == full.calibrations[1].brier
+
+
+def test_weights_without_a_model_are_for_quick_alone(quick: FittedWeights, tmp_path: Path) -> None:
+    path = written(quick.weights, tmp_path)
+    assert [figure.sum for figure in quick.figures] == ["quick"] * 3
+    assert extractor("quick", weights=path).extract(RIVERS.documents[0].text)[0].text.lower() == "river ice"
+    with pytest.raises(SettingError, match="fitted without a language model"):
+        extractor("fast", weights=path).extract(RIVERS.documents[0].text)
+
+
+def test_a_text_without_candidates_counts_as_one_in_which_nothing_is_found() -> None:
+    empty = Record("e", None, "And so it was.", ("ice",))
+    fitted = fit_weights(extractor(), [replace(RIVERS, documents=(*RIVERS.documents, empty))])
+    without = fit_weights(extractor(), [RIVERS])
+    assert fitted.weights == without.weights
+    assert fitted.figures[0].documents == 7
+    assert fitted.figures[0].fitted[0] < without.figures[0].fitted[0]
+
+
+@pytest.mark.parametrize(
+    ("datasets", "message"),
+    [
+        ([NO_GOLD], "no text has a gold phrase among its candidates"),
+        ([RIVERS, NO_GOLD], "no_gold: no text has a gold phrase among its candidates"),
+        ([replace(RIVERS, documents=RIVERS.documents[:1])], "Only 1 text .* at least 2"),
+        ([RIVERS, RIVERS], "Two data sets have the name 'rivers'"),
+        ([Dataset("blank", "mudy", (Record("e", None, "And so it was.", ("ice",)),))], "no text has a gold phrase"),
+    ],
+)
+def test_what_nothing_can_be_fitted_on(datasets: list[Dataset], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        fit_weights(extractor(), datasets)
+
+
+def test_other_methods_have_no_weights() -> None:
+    with pytest.raises(SettingError, match="yake has none"):
+        fit_weights(Extractor("yake", language=english()), [RIVERS])
+
+
+def test_progress_names_what_is_done() -> None:
+    steps: list[tuple[str, int, int]] = []
+    fit_weights(extractor("fast"), [RIVERS], progress=lambda *step: steps.append(step))
+    assert steps[0] == ("Reading rivers", 0, 6)
+    assert steps[-1] == ("Asking the language model", 5, 6)
