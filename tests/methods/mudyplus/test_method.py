@@ -50,6 +50,24 @@ def test_the_model_is_asked_about_leaders_alone_and_they_stand_above_the_rest() 
     assert min(asked.values()) >= max(rest.values()) - 1e-12
 
 
+@pytest.mark.parametrize("backbone", MODELS[:2])
+def test_high_sums_are_bent_and_the_parts_say_so(backbone: Any, tmp_path: Path) -> None:
+    row = load().to_dict()
+    for name in ("quick", "full"):
+        row[name] = {**row[name], "intercept": 9.0, "calibration": {"knee": -1.0, "slope": 0.1}}
+    path = tmp_path / "sure.json"
+    path.write_text(json.dumps(row))
+    document = tagged(TEXT)
+    scores = made(backbone, weights=str(path)).score(document, nested_candidates(document))
+    bent = [score for score in scores if "calibration" in score.parts]
+    assert bent
+    for score in bent:
+        total = sum(score.parts.values())
+        before = total - score.parts["calibration"]
+        assert total == pytest.approx(-1 + 0.1 * (before + 1))
+        assert score.score == pytest.approx(float(expit(total)))  # type: ignore[arg-type]
+
+
 def test_no_candidates_and_no_words() -> None:
     assert made(None).score(tagged(""), []) == []
 
