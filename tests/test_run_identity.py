@@ -14,6 +14,7 @@ from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extractor import Extractor
+from mudy.methods.mudyplus.weights import load as load_weights
 from mudy.run_identity import model_fingerprints
 
 from . import small
@@ -66,6 +67,16 @@ def test_a_run_is_not_mixed_of_two_models_of_one_name(
             evaluate(extractor(models, method), [data], output)
     assert output.read_bytes() == before
     assert len(evaluate(extractor(models, method), [RIVERS], output, restart=True).documents) == 4
+
+
+def test_a_run_is_not_mixed_of_two_files_of_weights_of_one_name(models: dict[str, Path], tmp_path: Path) -> None:
+    weights, output = tmp_path / "mine.json", tmp_path / "run.json"
+    named: Any = {"encoder": str(models["encoder"]), "weights": str(weights), "speed": "quick"}
+    weights.write_text(json.dumps(load_weights().to_dict()))
+    evaluate(Extractor(**named), [FEW], output)
+    weights.write_text(json.dumps({**load_weights().to_dict(), "full": None}))
+    with pytest.raises(InputError, match=rf"models\.{weights} was '\w+', now '\w+'"):
+        evaluate(Extractor(**named), [RIVERS], output)
 
 
 def test_a_corpus_is_not_mixed_of_two_models_of_one_name(models: dict[str, Path], tmp_path: Path) -> None:
@@ -188,5 +199,5 @@ def test_a_data_set_can_still_be_loaded_by_itself(rivers: Path) -> None:
 
 @pytest.mark.real
 def test_a_model_that_is_not_asked_is_neither_fetched_nor_part_of_a_run() -> None:
-    assert model_fingerprints(Extractor(model="smollm2-135m")).keys() == {"smollm2-135m"}
-    assert model_fingerprints(Extractor(model="smollm2-135m", mixture=True)).keys() == {"smollm2-135m", "minilm-l6"}
+    assert model_fingerprints(Extractor("mudy", model="smollm2-135m")).keys() == {"smollm2-135m"}
+    assert model_fingerprints(Extractor("mudy", model="smollm2-135m", mixture=True)).keys() == {"smollm2-135m", "minilm-l6"}

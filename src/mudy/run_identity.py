@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mudy.methods import method_class, model_fields
+from mudy.storage import file_sha256
 
 if TYPE_CHECKING:
     from mudy.extractor import Extractor
@@ -37,7 +39,8 @@ def requested_settings(extractor: Extractor) -> dict[str, Any]:
 def model_fingerprints(extractor: Extractor, *, fetch: bool = True) -> dict[str, str]:
     """The models that an extractor's method asks, each by its name, with a fingerprint of all bytes of its files.
 
-    A model that is not here yet is fetched first, or ModelUnavailable raised. What a server computes has none.
+    A model that is not here yet is fetched first, or ModelUnavailable raised. What a server computes has none. A file
+    of weights that the settings name counts as a model.
     """
     from mudy import models
     from mudy.methods.method import Architecture
@@ -50,7 +53,9 @@ def model_fingerprints(extractor: Extractor, *, fetch: bool = True) -> dict[str,
     needed = method.needed(method.chosen_settings(extractor.preset, settings, architecture), architecture)
     names = [extractor.model] if needed & {"backbone", "chat"} and extractor.endpoint is None else []
     names += [extractor.encoder_name] if "encoder" in needed else []
-    return {name: models.signature(name) for name in names if fetch or models.locate(name, fetch=False)}
+    found = {name: models.signature(name) for name in names if fetch or models.locate(name, fetch=False)}
+    weights = settings.get("weights")  # the method has read it: it is there
+    return found if weights is None else {**found, weights: file_sha256(Path(weights))}
 
 
 def json_values(value: Mapping[str, Any]) -> dict[str, Any]:
