@@ -199,5 +199,5 @@ def test_a_data_set_can_still_be_loaded_by_itself(rivers: Path) -> None:
 
 @pytest.mark.real
 def test_a_model_that_is_not_asked_is_neither_fetched_nor_part_of_a_run() -> None:
-    assert model_fingerprints(Extractor("mudy", model="smollm2-135m")).keys() == {"smollm2-135m"}
-    assert model_fingerprints(Extractor("mudy", model="smollm2-135m", mixture=True)).keys() == {"smollm2-135m", "minilm-l6"}
+    assert model_fingerprints(Extractor("mudy", "smollm2-135m")).keys() == {"smollm2-135m"}
+    assert model_fingerprints(Extractor("mudy", "smollm2-135m", mixture=True)).keys() == {"smollm2-135m", "minilm-l6"}
