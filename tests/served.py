@@ -68,7 +68,7 @@ def serving(
 ) -> Iterator[Served]:
     """Start `mudy serve` on a free port, wait until it is ready, and end it; `mudy` is how Python finds the command."""
     stderr = folder / f"stderr-{time.monotonic_ns()}.txt"
-    command = [sys.executable, *mudy, "serve", "--port", "0", "--threads", "1", *options]
+    command = [sys.executable, *mudy, "serve", "--port", "0", "--threads", "1", "--method", "mudy", *options]
     own = {name: value for name, value in os.environ.items() if name != "MUDY_API_KEY"}
     with stderr.open("wb") as errors:
         process = subprocess.Popen(command, stderr=errors, env={**own, **(environment or {})})

@@ -52,7 +52,7 @@ CASES: dict[str, tuple[Callable[[Any], object], tuple[Any, ...]]] = {
     "device": (make_with("device"), NO_STR),
     "language": (make_with("language"), (*NO_STR, None, print)),
     "protocol": (make_with("protocol"), (*NO_STR, "other")),
-    "speed": (make_with("speed"), (*NO_STR, None, "faster")),
+    "speed": (make_with("speed"), (*(value for value in NO_STR if value is not None), "faster")),
     "dtype": (make_with("dtype"), (*NO_STR, "float8")),
     "max_words": (make_with("max_words"), NO_COUNT),
     "threads": (make_with("threads"), NO_COUNT),
@@ -149,7 +149,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
 
 def test_a_list_is_a_tuple_where_a_setting_is_one() -> None:
-    assert Extractor(sam_layers=[1, 2], language=english()).settings["sam_layers"] == (1, 2)
+    assert Extractor("mudy", sam_layers=[1, 2], language=english()).settings["sam_layers"] == (1, 2)
 
 
 @pytest.mark.parametrize("method", METHODS)

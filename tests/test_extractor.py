@@ -19,7 +19,7 @@ SETTINGS: dict[str, Any] = {"mixture": False, "unit": 6.0, "sam_layers": (1,), "
 
 def extractor(batch_tokens: int = 512, **options: Any) -> Extractor:
     """An extractor on a small random model, made without a cache or a hub."""
-    made = Extractor(language=english(), **options)
+    made = Extractor(**{"method": "mudy", "language": english(), **options})
     made.__dict__["scorer"] = Mudy(small.decoder("gemma3", batch_tokens), **SETTINGS)
     return made
 
@@ -186,13 +186,13 @@ def test_results_are_ready_for_json() -> None:
 )
 def test_unknown_names_and_values_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
-        Extractor(**options)
+        Extractor(**{"method": "mudy", **options})
 
 
 @pytest.mark.parametrize("options", [{"device": "abacus"}, {"dtype": "int3"}, {"threads": 0}, {"batch_tokens": -1}])
 def test_a_machine_that_is_not_there_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(SettingError, match=next(iter(options))):
-        _ = Extractor(**options).scorer
+        _ = Extractor(**{"method": "mudy", **options}).scorer
 
 
 def test_a_layer_that_is_not_there_is_refused() -> None:

@@ -105,10 +105,11 @@ class Extractor(ModelLoader):
     def using(self, method: str, preset: str | None = None, **settings: Any) -> Extractor:
         """Another method, or other settings of this one, with the tagger and the models of this extractor."""
         made = copy.copy(self)
-        made.compute = replace(self.compute, speed=shared_speed(method, self.speed))  # the models are loaded for it
+        speed = self.speed
         for cached in ("scorer", "model_used"):
             vars(made).pop(cached, None)
         made._choose(method, preset, settings)
+        made.compute = replace(self.compute, speed=shared_speed(method, speed))  # the models are loaded for it
         return made
 
     def extract(

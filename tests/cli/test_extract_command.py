@@ -39,7 +39,7 @@ def batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str | 
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, ["extract", *arguments, "--format", "jsonl"])
+    return CliRunner().invoke(cli, ["extract", *arguments, "--method", "mudy", "--format", "jsonl"])
 
 
 def sources(ended: Result) -> list[str]:

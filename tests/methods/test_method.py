@@ -170,6 +170,7 @@ def what_is_written_first_comes_first(name: str) -> None:
 
 BETTER: dict[str, Callable[[str], None]] = {
     "mudy": the_likelier_phrase_and_the_one_looked_at_more_come_first,
+    "mudyplus": what_comes_often_and_early_beats_what_comes_once_and_late,
     "promptrank": the_likelier_phrase_and_the_earlier_place_come_first,
     "textrank": what_comes_often_and_early_beats_what_comes_once_and_late,
     "singlerank": what_comes_often_and_early_beats_what_comes_once_and_late,
@@ -299,7 +300,7 @@ def test_a_method_asks_for_no_other_models_than_its_fields_name(name: str) -> No
 def test_a_method_describes_itself_in_full(name: str) -> None:
     kind: Any = method_class(name)
     fields = [field.name for field in dataclasses.fields(kind)]
-    assert kind.title.replace("-", "").lower() == name
+    assert kind.title.replace("-", "").replace("+", "plus").lower() == name
     assert kind.citation
     assert kind.summary()
     assert set(kind.needs) == set(fields) & {"backbone", "encoder", "chat"}

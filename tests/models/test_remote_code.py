@@ -72,7 +72,7 @@ def test_the_code_of_a_model_is_not_run_though_yes_is_typed(method: str, harm: A
 
 def test_a_model_whose_code_transformers_has_itself_is_used_without_its_own(folder: Path) -> None:
     change(folder / "config.json", auto_map=OWN)
-    made = Extractor(model=str(folder), language=english(), sam_layers=(1,), mixture=False)
+    made = Extractor("mudy", model=str(folder), language=english(), sam_layers=(1,), mixture=False)
     assert made.extract(small.TEXT, 3).keyphrases
     assert not (folder.parent / "ran").exists()
 

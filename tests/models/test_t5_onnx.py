@@ -52,5 +52,7 @@ def test_the_embedded_t5_finds_phrases_of_the_text_likelier_than_others() -> Non
     backbone = Extractor("promptrank", "t5-small-titles").backbone()
     text = "Convolutional neural networks recognise images. They learn filters from data and give strong results."
     (encoding,) = backbone.encode([TextRange(text, Span(0, len(text)))])
-    ((of_the_text, strange),) = backbone.log_likelihood([Question(encoding, ["convolutional neural networks", "house"])])
+    ((of_the_text, strange),) = backbone.log_likelihood(
+        [Question(encoding, ["convolutional neural networks", "house"])]
+    )
     assert sum(of_the_text[1:-1]) / len(of_the_text[1:-1]) > sum(strange[1:-1]) / len(strange[1:-1])

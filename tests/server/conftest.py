@@ -58,4 +58,4 @@ def guarded(model: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 
 @pytest.fixture(scope="package")
 def library(model: str) -> Extractor:
-    return Extractor(model=model, speed="fast")
+    return Extractor("mudy", model=model, speed="fast")

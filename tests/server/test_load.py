@@ -169,7 +169,7 @@ async def crowd(served: Served, known: Sequence[str], clients: int, seconds: flo
 
 def check(served: Served, known: Sequence[str], clients: int, seconds: float) -> dict[str, Any]:
     figures, lasted = asyncio.run(crowd(served, known, clients, seconds))
-    figures.compare(Extractor(model=MODEL, speed="fast", threads=1))
+    figures.compare(Extractor("mudy", model=MODEL, speed="fast", threads=1))
     report = figures.report(clients, lasted)
     print(json.dumps(report))
     if path := os.environ.get("MUDY_LOAD_REPORT"):

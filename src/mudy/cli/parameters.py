@@ -30,7 +30,7 @@ def top_n(ctx: click.Context, param: click.Parameter, value: str) -> TopN:
     try:
         return checked_top_n(_top_n(value.strip().lower()))
     except ValueError:  # SettingError is one
-        reason = f"{value!r} is neither a number from 1 up, nor a share such as 0.02 or 2%, nor 'auto' or 'all'."
+        reason = f"{value!r} is neither a number from 1 up, nor a share such as 0.02 or 2%, nor 'auto', nor 'all'."
         raise click.BadParameter(reason, ctx, param) from None
 
 

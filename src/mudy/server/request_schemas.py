@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, LiteralString
+from collections.abc import Callable
+from typing import Annotated, Any, LiteralString, get_args
 
 from pydantic import (
     AfterValidator,
@@ -11,8 +12,10 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainValidator,
+    TypeAdapter,
     ValidationError,
     WithJsonSchema,
+    WrapValidator,
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
@@ -45,6 +48,26 @@ MethodName = Annotated[
 ]
 Phrase = Annotated[str, Field(max_length=1_000, pattern=r"[^\s\x1c-\x1f]")]  # not blank
 Phrases = Annotated[list[Phrase], Field(max_length=MAX_PHRASES)]
+
+
+def _candidates(value: Any, phrases: Callable[[Any], Any]) -> Any:
+    """A kind of candidates as it is; else phrases."""
+    return value if isinstance(value, str) and value in get_args(CandidateKind) else phrases(value)
+
+
+Candidates = Annotated[
+    Phrases | None,
+    WrapValidator(_candidates),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "enum": list(get_args(CandidateKind))},
+                TypeAdapter(Phrases).json_schema(),
+                {"type": "null"},
+            ]
+        }
+    ),
+]
 
 
 def _whole(value: Any) -> Any:
@@ -91,7 +114,7 @@ class OptionsSchema(StrictSchema):
         description="How many keyphrases: a number, a share of the text's words such as 0.02, "
         "'auto' for those likely enough (mudyplus), or null for all.",
     )
-    candidates: CandidateKind | Phrases | None = Field(
+    candidates: Candidates = Field(
         None,
         description="Rank these phrases only; or 'nouns' for noun phrases as long as possible, 'nested' for phrases "
         "inside them too.",

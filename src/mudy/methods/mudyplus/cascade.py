@@ -67,7 +67,7 @@ class MudyPlus(Method):
 
     title: ClassVar = "MUDY+"
     citation: ClassVar = "This project, after Kang and Yoon, SIGIR 2026"
-    needs: ClassVar = ("encoder", "backbone")
+    needs: ClassVar = ("backbone", "encoder")
     parts: ClassVar = tuple(ScorePart(name, words, kind="contribution") for name, words in WORDS.items())
     speeds: ClassVar = {"quick": {"leaders": 0, "encoded": 60}, "fast": {"read_words": 400}}
     candidate_kind: ClassVar = "nested"
