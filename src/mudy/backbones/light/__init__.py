@@ -11,6 +11,7 @@ from mudy.options import Compute
 
 if TYPE_CHECKING:
     from mudy.backbones.light.causal import LightDecoder
+    from mudy.backbones.light.encoder import LightEncoder
     from mudy.models import Report
 
 
@@ -32,6 +33,26 @@ def load_decoder(path: str | Path, compute: Compute, name: str, report: Report |
     weights = int8_weights(folder, report or silent) if int8 else WeightFile(folder / SOURCE)
     decoder = Decoder(config, weights, Sessions(compute.threads), int8)
     return LightDecoder(decoder, LightTokenizer(folder), name, compute.batch_tokens)
+
+
+def load_encoder(
+    path: str | Path, compute: Compute, name: str, report: Report | None = None, *, int8: bool = False
+) -> LightEncoder:
+    """A sentence encoder from a folder, in float32 unless 8 bits are asked for."""
+    from mudy.backbones.light.conversion import SOURCE, int8_weights
+    from mudy.backbones.light.encoder import LightEncoder, check_family
+    from mudy.backbones.light.sessions import Sessions
+    from mudy.backbones.light.tokenizer import LightTokenizer
+    from mudy.backbones.light.weights import WeightFile
+    from mudy.models.download_progress import silent
+
+    check_compute(compute)
+    folder = Path(path)
+    config = read_config(folder)
+    check_family(config, name)
+    weights = int8_weights(folder, report or silent) if int8 else WeightFile(folder / SOURCE)
+    sessions = Sessions(compute.threads)
+    return LightEncoder(config, weights, LightTokenizer(folder), sessions, name, compute.batch_tokens, int8)
 
 
 def read_config(folder: Path) -> dict[str, Any]:

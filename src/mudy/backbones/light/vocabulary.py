@@ -15,7 +15,7 @@ from mudy.backbones.light.conversion import round_rows, row_scales
 from mudy.backbones.light.onnx_graph import CONTRIB, Graph
 from mudy.backbones.light.products import MIDDLE
 from mudy.backbones.light.sessions import Array, Sessions
-from mudy.cancellation import checked
+from mudy.cancellation import check
 
 LARGE, LIKELY = 1 << 17, 1 << 15  # a vocabulary worth shortening, and to how many words
 SAMPLE = 16  # states that say which words are likely
@@ -51,7 +51,8 @@ class FloatHead:
         return len(self.weight)
 
     def blocks(self, states: Array) -> Iterator[Array]:
-        for start in checked(range(0, self.words, WORDS)):
+        for start in range(0, self.words, WORDS):
+            check()
             some = np.ascontiguousarray(self.weight[start : start + WORDS], np.float32)
             yield self.sessions.run("vocabulary", _float_graph, {"weight": some, "states": states})[0]
 
@@ -78,7 +79,8 @@ class Int8Head:
         columns: NDArray[Any] = np.ascontiguousarray(rows.T)
         if not self.signed:
             columns = columns.view(np.uint8) ^ np.uint8(MIDDLE)
-        for start in checked(range(0, self.words, WORDS)):
+        for start in range(0, self.words, WORDS):
+            check()
             part = slice(start, start + WORDS)
             feeds = {"weight": self.weight[part], "word_scales": self.scales[part, None]}
             feeds |= {"states": columns, "scales": scales}
