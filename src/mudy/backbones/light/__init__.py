@@ -69,4 +69,6 @@ def check_compute(compute: Compute) -> None:
     if compute.device not in (None, "cpu"):
         raise SettingError(f"device is {compute.device!r}, but without torch only the CPU computes: mudy[torch].")
     if compute.dtype not in (None, "float32"):
-        raise SettingError(f"dtype is {compute.dtype!r}, but without torch it is float32 or, with speed='fast', 8 bits.")
+        raise SettingError(
+            f"dtype is {compute.dtype!r}, but without torch it is float32 or, with speed='fast', 8 bits."
+        )

@@ -89,9 +89,7 @@ class LightDecoder:
     small_sums = True
     device = "cpu"
 
-    def __init__(
-        self, decoder: Decoder, tokenizer: LightTokenizer, name: str, batch_tokens: int | None = None
-    ) -> None:
+    def __init__(self, decoder: Decoder, tokenizer: LightTokenizer, name: str, batch_tokens: int | None = None) -> None:
         self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
         self.batch_tokens = batch_tokens or BATCH_TOKENS
         weight, scales = decoder.vocabulary

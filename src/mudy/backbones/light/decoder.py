@@ -79,9 +79,7 @@ class Decoder:
             return found * (self._word_scales[list(ids), None] * np.float32(self.config.embedding_factor))
         return found * np.float32(self.config.embedding_factor)
 
-    def layers(
-        self, start: int, stop: int, states: Array, positions: Sequence[int], attend: Attend
-    ) -> Array | None:
+    def layers(self, start: int, stop: int, states: Array, positions: Sequence[int], attend: Attend) -> Array | None:
         """States after some layers, and after the final norm with the last of them; None if attention was enough."""
         place = np.asarray(positions, np.int64)
         for layer in range(start, stop):

@@ -52,7 +52,9 @@ class LightEncoder:
         self._weights, self._prefix = weights, "" if "embeddings.LayerNorm.weight" in weights else "bert."
         self._layers = [self._layer_weights(layer) for layer in range(self.depth)]
         self._norm = {f"LayerNorm.{part}": self._floats(f"embeddings.LayerNorm.{part}") for part in ("weight", "bias")}
-        self._place = self._table("position_embeddings", range(self.positions)) + self._table("token_type_embeddings", [0])
+        self._place = self._table("position_embeddings", range(self.positions)) + self._table(
+            "token_type_embeddings", [0]
+        )
 
     # --- Vectors -------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,9 @@ def layer(products: Products, heads: int, width: int, epsilon: float) -> Graph:
     states, shape = graph.input("states"), graph.input("shape", "int64")
     prepared = products.prepare(graph, states)
     query, key, value = (
-        graph.add("Transpose", graph.add("Reshape", _product(graph, products, prepared, name), shape), perm=(0, 2, 1, 3))
+        graph.add(
+            "Transpose", graph.add("Reshape", _product(graph, products, prepared, name), shape), perm=(0, 2, 1, 3)
+        )
         for name in (QUERY, KEY, VALUE)
     )
     scale = float(width // heads) ** -0.5

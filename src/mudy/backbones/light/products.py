@@ -83,6 +83,8 @@ def signed_products_are_exact(sums: np.ndarray | None = None) -> bool:  # type: 
 
 def _check_graph() -> Graph:
     graph = Graph("check")
-    product = graph.add("MatMulInteger", graph.input("a", "uint8"), graph.input("b", "int8"), graph.scalar(128, "uint8"))
+    product = graph.add(
+        "MatMulInteger", graph.input("a", "uint8"), graph.input("b", "int8"), graph.scalar(128, "uint8")
+    )
     graph.output("sums", product, "int32")
     return graph
