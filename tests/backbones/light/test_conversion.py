@@ -68,7 +68,12 @@ def test_weights_of_another_source_are_made_again(model: Path) -> None:
 
 def test_two_that_convert_at_once_do_the_work_once(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made, convert = [], conversion.convert
-    monkeypatch.setattr(conversion, "convert", lambda *given: (made.append(1), convert(*given)))
+
+    def counted(*given: Any) -> None:
+        made.append(given)
+        convert(*given)
+
+    monkeypatch.setattr(conversion, "convert", counted)
     with ThreadPoolExecutor(2) as threads:
         files = list(threads.map(int8_weights, [model, model]))
     assert len(made) == 1
@@ -80,7 +85,7 @@ def test_a_full_disk_is_an_error_of_ours_and_leaves_nothing(model: Path, monkeyp
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(conversion, "header", full)
-    with pytest.raises(ModelUnavailable, match="No space left.*quarter of the model's size.*MUDY_HOME"):
+    with pytest.raises(ModelUnavailable, match=r"No space left.*quarter of the model's size.*MUDY_HOME"):
         int8_weights(model)
     assert [path for path in converted_path(model).parent.iterdir() if path.suffix != ".lock"] == []
 

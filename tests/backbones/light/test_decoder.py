@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mudy.backbones.backbone import Backbone, Question, TextRange
+from mudy.backbones.backbone import Backbone, Question, Received, TextRange
 from mudy.backbones.light import causal, vocabulary
 from mudy.candidates import candidates
 from mudy.errors import CandidateTooLong, SettingError, UnsupportedModel
@@ -43,21 +43,15 @@ def test_likelihoods_are_those_of_torch(folder: Path) -> None:
 def test_received_attention_is_that_of_torch(folder: Path) -> None:
     light, torch = saved.light_decoder(folder), saved.torch_decoder(folder)
     for layers in ([0], [1, 3]):
-        for found, expected in zip(
-            [
-                *light.received_attention([whole(TEXT), whole("Ice.")], layers),
-                light.encode([whole(TEXT)], layers)[0].received,
-            ],
-            [
-                *torch.received_attention([whole(TEXT), whole("Ice.")], layers),
-                torch.encode([whole(TEXT)], layers)[0].received,
-            ],
-            strict=True,
-        ):
-            assert found is not None
-            assert expected is not None
-            assert found.tokens == expected.tokens
-            np.testing.assert_allclose(found.sums, expected.sums.numpy(), atol=1e-4)
+        for ours, theirs in zip(attention(light, layers), attention(torch, layers), strict=True):
+            assert ours.tokens == theirs.tokens
+            np.testing.assert_allclose(ours.sums, theirs.sums.numpy(), atol=1e-4)
+
+
+def attention(backbone: Backbone, layers: Sequence[int]) -> list[Received]:
+    """In two texts that are read for it, and in one that is read for its prompts."""
+    (encoding,) = backbone.encode([whole(TEXT)], layers)
+    return [*backbone.received_attention([whole(TEXT), whole("Ice.")], layers), encoding.received]
 
 
 @pytest.mark.parametrize("speed", ["exact", "fast"])

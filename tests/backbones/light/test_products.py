@@ -7,7 +7,7 @@ from mudy.backbones.light.conversion import round_rows, row_scales
 from mudy.backbones.light.decoder import unsigned
 from mudy.backbones.light.onnx_graph import Graph
 from mudy.backbones.light.products import FloatProducts, Int8Products, signed_products_are_exact
-from mudy.backbones.light.sessions import Array, Sessions
+from mudy.backbones.light.sessions import Array, Feeds, Sessions
 
 
 def random(*shape: int) -> Array:
@@ -34,7 +34,7 @@ def test_a_product_in_8_bits_is_the_exact_product_of_the_rounded_rows(signed: bo
 
 def test_one_large_row_coarsens_no_other() -> None:
     states, weight = random(4, 64), random(8, 64)
-    feeds = {"weight": np.ascontiguousarray(round_rows(weight).T), "weight.scales": row_scales(weight)}
+    feeds: Feeds = {"weight": np.ascontiguousarray(round_rows(weight).T), "weight.scales": row_scales(weight)}
     sessions = Sessions()
     (alone,) = sessions.run("product", lambda: graph_of(Int8Products()), {"states": states[:1], **feeds})
     states[1:] *= 1e6
@@ -44,9 +44,10 @@ def test_one_large_row_coarsens_no_other() -> None:
 
 def test_a_row_of_zeros_gives_zeros() -> None:
     weight = random(8, 64)
-    feeds = {"weight": np.ascontiguousarray(round_rows(weight).T), "weight.scales": row_scales(weight)}
-    feeds["states"] = np.zeros((2, 64), np.float32)
-    (found,) = Sessions().run("product", lambda: graph_of(Int8Products()), feeds)
+    feeds: Feeds = {"weight": np.ascontiguousarray(round_rows(weight).T), "weight.scales": row_scales(weight)}
+    (found,) = Sessions().run(
+        "product", lambda: graph_of(Int8Products()), {"states": np.zeros((2, 64), np.float32), **feeds}
+    )
     assert not found.any()
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice, pairwise
 from typing import Any
 
@@ -150,7 +149,7 @@ class LightDecoder:
     def window(self, text: str, span: Span) -> Tokens:
         return tokenise(self.tokenizer, text, span)
 
-    def observe(self, tokens: Tokens, observer: Any) -> None:
+    def observe(self, tokens: Tokens, observer: Any) -> None:  # noqa: ARG002 (one protocol)
         raise UnsupportedModel(
             f"{type(observer).__name__} looks at whole attention maps, which only the torch engine shows. "
             "Install mudy[torch]."

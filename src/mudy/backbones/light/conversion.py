@@ -145,8 +145,8 @@ def pieces_of(weights: WeightFile) -> Iterator[Piece]:
                 yield Piece(name, "F32", shape, lambda name=name: iter([weights.floats(name)]))  # type: ignore[misc]
             continue
         words = "embed" in name or name == "lm_head.weight"
-        rows = lambda name=name, words=words: rounded(weights.tensor(name), words)  # type: ignore[misc] # noqa: E731
-        scales = lambda name=name: iter([row_scales(weights.tensor(name))])  # type: ignore[misc] # noqa: E731
+        rows = lambda name=name, words=words: rounded(weights.tensor(name), words)  # noqa: E731
+        scales = lambda name=name: iter([row_scales(weights.tensor(name))])  # noqa: E731
         yield Piece(name, "U8" if words else "I8", shape if words else shape[::-1], rows)
         yield Piece(f"{name}.scales", "F32", shape[:1], scales)
 
@@ -154,7 +154,8 @@ def pieces_of(weights: WeightFile) -> Iterator[Piece]:
 def row_scales(values: NDArray[Any]) -> NDArray[np.float32]:
     """The scale of each row; (rows,)."""
     parts = [np.abs(values[i : i + _ROWS]).max(1) for i in range(0, len(values), _ROWS)]
-    return np.maximum(np.concatenate(parts).astype(np.float32), np.float32(1e-12)) / np.float32(LARGEST)
+    largest: NDArray[np.float32] = np.maximum(np.concatenate(parts).astype(np.float32), np.float32(1e-12))
+    return np.divide(largest, np.float32(LARGEST))
 
 
 def rounded(values: NDArray[Any], words: bool) -> Iterator[NDArray[Any]]:
@@ -168,4 +169,5 @@ def rounded(values: NDArray[Any], words: bool) -> Iterator[NDArray[Any]]:
 
 def round_rows(rows: NDArray[np.float32]) -> NDArray[np.int8]:
     """Rows as 8-bit integers, each in units of its own scale."""
-    return np.rint(rows / row_scales(rows)[:, None]).astype(np.int8)
+    found: NDArray[np.int8] = np.rint(rows / row_scales(rows)[:, None]).astype(np.int8)
+    return found

@@ -73,11 +73,13 @@ class Decoder:
 
     def embed(self, ids: Sequence[int]) -> Array:
         """Word vectors; (rows, width)."""
-        found = self._words[list(ids)].astype(np.float32)
+        found: Array = self._words[list(ids)].astype(np.float32)
+        factor: Any = np.float32(self.config.embedding_factor)
         if self._word_scales is not None:
             found -= np.float32(MIDDLE)
-            return found * (self._word_scales[list(ids), None] * np.float32(self.config.embedding_factor))
-        return found * np.float32(self.config.embedding_factor)
+            factor = self._word_scales[list(ids), None] * factor
+        found *= factor
+        return found
 
     def layers(self, start: int, stop: int, states: Array, positions: Sequence[int], attend: Attend) -> Array | None:
         """States after some layers, and after the final norm with the last of them; None if attention was enough."""

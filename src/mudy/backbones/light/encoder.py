@@ -115,7 +115,7 @@ class LightEncoder:
     def states(
         self, rows: Sequence[Sequence[int]], layer: int = -1, pool: Callable[[Array], Array] = lambda state: state
     ) -> list[Array]:
-        """What `pool` makes of the (tokens, width) states of each row of token ids, read alone; -1 is the last layer."""
+        """What `pool` makes of the (tokens, width) states of each row of token ids, read alone; -1: the last layer."""
 
         def work(batch: list[int]) -> list[Array]:
             some = [rows[i] for i in batch]
@@ -146,7 +146,8 @@ class LightEncoder:
     # --- Weights -------------------------------------------------------------------------------------------------
 
     def _layer_weights(self, layer: int) -> dict[str, NDArray[Any]]:
-        prefix, feeds = f"encoder.layer.{layer}.", {}
+        prefix = f"encoder.layer.{layer}."
+        feeds: dict[str, NDArray[Any]] = {}
         for name in encoder_graphs.NORMS:
             feeds |= {f"{name}.{part}": self._floats(f"{prefix}{name}.{part}") for part in ("weight", "bias")}
         for name in encoder_graphs.LINEARS:

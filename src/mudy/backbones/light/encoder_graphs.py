@@ -19,7 +19,7 @@ def embeddings(epsilon: float) -> Graph:
 
 
 def layer(products: Products, heads: int, width: int, epsilon: float) -> Graph:
-    """states (texts x tokens, width) -> the states after this layer.
+    """States (texts x tokens, width) -> the states after this layer.
 
     `mask` is added to the scores; (texts, 1, 1, tokens). `shape` is (texts, tokens, heads, width of a head).
     """

@@ -11,13 +11,13 @@ from mudy.backbones.light.products import Products
 
 BEFORE = ("input_layernorm.weight", *(f"self_attn.{part}_proj.weight" for part in "qkv"))
 HEAD_NORMS = ("self_attn.q_norm.weight", "self_attn.k_norm.weight")
-AFTER = ("self_attn.o_proj.weight", "post_attention_layernorm.weight")
-AFTER += tuple(f"mlp.{part}_proj.weight" for part in ("gate", "up", "down"))
+FEED_FORWARD = tuple(f"mlp.{part}_proj.weight" for part in ("gate", "up", "down"))
+AFTER = ("self_attn.o_proj.weight", "post_attention_layernorm.weight", *FEED_FORWARD)
 POST_NORMS = ("pre_feedforward_layernorm.weight", "post_feedforward_layernorm.weight")
 
 
 def before_attention(config: DecoderConfig, products: Products) -> Graph:
-    """states (rows, width) -> query, key, value with positions in them; (1, rows, heads x head_width)."""
+    """States (rows, width) -> query, key, value with positions in them; (1, rows, heads x head_width)."""
     graph = Graph("before_attention")
     place = [graph.input("positions", "int64"), graph.input("cos"), graph.input("sin")]
     states = rms_norm(graph, graph.input("states"), graph.input("input_layernorm.weight"), config)
@@ -73,7 +73,7 @@ def scores_of(graph: Graph, config: DecoderConfig) -> str:
 
 
 def after_attention(config: DecoderConfig, products: Products) -> Graph:
-    """attended (rows, heads x head_width), states (rows, width) -> the states after this layer."""
+    """Attended (rows, heads x head_width), states (rows, width) -> the states after this layer."""
     graph = Graph("after_attention")
     states = graph.input("states")
     norm = graph.input("post_attention_layernorm.weight")

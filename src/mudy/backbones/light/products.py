@@ -6,9 +6,10 @@ its own. States are unsigned around 128 and weights signed: onnxruntime multipli
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mudy.backbones.light.onnx_graph import CONTRIB, Graph
 
@@ -68,7 +69,7 @@ class Int8Products:
         return graph.add("Add", found, graph.input(bias)) if bias else found
 
 
-def signed_products_are_exact(sums: np.ndarray | None = None) -> bool:  # type: ignore[type-arg]
+def signed_products_are_exact(sums: NDArray[Any] | None = None) -> bool:
     """Whether this CPU adds up products of unsigned and signed bytes without loss.
 
     Without VNNI two products are added in 16 bits, which overflow; such a CPU gets unsigned weights.

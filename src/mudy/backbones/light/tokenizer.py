@@ -43,7 +43,7 @@ class LightTokenizer:
         return {"input_ids": [each.ids for each in every], "offset_mapping": [each.offsets for each in every]}
 
     def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]:
-        return [self._inner.id_to_token(token) for token in ids]
+        return [self._inner.id_to_token(token) or "" for token in ids]
 
     def num_special_tokens_to_add(self) -> int:
         return int(self._inner.num_special_tokens_to_add(False))

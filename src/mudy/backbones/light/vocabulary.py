@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mudy.backbones.light.conversion import round_rows, row_scales
 from mudy.backbones.light.onnx_graph import CONTRIB, Graph
 from mudy.backbones.light.products import MIDDLE
-from mudy.backbones.light.sessions import Array, Sessions
+from mudy.backbones.light.sessions import Array, Feeds, Sessions
 from mudy.cancellation import check
 
 LARGE, LIKELY = 1 << 17, 1 << 15  # a vocabulary worth shortening, and to how many words
@@ -82,8 +82,12 @@ class Int8Head:
         for start in range(0, self.words, WORDS):
             check()
             part = slice(start, start + WORDS)
-            feeds = {"weight": self.weight[part], "word_scales": self.scales[part, None]}
-            feeds |= {"states": columns, "scales": scales}
+            feeds: Feeds = {
+                "weight": self.weight[part],
+                "word_scales": self.scales[part, None],
+                "states": columns,
+                "scales": scales,
+            }
             name = "vocabulary_int8" if self.signed else "vocabulary_uint8"
             yield self.sessions.run(name, lambda: _int8_graph(self.signed), feeds)[0]
 
