@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mudy.backbones import light
 from mudy.backbones.backbone import Backbone, Question, Received, TextRange
 from mudy.backbones.light import causal, vocabulary
 from mudy.candidates import candidates
@@ -177,3 +178,12 @@ def test_whole_attention_maps_are_not_shown(folder: Path) -> None:
 def test_only_a_cpu_and_float32_are_offered(folder: Path, compute: dict[str, str]) -> None:
     with pytest.raises(SettingError, match="torch"):
         saved.light_decoder(folder, **compute)
+
+
+def test_it_can_be_asked_beforehand_what_it_loads(folder: Path, encoder_folder: Path, tmp_path: Path) -> None:
+    assert light.supports(folder)
+    assert light.supports(encoder_folder)
+    assert not light.supports(tmp_path)
+    other = saved.decoder_folder(tmp_path / "model", "llama")
+    saved.change_config(other, model_type="qwen2")
+    assert not light.supports(other)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mudy.errors import ModelUnavailable, SettingError
+from mudy.errors import ModelError, ModelUnavailable, SettingError
 from mudy.options import Compute
 
 if TYPE_CHECKING:
@@ -53,6 +53,27 @@ def load_encoder(
     weights = int8_weights(folder, report or silent) if int8 else WeightFile(folder / SOURCE)
     sessions = Sessions(compute.threads)
     return LightEncoder(config, weights, LightTokenizer(folder), sessions, name, compute.batch_tokens, int8)
+
+
+def supports(path: str | Path) -> bool:
+    """Whether a model's folder can be loaded here: a family that is computed without torch, in one weight file."""
+    from importlib.util import find_spec
+
+    from mudy.backbones.light import decoder_config, encoder
+    from mudy.backbones.light.conversion import SOURCE
+
+    folder = Path(path)
+    if find_spec("onnxruntime") is None or not all((folder / name).is_file() for name in ("tokenizer.json", SOURCE)):
+        return False
+    try:
+        config = read_config(folder)
+        if config.get("model_type") in decoder_config.FAMILIES:
+            decoder_config.decoder_config(config, folder.name)
+        else:
+            encoder.check_family(config, folder.name)
+    except (ModelError, KeyError):
+        return False
+    return True
 
 
 def read_config(folder: Path) -> dict[str, Any]:

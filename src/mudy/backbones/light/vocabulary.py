@@ -152,8 +152,9 @@ def likely(head: Head, states: Array, said: Sequence[int]) -> NDArray[np.intp]:
 
     A word's chance is taken relative to the likeliest word after the same state.
     """
-    logits = np.concatenate(list(head.blocks(states)))  # (words, states)
-    chance = (logits - logits.max(0)).max(1)
+    logits = np.concatenate([block.T for block in head.blocks(states)], axis=1)  # (states, words)
+    logits -= logits.max(1, keepdims=True)
+    chance = logits.max(0)
     chance[list(said)] = np.inf
     count = max(LIKELY, len(said))
     return np.argpartition(-chance, count - 1)[:count]

@@ -2,7 +2,7 @@
 
 The file lists 514,906 merges, but they are implied by the order of the tokens: every way to cut a token into two
 tokens, earlier tokens first, then longer left halves. Where that is so, the tokens alone are kept, in the cache, and
-`byte_pairs.BytePairTokenizer` cuts texts as the `tokenizers` package would. Any other tokeniser is left to that package.
+`byte_pairs.BytePairTokenizer` cuts texts as the `tokenizers` package would. Any other tokeniser is left to it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mudy.backbones.light.conversion import converted_path, identity
 from mudy.models.tokenizer import merges
@@ -43,7 +43,7 @@ def token_list(folder: Path) -> TokenList | None:
     return found or None
 
 
-def read(path: Path, source: str) -> TokenList | bool | None:
+def read(path: Path, source: str) -> TokenList | Literal[False] | None:
     """What was kept: a list, or False for a tokeniser that is none; None if nothing was, or it is damaged."""
     from xxhash import xxh3_128_hexdigest
 
@@ -62,7 +62,7 @@ def write(path: Path, source: str, listed: TokenList | None) -> None:
     from xxhash import xxh3_128_hexdigest
 
     body = "\0".join(listed.tokens).encode() if listed else b""
-    header = {"format": FORMAT, "source": source, "xxh3_128": xxh3_128_hexdigest(body)}
+    header: dict[str, Any] = {"format": FORMAT, "source": source, "xxh3_128": xxh3_128_hexdigest(body)}
     header |= {"added": listed.added, "prefix": listed.prefix} if listed else {}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
