@@ -66,6 +66,14 @@ def test_weights_of_another_source_are_made_again(model: Path) -> None:
     assert converted_path(model).stat().st_mtime_ns > before
 
 
+def test_a_copy_of_the_cache_is_used_as_it_is(model: Path) -> None:
+    source = model / "model.safetensors"
+    (model / "manifest.json").write_text('{"files": {"model.safetensors": {"xxh3_128": "abc"}}}')
+    before = conversion.identity(source)
+    os.utime(source, ns=(1, 1))
+    assert conversion.identity(source) == before
+
+
 def test_two_that_convert_at_once_do_the_work_once(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made, convert = [], conversion.convert
 

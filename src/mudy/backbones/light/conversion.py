@@ -73,14 +73,23 @@ def converted_path(folder: Path) -> Path:
 
 
 def identity(source: Path) -> str:
-    """What tells one source from another without reading it: its size and time."""
+    """What tells one source from another without reading it: its size, and its hash in our manifest or else its time."""
     try:
         found = source.stat()
     except OSError as error:
         raise ModelUnavailable(
             f"{source} is missing; without torch, weights must be in one {SOURCE} in the model's folder."
         ) from error
-    return f"{found.st_size}-{found.st_mtime_ns}"
+    return f"{found.st_size}-{listed_hash(source) or found.st_mtime_ns}"
+
+
+def listed_hash(source: Path) -> str | None:
+    """The hash of a file in the manifest of a cached model: unlike its time, it outlasts a copy of the cache."""
+    try:
+        manifest = json.loads((source.parent / "manifest.json").read_text(encoding="utf-8"))
+        return str(manifest["files"][source.name]["xxh3_128"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def checked_file(path: Path, source: str) -> WeightFile | None:
