@@ -73,7 +73,7 @@ def converted_path(folder: Path) -> Path:
 
 
 def identity(source: Path) -> str:
-    """What tells one source from another without reading it: its size, and its hash in our manifest or else its time."""
+    """What tells one source from another without reading it: its size, and its hash in our manifest, else its time."""
     try:
         found = source.stat()
     except OSError as error:
