@@ -129,6 +129,15 @@ def test_weighting_is_that_of_torch(folder: Path, settings: dict[str, Any]) -> N
         assert one.parts == pytest.approx(other.parts, abs=1e-4)
 
 
+def test_another_template_is_that_of_torch(folder: Path) -> None:
+    template = " Keywords: {},"
+    light, torch = saved.light_decoder(folder), saved.torch_decoder(folder)
+    before = likelihoods(light, [TEXT])
+    expected = likelihoods(torch.with_template(template), [TEXT])
+    assert close(likelihoods(light.with_template(template), [TEXT]), expected, 1e-4)
+    assert likelihoods(light, [TEXT]) == before
+
+
 def test_no_phrases_and_no_questions_are_answered(folder: Path) -> None:
     light = saved.light_decoder(folder)
     (encoding,) = light.encode([whole("Ice.")])

@@ -7,6 +7,7 @@ and a phrase once for all of its occurrences, up to the first layer that is edit
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -28,7 +29,6 @@ from mudy.text import Span
 
 LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
 PROMPT_OPENING = "Text: "
-TEMPLATE = " Answer: This text mainly talks about {}."
 BATCH_TOKENS = 256
 
 
@@ -87,6 +87,7 @@ class LightDecoder:
     default_rule: Rule = "post_softmax"
     small_sums = True
     device = "cpu"
+    template = " Answer: This text mainly talks about {}."  # with {} in the candidate's place
 
     def __init__(self, decoder: Decoder, tokenizer: LightTokenizer, name: str, batch_tokens: int | None = None) -> None:
         self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
@@ -122,6 +123,11 @@ class LightDecoder:
 
     def blank_pieces(self, tokens: Tokens) -> list[int]:  # noqa: ARG002 (the rule is about T5's cross-attention)
         return []
+
+    def with_template(self, template: str) -> LightDecoder:
+        other = copy.copy(self)
+        other.template = template
+        return other
 
     def span_states(self, encoding: PrefixEncoding, spans: Sequence[Span]) -> None:  # noqa: ARG002 (no encoder)
         return None
@@ -196,7 +202,7 @@ class LightDecoder:
         return [list(islice(found, len(question.phrases))) for question in questions]
 
     def _prepare(self, question: Question[PrefixEncoding]) -> PreparedQuestion:
-        prompts = prompts_of(self.tokenizer, TEMPLATE, question.phrases, LONGEST_PROMPT, False)
+        prompts = prompts_of(self.tokenizer, self.template, question.phrases, LONGEST_PROMPT, False)
         counted = question.weighting is not None and question.weighting.aligned_rows == "tail"
         return PreparedQuestion(question.encoding, prompts, question.weighting, None if counted else -1)
 
