@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
@@ -90,8 +91,10 @@ def implied(content: dict[str, Any]) -> TokenList | None:
     whole = list(ids.values()) == list(range(len(ids))) and all(byte in ids for byte in BYTES)
     if prefix is None or not plain or not whole or any("\0" in token or " " in token for token in tokens):
         return None
-    pairs = [tuple(pair.split(" ")) if isinstance(pair, str) else tuple(pair) for pair in model["merges"]]
-    return TokenList(tokens, [token["id"] for token in added], prefix) if pairs == list(merges(ids)) else None
+    listed = (tuple(pair.split(" ")) if isinstance(pair, str) else tuple(pair) for pair in model["merges"])
+    if not all(one == other for one, other in zip_longest(listed, merges(ids))):
+        return None
+    return TokenList(tokens, [token["id"] for token in added], prefix)
 
 
 def special_prefix(processor: dict[str, Any] | None) -> list[int] | None:
