@@ -30,7 +30,7 @@ class Received:
     """How much attention each token of a range of text receives."""
 
     tokens: Tokens
-    sums: Tensor  # (tokens,)
+    sums: Any  # (tokens,): a vector of torch or of numpy
 
     def at(self, span: Span) -> float:
         """The mean over a span's tokens (Eq. 9)."""
@@ -103,7 +103,7 @@ class LanguageModel(Protocol[E]):
         """Layers in which a prompt looks at the text."""
 
     @property
-    def device(self) -> torch.device: ...
+    def device(self) -> torch.device | str: ...
 
     def room(self) -> int:
         """How many tokens of text fit into one reading beside the prompt."""

@@ -1,0 +1,95 @@
+"""Language models and sentence encoders without torch: onnxruntime multiplies, numpy does what lies between."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mudy.errors import ModelError, ModelUnavailable, SettingError
+from mudy.options import Compute
+
+if TYPE_CHECKING:
+    from mudy.backbones.light.causal import LightDecoder
+    from mudy.backbones.light.encoder import LightEncoder
+    from mudy.models import Report
+
+
+def load_decoder(path: str | Path, compute: Compute, name: str, report: Report | None = None) -> LightDecoder:
+    """A decoder-only model from a folder; in 8 bits if `compute` asks for speed, else in float32."""
+    from mudy.backbones.light.causal import LightDecoder
+    from mudy.backbones.light.conversion import SOURCE, int8_weights
+    from mudy.backbones.light.decoder import Decoder
+    from mudy.backbones.light.decoder_config import decoder_config
+    from mudy.backbones.light.sessions import Sessions
+    from mudy.backbones.light.tokenizer import LightTokenizer
+    from mudy.backbones.light.weights import WeightFile
+    from mudy.models.download_progress import silent
+
+    check_compute(compute)
+    folder = Path(path)
+    config = decoder_config(read_config(folder), name)
+    int8 = compute.speed == "fast" and compute.dtype is None
+    weights = int8_weights(folder, report or silent) if int8 else WeightFile(folder / SOURCE)
+    decoder = Decoder(config, weights, Sessions(compute.threads), int8)
+    return LightDecoder(decoder, LightTokenizer(folder), name, compute.batch_tokens)
+
+
+def load_encoder(
+    path: str | Path, compute: Compute, name: str, report: Report | None = None, *, int8: bool = False
+) -> LightEncoder:
+    """A sentence encoder from a folder, in float32 unless 8 bits are asked for."""
+    from mudy.backbones.light.conversion import SOURCE, int8_weights
+    from mudy.backbones.light.encoder import LightEncoder, check_family
+    from mudy.backbones.light.sessions import Sessions
+    from mudy.backbones.light.tokenizer import LightTokenizer
+    from mudy.backbones.light.weights import WeightFile
+    from mudy.models.download_progress import silent
+
+    check_compute(compute)
+    folder = Path(path)
+    config = read_config(folder)
+    check_family(config, name)
+    weights = int8_weights(folder, report or silent) if int8 else WeightFile(folder / SOURCE)
+    sessions = Sessions(compute.threads)
+    return LightEncoder(config, weights, LightTokenizer(folder), sessions, name, compute.batch_tokens, int8)
+
+
+def supports(path: str | Path) -> bool:
+    """Whether a model's folder can be loaded here: a family that is computed without torch, in one weight file."""
+    from importlib.util import find_spec
+
+    from mudy.backbones.light import decoder_config, encoder
+    from mudy.backbones.light.conversion import SOURCE
+
+    folder = Path(path)
+    if find_spec("onnxruntime") is None or not all((folder / name).is_file() for name in ("tokenizer.json", SOURCE)):
+        return False
+    try:
+        config = read_config(folder)
+        if config.get("model_type") in decoder_config.FAMILIES:
+            decoder_config.decoder_config(config, folder.name)
+        else:
+            encoder.check_family(config, folder.name)
+    except (ModelError, KeyError):
+        return False
+    return True
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """A model's config.json."""
+    try:
+        found: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelUnavailable(f"{folder / 'config.json'} cannot be read: {error}.") from error
+    return found
+
+
+def check_compute(compute: Compute) -> None:
+    """Raise for what only the torch engine does."""
+    if compute.device not in (None, "cpu"):
+        raise SettingError(f"device is {compute.device!r}, but without torch only the CPU computes: mudy[torch].")
+    if compute.dtype not in (None, "float32"):
+        raise SettingError(
+            f"dtype is {compute.dtype!r}, but without torch it is float32 or, with speed='fast', 8 bits."
+        )

@@ -1,0 +1,160 @@
+"""Log-probabilities over a large vocabulary, without ever holding a row of it for each state.
+
+Logits are laid out as (words, states), so that a stretch of the vocabulary is used where it lies in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mudy.backbones.light.conversion import round_rows, row_scales
+from mudy.backbones.light.onnx_graph import CONTRIB, Graph
+from mudy.backbones.light.products import MIDDLE
+from mudy.backbones.light.sessions import Array, Feeds, Sessions
+from mudy.cancellation import check
+
+LARGE, LIKELY = 1 << 17, 1 << 15  # a vocabulary worth shortening, and to how many words
+SAMPLE = 16  # states that say which words are likely
+FEW = 2 * SAMPLE  # states for which it is not worth the while to ask
+STATES = 1024  # multiplied at once
+WORDS = 2048  # with so many words of the vocabulary: a block of logits stays in a CPU's cache
+
+
+class Head(Protocol):
+    """The last layer of a language model: states to logits."""
+
+    @property
+    def words(self) -> int: ...
+
+    def blocks(self, states: Array) -> Iterator[Array]:
+        """The logits of all words, WORDS at a time; (words, states). They may be written over."""
+
+    def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
+        """The logit of one word after each state; (states,)."""
+
+    def only(self, words: NDArray[np.intp]) -> Head:
+        """The same with fewer words."""
+
+
+class FloatHead:
+    """float32."""
+
+    def __init__(self, weight: NDArray[Any], sessions: Sessions) -> None:
+        self.weight, self.sessions = weight, sessions
+
+    @property
+    def words(self) -> int:
+        return len(self.weight)
+
+    def blocks(self, states: Array) -> Iterator[Array]:
+        for start in range(0, self.words, WORDS):
+            check()
+            some = np.ascontiguousarray(self.weight[start : start + WORDS], np.float32)
+            yield self.sessions.run("vocabulary", _float_graph, {"weight": some, "states": states})[0]
+
+    def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
+        found: Array = (states * self.weight[words]).sum(-1)
+        return found
+
+    def only(self, words: NDArray[np.intp]) -> FloatHead:
+        return FloatHead(self.weight[words], self.sessions)
+
+
+class Int8Head:
+    """8 bits: the words of the vocabulary are unsigned, states are signed where the CPU multiplies that exactly."""
+
+    def __init__(self, weight: NDArray[np.uint8], scales: Array, sessions: Sessions, signed: bool) -> None:
+        self.weight, self.scales, self.sessions, self.signed = weight, scales, sessions, signed
+
+    @property
+    def words(self) -> int:
+        return len(self.weight)
+
+    def blocks(self, states: Array) -> Iterator[Array]:
+        rows, scales = round_rows(states), row_scales(states)
+        columns: NDArray[Any] = np.ascontiguousarray(rows.T)
+        if not self.signed:
+            columns = columns.view(np.uint8) ^ np.uint8(MIDDLE)
+        for start in range(0, self.words, WORDS):
+            check()
+            part = slice(start, start + WORDS)
+            feeds: Feeds = {
+                "weight": self.weight[part],
+                "word_scales": self.scales[part, None],
+                "states": columns,
+                "scales": scales,
+            }
+            name = "vocabulary_int8" if self.signed else "vocabulary_uint8"
+            yield self.sessions.run(name, lambda: _int8_graph(self.signed), feeds)[0]
+
+    def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
+        """As `blocks` has it, to the last bit: else a word could be likelier than all words together."""
+        weight = self.weight[words].astype(np.int32) - MIDDLE
+        found = (round_rows(states).astype(np.int32) * weight).sum(-1, dtype=np.int32).astype(np.float32)
+        logits: Array = found * row_scales(states) * self.scales[words]
+        return logits
+
+    def only(self, words: NDArray[np.intp]) -> Int8Head:
+        return Int8Head(self.weight[words], self.scales[words], self.sessions, self.signed)
+
+
+def _float_graph() -> Graph:
+    graph = Graph("vocabulary")
+    graph.output("logits", graph.add("Gemm", graph.input("weight"), graph.input("states"), transB=1))
+    return graph
+
+
+def _int8_graph(signed: bool) -> Graph:
+    graph = Graph("vocabulary")
+    given = [graph.input("weight", "uint8"), graph.input("states", "int8" if signed else "uint8"), graph.scalar(1.0)]
+    given += [graph.input("scales"), graph.scalar(MIDDLE, "uint8")]
+    given += [] if signed else [graph.scalar(MIDDLE, "uint8")]
+    product = graph.add("MatMulIntegerToFloat", *given, domain=CONTRIB)
+    graph.output("logits", graph.add("Mul", product, graph.input("word_scales")))
+    return graph
+
+
+def log_probabilities(
+    head: Head, states: Array, rows: Sequence[int], words: Sequence[int], said: Sequence[int] | None = None
+) -> list[float]:
+    """Log-probability of each word after the state in its row, never above 0. Each state is projected once.
+
+    With `said`, words that the text holds, a large vocabulary is summed up over these and the likeliest others.
+    """
+    summed = head
+    if said is not None and head.words > LARGE and len(states) > FEW:
+        summed = head.only(likely(head, states[:: len(states) // SAMPLE], said))
+    mass = np.concatenate([log_mass(summed, states[start : start + STATES]) for start in range(0, len(states), STATES)])
+    at, asked = np.array(rows, np.intp), np.array(words, np.intp)
+    found = np.minimum(head.logit(states[at], asked) - mass[at], 0)
+    return [float(value) for value in found]
+
+
+def log_mass(head: Head, states: Array) -> Array:
+    """The logarithm of what the softmax divides by, added up over blocks of the vocabulary; (states,)."""
+    top = np.full(len(states), -np.inf, np.float32)
+    mass = np.zeros(len(states), np.float32)
+    for logits in head.blocks(states):
+        higher = np.maximum(top, logits.max(0))
+        np.subtract(logits, higher, out=logits)
+        mass = mass * np.exp(top - higher) + np.exp(logits, out=logits).sum(0)
+        top = higher
+    found: Array = top + np.log(mass)
+    return found
+
+
+def likely(head: Head, states: Array, said: Sequence[int]) -> NDArray[np.intp]:
+    """The words that are likeliest after any of some states, and those said; (LIKELY,).
+
+    A word's chance is taken relative to the likeliest word after the same state.
+    """
+    logits = np.concatenate([block.T for block in head.blocks(states)], axis=1)  # (states, words)
+    logits -= logits.max(1, keepdims=True)
+    chance = logits.max(0)
+    chance[list(said)] = np.inf
+    count = max(LIKELY, len(said))
+    return np.argpartition(-chance, count - 1)[:count]

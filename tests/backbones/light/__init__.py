@@ -1,0 +1,1 @@
+"""The engine without torch, held against the engine with it."""

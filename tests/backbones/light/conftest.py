@@ -1,0 +1,34 @@
+"""Small models on the disk. Without onnxruntime these tests are skipped, since they are all about it."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from tests.backbones.light import saved
+
+WITHOUT = "onnxruntime is not installed: pip install onnxruntime"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if importlib.util.find_spec("onnxruntime") is None:
+        for item in items:
+            if Path(__file__).parent in item.path.parents:
+                item.add_marker(pytest.mark.skip(reason=WITHOUT))
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Converted weights of small models go into a cache of their own."""
+    if request.node.get_closest_marker("real") is None:
+        monkeypatch.setenv("MUDY_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture(scope="session", params=saved.DECODERS)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return saved.decoder_folder(tmp_path_factory.mktemp(request.param), request.param)
+
+
+@pytest.fixture(scope="session")
+def encoder_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return saved.encoder_folder(tmp_path_factory.mktemp("bert"))
