@@ -33,6 +33,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "out of range": ({"text": SHORT, "settings": {"sigma": 0}}, "settings"),
     "all memory": ({"text": SHORT, "method": "textrank", "settings": {"window": 10**9}}, "settings.window"),
     "overflow": ({"text": SHORT, "settings": {"alpha": 1e11}}, "settings"),
+    "a file of the server": (
+        {"text": SHORT, "method": "mudyplus", "settings": {"weights": "/etc/hostname"}},
+        "settings.weights",
+    ),
     "a number and a half": ({"text": SHORT, "top_n": 1.5}, "top_n"),
     "blank candidate": ({"text": SHORT, "candidates": [" "]}, "candidates.0"),
     "blank to us": ({"text": SHORT, "candidates": ["ice", "\x1c"]}, "candidates.1"),
