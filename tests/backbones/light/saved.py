@@ -7,8 +7,8 @@ from typing import Any
 from mudy.backbones import light
 from mudy.backbones.causal import CausalBackbone
 from mudy.backbones.compute import Machine
-from mudy.backbones.light.causal import LightDecoder
-from mudy.backbones.light.encoder import LightEncoder
+from mudy.backbones.light.light_decoder_backbone import LightDecoder
+from mudy.backbones.light.light_encoder import LightEncoder
 from mudy.options import Compute
 from tests import small
 
@@ -31,11 +31,11 @@ def encoder_folder(folder: Path) -> Path:
 
 
 def light_decoder(folder: Path, **compute: Any) -> LightDecoder:
-    return light.load_decoder(folder, Compute(**compute), "small")
+    return light.load_light_decoder(folder, Compute(**compute), "small")
 
 
 def light_encoder(folder: Path, int8: bool = False, **compute: Any) -> LightEncoder:
-    return light.load_encoder(folder, Compute(**compute), "small", int8=int8)
+    return light.load_light_encoder(folder, Compute(**compute), "small", int8=int8)
 
 
 def torch_decoder(folder: Path, **compute: Any) -> CausalBackbone:

@@ -9,7 +9,7 @@ import pytest
 
 from mudy.backbones import light
 from mudy.backbones.backbone import Backbone, Question, Received, TextRange
-from mudy.backbones.light import causal, vocabulary
+from mudy.backbones.light import light_decoder_backbone, light_vocabulary
 from mudy.candidates import candidates
 from mudy.errors import CandidateTooLong, SettingError, UnsupportedModel
 from mudy.methods.mudy import Mudy
@@ -93,18 +93,18 @@ def test_unsigned_weights_give_the_same_answers(folder: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("speed", ["exact", "fast"])
 def test_no_word_is_likelier_than_all_words_together(folder: Path, speed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary, "LARGE", 100)  # so that only the likely words are summed up
-    monkeypatch.setattr(vocabulary, "LIKELY", 60)
-    monkeypatch.setattr(vocabulary, "FEW", 4)
-    monkeypatch.setattr(vocabulary, "SAMPLE", 2)
-    monkeypatch.setattr(causal, "FEW", 4)
+    monkeypatch.setattr(light_vocabulary, "_LARGE", 100)  # so that only the likely words are summed up
+    monkeypatch.setattr(light_vocabulary, "_LIKELY", 60)
+    monkeypatch.setattr(light_vocabulary, "FEW_STATES", 4)
+    monkeypatch.setattr(light_vocabulary, "_SAMPLE", 2)
+    monkeypatch.setattr(light_decoder_backbone, "FEW_STATES", 4)
     assert max(flat(likelihoods(saved.light_decoder(folder, speed=speed), [TEXT]))) <= 0
 
 
 def test_a_sum_over_blocks_of_the_vocabulary_is_that_over_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = likelihoods(saved.light_decoder(folder), [TEXT])
-    monkeypatch.setattr(vocabulary, "WORDS", 7)
-    monkeypatch.setattr(vocabulary, "STATES", 3)
+    monkeypatch.setattr(light_vocabulary, "_WORDS", 7)
+    monkeypatch.setattr(light_vocabulary, "_STATES", 3)
     assert close(likelihoods(saved.light_decoder(folder), [TEXT]), expected, 1e-5)
 
 

@@ -10,8 +10,8 @@ from mudy import models
 from mudy.backbones import light, load_backbone, load_encoder
 from mudy.backbones.backbone import Question, TextRange
 from mudy.backbones.compute import Machine
-from mudy.backbones.light.causal import LightDecoder
-from mudy.backbones.light.tokenizer import LightTokenizer
+from mudy.backbones.light.light_decoder_backbone import LightDecoder
+from mudy.backbones.light.light_tokenizer import LightTokenizer
 from mudy.backbones.tokens import fast_tokenizer
 from mudy.options import Compute, Speed
 from mudy.text import Span
@@ -24,7 +24,7 @@ DECODERS = ("gemma3-270m", "smollm2-135m")
 
 @cache
 def decoder(name: str, speed: Speed = "exact") -> LightDecoder:
-    return light.load_decoder(models.locate(name), Compute(threads=1, speed=speed), name)
+    return light.load_light_decoder(models.locate(name), Compute(threads=1, speed=speed), name)
 
 
 @pytest.mark.parametrize("name", DECODERS)
@@ -53,7 +53,7 @@ def test_8_bits_put_phrases_in_much_the_same_order(name: str) -> None:
 
 def test_sentence_vectors_agree_with_torch() -> None:
     texts = [EXAMPLE, *PHRASES]
-    ours = light.load_encoder(models.locate("minilm-l6"), Compute(threads=1), "minilm-l6")
+    ours = light.load_light_encoder(models.locate("minilm-l6"), Compute(threads=1), "minilm-l6")
     theirs = load_encoder(models.locate("minilm-l6"), Machine.of("cpu", threads=1), "minilm-l6")
     np.testing.assert_allclose(ours.embed(texts), theirs.embed(texts).numpy(), atol=1e-5)
 

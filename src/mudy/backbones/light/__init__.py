@@ -10,20 +10,20 @@ from mudy.errors import ModelError, ModelUnavailable, SettingError
 from mudy.options import Compute
 
 if TYPE_CHECKING:
-    from mudy.backbones.light.causal import LightDecoder
-    from mudy.backbones.light.encoder import LightEncoder
+    from mudy.backbones.light.light_decoder_backbone import LightDecoder
+    from mudy.backbones.light.light_encoder import LightEncoder
     from mudy.models import Report
 
 
-def load_decoder(path: str | Path, compute: Compute, name: str, report: Report | None = None) -> LightDecoder:
+def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Report | None = None) -> LightDecoder:
     """A decoder-only model from a folder; in 8 bits if `compute` asks for speed, else in float32."""
-    from mudy.backbones.light.causal import LightDecoder
     from mudy.backbones.light.conversion import SOURCE, int8_weights
     from mudy.backbones.light.decoder import Decoder
     from mudy.backbones.light.decoder_config import decoder_config
+    from mudy.backbones.light.light_decoder_backbone import LightDecoder
+    from mudy.backbones.light.light_tokenizer import LightTokenizer
     from mudy.backbones.light.sessions import Sessions
-    from mudy.backbones.light.tokenizer import LightTokenizer
-    from mudy.backbones.light.weights import WeightFile
+    from mudy.backbones.light.weight_file import WeightFile
     from mudy.models.download_progress import silent
 
     check_compute(compute)
@@ -35,15 +35,15 @@ def load_decoder(path: str | Path, compute: Compute, name: str, report: Report |
     return LightDecoder(decoder, LightTokenizer(folder), name, compute.batch_tokens)
 
 
-def load_encoder(
+def load_light_encoder(
     path: str | Path, compute: Compute, name: str, report: Report | None = None, *, int8: bool = False
 ) -> LightEncoder:
     """A sentence encoder from a folder, in float32 unless 8 bits are asked for."""
     from mudy.backbones.light.conversion import SOURCE, int8_weights
-    from mudy.backbones.light.encoder import LightEncoder, check_family
+    from mudy.backbones.light.light_encoder import LightEncoder, check_family
+    from mudy.backbones.light.light_tokenizer import LightTokenizer
     from mudy.backbones.light.sessions import Sessions
-    from mudy.backbones.light.tokenizer import LightTokenizer
-    from mudy.backbones.light.weights import WeightFile
+    from mudy.backbones.light.weight_file import WeightFile
     from mudy.models.download_progress import silent
 
     check_compute(compute)
@@ -59,7 +59,7 @@ def supports(path: str | Path) -> bool:
     """Whether a model's folder can be loaded here: a family that is computed without torch, in one weight file."""
     from importlib.util import find_spec
 
-    from mudy.backbones.light import decoder_config, encoder
+    from mudy.backbones.light import decoder_config, light_encoder
     from mudy.backbones.light.conversion import SOURCE
 
     folder = Path(path)
@@ -70,7 +70,7 @@ def supports(path: str | Path) -> bool:
         if config.get("model_type") in decoder_config.FAMILIES:
             decoder_config.decoder_config(config, folder.name)
         else:
-            encoder.check_family(config, folder.name)
+            light_encoder.check_family(config, folder.name)
     except (ModelError, KeyError):
         return False
     return True

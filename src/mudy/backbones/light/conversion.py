@@ -18,21 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy.backbones.light.products import LARGEST, MIDDLE
-from mudy.backbones.light.weights import WeightFile
+from mudy.backbones.light.weight_file import WeightFile
 from mudy.errors import ModelUnavailable
 from mudy.models import Report, home
 from mudy.models.download_progress import silent
 from mudy.models.fetch import FULL
 from mudy.storage import atomic_write, exclusive_lock
 
-FORMAT = "mudy-int8-1"  # raise it when what is written changes
+_FORMAT = "mudy-int8-1"  # raise it when what is written changes
 SOURCE, NAME = "model.safetensors", "int8.safetensors"
 _HASH_SIZE = 32  # hexadecimal digits of XXH3's 128 bits
 _ROWS = 16_384  # rounded at a time
 _BYTES = 1 << 24  # hashed at a time
 
 
-class Piece(NamedTuple):
+class StoredTensor(NamedTuple):
     """One tensor to be written."""
 
     name: str
@@ -43,7 +43,7 @@ class Piece(NamedTuple):
 
 def int8_weights(folder: Path, report: Report = silent) -> WeightFile:
     """The 8-bit weights of a model's folder, converted first if they are not there, or damaged."""
-    path, source = converted_path(folder), identity(folder / SOURCE)
+    path, source = converted_path(folder), source_identity(folder / SOURCE)
     if (found := checked_file(path, source)) is not None:
         return found
     try:
@@ -51,7 +51,7 @@ def int8_weights(folder: Path, report: Report = silent) -> WeightFile:
         waiting = f"Waiting for another process that converts {folder.name}"
         with exclusive_lock(path.with_name(f".{path.name}.lock"), waiting=lambda: report(waiting, 0, None)):
             if (found := checked_file(path, source)) is None:  # else another process did the work meanwhile
-                convert(WeightFile(folder / SOURCE), path, source, report)
+                convert_to_int8(WeightFile(folder / SOURCE), path, source, report)
                 found = checked_file(path, source)
     except OSError as error:
         room = " It needs about a quarter of the model's size." if error.errno in FULL else ""
@@ -72,7 +72,7 @@ def converted_path(folder: Path) -> Path:
     return home() / "converted" / f"{folder.name}-{sha256(str(folder).encode()).hexdigest()[:16]}.safetensors"
 
 
-def identity(source: Path) -> str:
+def source_identity(source: Path) -> str:
     """What tells one source from another without reading it: its size, and its hash in our manifest, else its time."""
     try:
         found = source.stat()
@@ -98,7 +98,7 @@ def checked_file(path: Path, source: str) -> WeightFile | None:
         found = WeightFile(path)
     except ModelUnavailable:
         return None
-    if found.metadata.get("format") != FORMAT or found.metadata.get("source") != source:
+    if found.metadata.get("format") != _FORMAT or found.metadata.get("source") != source:
         return None
     return found if found.metadata.get("xxh3_128") == content_hash(path) else None
 
@@ -116,23 +116,23 @@ def content_hash(path: Path) -> str:
     return str(digest.hexdigest())
 
 
-def convert(weights: WeightFile, path: Path, source: str, report: Report = silent) -> None:
+def convert_to_int8(weights: WeightFile, path: Path, source: str, report: Report = silent) -> None:
     """Write the 8-bit weights; the file takes its name when all of it is on the disk."""
     pieces = list(pieces_of(weights))
-    metadata = {"format": FORMAT, "source": source, "xxh3_128": "0" * _HASH_SIZE}
+    metadata = {"format": _FORMAT, "source": source, "xxh3_128": "0" * _HASH_SIZE}
     with atomic_write(path, unique=True) as unfinished:
         with unfinished.open("wb") as file:
-            file.write(header(pieces, metadata))
+            file.write(safetensors_header(pieces, metadata))
             for done, piece in enumerate(pieces):
                 for values in piece.values():
                     file.write(np.ascontiguousarray(values).data)
                 report("Rounding weights to 8 bits", done + 1, len(pieces))
         digest = content_hash(unfinished)
         with unfinished.open("rb+") as file:
-            file.write(header(pieces, metadata | {"xxh3_128": digest}))
+            file.write(safetensors_header(pieces, metadata | {"xxh3_128": digest}))
 
 
-def header(pieces: list[Piece], metadata: Mapping[str, str]) -> bytes:
+def safetensors_header(pieces: list[StoredTensor], metadata: Mapping[str, str]) -> bytes:
     """The head of a safetensors file, padded so that tensors begin at a multiple of 64 bytes."""
     table: dict[str, Any] = {"__metadata__": dict(metadata)}
     end = 0
@@ -145,19 +145,19 @@ def header(pieces: list[Piece], metadata: Mapping[str, str]) -> bytes:
     return struct.pack("<Q", len(text)) + text
 
 
-def pieces_of(weights: WeightFile) -> Iterator[Piece]:
+def pieces_of(weights: WeightFile) -> Iterator[StoredTensor]:
     """What is written for each tensor of a model."""
     for name in weights:
         shape = weights.shape(name)
         if not name.endswith(".weight") or len(shape) != 2:
             if name.endswith((".weight", ".bias")):
-                yield Piece(name, "F32", shape, lambda name=name: iter([weights.floats(name)]))  # type: ignore[misc]
+                yield StoredTensor(name, "F32", shape, lambda name=name: iter([weights.floats(name)]))  # type: ignore[misc]
             continue
         words = "embed" in name or name == "lm_head.weight"
-        rows = lambda name=name, words=words: rounded(weights.tensor(name), words)  # noqa: E731
+        rows = lambda name=name, words=words: rounded_parts(weights.tensor(name), words)  # noqa: E731
         scales = lambda name=name: iter([row_scales(weights.tensor(name))])  # noqa: E731
-        yield Piece(name, "U8" if words else "I8", shape if words else shape[::-1], rows)
-        yield Piece(f"{name}.scales", "F32", shape[:1], scales)
+        yield StoredTensor(name, "U8" if words else "I8", shape if words else shape[::-1], rows)
+        yield StoredTensor(f"{name}.scales", "F32", shape[:1], scales)
 
 
 def row_scales(values: NDArray[Any]) -> NDArray[np.float32]:
@@ -167,7 +167,7 @@ def row_scales(values: NDArray[Any]) -> NDArray[np.float32]:
     return np.divide(largest, np.float32(LARGEST))
 
 
-def rounded(values: NDArray[Any], words: bool) -> Iterator[NDArray[Any]]:
+def rounded_parts(values: NDArray[Any], words: bool) -> Iterator[NDArray[Any]]:
     """Rows in 8 bits: those of words as they are and unsigned, those of a linear layer as columns and signed."""
     if not words:
         yield round_rows(values.astype(np.float32)).T

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy.backbones.light import layer_graphs
-from mudy.backbones.light.attention import Block
 from mudy.backbones.light.decoder_config import DecoderConfig
-from mudy.backbones.light.edit import Edit
+from mudy.backbones.light.edit import LightEdit
+from mudy.backbones.light.light_attention import Block
 from mudy.backbones.light.onnx_graph import Graph
 from mudy.backbones.light.products import MIDDLE, FloatProducts, Int8Products, Products, signed_products_are_exact
 from mudy.backbones.light.sessions import Array, Sessions
-from mudy.backbones.light.weights import WeightFile
+from mudy.backbones.light.weight_file import WeightFile
 from mudy.cancellation import check
 
 ROWS = 256  # that pass through the linear layers at once: what is between them stays in a CPU's cache
 Attend = Callable[[int, Array, Array, Array], Array | None]  # layer, query, key, value -> attended, or None: enough
-Feeds = dict[str, NDArray[Any]]
+_Feeds = dict[str, NDArray[Any]]
 
 
 class Decoder:
@@ -51,9 +51,9 @@ class Decoder:
 
     # --- Weights -------------------------------------------------------------------------------------------------
 
-    def _feeds(self, layer: int, names: Iterable[str]) -> Feeds:
+    def _feeds(self, layer: int, names: Iterable[str]) -> _Feeds:
         """The weights of a layer under the names that its graphs give them."""
-        feeds: Feeds = {}
+        feeds: _Feeds = {}
         for name in names:
             full = f"model.layers.{layer}.{name}"
             if name.endswith("norm.weight"):
@@ -101,7 +101,7 @@ class Decoder:
         weights = {**self._before[layer], "cos": cos, "sin": sin}
         return self._run_rows("before", weights, {"states": states, "positions": positions})
 
-    def _run_rows(self, name: str, weights: Feeds, rows: Feeds) -> list[Array]:
+    def _run_rows(self, name: str, weights: _Feeds, rows: _Feeds) -> list[Array]:
         """The results of one of a layer's graphs, a few hundred rows at a time."""
         every = []
         for part in row_blocks(len(next(iter(rows.values())))):
@@ -142,7 +142,7 @@ class Decoder:
         values: Array,
         blocks: Iterable[Block],
         sums: Array | None = None,
-        edit: Edit | None = None,
+        edit: LightEdit | None = None,
         text: int = 0,
     ) -> Array:
         """Rows of queries that look at the tokens that their blocks say; (rows, heads x head_width).
@@ -176,13 +176,13 @@ class Decoder:
         }
         summed = sums is not None and block.stop <= len(sums)
         name = "attention_summed" if summed else "attention"
-        attended, *more = self.sessions.run(name, partial(layer_graphs.attention, self.config, summed), feeds)
+        attended, *more = self.sessions.run(name, partial(layer_graphs.attention_graph, self.config, summed), feeds)
         if summed and sums is not None:
             sums[block.first : block.stop] += more[0] / np.float32(self.config.heads)
         return attended
 
     def _attend_edited(
-        self, layer: int, query: Array, key: Array, value: Array, block: Block, edit: Edit, text: int
+        self, layer: int, query: Array, key: Array, value: Array, block: Block, edit: LightEdit, text: int
     ) -> Array:
         (scores,) = self.sessions.run("scores", partial(layer_graphs.scores, self.config), {"query": query, "key": key})
         every = scores.reshape(len(query), self.config.groups, *block.mask.shape)

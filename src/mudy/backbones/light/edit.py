@@ -14,7 +14,7 @@ from mudy.backbones.light.sessions import Array
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class LightEdit:
     """A weighting (backbones.attention.Weighting), applied to the rows of several prompts."""
 
     weighting: Any
@@ -32,7 +32,7 @@ class Edit:
         text = scores[..., : tokens - first]
         if self.weighting.k:
             eligible = np.asarray(self.weighting.eligible)[first:tokens]
-            weights = keep_aligned(weights, self.alignment(text), eligible, self.weighting.k)
+            weights = _keep_aligned(weights, self.alignment(text), eligible, self.weighting.k)
         text[...] = reweighted(text, weights[..., self.owners, :], self.weighting.rule)
 
     def alignment(self, scores: Array) -> Array:
@@ -45,7 +45,7 @@ class Edit:
         return found
 
 
-def keep_aligned(weights: Array, aligned: Array, eligible: NDArray[np.bool_], k: int) -> Array:
+def _keep_aligned(weights: Array, aligned: Array, eligible: NDArray[np.bool_], k: int) -> Array:
     """Full weight for the k best-aligned tokens of each head, whatever their distance (Eq. 7)."""
     k = min(k, int(eligible.sum()))
     kept = np.broadcast_to(weights, aligned.shape).copy()

@@ -34,7 +34,7 @@ def before_attention(config: DecoderConfig, products: Products) -> Graph:
     return graph
 
 
-def attention(config: DecoderConfig, summed: bool) -> Graph:
+def attention_graph(config: DecoderConfig, summed: bool) -> Graph:
     """Rows of queries that look at keys; what each row sees is said by `mask`, which is added to its scores.
 
     query (kv_heads, groups x rows, head_width), key and value (kv_heads, tokens, head_width), mask (rows, tokens) ->

@@ -46,7 +46,7 @@ def open_session(graph: Graph, threads: int) -> Any:
 def onnxruntime() -> Any:
     """The package, or an error that says how to install it."""
     try:
-        import onnxruntime as runtime  # type: ignore[import-untyped, unused-ignore] # has no types
+        import onnxruntime as runtime
     except ImportError as error:
         raise MissingExtra(
             "onnxruntime is not installed, and models cannot be computed without it or torch. "

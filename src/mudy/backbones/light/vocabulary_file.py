@@ -13,11 +13,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
-from mudy.backbones.light.conversion import converted_path, identity
+from mudy.backbones.light.conversion import converted_path, source_identity
 from mudy.models.tokenizer import merges
 from mudy.storage import atomic_write
 
-FORMAT = "mudy-tokens-1"
+_FORMAT = "mudy-tokens-1"
 SPACE = "\u2581"  # how SentencePiece writes a space
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 NORMALIZER = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}
@@ -35,35 +35,35 @@ class TokenList:
 
 def token_list(folder: Path) -> TokenList | None:
     """The tokens of a model's tokeniser, from the cache or written to it; None if they do not imply its merges."""
-    path, source = converted_path(folder).with_suffix(".tokens"), identity(folder / "tokenizer.json")
-    found = read(path, source)
+    path, source = converted_path(folder).with_suffix(".tokens"), source_identity(folder / "tokenizer.json")
+    found = read_tokens(path, source)
     if found is None:
         listed = implied(json.loads((folder / "tokenizer.json").read_text(encoding="utf-8")))
-        write(path, source, listed)
+        write_tokens(path, source, listed)
         return listed
     return found or None
 
 
-def read(path: Path, source: str) -> TokenList | Literal[False] | None:
+def read_tokens(path: Path, source: str) -> TokenList | Literal[False] | None:
     """What was kept: a list, or False for a tokeniser that is none; None if nothing was, or it is damaged."""
     from xxhash import xxh3_128_hexdigest
 
     try:
         head, _, body = path.read_bytes().partition(b"\n")
         header = json.loads(head)
-        if [header["format"], header["source"], header["xxh3_128"]] != [FORMAT, source, xxh3_128_hexdigest(body)]:
+        if [header["format"], header["source"], header["xxh3_128"]] != [_FORMAT, source, xxh3_128_hexdigest(body)]:
             return None
         return TokenList(body.decode().split("\0"), header["added"], header["prefix"]) if body else False
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def write(path: Path, source: str, listed: TokenList | None) -> None:
+def write_tokens(path: Path, source: str, listed: TokenList | None) -> None:
     """Keep a list, or that there is none; a cache that cannot be written only costs time."""
     from xxhash import xxh3_128_hexdigest
 
     body = "\0".join(listed.tokens).encode() if listed else b""
-    header: dict[str, Any] = {"format": FORMAT, "source": source, "xxh3_128": xxh3_128_hexdigest(body)}
+    header: dict[str, Any] = {"format": _FORMAT, "source": source, "xxh3_128": xxh3_128_hexdigest(body)}
     header |= {"added": listed.added, "prefix": listed.prefix} if listed else {}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

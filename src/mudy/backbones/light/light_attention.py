@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from mudy.backbones.light.sessions import Array
 
 BLOCK = 64  # rows that are multiplied together
-HIDDEN = np.float32(-np.inf)
+_HIDDEN = np.float32(-np.inf)
 
 
 @dataclass(slots=True)
-class Memory:
+class LightMemory:
     """Every layer's keys and values of one text; (kv_heads, tokens, head_width)."""
 
     keys: dict[int, Array] = field(default_factory=dict)
@@ -44,7 +44,7 @@ def causal_blocks(length: int, window: int | None, cut: int | None = None) -> It
         seen = token <= row
         if window is not None:
             seen &= row - token < window
-        yield Block(slice(start, stop), first, stop, np.where(seen, np.float32(0), HIDDEN))
+        yield Block(slice(start, stop), first, stop, np.where(seen, np.float32(0), _HIDDEN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def branch_blocks(branches: Branches, before: int, window: int | None, whole: bo
         near = np.concatenate([np.ones((rows.stop - start, before - first), bool), seen[rows]], axis=1)
         if window is not None:
             near &= before + depths[rows, None] - position[first:] < window
-        yield Block(rows, first, total, np.where(near, np.float32(0), HIDDEN))
+        yield Block(rows, first, total, np.where(near, np.float32(0), _HIDDEN))
 
 
 def grow(paths: Sequence[Sequence[int]], shared: bool = True) -> tuple[Branches, list[list[int]]]:

@@ -17,30 +17,30 @@ from mudy.backbones.light.products import MIDDLE
 from mudy.backbones.light.sessions import Array, Feeds, Sessions
 from mudy.cancellation import check
 
-LARGE, LIKELY = 1 << 17, 1 << 15  # a vocabulary worth shortening, and to how many words
-SAMPLE = 16  # states that say which words are likely
-FEW = 2 * SAMPLE  # states for which it is not worth the while to ask
-STATES = 1024  # multiplied at once
-WORDS = 2048  # with so many words of the vocabulary: a block of logits stays in a CPU's cache
+_LARGE, _LIKELY = 1 << 17, 1 << 15  # a vocabulary worth shortening, and to how many words
+_SAMPLE = 16  # states that say which words are likely
+FEW_STATES = 2 * _SAMPLE  # states for which it is not worth the while to ask
+_STATES = 1024  # multiplied at once
+_WORDS = 2048  # with so many words of the vocabulary: a block of logits stays in a CPU's cache
 
 
-class Head(Protocol):
+class LightHead(Protocol):
     """The last layer of a language model: states to logits."""
 
     @property
     def words(self) -> int: ...
 
     def blocks(self, states: Array) -> Iterator[Array]:
-        """The logits of all words, WORDS at a time; (words, states). They may be written over."""
+        """The logits of all words, some at a time; (words, states). They may be written over."""
 
     def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
         """The logit of one word after each state; (states,)."""
 
-    def only(self, words: NDArray[np.intp]) -> Head:
+    def only(self, words: NDArray[np.intp]) -> LightHead:
         """The same with fewer words."""
 
 
-class FloatHead:
+class LightFloatHead:
     """float32."""
 
     def __init__(self, weight: NDArray[Any], sessions: Sessions) -> None:
@@ -51,20 +51,20 @@ class FloatHead:
         return len(self.weight)
 
     def blocks(self, states: Array) -> Iterator[Array]:
-        for start in range(0, self.words, WORDS):
+        for start in range(0, self.words, _WORDS):
             check()
-            some = np.ascontiguousarray(self.weight[start : start + WORDS], np.float32)
+            some = np.ascontiguousarray(self.weight[start : start + _WORDS], np.float32)
             yield self.sessions.run("vocabulary", _float_graph, {"weight": some, "states": states})[0]
 
     def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
         found: Array = (states * self.weight[words]).sum(-1)
         return found
 
-    def only(self, words: NDArray[np.intp]) -> FloatHead:
-        return FloatHead(self.weight[words], self.sessions)
+    def only(self, words: NDArray[np.intp]) -> LightFloatHead:
+        return LightFloatHead(self.weight[words], self.sessions)
 
 
-class Int8Head:
+class LightInt8Head:
     """8 bits: the words of the vocabulary are unsigned, states are signed where the CPU multiplies that exactly."""
 
     def __init__(self, weight: NDArray[np.uint8], scales: Array, sessions: Sessions, signed: bool) -> None:
@@ -79,9 +79,9 @@ class Int8Head:
         columns: NDArray[Any] = np.ascontiguousarray(rows.T)
         if not self.signed:
             columns = columns.view(np.uint8) ^ np.uint8(MIDDLE)
-        for start in range(0, self.words, WORDS):
+        for start in range(0, self.words, _WORDS):
             check()
-            part = slice(start, start + WORDS)
+            part = slice(start, start + _WORDS)
             feeds: Feeds = {
                 "weight": self.weight[part],
                 "word_scales": self.scales[part, None],
@@ -98,8 +98,8 @@ class Int8Head:
         logits: Array = found * row_scales(states) * self.scales[words]
         return logits
 
-    def only(self, words: NDArray[np.intp]) -> Int8Head:
-        return Int8Head(self.weight[words], self.scales[words], self.sessions, self.signed)
+    def only(self, words: NDArray[np.intp]) -> LightInt8Head:
+        return LightInt8Head(self.weight[words], self.scales[words], self.sessions, self.signed)
 
 
 def _float_graph() -> Graph:
@@ -118,23 +118,25 @@ def _int8_graph(signed: bool) -> Graph:
     return graph
 
 
-def log_probabilities(
-    head: Head, states: Array, rows: Sequence[int], words: Sequence[int], said: Sequence[int] | None = None
+def light_log_probabilities(
+    head: LightHead, states: Array, rows: Sequence[int], words: Sequence[int], said: Sequence[int] | None = None
 ) -> list[float]:
     """Log-probability of each word after the state in its row, never above 0. Each state is projected once.
 
     With `said`, words that the text holds, a large vocabulary is summed up over these and the likeliest others.
     """
     summed = head
-    if said is not None and head.words > LARGE and len(states) > FEW:
-        summed = head.only(likely(head, states[:: len(states) // SAMPLE], said))
-    mass = np.concatenate([log_mass(summed, states[start : start + STATES]) for start in range(0, len(states), STATES)])
+    if said is not None and head.words > _LARGE and len(states) > FEW_STATES:
+        summed = head.only(_likely(head, states[:: len(states) // _SAMPLE], said))
+    mass = np.concatenate(
+        [_log_mass(summed, states[start : start + _STATES]) for start in range(0, len(states), _STATES)]
+    )
     at, asked = np.array(rows, np.intp), np.array(words, np.intp)
     found = np.minimum(head.logit(states[at], asked) - mass[at], 0)
     return [float(value) for value in found]
 
 
-def log_mass(head: Head, states: Array) -> Array:
+def _log_mass(head: LightHead, states: Array) -> Array:
     """The logarithm of what the softmax divides by, added up over blocks of the vocabulary; (states,)."""
     top = np.full(len(states), -np.inf, np.float32)
     mass = np.zeros(len(states), np.float32)
@@ -147,8 +149,8 @@ def log_mass(head: Head, states: Array) -> Array:
     return found
 
 
-def likely(head: Head, states: Array, said: Sequence[int]) -> NDArray[np.intp]:
-    """The words that are likeliest after any of some states, and those said; (LIKELY,).
+def _likely(head: LightHead, states: Array, said: Sequence[int]) -> NDArray[np.intp]:
+    """The words that are likeliest after any of some states, and those said; (words,).
 
     A word's chance is taken relative to the likeliest word after the same state.
     """
@@ -156,5 +158,5 @@ def likely(head: Head, states: Array, said: Sequence[int]) -> NDArray[np.intp]:
     logits -= logits.max(1, keepdims=True)
     chance = logits.max(0)
     chance[list(said)] = np.inf
-    count = max(LIKELY, len(said))
+    count = max(_LIKELY, len(said))
     return np.argpartition(-chance, count - 1)[:count]

@@ -9,7 +9,7 @@ from typing import Any
 
 from mudy.errors import ModelUnavailable, UnsupportedModel
 
-LARGE = 1 << 22  # bytes of tokenizer.json from which it is worth the while to keep its tokens alone
+_LARGE = 1 << 22  # bytes of tokenizer.json from which it is worth the while to keep its tokens alone
 
 
 class LightTokenizer:
@@ -62,7 +62,7 @@ class LightTokenizer:
 
 def _quick(folder: Path) -> Any:
     """A tokeniser of our own that starts in a tenth of the time, where the vocabulary is so large that it matters."""
-    if (folder / "tokenizer.json").stat().st_size < LARGE:
+    if (folder / "tokenizer.json").stat().st_size < _LARGE:
         return None
     from mudy.backbones.light.byte_pairs import BytePairTokenizer
     from mudy.backbones.light.vocabulary_file import token_list

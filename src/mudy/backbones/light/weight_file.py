@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mudy.errors import ModelUnavailable
 
-DTYPES = {"F32": np.float32, "F16": np.float16, "I8": np.int8, "U8": np.uint8, "I64": np.int64}
+_DTYPES = {"F32": np.float32, "F16": np.float16, "I8": np.int8, "U8": np.uint8, "I64": np.int64}
 _LARGEST_HEADER = 100_000_000  # bytes; as the format has it
 
 
@@ -45,7 +45,7 @@ class WeightFile:
         if name not in self._table:
             raise ModelUnavailable(f"The weights in {self.path} hold no {name}.")
         entry = self._table[name]
-        kind = DTYPES.get(entry["dtype"])
+        kind = _DTYPES.get(entry["dtype"])
         if kind is None:
             raise ModelUnavailable(f"{name} in {self.path} is {entry['dtype']}; F32 or F16 is needed without torch.")
         start = self._start + entry["data_offsets"][0]
@@ -70,7 +70,7 @@ def _header(data: mmap.mmap) -> tuple[dict[str, str], dict[str, Any], int]:
         raise ValueError(f"it has {len(data):,} bytes instead of {8 + size + end:,}")
     for name, entry in table.items():
         start, stop = entry["data_offsets"]
-        width = np.dtype(DTYPES[entry["dtype"]]).itemsize if entry["dtype"] in DTYPES else None
+        width = np.dtype(_DTYPES[entry["dtype"]]).itemsize if entry["dtype"] in _DTYPES else None
         if not 0 <= start <= stop or (width is not None and stop - start != width * prod(entry["shape"])):
             raise ValueError(f"{name} does not fit its shape")
     return metadata, table, 8 + size

@@ -17,35 +17,41 @@ import numpy as np
 
 from mudy.backbones.backbone import Question, Received, Rule, TextRange
 from mudy.backbones.batches import packs
-from mudy.backbones.light.attention import Block, Branches, Memory, branch_blocks, causal_blocks, grow
 from mudy.backbones.light.decoder import Decoder
-from mudy.backbones.light.edit import Edit
+from mudy.backbones.light.edit import LightEdit
+from mudy.backbones.light.light_attention import Block, Branches, LightMemory, branch_blocks, causal_blocks, grow
+from mudy.backbones.light.light_tokenizer import LightTokenizer
+from mudy.backbones.light.light_vocabulary import (
+    FEW_STATES,
+    LightFloatHead,
+    LightHead,
+    LightInt8Head,
+    light_log_probabilities,
+)
 from mudy.backbones.light.sessions import Array
-from mudy.backbones.light.tokenizer import LightTokenizer
-from mudy.backbones.light.vocabulary import FEW, FloatHead, Head, Int8Head, log_probabilities
 from mudy.backbones.tokens import Prompt, Tokens, prompts_of, tokenise
 from mudy.errors import UnsupportedModel
 from mudy.text import Span
 
-LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
-PROMPT_OPENING = "Text: "
-BATCH_TOKENS = 256
+_LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
+_PROMPT_OPENING = "Text: "
+_BATCH_TOKENS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class PrefixEncoding:
+class LightPrefix:
     """A document as the decoder remembers it."""
 
     tokens: Tokens
-    memory: Memory
+    memory: LightMemory
     received: Received | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedQuestion:
+class LightQuestion:
     """A question's prompts."""
 
-    prefix: PrefixEncoding
+    prefix: LightPrefix
     prompts: list[Prompt]
     weighting: Any  # backbones.attention.Weighting, or None
     stop: int | None  # where the rows of a prompt that are needed end: nothing is asked of its last token
@@ -64,12 +70,12 @@ class PreparedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class LightRun:
     """Prompts on their way through the model, after one text."""
 
-    prefix: PrefixEncoding
+    prefix: LightPrefix
     branches: Branches
-    edit: Edit | None = None
+    edit: LightEdit | None = None
     given: Sequence[int] = ()  # which known states the rows begin with, if they do not begin with words
 
     @property
@@ -77,7 +83,7 @@ class Run:
         return [len(self.prefix.tokens) + depth for depth in self.branches.depths]
 
 
-Places = list[list[list[int]]]  # question, prompt -> rows of an array of states
+_Places = list[list[list[int]]]  # question, prompt -> rows of an array of states
 
 
 class LightDecoder:
@@ -91,12 +97,12 @@ class LightDecoder:
 
     def __init__(self, decoder: Decoder, tokenizer: LightTokenizer, name: str, batch_tokens: int | None = None) -> None:
         self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
-        self.batch_tokens = batch_tokens or BATCH_TOKENS
+        self.batch_tokens = batch_tokens or _BATCH_TOKENS
         weight, scales = decoder.vocabulary
-        self.head: Head = (
-            FloatHead(weight, decoder.sessions)
+        self.head: LightHead = (
+            LightFloatHead(weight, decoder.sessions)
             if scales is None
-            else Int8Head(weight, scales, decoder.sessions, decoder.signed)
+            else LightInt8Head(weight, scales, decoder.sessions, decoder.signed)
         )
 
     @property
@@ -116,7 +122,7 @@ class LightDecoder:
         return self.decoder.config.heads
 
     def room(self) -> int:
-        return self.decoder.config.positions - LONGEST_PROMPT
+        return self.decoder.config.positions - _LONGEST_PROMPT
 
     def token_ends(self, text: str) -> list[int]:
         return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends
@@ -129,19 +135,19 @@ class LightDecoder:
         other.template = template
         return other
 
-    def span_states(self, encoding: PrefixEncoding, spans: Sequence[Span]) -> None:  # noqa: ARG002 (no encoder)
+    def span_states(self, encoding: LightPrefix, spans: Sequence[Span]) -> None:  # noqa: ARG002 (no encoder)
         return None
 
     # --- Reading -------------------------------------------------------------------------------------------------
 
-    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[PrefixEncoding]:
-        found: list[PrefixEncoding] = []
-        texts = [tokenise(self.tokenizer, *text_range, prefix=PROMPT_OPENING) for text_range in ranges]
+    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[LightPrefix]:
+        found: list[LightPrefix] = []
+        texts = [tokenise(self.tokenizer, *text_range, prefix=_PROMPT_OPENING) for text_range in ranges]
         for pack in packs(texts, len, self.batch_tokens):
-            memories = [Memory() for _ in pack]
+            memories = [LightMemory() for _ in pack]
             sums = self._read(pack, self.depth - 1, layers, memories)
             for tokens, memory, received in zip(pack, memories, sums, strict=True):
-                found.append(PrefixEncoding(tokens, memory, Received(tokens, received) if layers else None))
+                found.append(LightPrefix(tokens, memory, Received(tokens, received) if layers else None))
         return found
 
     def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
@@ -162,7 +168,7 @@ class LightDecoder:
         )
 
     def _read(
-        self, texts: Sequence[Tokens], last: int, layers: Sequence[int], memories: Sequence[Memory] = ()
+        self, texts: Sequence[Tokens], last: int, layers: Sequence[int], memories: Sequence[LightMemory] = ()
     ) -> list[Array]:
         """Read several texts in one pass, up to the last layer that is wanted; the mean attention in some layers."""
         decoder, lengths = self.decoder, [len(text) for text in texts]
@@ -190,7 +196,7 @@ class LightDecoder:
 
     # --- Prompting -----------------------------------------------------------------------------------------------
 
-    def log_likelihood(self, questions: Sequence[Question[PrefixEncoding]]) -> list[list[list[float]]]:
+    def log_likelihood(self, questions: Sequence[Question[LightPrefix]]) -> list[list[list[float]]]:
         asked = [self._prepare(question) for question in questions if question.phrases]
         if not asked:
             return [[] for _ in questions]
@@ -201,10 +207,10 @@ class LightDecoder:
         found = iter(self._scored(asked, states, places))
         return [list(islice(found, len(question.phrases))) for question in questions]
 
-    def _prepare(self, question: Question[PrefixEncoding]) -> PreparedQuestion:
-        prompts = prompts_of(self.tokenizer, self.template, question.phrases, LONGEST_PROMPT, False)
+    def _prepare(self, question: Question[LightPrefix]) -> LightQuestion:
+        prompts = prompts_of(self.tokenizer, self.template, question.phrases, _LONGEST_PROMPT, False)
         counted = question.weighting is not None and question.weighting.aligned_rows == "tail"
-        return PreparedQuestion(question.encoding, prompts, question.weighting, None if counted else -1)
+        return LightQuestion(question.encoding, prompts, question.weighting, None if counted else -1)
 
     def _unedited(self, weighting: Any) -> int:
         """How many layers there are below the first one that a weighting edits."""
@@ -214,7 +220,7 @@ class LightDecoder:
         edited = (i for i in range(self.depth) if weighting.touches(i) and (weighting.sliding or windows[i] is None))
         return next(edited, self.depth)
 
-    def _alike(self, asked: Sequence[PreparedQuestion], layers: int) -> tuple[Array, Places]:
+    def _alike(self, asked: Sequence[LightQuestion], layers: int) -> tuple[Array, _Places]:
         """States after the first layers, each beginning computed once; and in which of them each prompt's rows are."""
         runs, places, made = [], [], 0
         for each in asked:
@@ -222,35 +228,35 @@ class LightDecoder:
             for paths in self._path_packs(each):
                 branches, found = grow(paths)
                 rows.update((path, [made + row for row in place]) for path, place in zip(paths, found, strict=True))
-                runs.append(Run(each.prefix, branches))
+                runs.append(LightRun(each.prefix, branches))
                 made += len(branches)
             places.append([rows[each.path(prompt)] for prompt in each.prompts])
         return self._follow(runs, 0, layers), places
 
-    def _path_packs(self, asked: PreparedQuestion) -> Iterator[list[tuple[int, ...]]]:
+    def _path_packs(self, asked: LightQuestion) -> Iterator[list[tuple[int, ...]]]:
         """Each prompt once, those that begin alike beside each other, within a budget of rows."""
         paths = sorted({asked.path(prompt) for prompt in asked.prompts})
-        new = [len(paths[0]), *(len(path) - alike(before, path) for before, path in pairwise(paths))]
+        new = [len(paths[0]), *(len(path) - common_length(before, path) for before, path in pairwise(paths))]
         for pack in packs(zip(paths, new, strict=True), lambda pair: pair[1], self.batch_tokens):
             yield [path for path, _ in pack]
 
     def _apart(
-        self, asked: Sequence[PreparedQuestion], layers: int, states: Array, known: Places
-    ) -> tuple[Array, Places]:
+        self, asked: Sequence[LightQuestion], layers: int, states: Array, known: _Places
+    ) -> tuple[Array, _Places]:
         """States after the last layer, every prompt on its own from the first edited layer on; and where they are."""
         runs, places, made = [], [], 0
         for each, rows in zip(asked, known, strict=True):
-            found: Places = [[]]
+            found: _Places = [[]]
             for some in packs(range(len(each.prompts)), lambda i, rows=rows: len(rows[i]), self.batch_tokens):  # type: ignore[misc]
                 branches, own = grow([each.path(each.prompts[i]) for i in some], shared=False)
                 given = [row for i in some for row in rows[i]]
-                runs.append(Run(each.prefix, branches, self._edit(each, some), given))
+                runs.append(LightRun(each.prefix, branches, self._edit(each, some), given))
                 found[0] += [[made + row for row in place] for place in own]
                 made += len(branches)
             places += found
         return self._follow(runs, layers, self.depth, states), places
 
-    def _edit(self, asked: PreparedQuestion, prompts: Sequence[int]) -> Edit | None:
+    def _edit(self, asked: LightQuestion, prompts: Sequence[int]) -> LightEdit | None:
         """A question's weighting as applied to the rows of some of its prompts."""
         if asked.weighting is None:
             return None
@@ -261,9 +267,9 @@ class LightDecoder:
             for row in range(len(asked.path(prompt))):
                 owners.append(owner)
                 counted.append(prompt.first <= row < stop)
-        return Edit(asked.weighting, list(prompts), np.array(owners, np.intp), np.array(counted, bool))
+        return LightEdit(asked.weighting, list(prompts), np.array(owners, np.intp), np.array(counted, bool))
 
-    def _follow(self, runs: Sequence[Run], start: int, stop: int, known: Array | None = None) -> Array:
+    def _follow(self, runs: Sequence[LightRun], start: int, stop: int, known: Array | None = None) -> Array:
         """The states of all runs after some layers, one after the other; (rows, width)."""
         found = []
         for pack in packs(runs, lambda run: len(run.branches), self.batch_tokens):
@@ -277,7 +283,7 @@ class LightDecoder:
             found.append(after)
         return joined(found)
 
-    def _looking_at_texts(self, pack: Sequence[Run]) -> Any:
+    def _looking_at_texts(self, pack: Sequence[LightRun]) -> Any:
         """Attention of prompts to the text that each follows and to its own earlier rows."""
         decoder, lengths = self.decoder, [len(run.branches) for run in pack]
         masks: dict[tuple[int, int | None, bool], list[Block]] = {}
@@ -298,7 +304,7 @@ class LightDecoder:
 
     # --- Scoring -------------------------------------------------------------------------------------------------
 
-    def _scored(self, asked: Sequence[PreparedQuestion], states: Array, places: Places) -> list[list[float]]:
+    def _scored(self, asked: Sequence[LightQuestion], states: Array, places: _Places) -> list[list[float]]:
         """Log-probability of every scored token of every prompt, from the state before it."""
         found: list[list[float]] = [[] for _ in asked]
         for group in self._summed_together(asked, places):
@@ -306,7 +312,9 @@ class LightDecoder:
             words = [word for i in group for word in asked[i].words]
             used = {row: i for i, row in enumerate(dict.fromkeys(before))}
             said = self._said([asked[i] for i in group])
-            values = iter(log_probabilities(self.head, states[list(used)], [used[row] for row in before], words, said))
+            values = iter(
+                light_log_probabilities(self.head, states[list(used)], [used[row] for row in before], words, said)
+            )
             for i in group:
                 found[i] = list(islice(values, len(asked[i].words)))
         return [
@@ -315,17 +323,17 @@ class LightDecoder:
             for prompt in each.prompts
         ]
 
-    def _summed_together(self, asked: Sequence[PreparedQuestion], places: Places) -> Iterator[list[int]]:
+    def _summed_together(self, asked: Sequence[LightQuestion], places: _Places) -> Iterator[list[int]]:
         """Which questions share a pass over the vocabulary: all, but for those whose likely words are a matter of their
         own text, since no result may depend on what else is computed with it.
         """
         int8 = self.decoder.int8
-        alone = [i for i, each in enumerate(asked) if int8 and len(set(each.before(places[i]))) > FEW]
+        alone = [i for i, each in enumerate(asked) if int8 and len(set(each.before(places[i]))) > FEW_STATES]
         if rest := [i for i in range(len(asked)) if i not in alone]:
             yield rest
         yield from ([i] for i in alone)
 
-    def _said(self, asked: Sequence[PreparedQuestion]) -> list[int] | None:
+    def _said(self, asked: Sequence[LightQuestion]) -> list[int] | None:
         """The words of the text and its prompts, for a sum over likely words alone; None for the exact sum."""
         if not self.decoder.int8 or len(asked) > 1:
             return None
@@ -343,7 +351,7 @@ def joined(parts: Sequence[Array]) -> Array:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def alike(first: Sequence[int], second: Sequence[int]) -> int:
+def common_length(first: Sequence[int], second: Sequence[int]) -> int:
     """How many leading tokens two sequences have in common."""
     count = 0
     for one, other in zip(first, second, strict=False):

@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from mudy.backbones.batches import in_order
 from mudy.backbones.light import encoder_graphs
 from mudy.backbones.light.decoder import unsigned
+from mudy.backbones.light.light_tokenizer import LightTokenizer
 from mudy.backbones.light.products import MIDDLE, FloatProducts, Int8Products, Products, signed_products_are_exact
 from mudy.backbones.light.sessions import Array, Sessions
-from mudy.backbones.light.tokenizer import LightTokenizer
-from mudy.backbones.light.weights import WeightFile
+from mudy.backbones.light.weight_file import WeightFile
 from mudy.backbones.tokens import Tokens, tokenise
 from mudy.cancellation import check
 from mudy.errors import UnsupportedModel
 from mudy.text import Span
 
-FAMILIES = frozenset({"bert"})
-BATCH_TOKENS = 1024
-SPARE = 2  # tokens kept free, since a window cut out of a text may begin with a piece more than it had there
+_FAMILIES = frozenset({"bert"})
+_BATCH_TOKENS = 1024
+_SPARE = 2  # tokens kept free, since a window cut out of a text may begin with a piece more than it had there
 _REACH = 600  # characters of context read on either side of a span
 _HIDDEN = np.float32(np.finfo(np.float32).min)
 
@@ -43,7 +43,7 @@ class LightEncoder:
     ) -> None:
         check_family(config, name)
         self.tokenizer, self.sessions, self.name, self.int8 = tokenizer, sessions, name, int8
-        self.batch_tokens = batch_tokens or BATCH_TOKENS
+        self.batch_tokens = batch_tokens or _BATCH_TOKENS
         self.width, self.heads = int(config["hidden_size"]), int(config["num_attention_heads"])
         self.depth, self.positions = int(config["num_hidden_layers"]), int(config["max_position_embeddings"])
         self._epsilon = float(config.get("layer_norm_eps", 1e-12))
@@ -88,7 +88,7 @@ class LightEncoder:
 
     def room(self) -> int:
         """How many tokens of text fit into one reading."""
-        return max(1, self.positions - self.tokenizer.num_special_tokens_to_add() - SPARE)
+        return max(1, self.positions - self.tokenizer.num_special_tokens_to_add() - _SPARE)
 
     def token_ends(self, text: str) -> list[int]:
         """Where each token of a text ends, in characters: for planning windows."""
@@ -177,8 +177,8 @@ def check_family(config: Mapping[str, Any], name: str) -> None:
     """Raise for an encoder that only the torch engine computes."""
     family = config.get("model_type")
     plain = config.get("position_embedding_type", "absolute") == "absolute" and config.get("hidden_act") == "gelu"
-    if family not in FAMILIES or not plain:
+    if family not in _FAMILIES or not plain:
         raise UnsupportedModel(
             f"{name} is of the family {family!r}, or a variant of it, which only the torch engine computes (without "
-            f"torch: {', '.join(sorted(FAMILIES))}). Install mudy[torch]."
+            f"torch: {', '.join(sorted(_FAMILIES))}). Install mudy[torch]."
         )
