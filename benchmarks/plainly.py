@@ -20,7 +20,7 @@ from transformers.masking_utils import eager_mask
 from mudy.backbones.tokens import Prompt, Tokens, prompts_of, tokenise
 from mudy.candidates import Candidate
 from mudy.methods.chunks import Chunk, chunks
-from mudy.methods.likelihood import likelihood
+from mudy.methods.likelihood import prompt_likelihood
 from mudy.methods.method import OccurrenceScore
 from mudy.methods.mudy import Mudy, attention_score, final_score, weight_of
 from mudy.methods.mudy.multi_granular import normalised
@@ -196,7 +196,7 @@ class Plainly:
     def _likelihood(self, prompt: Prompt, logits: Tensor) -> float:
         before = torch.log_softmax(logits[[t - 1 for t in prompt.scored]], dim=-1)  # (scored, vocabulary)
         scored = [float(row[prompt.ids[t]]) for t, row in zip(prompt.scored, before, strict=True)]
-        return likelihood(scored, self.method.alpha, self.method.score_tokens)
+        return prompt_likelihood(scored, self.method.alpha, self.method.score_tokens)
 
     def _pull(self, document: int, held: Sequence[range], prompts: Sequence[Prompt], longest: int) -> Pull:
         inside = torch.zeros(len(held), document, dtype=torch.bool)

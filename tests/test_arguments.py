@@ -14,7 +14,7 @@ from mudy.evaluation.datasets import load
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.measures import F1, Outcome, compare
 from mudy.methods import METHODS, method_class, settings_of
-from mudy.validation import fit, type_in_words
+from mudy.validation import fit_value, type_in_words
 from tests.taggers import english
 
 TEXT = "Radar maps of sea ice help a ship's crew to find a safe road through the ice."
@@ -175,8 +175,8 @@ def test_types_are_told_in_words(kind: Any, words: str) -> None:
 
 
 def test_a_whole_number_is_a_number_and_stays_what_it_is() -> None:
-    assert fit(1, float) == 1
-    assert type(fit(1, float)) is int
+    assert fit_value(1, float) == 1
+    assert type(fit_value(1, float)) is int
 
 
 def test_errors_of_arguments_are_of_our_tree() -> None:

@@ -13,7 +13,7 @@ from mudy.errors import InputError
 from mudy.phrase_index import PhraseIndex
 from mudy.porter import stems
 from mudy.ranking import variant_key
-from mudy.results import Result, counted
+from mudy.results import Result, number_of
 from mudy.text import Document, Span, squeeze
 
 _PIECE = re.compile(r"[^\s-]+")  # what stands between hyphens and white space
@@ -57,9 +57,9 @@ class Explanation:
     source: str | None = None
 
     def __repr__(self) -> str:
-        found = ", ".join(f"{counted(len(m.result), 'keyphrase')} by {m.result.method}" for m in self.methods)
-        gold = f", {counted(len(self.gold), 'gold phrase')}" if self.gold else ""
-        return f"<Explanation: {counted(len(self.text.split()), 'word')}, {found}{gold}>"
+        found = ", ".join(f"{number_of(len(m.result), 'keyphrase')} by {m.result.method}" for m in self.methods)
+        gold = f", {number_of(len(self.gold), 'gold phrase')}" if self.gold else ""
+        return f"<Explanation: {number_of(len(self.text.split()), 'word')}, {found}{gold}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; the text itself is left out."""

@@ -46,7 +46,7 @@ many several various different certain other such same own much few more most le
 using based including according regarding concerning considering following given called used
 """
 NOT_PART = frozenset(_NOT_PART.split())
-NUMBER = re.compile(r"\d[\d.,]*")
+_NUMBER = re.compile(r"\d[\d.,]*")
 
 
 def nested_candidates(
@@ -128,7 +128,7 @@ def _letter(document: Document, word: Word, excluded: Sequence[tuple[int, int]])
     letter = LETTERS.get(word.tag, "x")
     if letter in "GD" and not lower.endswith(("ing", "ed", "en")):
         return "x"
-    if letter == "C" and not NUMBER.fullmatch(lower):
+    if letter == "C" and not _NUMBER.fullmatch(lower):
         return "x"  # "two", "million"
     return letter
 

@@ -47,7 +47,7 @@ class Keyphrase:
     occurrences: tuple[ScoredOccurrence, ...]  # best first
 
     def __repr__(self) -> str:
-        places = counted(len(self.occurrences), "occurrence")
+        places = number_of(len(self.occurrences), "occurrence")
         return f"Keyphrase({self.rank}, {shortened(self.text)!r}, score={self.score:.4g}, {places})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Result:
         more = ", ..." if len(self) > SHOWN else ""
         model = f" with {self.model}" if self.model else ""
         return (
-            f"<Result: {counted(len(self), 'keyphrase')} by {self.method}{model}, "
+            f"<Result: {number_of(len(self), 'keyphrase')} by {self.method}{model}, "
             f"{read.words_read:,} of {read.words:,} words read{': ' if names else ''}{names}{more}>"
         )
 
@@ -192,7 +192,7 @@ def _row(keyphrase: Keyphrase) -> dict[str, Any]:
     }
 
 
-def counted(number: int, noun: str) -> str:
+def number_of(number: int, noun: str) -> str:
     """A number with its noun: "1 keyphrase", "2,000 keyphrases"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 

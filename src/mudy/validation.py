@@ -30,7 +30,7 @@ def checked(
 ) -> Any:
     """A value of the type that a hint describes, within its limits; numpy's scalars become Python's."""
     try:
-        fitted = fit(value, kind)
+        fitted = fit_value(value, kind)
         too_small = fitted is not None and least is not None and fitted < least
         too_large = fitted is not None and most is not None and fitted > most
         if too_small or too_large:
@@ -43,7 +43,7 @@ def checked(
     return fitted
 
 
-def fit(value: Any, kind: Any) -> Any:
+def fit_value(value: Any, kind: Any) -> Any:
     """The value as one of a type, or Misfit; what is neither a number, a text nor a list of them passes as it is."""
     value = python_scalar(value)
     form, arguments = get_origin(kind), get_args(kind)
@@ -71,7 +71,7 @@ def fit(value: Any, kind: Any) -> Any:
 def fit_any(value: Any, kinds: Iterable[Any]) -> Any:
     for kind in kinds:
         try:
-            return fit(value, kind)
+            return fit_value(value, kind)
         except Misfit:
             continue
     raise Misfit
@@ -81,10 +81,10 @@ def fit_tuple(value: Any, kinds: Sequence[Any]) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
         raise Misfit
     if kinds[-1] is Ellipsis:
-        return tuple(fit(item, kinds[0]) for item in value)
+        return tuple(fit_value(item, kinds[0]) for item in value)
     if len(value) != len(kinds):
         raise Misfit
-    return tuple(fit(item, kind) for item, kind in zip(value, kinds, strict=True))
+    return tuple(fit_value(item, kind) for item, kind in zip(value, kinds, strict=True))
 
 
 def python_scalar(value: Any) -> Any:

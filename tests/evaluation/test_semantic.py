@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from mudy.evaluation.measures import MACRO, MICRO, Depth, Numbers, Outcome
+from mudy.evaluation.measures import MACRO, MICRO, Depth, FloatArray, Outcome
 from mudy.evaluation.measures.semantic import PhraseVectors, semantic_kinds
 
 ANGLES = {"car": 0, "automobile": 0, "truck": 60, "river": 90, "anti": 180}
@@ -17,7 +17,7 @@ class Angles:
     def __init__(self) -> None:
         self.embedded: list[str] = []
 
-    def embed(self, texts: Sequence[str]) -> Numbers:
+    def embed(self, texts: Sequence[str]) -> FloatArray:
         self.embedded += texts
         radians = np.deg2rad([ANGLES[text] for text in texts])
         return np.stack([np.cos(radians), np.sin(radians)], axis=1)

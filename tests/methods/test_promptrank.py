@@ -3,7 +3,7 @@
 import pytest
 
 from mudy.candidates import candidates
-from mudy.methods.likelihood import likelihood
+from mudy.methods.likelihood import prompt_likelihood
 from mudy.methods.mudy import Mudy
 from mudy.methods.promptrank import PromptRank
 from mudy.text import Span
@@ -12,8 +12,8 @@ from tests.taggers import english
 
 
 def test_the_likelihood_is_divided_by_a_power_of_the_number_of_scored_tokens() -> None:
-    assert likelihood([-1.0, -2.0, -3.0, -2.0], alpha=0.5) == pytest.approx(-8 / 4**0.5)
-    assert likelihood([-1.0, -2.0, -3.0, -2.0], alpha=1.0, tokens="candidate") == pytest.approx(-2.5)
+    assert prompt_likelihood([-1.0, -2.0, -3.0, -2.0], alpha=0.5) == pytest.approx(-8 / 4**0.5)
+    assert prompt_likelihood([-1.0, -2.0, -3.0, -2.0], alpha=1.0, tokens="candidate") == pytest.approx(-2.5)
 
 
 @pytest.mark.parametrize("family", [*small.DECODERS, "t5"])

@@ -29,7 +29,7 @@ from mudy.cancellation import check
 from mudy.text import Span
 
 CAUSAL_FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3", "mistral"})
-PROMPT_OPENING = "Text: "
+_PROMPT_OPENING = "Text: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class PrefixEncoding:
     received: Received | None = None
 
 
-Places = Sequence[Sequence[Sequence[int]]]  # question, prompt -> rows of a tensor of states
+_Places = Sequence[Sequence[Sequence[int]]]  # question, prompt -> rows of a tensor of states
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class CausalBackbone(Transformer):
     # --- Reading -------------------------------------------------------------------------------------------------
 
     def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[PrefixEncoding]:
-        texts = [tokenise(self.tokenizer, *text_range, prefix=PROMPT_OPENING) for text_range in ranges]
+        texts = [tokenise(self.tokenizer, *text_range, prefix=_PROMPT_OPENING) for text_range in ranges]
         encodings: list[PrefixEncoding] = []
         with self.machine.at_work():
             for pack in packs(texts, len, self.machine.batch_tokens):
@@ -198,7 +198,7 @@ class CausalBackbone(Transformer):
         everywhere = getattr(self.model.config, "sliding_window", None)
         return getattr(self.model.model.layers[layer].self_attn, "sliding_window", everywhere) is not None
 
-    def _alike(self, prepared: Sequence[PreparedQuestion], layers: int) -> tuple[Tensor, Places]:
+    def _alike(self, prepared: Sequence[PreparedQuestion], layers: int) -> tuple[Tensor, _Places]:
         """States after the first layers, each beginning computed once; and in which of them each prompt's rows are."""
         every, places, offset = [], [], 0
         for question in prepared:
@@ -216,8 +216,8 @@ class CausalBackbone(Transformer):
         return self._follow(every, 0, layers), places
 
     def _apart(
-        self, prepared: Sequence[PreparedQuestion], layers: int, states: Tensor, known: Places
-    ) -> tuple[Tensor, Places]:
+        self, prepared: Sequence[PreparedQuestion], layers: int, states: Tensor, known: _Places
+    ) -> tuple[Tensor, _Places]:
         """States after the last layer, every prompt on its own from the first edited layer on; and where they are."""
         every, places, offset = [], [], 0
         for question, rows in zip(prepared, known, strict=True):
@@ -257,7 +257,7 @@ class CausalBackbone(Transformer):
     def _parts(self) -> dict[tuple[int, int], Any]:
         return {}
 
-    def _scored(self, prepared: Sequence[PreparedQuestion], states: Tensor, places: Places) -> list[list[float]]:
+    def _scored(self, prepared: Sequence[PreparedQuestion], states: Tensor, places: _Places) -> list[list[float]]:
         """Log-probability of every scored token of every prompt, from the state before it."""
         scores: list[list[float]] = [[] for _ in prepared]
         for group in self._summed_together(prepared, places):
@@ -275,7 +275,7 @@ class CausalBackbone(Transformer):
             for prompt in question.prompts
         ]
 
-    def _summed_together(self, prepared: Sequence[PreparedQuestion], places: Places) -> Iterator[list[int]]:
+    def _summed_together(self, prepared: Sequence[PreparedQuestion], places: _Places) -> Iterator[list[int]]:
         """Which questions share a pass over the vocabulary: all, but for those whose likely words are a matter of their
         own text, since no result may depend on what else is computed with it.
         """

@@ -12,7 +12,7 @@ from mudy.backbones import openmp
 from mudy.errors import SettingError
 from mudy.options import Compute, Speed
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Machine:
         rounding = (
             speed in ("fast", "quick") and dtype is None and chosen.type == "cpu"
         )  # elsewhere half precision is fast
-        return cls(chosen, DTYPES[dtype] if dtype else best_dtype(chosen), threads, rows, rounding)
+        return cls(chosen, _DTYPES[dtype] if dtype else best_dtype(chosen), threads, rows, rounding)
 
     @contextmanager
     def at_work(self) -> Iterator[None]:

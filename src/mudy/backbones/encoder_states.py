@@ -15,7 +15,7 @@ from mudy.errors import UnsupportedModel
 from mudy.text import Span
 
 OFFSET_FAMILIES = frozenset({"roberta", "xlm-roberta", "mpnet"})  # whose positions count on from the padding token's id
-SPARE = 2  # tokens kept free, since a window cut out of a text may begin with a piece more than it had there
+_SPARE = 2  # tokens kept free, since a window cut out of a text may begin with a piece more than it had there
 
 
 def positions(encoder: SentenceEncoder) -> int:
@@ -27,7 +27,7 @@ def positions(encoder: SentenceEncoder) -> int:
 
 def room(encoder: SentenceEncoder) -> int:
     """How many tokens of text fit into one reading."""
-    return max(1, positions(encoder) - int(encoder.tokenizer.num_special_tokens_to_add()) - SPARE)
+    return max(1, positions(encoder) - int(encoder.tokenizer.num_special_tokens_to_add()) - _SPARE)
 
 
 def token_ends(encoder: SentenceEncoder, text: str) -> list[int]:

@@ -15,7 +15,7 @@ from mudy.cli import formats
 from mudy.cli.console import Screen
 from mudy.cli.data_commands import FORM, loaded, sentence_encoder
 from mudy.cli.measure_options import Measured, measured
-from mudy.cli.parameters import ENDPOINT, LANGUAGE, METHOD, MODEL, PRESET, SET, on_machine, settings
+from mudy.cli.parameters import ENDPOINT, LANGUAGE, METHOD, MODEL_OPTION, PRESET, SET, on_machine, settings
 from mudy.errors import InputError
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.storage import dump_json, refuse_inputs
@@ -33,9 +33,13 @@ _SIGNIFICANT = 0.05  # p of a significant difference is below
 @click.command("evaluate")
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
 @click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="See `mudy methods`.")
-@click.option("--model", **MODEL, default=DEFAULT_MODEL, show_default=True, help="As for `mudy extract`.")
+@click.option("--model", **MODEL_OPTION, default=DEFAULT_MODEL, show_default=True, help="As for `mudy extract`.")
 @click.option(
-    "--encoder", **MODEL, default=DEFAULT_ENCODER, show_default=True, help="For methods that embed, and for SemF1."
+    "--encoder",
+    **MODEL_OPTION,
+    default=DEFAULT_ENCODER,
+    show_default=True,
+    help="For methods that embed, and for SemF1.",
 )
 @click.option("--endpoint", **ENDPOINT, help="As for `mudy extract`.")
 @click.option("--preset", **PRESET)
@@ -208,7 +212,7 @@ def _table(run: Run, found: _MeasuredRun) -> str:
 @click.command("compare")
 @click.argument("first", metavar="A.json")
 @click.argument("second", metavar="B.json")
-@click.option("--encoder", **MODEL, default=DEFAULT_ENCODER, show_default=True, help="For SemP, SemR and SemF1.")
+@click.option("--encoder", **MODEL_OPTION, default=DEFAULT_ENCODER, show_default=True, help="For SemP, SemR and SemF1.")
 @measured
 @click.option("-f", "--format", "form_out", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="No warnings; errors are still shown.")

@@ -11,7 +11,7 @@ import click
 from mudy.cli import formats, validate
 from mudy.cli.console import Screen
 from mudy.cli.data_commands import FORM, loaded
-from mudy.cli.parameters import LANGUAGE, MODEL, on_machine
+from mudy.cli.parameters import LANGUAGE, MODEL_OPTION, on_machine
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_MODEL
 from mudy.storage import dump_json, refuse_inputs
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 @click.option("--quick", is_flag=True, help="Without a language model; the weights are then for --speed quick alone.")
 @click.option("--fit-all", is_flag=True, help="Fit `generic` and `nested_frequency` too, which are set by hand.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first documents of each data set.  [default: all]")
-@click.option("--model", **MODEL, default=DEFAULT_MODEL, show_default=True, help="As for `mudy extract`.")
-@click.option("--encoder", **MODEL, default=DEFAULT_ENCODER, show_default=True, help="As for `mudy extract`.")
+@click.option("--model", **MODEL_OPTION, default=DEFAULT_MODEL, show_default=True, help="As for `mudy extract`.")
+@click.option("--encoder", **MODEL_OPTION, default=DEFAULT_ENCODER, show_default=True, help="As for `mudy extract`.")
 @click.option(
     "--protocol",
     type=click.Choice(["promptrank", "none"]),

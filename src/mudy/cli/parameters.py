@@ -21,7 +21,7 @@ from mudy.validation import TopN, checked_top_n
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
-Values = list[CompletionItem]
+_Values = list[CompletionItem]
 Command = Callable[..., Any]
 
 
@@ -84,11 +84,11 @@ def _known_model_names(ctx: click.Context, param: click.Parameter, values: tuple
     return values
 
 
-def _methods(ctx: click.Context, param: click.Parameter, incomplete: str) -> Values:  # noqa: ARG001
+def _methods(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Values:  # noqa: ARG001
     return [CompletionItem(name) for name in METHODS if name.startswith(incomplete)]
 
 
-def _models(ctx: click.Context, param: click.Parameter, incomplete: str) -> Values:  # noqa: ARG001
+def _models(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Values:  # noqa: ARG001
     from mudy import models
 
     return [CompletionItem(name) for name in models.KNOWN if name.startswith(incomplete)]
@@ -97,7 +97,7 @@ def _models(ctx: click.Context, param: click.Parameter, incomplete: str) -> Valu
 TOP_N: dict[str, Any] = {"callback": top_n, "metavar": "NUMBER|SHARE|auto|all"}
 METHOD: dict[str, Any] = {"callback": method, "metavar": "NAME", "shell_complete": _methods}
 SEVERAL: dict[str, Any] = {"callback": method_names, "metavar": "NAME,NAME", "shell_complete": _methods}
-MODEL: dict[str, Any] = {"callback": model, "metavar": "NAME", "shell_complete": _models}
+MODEL_OPTION: dict[str, Any] = {"callback": model, "metavar": "NAME", "shell_complete": _models}
 DTYPE: dict[str, Any] = {
     "type": click.Choice(get_args(Precision)),
     "help": "[default: float32 on a CPU, half precision on a GPU]",
@@ -152,10 +152,10 @@ def on_machine(command: Command) -> Command:
 def with_models(command: Command) -> Command:
     """The options that name the models of a method."""
     known = "A name of `mudy models`, a local folder, or an id on the Hugging Face hub."
-    encoder = MODEL | {"default": DEFAULT_ENCODER, "show_default": True, "help": "For related phrases."}
+    encoder = MODEL_OPTION | {"default": DEFAULT_ENCODER, "show_default": True, "help": "For related phrases."}
     return _with(
         command,
-        {"model": MODEL | {"default": DEFAULT_MODEL, "show_default": True, "help": known}, "encoder": encoder},
+        {"model": MODEL_OPTION | {"default": DEFAULT_MODEL, "show_default": True, "help": known}, "encoder": encoder},
     )
 
 

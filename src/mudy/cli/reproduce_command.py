@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from mudy.cli import formats
 from mudy.cli.console import Screen
-from mudy.cli.parameters import DTYPE, MODEL, THREADS, model
+from mudy.cli.parameters import DTYPE, MODEL_OPTION, THREADS, model
 from mudy.errors import InputError, unknown
 from mudy.evaluation.reproduce import ITEMS
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_MODEL
@@ -47,7 +47,7 @@ def models(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     return tuple(dict.fromkeys(model(ctx, param, value) for value in values))
 
 
-MODELS: dict[str, Any] = {**MODEL, "callback": models}
+MODELS: dict[str, Any] = {**MODEL_OPTION, "callback": models}
 
 
 @click.command("reproduce")
@@ -60,7 +60,7 @@ MODELS: dict[str, Any] = {**MODEL, "callback": models}
     help="A folder with data sets.",
 )
 @click.option("--model", "names", multiple=True, **MODELS, help=f"May be repeated.  [default: {DEFAULT_MODEL}]")
-@click.option("--encoder", **MODEL, default=DEFAULT_ENCODER, show_default=True, help="For methods that embed.")
+@click.option("--encoder", **MODEL_OPTION, default=DEFAULT_ENCODER, show_default=True, help="For methods that embed.")
 @click.option(
     "--limit",
     "counts",

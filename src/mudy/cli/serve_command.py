@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mudy.cli.console import Screen
-from mudy.cli.parameters import LANGUAGE, METHOD, MODEL, on_machine
+from mudy.cli.parameters import LANGUAGE, METHOD, MODEL_OPTION, on_machine
 from mudy.errors import MissingExtra
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.methods import model_fields
@@ -21,9 +21,11 @@ COUNT: dict[str, Any] = {"type": click.IntRange(1), "show_default": True}
 @click.command("serve", context_settings={"default_map": {"speed": "fast"}})
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 for any free one.")
-@click.option("--model", **MODEL, default=DEFAULT_MODEL, show_default=True, help="The one language model.")
+@click.option("--model", **MODEL_OPTION, default=DEFAULT_MODEL, show_default=True, help="The one language model.")
 @click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="Where a request names none.")
-@click.option("--encoder", **MODEL, default=DEFAULT_ENCODER, show_default=True, help="Loaded when it is first needed.")
+@click.option(
+    "--encoder", **MODEL_OPTION, default=DEFAULT_ENCODER, show_default=True, help="Loaded when it is first needed."
+)
 @click.option("--language", **LANGUAGE)
 @click.option("--queue", **COUNT, default=Config.queue, help="Requests that may wait; further ones are refused (503).")
 @click.option("--max-body", **COUNT, default=Config.max_body, metavar="BYTES", help="The largest body of a request.")

@@ -92,13 +92,13 @@ def _stamp(name: str) -> list[int] | None:
 
 
 @dataclass(frozen=True)
-class Table:
+class _Table:
     """A table in memory."""
 
     table: Any  # pyarrow.Table
 
     @classmethod
-    def of(cls, value: Any) -> Table:
+    def of(cls, value: Any) -> _Table:
         try:
             import pyarrow as pa
         except ImportError:
@@ -133,12 +133,12 @@ class Table:
 
 def source_of(value: Any, is_output: IsOutput = lambda path: False) -> RowSource:  # noqa: ARG005
     """Files, by one name or by many; or a table. A run's own paths are no files of it."""
-    if isinstance(value, Files | Table):
+    if isinstance(value, Files | _Table):
         return value
     if hasattr(value, "__arrow_c_stream__"):
-        return Table.of(value)
+        return _Table.of(value)
     if hasattr(value, "with_format"):  # of the library datasets, which gives Arrow in its own way
-        return Table.of(value.with_format("arrow")[:])
+        return _Table.of(value.with_format("arrow")[:])
     if isinstance(value, str | Path):
         return Files.of([value], is_output)
     if isinstance(value, Sequence) and all(isinstance(name, str | Path) for name in value):

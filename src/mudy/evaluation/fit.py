@@ -20,13 +20,14 @@ import numpy as np
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.experiment import refuse_equal_names
-from mudy.evaluation.fit_figures import Calibration, Figure, calibration, f1, mean_figure
+from mudy.evaluation.fit_figures import Calibration, Figure, calibration, f1_values, mean_figure
 from mudy.evaluation.fit_texts import TextEvidence, cheap_evidence, log_odds, sums
+from mudy.evidence.places import Numbers
 from mudy.extractor import Extractor
 from mudy.methods.mudyplus.calibration import Bend, calibrate
 from mudy.methods.mudyplus.cascade import MOST, MudyPlus, leading
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE
-from mudy.methods.mudyplus.fitting import RIDGE, Fit, Numbers, Sample, expit, fit, leave_one_out, text_shares
+from mudy.methods.mudyplus.fitting import RIDGE, Fit, Sample, expit, fit, leave_one_out, text_shares
 from mudy.methods.mudyplus.weights import Sum, Weights
 from mudy.run_identity import requested_settings
 
@@ -38,7 +39,7 @@ SET_BY_HAND: Mapping[str, Mapping[str, float]] = {  # as for the shipped weights
     "full": {"generic": -1.5, "nested_frequency": 0.18},
 }
 WeightsOf = Callable[[TextEvidence], Weights]
-ProgressCallback = Callable[[str, int, int], None]  # what is being done, texts done, of how many
+FitProgress = Callable[[str, int, int], None]  # what is being done, texts done, of how many
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def fit_weights(
     datasets: Sequence[Dataset],
     *,
     fit_all: bool = False,
-    progress: ProgressCallback | None = None,
+    progress: FitProgress | None = None,
 ) -> FittedWeights:
     """Fit the weights of an extractor's MUDY+ on data sets.
 
@@ -107,9 +108,7 @@ def fit_weights(
 # -- Evidence ---------------------------------------------------------------------------------------------------------
 
 
-def _read(
-    extractor: Extractor, method: MudyPlus, datasets: Sequence[Dataset], show: ProgressCallback
-) -> list[TextEvidence]:
+def _read(extractor: Extractor, method: MudyPlus, datasets: Sequence[Dataset], show: FitProgress) -> list[TextEvidence]:
     texts = []
     for data in datasets:
         for done, record in enumerate(data.documents):
@@ -149,7 +148,7 @@ def _ask(
     texts: Sequence[TextEvidence],
     overall: Weights,
     without: Mapping[str, Weights],
-    show: ProgressCallback,
+    show: FitProgress,
 ) -> list[TextEvidence]:
     """Ask the language model about what leads by any weights that the figures need."""
     asked = []
@@ -251,7 +250,7 @@ class _Judged:
     def figure(self, dataset: str, name: str) -> Figure:
         texts = [text for text in (*self.texts, *self.empty) if text.dataset == dataset]
         weights: tuple[WeightsOf, ...] = (lambda _: self.method.model, lambda _: self.overall, self.left_out)
-        values = [f1(texts, self.chances(texts, name, weights_of)) for weights_of in weights]
+        values = [f1_values(texts, self.chances(texts, name, weights_of)) for weights_of in weights]
         return Figure(dataset, len(texts), name, *values)
 
     def left_out(self, text: TextEvidence) -> Weights:

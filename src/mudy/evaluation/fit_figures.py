@@ -10,13 +10,14 @@ import numpy as np
 
 from mudy.evaluation.fit_texts import TextEvidence
 from mudy.evaluation.measures import DEPTHS, F1, Outcome
+from mudy.evidence.places import Numbers
 from mudy.methods.method import same_at_each
-from mudy.methods.mudyplus.fitting import Numbers, Sample, brier, reliability, text_shares
+from mudy.methods.mudyplus.fitting import Sample, brier, reliability, text_shares
 from mudy.ranking import rank
 
 MEAN = "mean"  # of all data sets
 _EDGES = (*np.linspace(0, 0.9, 10).round(1).tolist(), float(np.nextafter(1, 2)))  # of a reliability table
-Values = tuple[float, ...]  # one for each of DEPTHS
+_Values = tuple[float, ...]  # one for each of DEPTHS
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,9 @@ class Figure:
     dataset: str
     documents: int
     sum: str  # "quick" or "full"
-    before: Values  # the weights that the extractor had
-    fitted: Values  # on these very texts
-    left_out: Values  # fitted on others
+    before: _Values  # the weights that the extractor had
+    fitted: _Values  # on these very texts
+    left_out: _Values  # fitted on others
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -51,7 +52,7 @@ class Calibration:
         return {"brier": self.brier, "brier_of_mean": self.brier_of_mean, "reliability": bins}
 
 
-def f1(texts: Sequence[TextEvidence], chances: Sequence[Numbers]) -> Values:
+def f1_values(texts: Sequence[TextEvidence], chances: Sequence[Numbers]) -> _Values:
     """Micro F1 in per cent, ranked and counted as `mudy evaluate` does."""
     outcomes = [outcome(str(i), *pair) for i, pair in enumerate(zip(texts, chances, strict=True))]
     return tuple((F1 @ depth)(outcomes) for depth in DEPTHS)

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from mudy.candidates import Candidate
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import read_record
+from mudy.evidence.places import Numbers
 from mudy.extractor import Extractor
 from mudy.methods.mudyplus.cascade import MudyPlus, leading, not_asked, totals
 from mudy.methods.mudyplus.evidence_table import CONTEXT, Table, counted
-from mudy.methods.mudyplus.fitting import Numbers, Sample
+from mudy.methods.mudyplus.fitting import Sample
 from mudy.methods.mudyplus.weights import Sum, Weights
 from mudy.porter import stems
 from mudy.text import Document

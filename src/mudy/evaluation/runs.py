@@ -98,7 +98,7 @@ class Run:
             "asked": dict(self.asked),
             "used": dict(self.used),
             "machine": dict(self.machine),
-            "totals": {name: totals(self.of(name)) for name in self.names},
+            "totals": {name: _totals(self.of(name)) for name in self.names},
             "documents": [document.to_dict() for document in self.documents],
         }
 
@@ -119,7 +119,7 @@ class Run:
             raise InputError(f"{path}: not a run of `mudy evaluate` ({type(error).__name__}: {error}).") from error
 
 
-def totals(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
+def _totals(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
     """What a run comes to on one data set: measures in per cent with 95 % intervals, the ceiling, the cost."""
     outcomes = [outcome for document in documents if (outcome := document.outcome())]
     measured = {

@@ -71,11 +71,11 @@ def marginal_relevance(cosine: Tensor, similarity: Tensor, beta: float) -> list[
     for it, so that values fall from choice to choice and can serve as scores.
     """
     n = len(cosine)
-    document = standardised(cosine[None])[0]
+    document = _standardised(cosine[None])[0]
     if n == 1:
         return [beta * float(document)]
     others = ~torch.eye(n, dtype=torch.bool)
-    between = standardised(similarity[others].view(n, n - 1))
+    between = _standardised(similarity[others].view(n, n - 1))
     table = torch.zeros(n, n, dtype=cosine.dtype).masked_scatter_(others, between)
     likest = torch.full((n,), float(between.min()), dtype=cosine.dtype)
     left, scores = torch.ones(n, dtype=torch.bool), torch.zeros(n, dtype=cosine.dtype)
@@ -87,7 +87,7 @@ def marginal_relevance(cosine: Tensor, similarity: Tensor, beta: float) -> list[
     return [float(score) for score in scores]
 
 
-def standardised(rows: Tensor) -> Tensor:
+def _standardised(rows: Tensor) -> Tensor:
     """0.5 + (x - mean) / deviation, row by row; a row of equal values becomes 0.5."""
     deviation = rows.std(dim=1, correction=0, keepdim=True)
     return 0.5 + (rows - rows.mean(dim=1, keepdim=True)) / torch.where(deviation > 1e-12, deviation, torch.inf)

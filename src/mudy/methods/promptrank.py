@@ -9,7 +9,7 @@ from typing import get_args
 
 from mudy.backbones.backbone import Backbone, Question
 from mudy.methods.chunks import Chunk, DocumentChunk, chunk_batches
-from mudy.methods.likelihood import ScoredTokens, likelihood
+from mudy.methods.likelihood import ScoredTokens, prompt_likelihood
 from mudy.methods.method import BatchMethod, OccurrenceScore, ScorePart, Work, require, setting
 from mudy.text import Document
 
@@ -53,7 +53,9 @@ class PromptRank(BatchMethod):
         encodings = self.backbone.encode([chunk.text_range for chunk in batch])
         questions = [Question(e, list(p.values())) for e, p in zip(encodings, phrases, strict=True)]
         for candidates, scored in zip(phrases, self.backbone.log_likelihood(questions), strict=True):
-            yield {c: likelihood(v, self.alpha, self.score_tokens) for c, v in zip(candidates, scored, strict=True)}
+            yield {
+                c: prompt_likelihood(v, self.alpha, self.score_tokens) for c, v in zip(candidates, scored, strict=True)
+            }
 
     def _scored(self, chunk: DocumentChunk, p: Mapping[int, float]) -> Iterator[OccurrenceScore]:
         for place, r in zip(chunk.places, self._penalties(chunk.document, chunk.chunk), strict=True):

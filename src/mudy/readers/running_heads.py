@@ -19,7 +19,7 @@ _MAX_LINES = 3  # lines of this kind at each edge of a page's text
 EDGE_LINES = _MAX_LINES + 1
 MARGIN = 0.15  # of a page's height at its top and bottom, where such lines stand
 _PLACE, _SIZE = 3.0, 1.0  # points by which a line may be off in place and size
-NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d+")
 LONGEST_NUMBER = 9  # digits; a longer one counts no pages
 
 
@@ -38,11 +38,11 @@ class Line:
     @property
     def key(self) -> str:
         """Its words, with numbers as one sign."""
-        return NUMBER.sub("#", " ".join(self.text.split())).casefold()
+        return _NUMBER.sub("#", " ".join(self.text.split())).casefold()
 
     @property
     def numbers(self) -> list[int]:
-        return [int(number[:LONGEST_NUMBER]) for number in NUMBER.findall(self.text)]
+        return [int(number[:LONGEST_NUMBER]) for number in _NUMBER.findall(self.text)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from mudy.evidence.places import Numbers
 from mudy.methods.mudyplus.calibration import KNEE, Bend, calibrate
-from mudy.methods.mudyplus.fitting import Numbers, expit
+from mudy.methods.mudyplus.fitting import expit
 
 
 def test_a_bend_keeps_order_and_low_sums() -> None:

@@ -19,7 +19,7 @@ from mudy.evaluation.measures.averaging import (
     promptrank_counts,
     stem_counts,
 )
-from mudy.evaluation.measures.measure import DEPTHS, Interval, Measure, Numbers
+from mudy.evaluation.measures.measure import DEPTHS, FloatArray, Interval, Measure
 from mudy.evaluation.measures.outcome import Depth, Outcome
 from mudy.evaluation.measures.paired import Comparison, compare, paired_t_test
 from mudy.evaluation.measures.precision_recall import F1, P, R
@@ -37,9 +37,9 @@ __all__ = [
     "Comparison",
     "Counts",
     "Depth",
+    "FloatArray",
     "Interval",
     "Measure",
-    "Numbers",
     "Outcome",
     "P",
     "R",

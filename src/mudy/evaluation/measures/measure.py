@@ -15,7 +15,7 @@ from mudy.evaluation.measures.averaging import MICRO, Averaging
 from mudy.evaluation.measures.outcome import Depth, Outcome, checked_outcomes
 from mudy.validation import checked, seen
 
-Numbers = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 DEPTHS = (5, 10, 15)  # of the published tables
 SAMPLES = 2000  # of a bootstrap
 _DRAWN_AT_ONCE = 1_000_000  # documents
@@ -28,11 +28,11 @@ class MeasureKind(ABC):
     poolable: ClassVar[bool] = True  # rows of several documents may be summed before `values` is taken of them
 
     @abstractmethod
-    def table(self, outcomes: Sequence[Outcome], depth: int | Depth, averaging: Averaging) -> Numbers:
+    def table(self, outcomes: Sequence[Outcome], depth: int | Depth, averaging: Averaging) -> FloatArray:
         """One row per document, from which `values` follow."""
 
     @abstractmethod
-    def values(self, table: Numbers) -> Numbers:
+    def values(self, table: FloatArray) -> FloatArray:
         """The value of each row, in per cent."""
 
     def __matmul__(self, k: int | Depth) -> Measure:
@@ -78,7 +78,7 @@ class Measure:
         drawn = np.concatenate([self.over_draws(table, times, averaging) for times in draws])
         return Interval(self.overall(table, averaging), *percentiles(drawn, level), level)
 
-    def table(self, outcomes: Iterable[Outcome], averaging: Averaging) -> Numbers:
+    def table(self, outcomes: Iterable[Outcome], averaging: Averaging) -> FloatArray:
         """What the measure is computed from; (documents, columns)."""
         if not isinstance(averaging, Averaging):
             raise SettingError(f"averaging is {seen(averaging)}, but must be MICRO or MACRO.")
@@ -87,15 +87,15 @@ class Measure:
             raise InputError(f"{self} was asked of no documents; at least one is needed.")
         return self.kind.table(given, self.k, averaging)
 
-    def values(self, table: Numbers) -> Numbers:
+    def values(self, table: FloatArray) -> FloatArray:
         """The measure of each document."""
         return self.kind.values(table)
 
-    def overall(self, table: Numbers, averaging: Averaging) -> float:
+    def overall(self, table: FloatArray, averaging: Averaging) -> float:
         """The measure over all documents of a table."""
         return float(self.values(table.sum(0, keepdims=True) if self._pooled(averaging) else table).mean())
 
-    def over_draws(self, table: Numbers, times: Numbers, averaging: Averaging) -> Numbers:
+    def over_draws(self, table: FloatArray, times: FloatArray, averaging: Averaging) -> FloatArray:
         """The measure over each of several draws of documents, given how often each was drawn; (draws,)."""
         return self.values(times @ table) if self._pooled(averaging) else times @ self.values(table) / len(table)
 
@@ -116,12 +116,12 @@ class Interval:
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
-def percentage(part: Numbers, whole: Numbers) -> Numbers:
+def percentage(part: FloatArray, whole: FloatArray) -> FloatArray:
     """A share in per cent; of nothing, 0."""
     return np.divide(100 * part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
-def bootstrap_draws(documents: int, samples: int, seed: int) -> Iterator[Numbers]:
+def bootstrap_draws(documents: int, samples: int, seed: int) -> Iterator[FloatArray]:
     """How often each document is drawn, with replacement, as many as there are; (draws, documents), in blocks."""
     samples, seed = checked("samples", samples, int, least=1), checked("seed", seed, int, least=0)
     random = np.random.default_rng(seed)
@@ -133,7 +133,7 @@ def bootstrap_draws(documents: int, samples: int, seed: int) -> Iterator[Numbers
     )
 
 
-def percentiles(drawn: Numbers, level: float) -> tuple[float, float]:
+def percentiles(drawn: FloatArray, level: float) -> tuple[float, float]:
     """Between which values the given share of draws lies."""
     if not 0 < checked("level", level, float) < 1:
         raise SettingError(f"level is {level}, but a level of confidence lies between 0 and 1, such as 0.95.")

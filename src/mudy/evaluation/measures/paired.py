@@ -10,7 +10,7 @@ import numpy as np
 
 from mudy.errors import InputError
 from mudy.evaluation.measures.averaging import MICRO, Averaging
-from mudy.evaluation.measures.measure import SAMPLES, Interval, Measure, Numbers, bootstrap_draws, percentiles
+from mudy.evaluation.measures.measure import SAMPLES, FloatArray, Interval, Measure, bootstrap_draws, percentiles
 from mudy.evaluation.measures.outcome import Outcome, checked_outcomes
 
 _EQUAL = 1e-9  # per cent; smaller differences are rounding noise
@@ -57,7 +57,7 @@ def compare(
     return Comparison(measure, averaging, len(a), unmatched, before, after, difference, t, p, _two_sided(drawn))
 
 
-def paired_t_test(first: Sequence[float] | Numbers, second: Sequence[float] | Numbers) -> tuple[float, float]:
+def paired_t_test(first: Sequence[float] | FloatArray, second: Sequence[float] | FloatArray) -> tuple[float, float]:
     """Student's t of second - first and its two-sided p; equal differences everywhere have p 1 (none) or 0."""
     difference = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
     if len(difference) < 2:
@@ -71,7 +71,7 @@ def paired_t_test(first: Sequence[float] | Numbers, second: Sequence[float] | Nu
     return t, 2 * float(stdtr(len(difference) - 1, -abs(t)))
 
 
-def _two_sided(drawn: Numbers) -> float:
+def _two_sided(drawn: FloatArray) -> float:
     """How often the sign of a difference changes in a bootstrap, doubled; never 0, for the draws are finite."""
     below, above = int((drawn < _EQUAL).sum()), int((drawn > -_EQUAL).sum())
     return min(1.0, 2 * (min(below, above) + 1) / (len(drawn) + 1))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mudy.evaluation.measures.averaging import Averaging
-from mudy.evaluation.measures.measure import MeasureKind, Numbers, percentage
+from mudy.evaluation.measures.measure import FloatArray, MeasureKind, percentage
 from mudy.evaluation.measures.outcome import Depth, Outcome
 
 
@@ -17,13 +17,13 @@ class CountKind(MeasureKind):
     """A share of counts. In micro averaging a document's recall may exceed 100: a gold phrase may be hit twice."""
 
     name: str
-    share: Callable[[Numbers, Numbers, Numbers], Numbers]  # of hits, predicted, gold
+    share: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]  # of hits, predicted, gold
 
-    def table(self, outcomes: Sequence[Outcome], depth: int | Depth, averaging: Averaging) -> Numbers:
+    def table(self, outcomes: Sequence[Outcome], depth: int | Depth, averaging: Averaging) -> FloatArray:
         counts = [averaging.count(outcome, depth) for outcome in outcomes]
         return np.array([(c.hits, c.predicted, c.gold) for c in counts], dtype=np.float64)  # (documents, 3)
 
-    def values(self, table: Numbers) -> Numbers:
+    def values(self, table: FloatArray) -> FloatArray:
         return self.share(table[:, 0], table[:, 1], table[:, 2])
 
 

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from mudy.evaluation.measures.averaging import Averaging
-from mudy.evaluation.measures.measure import MeasureKind, Numbers
+from mudy.evaluation.measures.measure import FloatArray, MeasureKind
 from mudy.evaluation.measures.outcome import Depth, Outcome, predictions_counted
 from mudy.porter import stems
 
@@ -28,10 +28,10 @@ class RankKind(MeasureKind):
     name: str
     value: Callable[[Sequence[bool], int, int], float]  # of hits, number of gold phrases, and how many can be hit
 
-    def table(self, outcomes: Sequence[Outcome], depth: int | Depth, averaging: Averaging) -> Numbers:  # noqa: ARG002
+    def table(self, outcomes: Sequence[Outcome], depth: int | Depth, averaging: Averaging) -> FloatArray:  # noqa: ARG002
         return np.array([[self._of(outcome, depth)] for outcome in outcomes], dtype=np.float64)  # (documents, 1)
 
-    def values(self, table: Numbers) -> Numbers:
+    def values(self, table: FloatArray) -> FloatArray:
         return table[:, 0]
 
     def _of(self, outcome: Outcome, depth: int | Depth) -> float:

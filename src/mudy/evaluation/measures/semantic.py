@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mudy.evaluation.measures.averaging import Averaging
-from mudy.evaluation.measures.measure import MeasureKind, Numbers, percentage
+from mudy.evaluation.measures.measure import FloatArray, MeasureKind, percentage
 from mudy.evaluation.measures.outcome import Depth, Outcome, predictions_counted
 
 SEMANTIC_NAMES = ("SemP", "SemR", "SemF1")
@@ -29,7 +29,7 @@ class PhraseVectors:
     """
 
     embed: Callable[[Sequence[str]], Any]
-    _known: dict[str, Numbers] = field(default_factory=dict, repr=False)
+    _known: dict[str, FloatArray] = field(default_factory=dict, repr=False)
 
     def embed_new(self, phrases: Iterable[str]) -> None:
         """Embed, together, those phrases that are not known yet."""
@@ -37,11 +37,11 @@ class PhraseVectors:
         if new:
             self._known.update(zip(new, np.asarray(self.embed(new), dtype=np.float64), strict=True))
 
-    def cosines(self, first: Sequence[str], second: Sequence[str]) -> Numbers:
+    def cosines(self, first: Sequence[str], second: Sequence[str]) -> FloatArray:
         """The cosine of every pair, 0 where it is negative; (first, second)."""
         self.embed_new([*first, *second])
         a, b = (np.array([self._known[phrase] for phrase in phrases]) for phrases in (first, second))
-        cosines: Numbers = np.clip(a @ b.T, 0, 1)
+        cosines: FloatArray = np.clip(a @ b.T, 0, 1)
         return cosines
 
 
@@ -50,10 +50,10 @@ class SemanticKind(MeasureKind):
     """A share of the best cosines of a document's predictions and gold phrases."""
 
     name: str
-    share: Callable[[Numbers, Numbers], Numbers]  # of precision and recall
+    share: Callable[[FloatArray, FloatArray], FloatArray]  # of precision and recall
     vectors: PhraseVectors
 
-    def table(self, outcomes: Sequence[Outcome], depth: int | Depth, averaging: Averaging) -> Numbers:  # noqa: ARG002
+    def table(self, outcomes: Sequence[Outcome], depth: int | Depth, averaging: Averaging) -> FloatArray:  # noqa: ARG002
         pairs = [_distinct(outcome, depth) for outcome in outcomes]
         self.vectors.embed_new(phrase for pair in pairs for phrases in pair for phrase in phrases)
         return np.array([self._row(*pair) for pair in pairs], dtype=np.float64)  # (documents, 4)
@@ -65,7 +65,7 @@ class SemanticKind(MeasureKind):
         cosines = self.vectors.cosines(predictions, gold)
         return float(cosines.max(1).sum()), len(predictions), float(cosines.max(0).sum()), len(gold)
 
-    def values(self, table: Numbers) -> Numbers:
+    def values(self, table: FloatArray) -> FloatArray:
         return self.share(percentage(table[:, 0], table[:, 1]), percentage(table[:, 2], table[:, 3]))
 
 
@@ -83,5 +83,5 @@ def semantic_kinds(vectors: PhraseVectors) -> dict[str, SemanticKind]:
     return {name: SemanticKind(name, share, vectors) for name, share in named}
 
 
-def _harmonic_mean(precision: Numbers, recall: Numbers) -> Numbers:
+def _harmonic_mean(precision: FloatArray, recall: FloatArray) -> FloatArray:
     return percentage(2 * precision * recall / 100, precision + recall)

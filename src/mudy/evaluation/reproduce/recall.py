@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mudy.evaluation import paper, plots
 from mudy.evaluation.datasets import Dataset
-from mudy.evaluation.measures import Numbers
+from mudy.evaluation.measures import FloatArray
 from mudy.evaluation.reproduce import variants
 from mudy.evaluation.reproduce.markdown import Gap, Page, cell, markdown_table
 from mudy.evaluation.reproduce.method_table import finish, start
@@ -28,7 +28,7 @@ def recall(workspace: Workspace) -> Page:
     panels: dict[tuple[int, str], dict[str, list[float]]] = {}  # by index of the model, and data set
     rows = []
     for name, data in workspace.at_hand(paper.SETS).items():
-        near = similarities(workspace, data)
+        near = _similarities(workspace, data)
         edges = np.quantile(near, np.linspace(0, 1, _BINS + 1))
         bins = np.clip(np.searchsorted(edges, near, side="right") - 1, 0, _BINS - 1)
         for index, model in enumerate(workspace.options.models):
@@ -66,7 +66,7 @@ def recall(workspace: Workspace) -> Page:
     return finish(workspace, page, paper.SETS)
 
 
-def similarities(workspace: Workspace, data: Dataset) -> Numbers:
+def _similarities(workspace: Workspace, data: Dataset) -> FloatArray:
     """The cosine of each gold phrase and its document, in order."""
     found: list[float] = []
     for done, record in enumerate(data.documents):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 from mudy.backbones import has_encoder
 from mudy.backbones.backbone import Backbone, Encoding, Question
 from mudy.methods.chunks import DocumentChunk, chunk_batches
-from mudy.methods.likelihood import likelihood
+from mudy.methods.likelihood import prompt_likelihood
 from mudy.methods.method import Architecture, BatchMethod, ModelField, OccurrenceScore, ScorePart, Work
 from mudy.methods.mudy.final_score import attention_score, final_score, recurring, weight_of
 from mudy.methods.mudy.multi_granular import Factors, MultiGranularAttention
@@ -170,7 +170,7 @@ class Mudy(
         answers = self.backbone.log_likelihood(questions)  # Eqs. 5-8 run inside attention
         weighted = focuses is not None
         return [
-            [Likelihood(likelihood(scored, self.alpha, self.score_tokens), weighted) for scored in answer]
+            [Likelihood(prompt_likelihood(scored, self.alpha, self.score_tokens), weighted) for scored in answer]
             for answer in answers
         ]
 

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.methods.mudyplus.fitting import Numbers, expit
+from mudy.evidence.places import Numbers
+from mudy.methods.mudyplus.fitting import expit
 
 KNEE = -0.6  # log-odds: a probability of 0.35
 SLOPES = tuple(np.linspace(0.1, 1.0, 19).round(2).tolist())  # that are tried

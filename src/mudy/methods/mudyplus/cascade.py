@@ -41,7 +41,7 @@ from mudy.text import Document, Span
 if TYPE_CHECKING:
     from mudy.backbones.encoder import SentenceEncoder
 
-WORDS = {  # what each contribution is, for people
+_WORDS = {  # what each contribution is, for people
     "base": "the same for all phrases of this text",
     "own_frequency": "how often it is named by itself",
     "nested_frequency": "how often it is named inside longer phrases",
@@ -68,7 +68,7 @@ class MudyPlus(Method):
     title: ClassVar = "MUDY+"
     citation: ClassVar = "This project, after Kang and Yoon, SIGIR 2026"
     needs: ClassVar = ("backbone", "encoder")
-    parts: ClassVar = tuple(ScorePart(name, words, kind="contribution") for name, words in WORDS.items())
+    parts: ClassVar = tuple(ScorePart(name, words, kind="contribution") for name, words in _WORDS.items())
     speeds: ClassVar = {"quick": {"leaders": 0, "encoded": 60}, "fast": {"read_words": 400}}
     candidate_kind: ClassVar = "nested"
     default_speed: ClassVar = "fast"

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from mudy.errors import InputError
 
-Numbers = NDArray[np.float64]
+_Numbers = NDArray[np.float64]
 RIDGE = 0.03  # penalty on a squared weight, in units of what its evidence varies
 CONTEXT_RIDGE = 1e-3  # the same for context: texts of nearly one length say little about others
-STEPS = 50  # of Newton's method; about ten are needed
-ENOUGH = 1e-8  # change of a weight below which they have settled
+_STEPS = 50  # of Newton's method; about ten are needed
+_ENOUGH = 1e-8  # change of a weight below which they have settled
 LARGEST_STEP = 5.0
 LEAST_SCALE = 0.01  # of the ranking's weights in the log-odds
 
@@ -31,9 +31,9 @@ class Sample:
     """One text: its phrases' evidence, and which of them are gold."""
 
     dataset: str
-    evidence: Numbers  # (phrases, kinds of evidence)
+    evidence: _Numbers  # (phrases, kinds of evidence)
     hits: NDArray[np.bool_]  # (phrases,)
-    context: Numbers  # (kinds of context,): what is the same for all phrases
+    context: _Numbers  # (kinds of context,): what is the same for all phrases
 
     @property
     def tells(self) -> bool:
@@ -45,12 +45,12 @@ class Sample:
 class Fit:
     """log-odds = evidence @ weights + context @ context_weights + intercept."""
 
-    weights: Numbers
-    context_weights: Numbers
+    weights: _Numbers
+    context_weights: _Numbers
     intercept: float
 
-    def log_odds(self, evidence: Numbers, context: Numbers) -> Numbers:
-        found: Numbers = evidence @ self.weights + context @ self.context_weights + self.intercept
+    def log_odds(self, evidence: _Numbers, context: _Numbers) -> _Numbers:
+        found: _Numbers = evidence @ self.weights + context @ self.context_weights + self.intercept
         return found
 
 
@@ -92,7 +92,7 @@ def leave_one_out(
 
 def ranking_weights(
     samples: Sequence[Sample], ridge: float = RIDGE, fixed: Mapping[int, float] | None = None
-) -> Numbers:
+) -> _Numbers:
     """Weights under which right phrases stand above wrong ones of the same text."""
     fixed = fixed or {}
     telling = [sample for sample in samples if sample.tells]
@@ -120,34 +120,36 @@ def text_shares(samples: Sequence[Sample], *, per_phrase: bool = False) -> list[
     return [share / len(s.hits) for share, s in zip(shares, samples, strict=True)] if per_phrase else shares
 
 
-def logistic(rows: Numbers, hits: Numbers, shares: Numbers, ridge: Numbers, offset: Numbers | float = 0.0) -> Numbers:
+def logistic(
+    rows: _Numbers, hits: _Numbers, shares: _Numbers, ridge: _Numbers, offset: _Numbers | float = 0.0
+) -> _Numbers:
     """Logistic regression by Newton's method; `ridge` penalises each squared weight, `offset` is known beforehand."""
     weights = np.zeros(rows.shape[1])
-    for _ in range(STEPS):
+    for _ in range(_STEPS):
         chance = expit(rows @ weights + offset)
         gradient = rows.T @ (shares * (chance - hits)) + ridge * weights
         curvature = (rows * (shares * chance * (1 - chance))[:, None]).T @ rows + np.diag(ridge)
         step = np.linalg.solve(curvature, gradient)
         step *= min(1.0, LARGEST_STEP / max(np.abs(step).max(), 1e-12))
         weights -= step
-        if np.abs(step).max() < ENOUGH:
+        if np.abs(step).max() < _ENOUGH:
             break
     return weights
 
 
-def expit(values: Numbers) -> Numbers:
+def expit(values: _Numbers) -> _Numbers:
     """Log-odds -> probability, without overflow."""
-    found: Numbers = 0.5 * (1 + np.tanh(values / 2))
+    found: _Numbers = 0.5 * (1 + np.tanh(values / 2))
     return found
 
 
-def brier(chances: Iterable[Numbers], hits: Iterable[NDArray[np.bool_]], shares: Iterable[float]) -> float:
+def brier(chances: Iterable[_Numbers], hits: Iterable[NDArray[np.bool_]], shares: Iterable[float]) -> float:
     """The mean squared difference between probability and truth."""
     return float(sum(share * np.sum((c - h) ** 2) for c, h, share in zip(chances, hits, shares, strict=True)))
 
 
 def reliability(
-    chances: Numbers, hits: NDArray[np.bool_], edges: Sequence[float]
+    chances: _Numbers, hits: NDArray[np.bool_], edges: Sequence[float]
 ) -> Mapping[str, tuple[float, float, int]]:
     """For each bin of probability: the mean probability, the share of hits, and how many phrases there are."""
     found = {}
