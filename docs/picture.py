@@ -19,7 +19,7 @@ def main() -> None:
         TemporaryDirectory() as folder,
         serving(Path(folder)) as served,
         launched() as browser,
-        visiting(browser, f"{served.address}/#method=mudy&compare=promptrank", height=860) as visit,
+        visiting(browser, f"{served.address}/#method=mudyplus&compare=mudy", height=860) as visit,
     ):
         page = visit.page
         page.wait_for_selector("html[data-ready]")

@@ -14,7 +14,7 @@ from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extractor import Extractor
-from mudy.methods.mudyplus.weights import load as load_weights
+from mudy.methods.mudyplus.weights import load_weights
 from mudy.run_identity import model_fingerprints
 
 from . import small

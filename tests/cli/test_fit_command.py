@@ -7,7 +7,7 @@ import pytest
 from click.testing import Result
 
 from mudy import Extractor
-from mudy.methods.mudyplus.weights import load
+from mudy.methods.mudyplus.weights import load_weights
 from mudy.model_loader import ModelLoader
 from tests import small
 from tests.command_line import run
@@ -52,8 +52,8 @@ def test_figures_of_two_sets_are_printed_and_the_weights_written(rivers: Path) -
     assert all(line.count("/") == 6 for line in lines[:6])
     assert found.stdout.count("Brier score of ") == 2
     assert "Probability" in found.stdout
-    assert load("mine.json").fitted_on == {"rivers": 5, "roads": 5}
-    assert load("mine.json").full is not None
+    assert load_weights("mine.json").fitted_on == {"rivers": 5, "roads": 5}
+    assert load_weights("mine.json").full is not None
     assert "only 10 texts" in found.stderr
     assert [path.name for path in rivers.parent.iterdir() if path.name.startswith(".")] == []
 
@@ -77,7 +77,7 @@ def test_quick_asks_no_language_model(quick: list[str], rivers: Path, monkeypatc
     assert found.exit_code == 0, found.output
     assert found.stderr == ""
     assert "one of 4 folds" in found.stdout
-    assert load("mine.json").full is None
+    assert load_weights("mine.json").full is None
     refused = run("extract", "--text", "river ice", "--set", "weights=mine.json")
     assert refused.exit_code == 2
     assert "mine.json: fitted without a language model" in refused.stderr
@@ -95,7 +95,7 @@ def test_json_holds_weights_and_figures(rivers: Path) -> None:
 
 def test_hand_set_weights_can_be_fitted(rivers: Path) -> None:
     assert fit(rivers, "--quick", "--fit-all", "-q").exit_code == 0
-    assert load("mine.json").options["set_by_hand"] == {"quick": {}, "full": {}}
+    assert load_weights("mine.json").options["set_by_hand"] == {"quick": {}, "full": {}}
 
 
 @pytest.mark.parametrize(
@@ -136,6 +136,6 @@ def test_weights_of_the_example_with_the_real_models(tmp_path: Path) -> None:
     output = tmp_path / "mine.json"
     found = run("fit", EXAMPLE, "--limit", "3", "--threads", "1", "-o", output)
     assert found.exit_code == 0, found.output
-    assert load(output).fitted_on == {"abstracts": 3}
+    assert load_weights(output).fitted_on == {"abstracts": 3}
     text = json.loads(EXAMPLE.read_text(encoding="utf-8").splitlines()[0])["text"]
     assert "oyster reef" in Extractor(weights=str(output), threads=1).extract(text)[0].text.lower()

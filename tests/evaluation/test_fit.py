@@ -18,7 +18,7 @@ from mudy.extractor import Extractor
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.cascade import leading
 from mudy.methods.mudyplus.evidence_table import Table
-from mudy.methods.mudyplus.weights import Weights, load
+from mudy.methods.mudyplus.weights import Weights, load_weights
 from mudy.porter import stems
 from tests import small
 from tests.taggers import english
@@ -130,7 +130,7 @@ def test_one_data_set_is_left_out_in_folds_that_each_have_something_to_tell() ->
 
 
 def test_the_weights_set_by_hand_are_those_of_the_shipped_file() -> None:
-    for name, own in (("quick", load().quick), ("full", load().with_model)):
+    for name, own in (("quick", load_weights().quick), ("full", load_weights().with_model)):
         by_hand = SET_BY_HAND[name]
         ratio = own.evidence["generic"] / own.evidence["nested_frequency"]
         assert ratio == pytest.approx(by_hand["generic"] / by_hand["nested_frequency"], rel=0.01)

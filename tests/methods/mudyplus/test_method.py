@@ -7,7 +7,7 @@ import pytest
 from mudy.errors import SettingError
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.fitting import expit
-from mudy.methods.mudyplus.weights import load
+from mudy.methods.mudyplus.weights import load_weights
 from mudy.nested_candidates import nested_candidates
 from tests import small
 from tests.tagged import tagged
@@ -52,7 +52,7 @@ def test_the_model_is_asked_about_leaders_alone_and_they_stand_above_the_rest() 
 
 @pytest.mark.parametrize("backbone", MODELS[:2])
 def test_high_sums_are_bent_and_the_parts_say_so(backbone: Any, tmp_path: Path) -> None:
-    row = load().to_dict()
+    row = load_weights().to_dict()
     for name in ("quick", "full"):
         row[name] = {**row[name], "intercept": 9.0, "calibration": {"knee": -1.0, "slope": 0.1}}
     path = tmp_path / "sure.json"
@@ -80,7 +80,7 @@ def test_settings_out_of_range(name: str) -> None:
 
 def test_weights_without_a_model_are_refused_before_one_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
-    path.write_text(json.dumps({**load().to_dict(), "full": None}))
+    path.write_text(json.dumps({**load_weights().to_dict(), "full": None}))
     with pytest.raises(SettingError, match="fitted without a language model"):
         made(MODELS[1], weights=str(path))
     with pytest.raises(SettingError, match="fitted without a language model"):

@@ -6,21 +6,21 @@ import pytest
 
 from mudy.errors import SettingError
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE
-from mudy.methods.mudyplus.weights import Weights, load
+from mudy.methods.mudyplus.weights import Weights, load_weights
 
-GOOD: dict[str, Any] = load().to_dict()
+GOOD: dict[str, Any] = load_weights().to_dict()
 
 
 def test_the_shipped_weights_name_all_evidence() -> None:
-    assert tuple(load().quick.evidence) == CHEAP
-    assert tuple(load().with_model.evidence) == EVIDENCE
-    assert load().fitted_on
+    assert tuple(load_weights().quick.evidence) == CHEAP
+    assert tuple(load_weights().with_model.evidence) == EVIDENCE
+    assert load_weights().fitted_on
 
 
 def test_weights_survive_being_written(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     path.write_text(json.dumps(GOOD))
-    assert load(path) == load(str(path)) == Weights.of(GOOD, "here")
+    assert load_weights(path) == load_weights(str(path)) == Weights.of(GOOD, "here")
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_files_that_are_no_weights(tmp_path: Path) -> None:
     for content in ("[]", "{", '{"a": 1}'):
         path.write_text(content)
         with pytest.raises(SettingError, match="not a file of weights"):
-            load(path)
+            load_weights(path)
     with pytest.raises(SettingError, match="cannot be read"):
-        load(tmp_path / "missing.json")
+        load_weights(tmp_path / "missing.json")
 
 
 def test_weights_that_lack_a_sum_are_not_taken_for_those_fitted_without_a_model() -> None:

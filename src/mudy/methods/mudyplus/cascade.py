@@ -35,7 +35,7 @@ from mudy.methods.method import (
 from mudy.methods.mudy.presets import SAM_LAYERS
 from mudy.methods.mudyplus.evidence_table import MODEL, UNKNOWN_SIMILARITY, Table, counted, long
 from mudy.methods.mudyplus.fitting import expit
-from mudy.methods.mudyplus.weights import Sum, Weights, load
+from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
 from mudy.text import Document, Span
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class MudyPlus(Method):
     @classmethod
     def needed(cls, settings: Mapping[str, Any], architecture: Callable[[], Architecture]) -> frozenset[ModelField]:  # noqa: ARG003
         """Without leaders nothing of a language model is fetched or loaded; nor with weights that cannot be used."""
-        weights = load(settings.get("weights"))
+        weights = load_weights(settings.get("weights"))
         if not settings.get("leaders", cls.leaders):
             return frozenset(("encoder",))
         weights.with_model  # noqa: B018 (raises)
@@ -106,7 +106,7 @@ class MudyPlus(Method):
 
     @cached_property
     def model(self) -> Weights:
-        return load(self.weights)
+        return load_weights(self.weights)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         """The probability of each phrase, with the contribution of each kind of evidence to its log-odds."""

@@ -117,7 +117,7 @@ def _numbers(row: Any, source: str) -> dict[str, float]:
     return {name: float(value) for name, value in row.items()}
 
 
-def load(path: str | Path | None = None) -> Weights:
+def load_weights(path: str | Path | None = None) -> Weights:
     """The weights in a file; those shipped, if none is named."""
     return shipped() if path is None else _read(Path(path))
 
