@@ -11,13 +11,13 @@ from tests.served import serving
 
 HERE = Path(__file__).parent
 TEXT = HERE.parent / "examples" / "floodplain.txt"
-PHRASE = "flood walls"  # the card that is open
+PHRASE = "Hydrologists"  # the card that is open
 
 
 def main() -> None:
     with (
         TemporaryDirectory() as folder,
-        serving(Path(folder)) as served,
+        serving(Path(folder), "--method", "mudyplus") as served,
         launched() as browser,
         visiting(browser, f"{served.address}/#method=mudyplus&compare=mudy", height=860) as visit,
     ):

@@ -21,7 +21,7 @@ EXAMPLE = (Path(__file__).parent.parent / "examples" / "floodplain.txt").read_te
 
 @cache
 def extractor(model: str) -> Extractor:
-    return Extractor(model=model, threads=1 if "PYTEST_XDIST_WORKER" in os.environ else 2)
+    return Extractor("mudy", model=model, threads=1 if "PYTEST_XDIST_WORKER" in os.environ else 2)
 
 
 @pytest.mark.parametrize("model", ["gemma3-270m", "smollm2-135m"])
@@ -40,10 +40,10 @@ def test_sharing_the_document_equals_a_whole_forward_pass_per_occurrence(model: 
 
 
 def test_the_example_gives_the_phrases_that_the_readme_shows() -> None:
-    result = extractor("gemma3-270m").extract(EXAMPLE, None)
+    result = Extractor(threads=1).extract(EXAMPLE)
     readme = (Path(__file__).parent.parent / "README.md").read_text()
     shown = readme[readme.index("make run") :]
-    for keyphrase in result.keyphrases[:10]:
+    for keyphrase in result.keyphrases:
         assert f" {keyphrase.text} " in shown
     for keyphrase in result.keyphrases:
         for occurrence in keyphrase.occurrences:
@@ -61,7 +61,7 @@ def test_promptrank_runs_on_the_same_model_and_prefers_early_phrases() -> None:
 
 
 def test_the_mixture_finds_related_candidates_with_the_sentence_encoder() -> None:
-    made = Extractor(model="smollm2-135m", mixture=True, weighting=True)
+    made = Extractor("mudy", model="smollm2-135m", mixture=True, weighting=True)
     document = made.read(EXAMPLE[:900])
     found = candidates(document)
     plain = Mudy(made.scorer.backbone, mixture=False).score(document, found)  # type: ignore[attr-defined]
@@ -73,16 +73,16 @@ def test_the_mixture_finds_related_candidates_with_the_sentence_encoder() -> Non
 def test_half_precision_ranks_much_alike() -> None:
     text = EXAMPLE[:1500]
     full = extractor("smollm2-135m").extract(text, 10)
-    half = Extractor(model="smollm2-135m", dtype="bfloat16").extract(text, 10)
+    half = Extractor("mudy", model="smollm2-135m", dtype="bfloat16").extract(text, 10)
     assert len({k.text for k in full.keyphrases} & {k.text for k in half.keyphrases}) >= 7
 
 
 def test_an_encoder_is_no_backbone() -> None:
     with pytest.raises(UnsupportedModel, match="family 'bert'"):
-        Extractor(model="minilm-l6").extract("A radar map.")
+        Extractor("mudy", model="minilm-l6").extract("A radar map.")
 
 
 def test_threads_are_put_back() -> None:
     before = torch.get_num_threads()
-    Extractor(model="smollm2-135m", threads=2).extract("A radar map.")
+    Extractor("mudy", model="smollm2-135m", threads=2).extract("A radar map.")
     assert torch.get_num_threads() == before

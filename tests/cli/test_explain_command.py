@@ -305,7 +305,7 @@ def test_a_real_model_explains_a_real_text(folder: Path) -> None:
         for phrase in method["keyphrases"]:
             for place in phrase["occurrences"]:
                 assert squeeze(text[place["start"] : place["end"]]) in (phrase["text"], *phrase["variants"])
-    alone = Extractor(model="smollm2-135m", threads=1).extract(text, 15)
+    alone = Extractor("mudy", model="smollm2-135m", threads=1).extract(text, 15)
     assert [k["text"] for k in found["methods"][1]["keyphrases"][:15]] == [k.text for k in alone.keyphrases]
     page = (folder / "out.html").read_text(encoding="utf-8")
     assert page.count('<em class="gold"><strong>') >= 6  # three places, in the text of each method
