@@ -1,7 +1,10 @@
 import pytest
 
 from mudy.nested_candidates import nested_candidates
+from mudy.text import Document
+from tests.growth import is_linear
 from tests.tagged import tagged
+from tests.taggers import english
 
 
 def phrases(text: str, **options: object) -> list[str]:
@@ -38,3 +41,10 @@ def test_every_place_is_kept_and_other_languages_have_noun_phrases() -> None:
     (candidate,) = nested_candidates(tagged("ice . ice"))
     assert len(candidate.occurrences) == 2
     assert [c.phrase for c in nested_candidates(tagged("ice/NOUN road/NOUN", "xx"))] == ["ice road"]
+
+
+def test_many_citations_take_time_in_proportion_to_the_text() -> None:
+    def text(size: int) -> Document:
+        return english().document("Old maps (Webb, 2019) help. " * (size // 28))
+
+    assert is_linear(nested_candidates, text, 40_000)

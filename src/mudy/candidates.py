@@ -159,9 +159,9 @@ def _phrase(document: Document, span: Span) -> str:
 def _noun_phrases(document: Document) -> Iterator[Sequence[Word]]:
     grammar = GRAMMARS.get(document.language, UNIVERSAL)
     pattern = re.compile(grammar.pattern)
-    excluded = _within(document.words, no_prose(document.text))
+    excluded = starts_within(document.words, no_prose(document.text))
     sentence, mixed_case = -1, False
-    for words in cancellable(_stretches(document), every=1024):
+    for words in cancellable(stretches(document), every=1024):
         if words[0].sentence != sentence:  # once for all stretches of a sentence, which may be as long as the text
             sentence = words[0].sentence
             mixed_case = any(map(str.islower, document.sentences[sentence].of(document.text)))
@@ -170,7 +170,7 @@ def _noun_phrases(document: Document) -> Iterator[Sequence[Word]]:
             yield words[match.start() : match.end()]
 
 
-def _stretches(document: Document) -> Iterator[Sequence[Word]]:
+def stretches(document: Document) -> Iterator[Sequence[Word]]:
     """Words of one sentence with nothing but white space between them: what a phrase may not reach across."""
     words, start = document.words, 0
     for i in range(1, len(words) + 1):
@@ -183,7 +183,7 @@ def _adjacent(text: str, left: Word, right: Word) -> bool:
     return left.sentence == right.sentence and not text[left.span.end : right.span.start].strip()
 
 
-def _within(words: Sequence[Word], spans: Iterable[Span]) -> frozenset[int]:
+def starts_within(words: Sequence[Word], spans: Iterable[Span]) -> frozenset[int]:
     """The starts of the words that begin inside one of some spans, which come in text order."""
     starts = [word.span.start for word in words]
     return frozenset(

@@ -15,7 +15,6 @@ from mudy.cancellation import cancellable
 from mudy.candidates import (
     ACRONYMS,
     ENGLISH_STOP_WORDS,
-    LONGEST_STRETCH,
     MAX_CHARACTERS,
     PRONOUNS,
     QUOTES,
@@ -23,6 +22,8 @@ from mudy.candidates import (
     Occurrence,
     candidates,
     grouped,
+    starts_within,
+    stretches,
 )
 from mudy.markup import IN_WORD, no_prose
 from mudy.text import Document, Span, Word, squeeze
@@ -70,8 +71,8 @@ def nested_candidates(
 
 
 def _phrases(document: Document, max_words: int) -> Iterator[Sequence[Word]]:
-    excluded = [(span.start, span.end) for span in no_prose(document.text)]
-    for words in cancellable(_stretches(document), every=1024):
+    excluded = starts_within(document.words, no_prose(document.text))
+    for words in cancellable(stretches(document), every=1024):
         letters = "".join(_letter(document, word, excluded) for word in words)
         runs = [(match.start(), match.end()) for match in PHRASE.finditer(letters)]
         for start, end in runs:
@@ -101,25 +102,12 @@ def _joined(
             yield words[start:end]
 
 
-def _stretches(document: Document) -> Iterator[Sequence[Word]]:
-    """Words of one sentence with nothing but white space between them: what a phrase may not reach across."""
-    words, start = document.words, 0
-    for i in range(1, len(words) + 1):
-        if i == len(words) or i - start == LONGEST_STRETCH or not _adjacent(document.text, words[i - 1], words[i]):
-            yield words[start:i]
-            start = i
-
-
-def _adjacent(text: str, left: Word, right: Word) -> bool:
-    return left.sentence == right.sentence and not text[left.span.end : right.span.start].strip()
-
-
-def _letter(document: Document, word: Word, excluded: Sequence[tuple[int, int]]) -> str:
+def _letter(document: Document, word: Word, excluded: frozenset[int]) -> str:
     form = word.span.of(document.text)
     lower = form.lower()
     if not any(map(str.isalnum, form)) or IN_WORD.search(form):
         return "x"
-    if any(start <= word.span.start < end for start, end in excluded):
+    if word.span.start in excluded:
         return "x"
     if form in ACRONYMS:
         return "N"

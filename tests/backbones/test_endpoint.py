@@ -1,100 +1,18 @@
 """Chat models behind an address, against a real server that behaves well, badly, or not at all."""
 
-import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from mudy import EndpointError, EndpointRefused, Extractor, MudyError, SettingError
+from mudy import EndpointError, EndpointRefused, MudyError, SettingError
 from mudy.backbones.chat_completions import ErrorBody, completions_url, retry_after
 from mudy.backbones.endpoint import THOUGHT, Endpoint
-from mudy.cli.main import cli
+from tests.chat_server import KEY, Handler, Server, Step, fails, says, sends
 from tests.served import PATIENCE, until
-from tests.taggers import english
-
-KEY = "sk-a-key-that-nobody-may-see"
-TEXT = "Concrete flood walls failed the town. Beaver dams slow the river down."
-Step = Callable[["Handler"], None]
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Each request takes the next step of a script; the last step is for all that follow."""
-
-    steps: list[Step]
-    seen: list[dict[str, Any]]
-
-    def do_POST(self) -> None:
-        length = int(self.headers["Content-Length"])
-        body = json.loads(self.rfile.read(length))
-        self.seen.append({"path": self.path, "headers": dict(self.headers), **body})
-        self.steps[min(len(self.seen), len(self.steps)) - 1](self)
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-    def send(self, status: int, body: bytes, headers: dict[str, str] | None = None, length: int | None = None) -> None:
-        self.send_response(status)
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body) if length is None else length))
-        self.end_headers()
-        self.wfile.write(body)
-
-
-def says(content: Any, **more: Any) -> Step:
-    """A completion in the usual form."""
-    ended = more.pop("finish_reason", "stop")
-    choice = {"index": 0, "message": {"role": "assistant", "content": content, **more}, "finish_reason": ended}
-    return lambda handler: handler.send(200, json.dumps({"choices": [choice]}).encode())
-
-
-def fails(status: int, headers: dict[str, str] | None = None, **error: Any) -> Step:
-    """An error in the usual form."""
-    return lambda handler: handler.send(status, json.dumps({"error": error}).encode(), headers)
-
-
-def sends(body: bytes, status: int = 200, length: int | None = None) -> Step:
-    return lambda handler: handler.send(status, body, length=length)
-
-
-class Server:
-    """A server on this machine, and what it was asked."""
-
-    def __init__(self) -> None:
-        self.seen: list[dict[str, Any]] = []
-        self.steps: list[Step] = []
-        script = {"steps": self.steps, "seen": self.seen}
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), type("Scripted", (Handler,), script))
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
-        self.waits: list[float] = []
-
-    def endpoint(self, *steps: Step, **options: Any) -> Endpoint:
-        self.steps[:] = steps
-        usual: dict[str, Any] = {"key": KEY, "timeout": 5.0, "pause": 0.001, "sleep": self.waits.append}
-        return Endpoint(self.url, "some-model", **(usual | options))
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    made = Server()
-    thread = threading.Thread(target=made.server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
-    thread.join()
 
 
 def ask(endpoint: Endpoint, max_new_tokens: int = 128) -> str:
@@ -394,56 +312,3 @@ def test_no_log_holds_the_key_or_the_query_of_an_address(server: Server, caplog:
     assert server.seen[0]["path"].endswith(f"?code={KEY}")
     assert caplog.records
     assert KEY not in caplog.text
-
-
-# -- Through the one door ---------------------------------------------------------------------------------------------
-
-
-def test_the_extractor_asks_the_endpoint_and_looks_for_no_model(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    server.steps[:] = [says("Keyphrases: beaver dams; the moon; town")]
-    extractor = Extractor("empirical", "gemma3-270", endpoint=server.url, language=english())
-    result = extractor.extract(TEXT)
-    assert [keyphrase.text for keyphrase in result.keyphrases] == ["Beaver dams", "town"]
-    assert (result.model, result.dropped) == ("gemma3-270", ("the moon",))
-    assert server.seen[0]["model"] == "gemma3-270"
-    assert KEY not in json.dumps(result.to_dict()) + repr(result) + repr(extractor.scorer) + repr(vars(extractor))
-
-
-def test_an_endpoint_for_a_method_that_does_not_write_is_refused() -> None:
-    with pytest.raises(SettingError, match="promptrank does not write phrases"):
-        Extractor("promptrank", endpoint="http://localhost/v1")
-
-
-def run(server: Server, *arguments: str) -> Any:
-    usual = ["extract", "--method", "empirical", "--endpoint", server.url, "--model", "qwen3:8b"]
-    return CliRunner().invoke(cli, [*usual, *arguments])
-
-
-def test_the_command_line_asks_the_endpoint_and_tells_what_was_dropped(server: Server) -> None:
-    server.steps[:] = [says("Keyphrases: river; the moon; Mars")]
-    ended = run(server, "--text", TEXT, "--format", "json")
-    assert ended.exit_code == 0
-    found = json.loads(ended.stdout)
-    assert [phrase["text"] for phrase in found["keyphrases"]] == ["river"]
-    assert (found["model"], found["dropped"]) == ("qwen3:8b", ["the moon", "Mars"])
-    assert ended.stderr.startswith("mudy: 2 phrases")
-    assert "'the moon', 'Mars'" in ended.stderr
-
-
-def test_a_refused_key_ends_the_whole_run_with_one_line(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(TEXT)
-    (tmp_path / "b.txt").write_text(TEXT)
-    server.steps[:] = [fails(401)]
-    ended = run(server, str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
-    assert (ended.exit_code, ended.stdout, len(ended.stderr.splitlines())) == (1, "", 1)
-    assert len(server.seen) == 1
-
-
-def test_an_address_that_is_none_is_wrong_usage() -> None:
-    arguments = ["extract", "--method", "empirical", "--endpoint", "localhost:8080", "--model", "m", "--text", TEXT]
-    ended = CliRunner().invoke(cli, arguments)
-    assert ended.exit_code == 2
-    assert "endpoint is 'localhost:8080'" in ended.stderr
