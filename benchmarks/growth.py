@@ -70,7 +70,7 @@ def long_text(model: str, words: int, threads: int) -> dict[str, float]:
     from mudy import Extractor
 
     text = texts.of_length(words)
-    extractor = Extractor(model=model, threads=threads)
+    extractor = Extractor("mudy", model=model, threads=threads)
     extractor.extract(WARM)
     before = peak_memory()
     document, tagging = cost_of(lambda: extractor.read(text))
@@ -92,7 +92,7 @@ def some_phrases(model: str, words: int, phrases: Sequence[int], repeats: int, t
     from mudy import Extractor
     from mudy.candidates import candidates, given
 
-    extractor = Extractor(model=model, threads=threads)
+    extractor = Extractor("mudy", model=model, threads=threads)
     document = extractor.read(texts.of_length(words))
     known = [candidate.phrase for candidate in candidates(document)]
     chosen = {str(n): Random(0).sample(known, n) for n in phrases}

@@ -62,8 +62,8 @@ def measure(asked: Namespace) -> Figures:
 def model(name: str, asked: Namespace) -> dict[str, Any]:
     from benchmarks.plainly import Plainly
 
-    ours = Extractor(model=name)
-    alike = Extractor(model=name, language=ours.tagger, batch_tokens=asked.batch * PROMPT)
+    ours = Extractor("mudy", model=name)
+    alike = Extractor("mudy", model=name, language=ours.tagger, batch_tokens=asked.batch * PROMPT)
     scorer: Any = ours.scorer
     plainly = Plainly.load(locate(name), scorer, asked.batch)
     referee = cache(plainly.in_double)

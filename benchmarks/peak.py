@@ -66,7 +66,7 @@ def measure(asked: Namespace) -> Figures:
 
 
 def model(name: str, known: Sequence[texts.Text], counts: Sequence[int], repeats: int) -> dict[str, Any]:
-    extractor = Extractor(model=name)
+    extractor = Extractor("mudy", model=name)
     extractor.extract(WARM)
     documents = [extractor.read(text.text) for text in known]
     tasks = [(document, candidates(document)) for document in documents]

@@ -173,7 +173,9 @@ def test_an_explanation_holds_all_phrases_unless_fewer_are_asked_for(models: dic
 
 
 def test_a_text_without_phrases_is_explained_without_a_model() -> None:
-    found = Extractor(model="some/model-that-is-nowhere", language=english()).explain("...", ["mudy", "promptrank"])
+    found = Extractor("mudy", model="some/model-that-is-nowhere", language=english()).explain(
+        "...", ["mudy", "promptrank"]
+    )
     assert [(m.result.keyphrases, m.settings, m.free) for m in found.methods] == [((), {}, ())] * 2
 
 

@@ -53,7 +53,7 @@ def test_the_ranking_depends_on_neither_the_batch_size_nor_the_company(text: str
 
 @pytest.mark.parametrize("text", ["", " \n\t ", "...", "!?", "😀", "the of and", "\x00", "\ud800", "42", "run"])
 def test_a_text_without_candidates_gives_an_empty_result(text: str) -> None:
-    result = Extractor(language=english()).extract(text)  # no model is loaded for it
+    result = Extractor("mudy", language=english()).extract(text)  # no model is loaded for it
     assert result.keyphrases == ()
     assert result.as_tuples() == []
     assert result.coverage.sections == 1

@@ -56,9 +56,9 @@ def test_an_error_leaves_the_collector_as_it_was() -> None:
         raise RuntimeError
     assert gc.get_threshold() == (700, 10, 10)
     with pytest.raises(SettingError):
-        _ = Extractor(language="xx").tagger
+        _ = Extractor("mudy", language="xx").tagger
     with pytest.raises(ModelUnavailable):
-        _ = Extractor(model="./missing", language=english()).scorer
+        _ = Extractor("mudy", model="./missing", language=english()).scorer
     assert gc.get_threshold() == (700, 10, 10)
 
 

@@ -60,4 +60,4 @@ def test_a_random_model_of_t5_bases_size_runs_the_whole_path() -> None:
 def test_a_folder_with_a_broken_model_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')
     with pytest.raises(ModelUnavailable, match="could not be loaded"):
-        Extractor(model=str(tmp_path), language=english()).extract(small.TEXT)
+        Extractor("mudy", model=str(tmp_path), language=english()).extract(small.TEXT)

@@ -128,7 +128,8 @@ def test_a_model_that_is_removed_in_the_middle_is_not_missed(tmp_path: Path) -> 
         "import shutil, sys\n"
         "from mudy import corpus\n"
         "gone = lambda progress: shutil.rmtree(sys.argv[3], ignore_errors=True)\n"
-        "print(corpus.run(sys.argv[1], sys.argv[2], model='smollm2-135m', part_rows=2, speed='fast', report=gone))"
+        "options = dict(method='mudy', model='smollm2-135m', part_rows=2, speed='fast')\n"
+        "print(corpus.run(sys.argv[1], sys.argv[2], report=gone, **options))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(source), str(tmp_path / "out.jsonl"), str(home)],

@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import pytest
 import schemathesis
+import schemathesis.specs.openapi.serialization
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis.generation import GenerationMode

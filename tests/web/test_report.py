@@ -28,7 +28,7 @@ TALL = " ".join(["The ice road closes in early spring, and a ferry crosses."] * 
 def explanations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Explanation]:
     """One that attacks, and one of two methods that were really run, on a small random model."""
     model = saved(tmp_path_factory.mktemp("llama"), "llama")
-    made = Extractor(model=str(model), language=english(), mixture=False, sam_layers=(1,), lambda_=2.0)
+    made = Extractor("mudy", model=str(model), language=english(), mixture=False, sam_layers=(1,), lambda_=2.0)
     real = made.explain(f"{small.TEXT}\n\n{TALL}", ["promptrank", "mudy"], gold=["radar maps"], source="ice.txt")
     return {"hostile": explained.hostile(source=TITLE), "real": real}
 
