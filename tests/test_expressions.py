@@ -40,6 +40,9 @@ MADE = {
     ("mudy.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
     ("mudy.candidates", r"grammar.pattern"): UNIVERSAL.pattern,  # and all others, below
     ("mudy.backbones.local_chat", r"marks"): r"<\|user\|>|</s>|<s>",
+    ("mudy.backbones.light.byte_pairs", r"self._added"): r"[<]",
+    ("mudy.backbones.light.byte_pairs", r"(?={SPACE})"): r"[^▁](?=▁)",
+    ("mudy.backbones.light.byte_pairs", r"{joint}"): r"▁*(?:(?:[a]▁+)|[^▁])+|▁+",
     ("mudy.backbones.chat_completions", r"parameter"): r"\bmax_tokens\b",
 }  # fmt: skip
 

@@ -22,7 +22,7 @@ def test_a_local_folder_is_a_model(family: str, tmp_path: Path) -> None:
     backbone.model.save_pretrained(tmp_path)
     backbone.tokenizer.save_pretrained(tmp_path)
     own: dict[str, Any] = {} if family == "t5" else {"mixture": False}
-    made = Extractor(model=str(tmp_path), language=english(), sam_layers=(1,), **own)
+    made = Extractor("mudy", model=str(tmp_path), language=english(), sam_layers=(1,), **own)
     result = made.extract(small.TEXT, 3)
     assert (made.scorer.backbone.sink_token is None) == (family == "t5")  # type: ignore[attr-defined]
     expected = Mudy(backbone, sam_layers=(1,), **own).score(made.read(small.TEXT), candidates(made.read(small.TEXT)))

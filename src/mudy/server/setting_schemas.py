@@ -19,7 +19,6 @@ FILE_SETTINGS = frozenset({"weights"})  # paths: only who runs the service may n
 MAX_ENTRIES = 64  # of a setting that is a list
 
 
-@cache
 def served_methods() -> tuple[str, ...]:
     """The methods that can be requested: all but those that need a chat model."""
     return tuple(name for name in METHODS if "chat" not in model_fields(name))
