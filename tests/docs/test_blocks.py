@@ -164,9 +164,10 @@ def test_a_block_runs_as_it_stands(block: Block, clone: Path, small_home: Path) 
 @pytest.mark.load
 @pytest.mark.real
 @pytest.mark.skipif(shutil.which("bash") is None or shutil.which("curl") is None, reason="bash and curl are needed")
-def test_all_blocks_run_one_after_another_with_the_real_models(clone: Path) -> None:
+def test_the_readmes_blocks_run_one_after_another_with_the_real_models(clone: Path) -> None:
     for block in RUN:
-        run(block, clone)
+        if block.page == "README.md":
+            run(block, clone)
 
 
 @pytest.mark.real
