@@ -180,7 +180,7 @@ class LightDecoder:
             if window not in masks:
                 masks[window] = [list(causal_blocks(length, window)) for length in lengths]
             parts = []
-            for text, rows in enumerate(stretches(lengths)):
+            for text, rows in enumerate(prompt_stretches(lengths)):
                 keys, values = decoder.by_heads(key[rows]), decoder.by_heads(value[rows])
                 if memories:
                     memories[text].keys[layer], memories[text].values[layer] = keys, values
@@ -290,7 +290,7 @@ class LightDecoder:
 
         def attend(layer: int, query: Array, key: Array, value: Array) -> Array:
             window, parts = decoder.config.windows[layer], []
-            for index, (run, rows) in enumerate(zip(pack, stretches(lengths), strict=True)):
+            for index, (run, rows) in enumerate(zip(pack, prompt_stretches(lengths), strict=True)):
                 edit = run.edit if run.edit is not None and run.edit.touches(layer, window) else None
                 text, kind = len(run.prefix.tokens), (index, window, edit is not None)
                 if kind not in masks:
@@ -340,7 +340,7 @@ class LightDecoder:
         return sorted({*asked[0].prefix.tokens.ids, *(token for prompt in asked[0].prompts for token in prompt.ids)})
 
 
-def stretches(lengths: Sequence[int]) -> Iterator[slice]:
+def prompt_stretches(lengths: Sequence[int]) -> Iterator[slice]:
     """Where each of several things stands that lie one after the other."""
     start = 0
     for length in lengths:
