@@ -38,7 +38,7 @@ lint: $(VENV)/test.installed
 types: $(VENV)/test.installed
 	$(VENV)/bin/mypy
 
-bench: $(VENV)/test.installed  ## speed and memory on this machine, over an hour; the report is benchmarks/README.md
+bench: $(VENV)/test.installed  ## speed and memory on this machine, in half an hour; the report is benchmarks/README.md
 	$(PIP) --constraint constraints.txt --requirement benchmarks/requirements.txt
 	$(PYTHON) -m benchmarks
 
