@@ -6,7 +6,7 @@
     lock/pip.txt     pip alone, which installs the rest
     lock/run.txt     what `mudy extract` and `mudy serve` need
     lock/dev.txt     that, and all that the tests need
-    lock/cpu.txt     torch's CPU build for Linux, tried first; where pip finds none, lock/run.txt has PyPI's build ...
+    lock/cpu.txt     torch's CPU build for Linux, tried first; where pip finds none, lock/dev.txt has PyPI's build ...
     lock/cuda.txt    ... which needs these packages beside itself on Linux
     constraints.txt  the versions of lock/dev.txt, without hashes
 
