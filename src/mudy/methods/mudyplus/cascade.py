@@ -200,12 +200,8 @@ def end_of_words(text: str, words: int) -> int:
 
 def similarities(encoder: SentenceEncoder, text: str, phrases: Sequence[str]) -> Numbers:
     """How near phrases are to a text, of which one window of the encoder is read."""
-    from mudy.backbones import encoder_states
-
-    own = encoder_states.read_span(encoder, text, Span(0, len(text))).ids
-    alone = [encoder_states.read_alone(encoder, phrase) for phrase in phrases]
-    states = encoder_states.states(encoder, [own, *alone], -1, lambda state: state.mean(0))
-    vectors = np.stack([state.numpy().astype(np.float64) for state in states])
+    rows = [encoder.read_alone(each) for each in (text, *phrases)]
+    vectors = np.stack(encoder.states(rows, pool=lambda state: state.mean(0))).astype(np.float64)
     return similarity(vectors[1:], vectors[0])
 
 
