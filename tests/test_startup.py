@@ -76,6 +76,15 @@ def test_thinc_keeps_torch_where_a_pipeline_may_compute_with_it(monkeypatch: pyt
     assert sys.meta_path[1:] == before
 
 
+def test_only_a_process_of_our_own_shortens_spacy_and_its_command_line_can_still_be_imported() -> None:
+    code = (
+        "import sys; from mudy.cli import lean_imports; lean_imports.shorten_spacy(); import spacy; "
+        "print('spacy.cli.download' in sys.modules, callable(spacy.load)); import spacy.cli.validate"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    assert ran.stdout.split() == ["False", "True"]
+
+
 @pytest.mark.real
 def test_an_embedded_model_loads_neither_torch_nor_transformers() -> None:
     found = loaded("extract", "--text", TEXT, "--model", "smollm2-135m", "--threads", "1")
