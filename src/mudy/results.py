@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mudy.errors import MissingExtra
 from mudy.storage import dump_json
@@ -37,6 +37,20 @@ class ScoredOccurrence:
 
 
 @dataclass(frozen=True, slots=True)
+class ConceptMatch:
+    """The concept of a vocabulary that a keyphrase was given."""
+
+    id: str
+    label: str  # the preferred one
+    match: Literal["label", "near"]  # whether a label of it stands in the text, or is only near in meaning
+    similarity: float | None = None  # of a near one: the cosine of phrase and label
+
+    def to_dict(self) -> dict[str, Any]:
+        similarity = {} if self.similarity is None else {"similarity": self.similarity}
+        return {"id": self.id, "label": self.label, "match": self.match, **similarity}
+
+
+@dataclass(frozen=True, slots=True)
 class Keyphrase:
     """A phrase as it stands in the text."""
 
@@ -45,6 +59,7 @@ class Keyphrase:
     score: float  # higher is better, for every method
     variants: tuple[str, ...]  # other forms merged into it: case, plural, inflection
     occurrences: tuple[ScoredOccurrence, ...]  # best first
+    concept: ConceptMatch | None = None  # of the vocabulary, where there is one
 
     def __repr__(self) -> str:
         places = number_of(len(self.occurrences), "occurrence")
@@ -56,6 +71,7 @@ class Keyphrase:
             "text": self.text,
             "score": self.score,
             "variants": list(self.variants),
+            **({} if self.concept is None else {"concept": self.concept.to_dict()}),
             "occurrences": [occurrence.to_dict() for occurrence in self.occurrences],
         }
 
