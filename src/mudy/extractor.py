@@ -212,8 +212,7 @@ class Extractor(ModelLoader):
         start = perf_counter()
         (result,) = self.finish([text])
         seconds = perf_counter() - start
-        free = scorer.rescorable if scorer and text.options.boost is None else ()  # a boost is no setting of the method
-        return Explained(result, settings_in_use(scorer), free, seconds)
+        return explained_result(result, scorer, text.options, seconds)
 
     def extract_many(
         self,
@@ -292,7 +291,10 @@ class Extractor(ModelLoader):
 
     def _label_vectors(self, vocabulary: Vocabulary) -> LabelVectors:
         """The vectors of a vocabulary's labels, encoded on first use."""
-        return self._once(f"labels {vocabulary.fingerprint}", lambda: LabelVectors(self.encoder(), vocabulary))
+        kept: LabelVectors | None = self._loaded.get("labels")
+        if kept is None or kept.vocabulary != vocabulary:
+            kept = self._loaded["labels"] = LabelVectors(self.encoder(), vocabulary)  # those of one at a time
+        return kept
 
     def read(self, text: str) -> Document:
         """The document that a text becomes: cut to `max_words`, or cleaned as the protocol asks."""
@@ -358,6 +360,12 @@ class Extractor(ModelLoader):
     def load(self) -> None:
         """Load the method's models now, unless they are in memory; otherwise they are loaded on first use."""
         self.scorer  # noqa: B018 (a property that loads)
+
+
+def explained_result(result: Result, scorer: Method | None, options: Options, seconds: float) -> Explained:
+    """A result with how its method was set; no score follows from its parts alone where a vocabulary raised some."""
+    free = scorer.rescorable if scorer is not None and options.boost is None else ()
+    return Explained(result, settings_in_use(scorer), free, seconds)
 
 
 def shared_speed(method: str, speed: Speed) -> Speed:

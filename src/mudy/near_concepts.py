@@ -41,7 +41,7 @@ class LabelVectors:
                 f"near compares every phrase with every label, but there are {len(labels):,}; at most {MOST_LABELS:,} "
                 "are encoded. Leave out `near`, or take a smaller vocabulary."
             )
-        self._encoder = encoder
+        self._encoder, self.vocabulary = encoder, vocabulary
         self._concepts = [concept for _, concept in labels]
         texts = [label for label, _ in labels]
         blocks = [_vectors(encoder, texts[i : i + _BLOCK]) for i in cancellable(range(0, len(texts), _BLOCK))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -43,7 +43,7 @@ class Vocabulary:
     """
 
     concepts: tuple[Concept, ...]
-    notes: tuple[str, ...] = field(default=(), compare=False)  # what was left out or is ambiguous, in sentences
+    unlabelled: tuple[str, ...] = field(default=(), compare=False)  # ids of entries that were left out
 
     @classmethod
     def load(cls, path: str | Path, *, language: str = "en", encoding: str | None = None) -> Vocabulary:
@@ -53,7 +53,10 @@ class Vocabulary:
         """
         from mudy.vocabularies.term_files import concepts_in
 
-        return cls._checked(concepts_in(Path(path), language, encoding), f"{path}: ")
+        vocabulary = cls._checked(concepts_in(Path(path), language, encoding), f"{path}: ")
+        for note in vocabulary.notes:
+            warnings.warn(f"{path}: {note}", VocabularyWarning, stacklevel=2)
+        return vocabulary
 
     @classmethod
     def of(cls, value: Any) -> Vocabulary:
@@ -66,7 +69,7 @@ class Vocabulary:
 
     @classmethod
     def _checked(cls, concepts: Iterable[Concept], where: str) -> Vocabulary:
-        """Concepts with labels, those of one id joined; what is left out is noted and warned of."""
+        """Concepts with labels, those of one id joined."""
         unlabelled: list[str] = []
         joined: dict[str, list[str]] = {}
         for concept in cancellable(concepts, every=1024):
@@ -77,11 +80,7 @@ class Vocabulary:
                 unlabelled.append(concept.id)
         if not joined:
             raise InputError(f"{where}there is no label in this vocabulary.")
-        made = cls(tuple(_joined(joined)))
-        notes = (*_unlabelled_note(unlabelled), *_ambiguous_note(made))
-        for note in notes:
-            warnings.warn(f"{where}{note}", VocabularyWarning, stacklevel=3)
-        return cls(made.concepts, notes)
+        return cls(tuple(_joined(joined)), tuple(name for name in unlabelled if name not in joined))
 
     def __len__(self) -> int:
         return len(self.concepts)
@@ -91,7 +90,12 @@ class Vocabulary:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the index, which each process builds for itself."""
-        return {"concepts": self.concepts, "notes": self.notes}
+        return {"concepts": self.concepts, "unlabelled": self.unlabelled}
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out, and which labels are ambiguous, in sentences; `load` warns of them."""
+        return (*_unlabelled_note(self.unlabelled), *_ambiguous_note(self))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -133,10 +137,10 @@ def _joined(labels: Mapping[str, list[str]]) -> Iterator[Concept]:
         yield Concept(name, first, tuple(dict.fromkeys(label for label in others if label != first)))
 
 
-def _unlabelled_note(names: list[str]) -> Iterator[str]:
+def _unlabelled_note(names: Sequence[str]) -> Iterator[str]:
     if names:
         first = ", ".join(repr(name) for name in names[:_SHOWN] if name)
-        yield f"{len(names):,} entries have no label and are left out{': ' + first if first else ''}."
+        yield f"{len(names):,} of the entries have no label and are left out{': ' + first if first else ''}."
 
 
 def _ambiguous_note(vocabulary: Vocabulary) -> Iterator[str]:

@@ -22,7 +22,7 @@ _UNIT = re.compile(rf"\s+|[-‐‑_]+|{UNSPACED}|(?:(?!{UNSPACED})[^\W_])+|.", r
 _BREAK = "\n"  # the unit of a blank line: no label has it
 _JOINS = "-‐‑_"
 _LONGEST_ACRONYM = 5  # characters
-_MOSTLY = 0.5  # share of labels in capitals from which capitals mean nothing
+_MOSTLY = 0.5  # share of longer labels in capitals above which capitals mean nothing
 
 
 class LabelPlace(NamedTuple):
@@ -46,8 +46,7 @@ class LabelIndex:
         for concept, own in enumerate(cancellable(labels, every=1024)):
             for position, label in enumerate(own):
                 self._add(numbers, concept, label, position == 0)
-        capitals = sum(label.isupper() for label in self._labels)
-        self._capitals_matter = capitals <= _MOSTLY * len(self._labels)
+        self._capitals_matter = not _mostly_capitals(self._labels)
         self._index = PhraseIndex(list(numbers))
 
     def _add(self, numbers: dict[tuple[str, ...], int], concept: int, label: str, preferred: bool) -> None:
@@ -105,6 +104,12 @@ class LabelIndex:
                 if len(concepts) > 1:
                     shared.append((self._labels[numbers[0]], concepts))
         return shared
+
+
+def _mostly_capitals(labels: Sequence[str]) -> bool:
+    """Whether labels too long for acronyms are mostly written in capitals."""
+    longer = [label.isupper() for label in labels if len(label) > _LONGEST_ACRONYM]
+    return sum(longer) > _MOSTLY * len(longer)
 
 
 def stem_units(text: str) -> Iterator[tuple[str, Span]]:

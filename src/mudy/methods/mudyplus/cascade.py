@@ -21,6 +21,7 @@ from mudy.evidence.boundary import ending
 from mudy.evidence.keyword_likelihood import TEMPLATE, likelihood
 from mudy.evidence.places import Numbers
 from mudy.evidence.received_attention import attention
+from mudy.evidence.seeds import seed_similarity
 from mudy.evidence.similarity import similarity
 from mudy.methods.method import (
     Architecture,
@@ -28,6 +29,7 @@ from mudy.methods.method import (
     ModelField,
     OccurrenceScore,
     ScorePart,
+    check_template,
     require,
     same_at_each,
     setting,
@@ -55,9 +57,12 @@ _WORDS = {  # what each contribution is, for people
     "likelihood": "likely as a keyword",
     "ending": "ends where it should",
     "attention": "attention received",
+    "seeds": "near what is looked for",
     "not_asked": "not among the leaders",
     "calibration": "high sums are right less often than they say",
+    "vocabulary": "known to the vocabulary",
 }
+SEED_PHRASES = 300  # that are held against seeds: those that lead by what can be counted
 MOST = 1 - 1e-6  # a probability is never quite 0 or 1
 
 
@@ -86,9 +91,18 @@ class MudyPlus(Method):
     )
     read_words: int = setting(900, "Words at the text's beginning that the language model reads.")
     encoded_words: int = setting(300, "Words at the text's beginning that the encoder reads, in one window.")
+    template: str = setting(TEMPLATE, "What follows the text, with {} for the phrase; weights were fitted with this.")
+    seeds: tuple[str, ...] = setting((), "Phrases towards which the ranking is turned.")
+    query: str | None = setting(None, "A question towards which the ranking is turned.")
+    seed_weight: float = setting(
+        6.0, "Log-odds that a cosine of 1 to a seed or the query adds, over the mean of the text's phrases."
+    )
 
     def __post_init__(self) -> None:
         require("leaders", self.leaders, self.leaders >= 0, "1 or more, or 0 for no language model")
+        require("seed_weight", self.seed_weight, self.seed_weight >= 0, "0 or more")
+        require("seeds", self.seeds, all(map(str.strip, self.seeds)), "phrases that are not blank")
+        check_template(self.template)
         for name in ("encoded", "read_words", "encoded_words"):
             require(name, value := getattr(self, name), value >= 1, "1 or more")
         weights = self.model  # those that cannot be used raise now
@@ -113,7 +127,8 @@ class MudyPlus(Method):
         if not candidates:
             return []
         table = self.with_similarity(counted(document, candidates, self.encoder.tokenizer), document, candidates)
-        parts = [contributions(table, self.model.quick, row) for row in range(len(candidates))]
+        turned = self.turned(table, candidates)
+        parts = [{**contributions(table, self.model.quick, row), **turned[row]} for row in range(len(candidates))]
         log_odds = np.array([sum(own.values()) for own in parts])
         calibration = self.model.quick.calibration
         if self.backbone is not None and self.leaders:
@@ -121,7 +136,7 @@ class MudyPlus(Method):
             asked = leading(log_odds, self.leaders)
             full = self.with_answers(table, document, candidates, asked)
             for row in asked:
-                parts[row] = contributions(full, self.model.with_model, row)
+                parts[row] = {**contributions(full, self.model.with_model, row), **turned[row]}
                 log_odds[row] = sum(parts[row].values())
             rest, lead = not_asked(log_odds, asked)
             for row in rest:
@@ -142,6 +157,18 @@ class MudyPlus(Method):
         found[chosen] = similarities(self.encoder, text, [candidates[row].phrase for row in chosen])
         return table.adding(similarity=long(words) * found)
 
+    def turned(self, table: Table, candidates: Sequence[Candidate]) -> list[dict[str, float]]:
+        """What seeds and query add to the log-odds of each phrase; nothing where there are none."""
+        wanted = [*self.seeds, *([self.query] if self.query else [])]
+        if not wanted:
+            return [{} for _ in candidates]
+        chosen = leading(totals(table, self.model.quick), SEED_PHRASES)
+        vectors = phrase_vectors(self.encoder, [*wanted, *(candidates[row].phrase for row in chosen)])
+        near = self.seed_weight * seed_similarity(vectors[len(wanted) :], vectors[: len(wanted)])
+        found = np.full(len(candidates), near.min())  # a phrase that was not encoded is as far as the farthest
+        found[chosen] = near
+        return [{"seeds": value} for value in found.tolist()]
+
     def with_answers(
         self, table: Table, document: Document, candidates: Sequence[Candidate], rows: Sequence[int]
     ) -> Table:
@@ -158,7 +185,7 @@ class MudyPlus(Method):
     def prompted(self) -> Backbone:
         """The language model with the template of MUDY+."""
         assert self.backbone is not None
-        return self.backbone.with_template(TEMPLATE)
+        return self.backbone.with_template(self.template)
 
 
 # -- Sums -------------------------------------------------------------------------------------------------------------
@@ -207,6 +234,15 @@ def similarities(encoder: SentenceEncoder, text: str, phrases: Sequence[str]) ->
     states = encoder_states.states(encoder, [own, *alone], -1, lambda state: state.mean(0))
     vectors = np.stack([state.numpy().astype(np.float64) for state in states])
     return similarity(vectors[1:], vectors[0])
+
+
+def phrase_vectors(encoder: SentenceEncoder, phrases: Sequence[str]) -> Numbers:
+    """Phrases, each encoded alone; (phrases, width)."""
+    from mudy.backbones import encoder_states
+
+    rows = [encoder_states.read_alone(encoder, phrase) for phrase in phrases]
+    states = encoder_states.states(encoder, rows, -1, lambda state: state.mean(0))
+    return np.stack([state.numpy().astype(np.float64) for state in states])
 
 
 def ask(backbone: Backbone, text: str, end: int, candidates: Sequence[Candidate]) -> list[tuple[float, float, float]]:
