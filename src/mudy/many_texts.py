@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mudy.batching import FATAL, batch_size, batches, score_each
 from mudy.errors import InputError, SettingError, WorkerError
-from mudy.options import CandidateKind, Options
-from mudy.preparation import PreparedText
-from mudy.validation import seen, several
+from mudy.options import Options
+from mudy.preparation import PreparedText, candidates_of_each
+from mudy.validation import seen
 from mudy.workers import WorkerPool, ordered_outcomes, threads_each
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class AskedText(NamedTuple):
 
 def asked_texts(texts: Iterable[str], candidates: Any, options: Options) -> Iterator[AskedText]:
     """Each text with its options; `candidates` is one kind or list for all texts, or one list for each."""
-    return _asked(texts, _each(candidates), options)
+    return _asked(texts, candidates_of_each(candidates), options)
 
 
 def _asked(texts: Iterable[str], lists: Iterator[Any], options: Options) -> Iterator[AskedText]:
@@ -46,26 +45,6 @@ def _asked(texts: Iterable[str], lists: Iterator[Any], options: Options) -> Iter
         except StopIteration:
             raise InputError(f"There are more than {number} texts, but only {number} lists of candidates.") from None
         yield AskedText(text, options.changed({"candidates": candidates}))
-
-
-def _each(candidates: Any) -> Iterator[Any]:
-    """The candidates of each text: always the same kind or list, or the next of many lists."""
-    if candidates is None or (isinstance(candidates, str) and candidates in get_args(CandidateKind)):
-        return repeat(candidates)
-    given = iter(several("candidates", candidates, "phrases"))
-    first = next(given, None)
-    if isinstance(first, str):
-        return repeat([first, *given])
-    return chain([first], given)
-
-
-def tracked(texts: Iterable[str]) -> Iterable[str]:
-    """The same texts, with a bar on standard error."""
-    from rich.console import Console
-    from rich.progress import track
-
-    total = len(texts) if isinstance(texts, Sequence) else None
-    return track(texts, "Extracting", total=total, console=Console(stderr=True))
 
 
 def outcomes(extractor: Extractor, asked: Iterator[AskedText], workers: int = 1) -> Outcomes:
