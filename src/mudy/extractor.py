@@ -193,7 +193,7 @@ class Extractor(ModelLoader):
 
     def extract_many(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | Document],
         top_n: TopN = 10,
         *,
         candidates: CandidateKind | Iterable[str] | Iterable[Iterable[str] | None] | None = None,
@@ -221,7 +221,7 @@ class Extractor(ModelLoader):
                 yield outcome
 
     def _prepared(
-        self, texts: Iterable[str], lists: Iterator[Iterable[str] | None], options: Options
+        self, texts: Iterable[str | Document], lists: Iterator[Iterable[str] | None], options: Options
     ) -> Iterator[PreparedText]:
         for number, text in enumerate(texts):
             try:
@@ -382,7 +382,7 @@ def _each(candidates: Any) -> Iterator[Any]:
     return chain([first], given)
 
 
-def _tracked(texts: Iterable[str]) -> Iterable[str]:
+def _tracked(texts: Iterable[str | Document]) -> Iterable[str | Document]:
     from rich.console import Console
     from rich.progress import track
 
