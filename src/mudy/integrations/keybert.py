@@ -120,7 +120,8 @@ class KeyBERT:
 
 def _refuse_unused(options: dict[str, Any]) -> None:
     for name, value in options.items():
-        if value is not UNUSED_DEFAULTS.get(name) and value != UNUSED_DEFAULTS.get(name):
+        plain = isinstance(value, int | float)  # an array cannot be compared with a default
+        if value is not None and not (plain and value == UNUSED_DEFAULTS.get(name)):
             raise SettingError(f"{name} has no meaning here: {INSTEAD[name]}.")
 
 
