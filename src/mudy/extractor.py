@@ -224,7 +224,7 @@ class Extractor(ModelLoader):
 
     def extract_many(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | Document],
         top_n: TopN = 10,
         *,
         candidates: CandidateKind | Iterable[str] | Iterable[Iterable[str] | None] | None = None,

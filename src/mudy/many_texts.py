@@ -10,6 +10,7 @@ from mudy.batching import FATAL, batch_size, batches, score_each
 from mudy.errors import InputError, SettingError, WorkerError
 from mudy.options import Options
 from mudy.preparation import PreparedText, candidates_of_each
+from mudy.text import Document
 from mudy.validation import seen
 from mudy.workers import WorkerPool, ordered_outcomes, threads_each
 
@@ -21,24 +22,28 @@ if TYPE_CHECKING:
 
 
 class AskedText(NamedTuple):
-    """A text, and what is asked for."""
+    """A text, or a document that was read already, and what is asked for."""
 
-    text: str
+    text: str | Document
     options: Options
 
     @property
+    def plain_text(self) -> str:
+        return self.text.text if isinstance(self.text, Document) else self.text
+
+    @property
     def words(self) -> int:
-        return len(self.text.split())
+        return len(self.plain_text.split())
 
 
-def asked_texts(texts: Iterable[str], candidates: Any, options: Options) -> Iterator[AskedText]:
+def asked_texts(texts: Iterable[str | Document], candidates: Any, options: Options) -> Iterator[AskedText]:
     """Each text with its options; `candidates` is one kind or list for all texts, or one list for each."""
     return _asked(texts, candidates_of_each(candidates), options)
 
 
-def _asked(texts: Iterable[str], lists: Iterator[Any], options: Options) -> Iterator[AskedText]:
+def _asked(texts: Iterable[str | Document], lists: Iterator[Any], options: Options) -> Iterator[AskedText]:
     for number, text in enumerate(texts):
-        if not isinstance(text, str):
+        if not isinstance(text, str | Document):
             raise InputError(f"A text must be a str, not {seen(text)}. Decode bytes, or read the file first.")
         try:
             candidates = next(lists)
@@ -100,7 +105,7 @@ class ExtractionWork:
         extractor = Extractor(**self.arguments)
 
         def results(asked: Sequence[AskedText]) -> list[Result | Exception]:
-            if any(each.text.strip() for each in asked):
+            if any(isinstance(each.text, str) and each.text.strip() for each in asked):
                 extractor.load_tagger()  # what fails here fails for all
             return list(local_outcomes(extractor, asked))
 

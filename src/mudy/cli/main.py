@@ -26,6 +26,7 @@ from mudy.cli.explain_command import explain_command
 from mudy.cli.extract_command import ExtractRun
 from mudy.cli.fit_command import fit_command
 from mudy.cli.list_commands import completion_command, languages_command, methods_command, models_command
+from mudy.cli.mcp_command import mcp_command
 from mudy.cli.parameters import (
     DISTINCT,
     DIVERSITY,
@@ -165,6 +166,7 @@ for command in (
     fit_command,
     reproduce_command,
     serve_command,
+    mcp_command,
     completion_command,
 ):
     cli.add_command(command)
