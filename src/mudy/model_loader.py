@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -64,6 +64,13 @@ class ModelLoader:
     def load_tagger(self) -> None:
         """Load the tagger now, unless it is in memory."""
         self.tagger  # noqa: B018 (a property that loads)
+
+    def locate(self, names: Iterable[str]) -> None:
+        """Fetch some models, unless they are here."""
+        from mudy import models
+
+        for name in names:
+            models.locate(name, report=self._report)
 
     def backbone(self) -> Backbone:
         """The language model, fetched if need be, and loaded."""
