@@ -54,7 +54,7 @@ def page(browser: Browser, name: str, options: tuple[str, ...], compare: str, ca
 def explained() -> None:
     """The report and the figure, by the commands that the gallery shows."""
     gallery = (DOCS / "gallery.md").read_text(encoding="utf-8")
-    for command in re.findall(r"^mudy explain examples/floodplain.txt .*$", gallery, re.MULTILINE):
+    for command in re.findall(r"^mudy explain .* --(?:html|png) .*$", gallery, re.MULTILINE):
         subprocess.run(f"{sys.executable} -m {command}", shell=True, cwd=ROOT, check=True)
     for name in ("floodplain.html", "figure.png"):
         (ROOT / name).replace(DOCS / name)

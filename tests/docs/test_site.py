@@ -54,11 +54,11 @@ def test_every_page_of_the_nav_is_built_and_every_page_is_in_the_nav(site: Path)
 
 
 def test_no_page_fetches_anything_from_another_host(site: Path) -> None:
+    fetched = Fetched()
     for page in site.glob("*.html"):
-        fetched = Fetched()
         fetched.feed(page.read_text(encoding="utf-8"))
-        assert fetched.addresses
-        assert [address for address in fetched.addresses if re.match(r"(\w+:)?//", address)] == [], page.name
+    assert len(fetched.addresses) > 100
+    assert [address for address in fetched.addresses if re.match(r"(https?:)?//", address)] == []
     for sheet in site.rglob("*.css"):
         assert not re.search(r"url\(['\"]?(https?:)?//|@import", sheet.read_text(encoding="utf-8")), sheet.name
 
