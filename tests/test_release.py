@@ -1,4 +1,4 @@
-"""Facts about the files of a release: the image, the workflows, the recipe, the citation, the version and the changelog."""
+"""Facts about the files of a release: image, workflows, recipe, citation, version and changelog."""
 
 from __future__ import annotations
 
@@ -174,8 +174,8 @@ def git(folder: Path, *arguments: str) -> None:
 
 def version_of(folder: Path) -> str:
     """The version that a build would have."""
-    code = "from hatchling.metadata.core import ProjectMetadata as M; from hatchling.plugin.manager import PluginManager as P; "
-    code += "print(M('.', P()).version)"
+    code = "from hatchling.metadata.core import ProjectMetadata; from hatchling.plugin.manager import PluginManager; "
+    code += "print(ProjectMetadata('.', PluginManager()).version)"
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

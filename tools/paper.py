@@ -31,7 +31,7 @@ PARAGRAPHS = (
 )
 
 
-class Paper(FPDF):
+class Paper(FPDF):  # type: ignore[misc]  # fpdf2 has no types
     """A page with a running head and a number at its foot."""
 
     def header(self) -> None:

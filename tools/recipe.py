@@ -1,4 +1,4 @@
-"""Write what conda-forge's package needs, from pyproject.toml into recipe/recipe.yaml: `python -m tools.recipe` in the root."""
+"""Write the dependencies of pyproject.toml into conda-forge's recipe: `python -m tools.recipe` in the root."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Write the lists of other packages beside ours into the guides: `python -m tools.side_by_side keybert yake pke` in the root.
+"""Write the lists of other packages beside ours into the guides.
+
+    python -m tools.side_by_side keybert yake pke   in the root
 
 The other packages are no requirement of ours; install those that you name: keybert==0.9.0, yake==0.7.3 (AGPL-3), or
 pke-tool==1.8.1 (GPL-3; without its old requirements, with unidecode, six, future, nltk, networkx and scikit-learn).
@@ -64,7 +66,7 @@ def yake() -> Columns:
 
 def pke() -> Columns:
     """TopicRank of pke, with surface forms, and a name that networkx has dropped since."""
-    graphs = import_module("networkx")
+    graphs: Any = import_module("networkx")
     graphs.pagerank_scipy = graphs.pagerank
     with TemporaryDirectory() as folder:
         words = Path(folder) / "corpora" / "stopwords" / "english"
