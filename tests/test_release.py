@@ -52,7 +52,7 @@ def test_the_image_runs_as_a_user_without_rights() -> None:
 
 def test_the_image_has_its_models_inside_and_asks_no_network() -> None:
     built = " ".join(argument for name, argument in instructions() if name == "RUN")
-    assert "mudy models pull gemma3-270m minilm-l6" in built
+    assert "mudy models pull gemma3-270m minilm-l6 && mudy extract" in built  # which also writes the 8-bit weights
     image = dict(word.split("=", 1) for name, line in of_the_image() if name == "ENV" for word in shlex.split(line))
     assert image["MUDY_OFFLINE"] == "1"
     copied = [argument.split()[1:] for name, argument in of_the_image() if name == "COPY"]
