@@ -11,7 +11,7 @@ LOCKED := $(PIP) --require-hashes --no-deps
 TORCH     := $(shell grep '^torch==' constraints.txt)
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 
-.PHONY: run serve test test-all test-integrations fuzz lint types bench clean
+.PHONY: run serve test test-all test-integrations fuzz lint types docs bench clean
 
 run: $(VENV)/run.installed  ## the keyphrases of an example, with the embedded model
 	$(VENV)/bin/mudy extract examples/floodplain.txt
@@ -41,6 +41,9 @@ lint: $(VENV)/test.installed
 
 types: $(VENV)/test.installed
 	$(VENV)/bin/mypy
+
+docs: $(VENV)/test.installed  ## the documentation site, in site/; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
 
 bench: $(VENV)/test.installed  ## speed and memory on this machine, over an hour; the report is benchmarks/README.md
 	$(PIP) --constraint constraints.txt --requirement benchmarks/requirements.txt
@@ -72,4 +75,4 @@ $(VENV)/torch.installed: lock/pip.txt lock/cpu.txt lock/cuda.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) node_modules site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
