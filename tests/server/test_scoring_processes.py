@@ -125,7 +125,7 @@ def test_a_text_that_fails_fails_alone(scorer: ProcessScorer) -> None:
     good, bad = scorer.compute(mixed, never).outcomes
     assert isinstance(good, ComputedText)
     assert "top_n='auto'" in str(bad)
-    assert good.result == Extractor("yake").extract(small.TEXT, 3)
+    assert good.explained.result == Extractor("yake").extract(small.TEXT, 3)
 
 
 def test_what_is_cancelled_is_left_at_once(scorer: ProcessScorer) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic, perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from mudy.batching import score_each
 from mudy.cancellation import Check, checked_by
 from mudy.errors import MudyError
-from mudy.extractor import Extractor
+from mudy.explanation import Explained
+from mudy.extractor import Extractor, explained_result
 from mudy.loading import give_back
-from mudy.methods import settings_in_use
 from mudy.options import Options
 from mudy.preparation import PreparedText
 from mudy.results import Result
@@ -44,11 +44,9 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ComputedText:
-    """The result of one text, and how it was made."""
+    """One text, explained; its seconds are not known yet."""
 
-    result: Result
-    settings: dict[str, Any]
-    rescorable: tuple[str, ...]
+    explained: Explained
     document: Document | None  # if it was asked for
 
 
@@ -130,7 +128,7 @@ def _computed(extractor: Extractor, batch: Batch) -> tuple[list[ComputedText | E
     together = [text for text in prepared if isinstance(text, PreparedText)]
     scored = score_each(extractor, together, fatal=(Cancelled,), failed_together=note)
     outcomes = [
-        own if isinstance(own, Exception) else _explained(extractor, own, next(scored), text.keep_document)
+        own if isinstance(own, Exception) else _text(extractor, own, next(scored), text.keep_document)
         for text, own in zip(batch.texts, prepared, strict=True)
     ]
     return outcomes, faults
@@ -145,14 +143,14 @@ def _prepared(extractor: Extractor, text: BatchText) -> PreparedText | Exception
         return error
 
 
-def _explained(
+def _text(
     extractor: Extractor, text: PreparedText, result: Result | Exception, keep_document: bool
 ) -> ComputedText | Exception:
     if isinstance(result, Exception):
         return result
     method = extractor.scorer if text.candidates else None
-    rescorable = () if method is None else method.rescorable
-    return ComputedText(result, settings_in_use(method), rescorable, text.document if keep_document else None)
+    explained = explained_result(result, method, text.options, 0.0)
+    return ComputedText(explained, text.document if keep_document else None)
 
 
 def local_scorers(load: Callable[[], Extractor]) -> Callable[[], list[BatchScorer]]:

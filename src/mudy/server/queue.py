@@ -9,14 +9,13 @@ a model. No answer depends on which texts were computed together or in between.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Condition, Thread
 from time import monotonic
 from typing import NamedTuple
 
 from mudy.cancellation import checked_by
 from mudy.errors import MudyError, SettingError
-from mudy.explanation import Explained
 from mudy.server import logs
 from mudy.server.batch_scorer import Batch, BatchScorer, BatchText, ComputedText
 from mudy.server.config import Config
@@ -290,7 +289,7 @@ class RequestQueue:
         total = sum(item.request.words for item in computed) or 1
         for item, text in computed.items():
             share = seconds * item.request.words / total
-            explained = Explained(text.result, text.settings, text.rescorable, share)
+            explained = replace(text.explained, seconds=share)
             try:
                 item.job.add_result(item.index, explained, text.document)
             except Cancelled:

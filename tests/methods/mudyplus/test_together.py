@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from mudy.backbones import encoder_states
 from mudy.batching import BATCH_TEXTS, batch_size
 from mudy.methods.method import OccurrenceScore, Work
 from mudy.methods.mudyplus import MudyPlus
@@ -53,14 +52,15 @@ def test_the_order_of_the_texts_does_not_matter() -> None:
 
 def test_a_phrase_that_several_texts_hold_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[list[Any]] = []
-    states = encoder_states.states
+    encoder = small.bert()
+    states = encoder.states
 
-    def noting(encoder: Any, rows: list[Any], *more: Any) -> Any:
-        read.append(rows)
-        return states(encoder, rows, *more)
+    def noted(rows: Any, *more: Any, **named: Any) -> Any:
+        read.append(list(rows))
+        return states(rows, *more, **named)
 
-    monkeypatch.setattr(encoder_states, "states", noting)
-    MudyPlus(small.bert()).score_many(work())
+    monkeypatch.setattr(encoder, "states", noted)
+    MudyPlus(encoder).score_many(work())
     (every,) = read  # one call for all texts
     assert len(every) == len(set(every))
 
