@@ -51,7 +51,7 @@ class ModelLoader:
     @property
     def loaded(self) -> set[str]:
         """What is in memory: "tagger", "backbone", "encoder", "chat"."""
-        return set(self._loaded)
+        return set(self._loaded) & {"tagger", "backbone", "encoder", "chat"}
 
     @property
     def tagger(self) -> Tagger:
