@@ -58,16 +58,11 @@ def small_models(home: Path) -> None:
         write_model_manifest(KNOWN[name], folder, {path.name: file_sha256(path) for path in folder.iterdir()})
 
 
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a clone holds that commands need."""
-    folder = tmp_path_factory.mktemp("clone")
-    shutil.copytree(ROOT / "examples", folder / "examples")
-    for name in ("constraints.txt", "pyproject.toml"):
-        shutil.copy(ROOT / name, folder / name)
-    (folder / ".venv" / "bin").mkdir(parents=True)
-    (folder / ".venv" / "bin" / "activate").touch()
-    return folder
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """What a clone holds that blocks need."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    return tmp_path
 
 
 @pytest.fixture(scope="module")
