@@ -9,6 +9,7 @@ import click
 
 from mudy.cli import validate
 from mudy.cli.console import Screen
+from mudy.cli.extract_command import warn_of_vocabulary
 from mudy.cli.parameters import (
     DISTINCT,
     DIVERSITY,
@@ -22,7 +23,9 @@ from mudy.cli.parameters import (
     on_machine,
     on_texts,
     settings,
+    wishes,
     with_models,
+    with_wishes,
 )
 from mudy.extractor import DEFAULT_METHOD
 from mudy.validation import TopN
@@ -56,6 +59,7 @@ from mudy.validation import TopN
 @with_models
 @click.option("-n", "--top-n", **TOP_N, default="10", show_default=True, help="As for `mudy extract`.")
 @on_texts
+@with_wishes
 @click.option("--preset", **PRESET)
 @click.option("--set", "pairs", **SET)
 @click.option("--min-score", **MIN_SCORE)
@@ -78,6 +82,11 @@ def corpus_command(
     min_score: float | None,
     distinct: bool | None,
     no_merge: bool,
+    vocabulary: str | None,
+    boost: float | None,
+    near: float | None,
+    seed: tuple[str, ...],
+    query: str | None,
     quiet: bool,
     method: str,
     form: str | None,
@@ -110,6 +119,10 @@ def corpus_command(
         diversity=diversity,
         min_score=min_score,
         distinct=distinct,
+        vocabulary=vocabulary,
+        boost=boost,
+        near=near,
+        language=machine_and_model["language"],
     )
     from mudy import corpus
     from mudy.corpus.checkpoint import Parts
@@ -122,6 +135,7 @@ def corpus_command(
         if source.ignored:
             some = ", ".join(source.ignored[:3])
             screen.warning(f"{len(source.ignored):,} files of unknown kind are not read: {some}")
+        warn_of_vocabulary(screen, options)
         screen.show("Reading")
         try:
             summary = corpus.run(
@@ -140,6 +154,7 @@ def corpus_command(
                 method=method,
                 **machine_and_model,
                 **settings(method, pairs),
+                **wishes(seed, query),
             )
         except KeyboardInterrupt:
             screen.warning("interrupted; the same command goes on from here.")

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from mudy.backbones import encoder_states
 from mudy.batching import BATCH_TEXTS, batch_size
 from mudy.methods.method import OccurrenceScore, Work
 from mudy.methods.mudyplus import MudyPlus
@@ -53,11 +52,15 @@ def test_the_order_of_the_texts_does_not_matter() -> None:
 
 def test_a_phrase_that_several_texts_hold_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[list[Any]] = []
-    states = encoder_states.states
-    monkeypatch.setattr(
-        encoder_states, "states", lambda e, rows, *more: read.append(list(rows)) or states(e, rows, *more)
-    )
-    MudyPlus(small.bert()).score_many(work())
+    encoder = small.bert()
+    states = encoder.states
+
+    def noted(rows: Any, *more: Any, **named: Any) -> Any:
+        read.append(list(rows))
+        return states(rows, *more, **named)
+
+    monkeypatch.setattr(encoder, "states", noted)
+    MudyPlus(encoder).score_many(work())
     (every,) = read  # one call for all texts
     assert len(every) == len(set(every))
 

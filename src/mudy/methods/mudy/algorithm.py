@@ -10,7 +10,15 @@ from mudy.backbones import has_encoder
 from mudy.backbones.backbone import Backbone, Encoding, Floats, Question
 from mudy.methods.chunks import DocumentChunk, chunk_batches
 from mudy.methods.likelihood import prompt_likelihood
-from mudy.methods.method import Architecture, BatchMethod, ModelField, OccurrenceScore, ScorePart, Work
+from mudy.methods.method import (
+    Architecture,
+    BatchMethod,
+    ModelField,
+    OccurrenceScore,
+    ScorePart,
+    Work,
+    with_own_template,
+)
 from mudy.methods.mudy.final_score import attention_score, final_score, recurring, weight_of
 from mudy.methods.mudy.multi_granular import Factors, MultiGranularAttention
 from mudy.methods.mudy.presets import PRESETS, RECOMMENDED
@@ -77,6 +85,7 @@ class Mudy(
         self.check_score()
         self.check_shortcuts()
         self.check_long_text()
+        with_own_template(self)
 
     @classmethod
     def recommended(cls, architecture: Callable[[], Architecture]) -> Mapping[str, Any]:

@@ -22,6 +22,7 @@ from mudy.evidence.boundary import ending
 from mudy.evidence.keyword_likelihood import TEMPLATE, likelihood
 from mudy.evidence.places import Numbers
 from mudy.evidence.received_attention import attention
+from mudy.evidence.seeds import seed_similarity
 from mudy.evidence.similarity import similarity
 from mudy.methods.method import (
     Architecture,
@@ -30,6 +31,7 @@ from mudy.methods.method import (
     OccurrenceScore,
     ScorePart,
     Work,
+    check_template,
     require,
     same_at_each,
     setting,
@@ -61,9 +63,12 @@ _WORDS = {  # what each contribution is, for people
     "ending": "ends where it should",
     "plain_ending": "ends where it should, in plain language",
     "attention": "attention received",
+    "seeds": "near what is looked for",
     "not_asked": "not among the leaders",
     "calibration": "high sums are right less often than they say",
+    "vocabulary": "known to the vocabulary",
 }
+SEED_PHRASES = 300  # that are held against seeds: those that lead by what can be counted
 MOST = 1 - 1e-6  # a probability is never quite 0 or 1
 Answer = tuple[float, float, float]  # likelihood, ending and attention of a phrase
 
@@ -93,9 +98,18 @@ class MudyPlus(BatchMethod):
     )
     read_words: int = setting(900, "Words at the text's beginning that the language model reads.")
     encoded_words: int = setting(300, "Words at the text's beginning that the encoder reads, in one window.")
+    template: str = setting(TEMPLATE, "What follows the text, with {} for the phrase; weights were fitted with this.")
+    seeds: tuple[str, ...] = setting((), "Phrases towards which the ranking is turned.")
+    query: str | None = setting(None, "A question towards which the ranking is turned.")
+    seed_weight: float = setting(
+        6.0, "Log-odds that a cosine of 1 to a seed or the query adds, over the mean of the text's phrases."
+    )
 
     def __post_init__(self) -> None:
         require("leaders", self.leaders, self.leaders >= 0, "1 or more, or 0 for no language model")
+        require("seed_weight", self.seed_weight, self.seed_weight >= 0, "0 or more")
+        require("seeds", self.seeds, all(map(str.strip, self.seeds)), "phrases that are not blank")
+        check_template(self.template)
         for name in ("encoded", "read_words", "encoded_words"):
             require(name, value := getattr(self, name), value >= 1, "1 or more")
         weights = self.model  # those that cannot be used raise now
@@ -124,7 +138,7 @@ class MudyPlus(BatchMethod):
 
     def _scored(self, texts: Sequence[TextEvidence]) -> Iterator[list[OccurrenceScore]]:
         """The scores of each text; the language model is asked about the leaders of all of them at once."""
-        sums = [QuickSums.of(text, self.model.quick) for text in texts]
+        sums = [QuickSums.of(text, self.model.quick, self.turned(text.table, text.candidates)) for text in texts]
         if self.backbone is None or not self.leaders:
             return (finished(text, own, self.model.quick) for text, own in zip(texts, sums, strict=True))
         asked = [leading(own.log_odds, self.leaders) for own in sums]
@@ -146,6 +160,18 @@ class MudyPlus(BatchMethod):
         )
         return [text.adding_similarity(rows, own) for text, rows, own in zip(texts, chosen, near, strict=True)]
 
+    def turned(self, table: Table, candidates: Sequence[Candidate]) -> list[dict[str, float]]:
+        """What seeds and query add to the log-odds of each phrase; nothing where there are none."""
+        wanted = [*self.seeds, *([self.query] if self.query else [])]
+        if not wanted:
+            return [{} for _ in candidates]
+        chosen = leading(totals(table, self.model.quick), SEED_PHRASES)
+        vectors = phrase_vectors(self.encoder, [*wanted, *(candidates[row].phrase for row in chosen)])
+        near = self.seed_weight * seed_similarity(vectors[len(wanted) :], vectors[: len(wanted)])
+        found = np.full(len(candidates), near.min())  # a phrase that was not encoded is as far as the farthest
+        found[chosen] = near
+        return [{"seeds": value} for value in found.tolist()]
+
     def with_answers(
         self, table: Table, document: Document, candidates: Sequence[Candidate], rows: Sequence[int]
     ) -> Table:
@@ -166,7 +192,7 @@ class MudyPlus(BatchMethod):
     def prompted(self) -> Backbone:
         """The language model with the template of MUDY+."""
         assert self.backbone is not None
-        return self.backbone.with_template(TEMPLATE)
+        return self.backbone.with_template(self.template)
 
 
 # -- Texts ----------------------------------------------------------------------------------------------------------
@@ -214,23 +240,24 @@ class QuickSums:
 
     parts: list[dict[str, float]]
     log_odds: Numbers
+    turned: list[dict[str, float]]  # what seeds and a query add
 
     @classmethod
-    def of(cls, text: TextEvidence, weights: Sum) -> QuickSums:
-        parts = [contributions(text.table, weights, row) for row in range(len(text.candidates))]
-        return cls(parts, np.array([sum(own.values()) for own in parts]))
+    def of(cls, text: TextEvidence, weights: Sum, turned: list[dict[str, float]]) -> QuickSums:
+        parts = [{**contributions(text.table, weights, row), **own} for row, own in enumerate(turned)]
+        return cls(parts, np.array([sum(own.values()) for own in parts]), turned)
 
     def corrected(self, table: Table, weights: Sum, asked: Sequence[int]) -> QuickSums:
         """With the answers about some phrases; the others are put below them."""
         parts, log_odds = list(self.parts), self.log_odds.copy()
         for row in asked:
-            parts[row] = contributions(table, weights, row)
+            parts[row] = {**contributions(table, weights, row), **self.turned[row]}
             log_odds[row] = sum(parts[row].values())
         rest, lead = not_asked(log_odds, asked)
         for row in rest:
             parts[row] = {**parts[row], "not_asked": -lead}
             log_odds[row] -= lead
-        return QuickSums(parts, log_odds)
+        return QuickSums(parts, log_odds, self.turned)
 
 
 def finished(text: TextEvidence, sums: QuickSums, weights: Sum) -> list[OccurrenceScore]:
@@ -294,6 +321,12 @@ def similarities(encoder: SentenceEncoder, texts: Sequence[tuple[str, Sequence[s
         similarity(np.stack([vectors[row] for row in own]), vectors[text])
         for text, own in zip(rows, alone, strict=True)
     ]
+
+
+def phrase_vectors(encoder: SentenceEncoder, phrases: Sequence[str]) -> Numbers:
+    """Phrases, each encoded alone; (phrases, width)."""
+    states = encoder.states([encoder.read_alone(phrase) for phrase in phrases], pool=lambda state: state.mean(0))
+    return np.stack(states).astype(np.float64)
 
 
 @dataclass(frozen=True)
