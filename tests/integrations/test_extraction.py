@@ -89,5 +89,8 @@ def test_a_fork_computes_even_if_a_thread_of_its_parent_held_the_lock() -> None:
 
 
 def test_a_missing_package_is_named_with_its_extra() -> None:
-    with pytest.raises(MissingExtra, match=r'absent_tool is not installed.*pip install "mudy\[tool\]"'), from_extra("tool"):
+    with (
+        pytest.raises(MissingExtra, match=r'absent_tool is not installed.*pip install "mudy\[tool\]"'),
+        from_extra("tool"),
+    ):
         import absent_tool  # type: ignore[import-not-found]  # noqa: F401

@@ -52,9 +52,7 @@ class KeyphraseRepresentation(BaseRepresentation):  # type: ignore[misc]  # BERT
         texts, *_ = topic_model._extract_representative_docs(c_tf_idf, documents, topics, SAMPLED, self.nr_repr_docs)
         settings = {"method": self.method, "speed": self.speed, "top_n": PHRASES_PER_TEXT, **(self.settings or {})}
         results = results_of((text for topic in topics for text in texts[topic]), settings)
-        return {
-            topic: weighted_phrases([next(results) for _ in texts[topic]])[: self.top_n_words] for topic in topics
-        }
+        return {topic: weighted_phrases([next(results) for _ in texts[topic]])[: self.top_n_words] for topic in topics}
 
 
 def weighted_phrases(results: Sequence[Result]) -> list[tuple[str, float]]:

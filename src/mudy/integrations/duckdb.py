@@ -33,6 +33,4 @@ def register_keyphrases(
     def keyphrases(texts: pyarrow.ChunkedArray) -> pyarrow.Array:
         return pyarrow.array(phrase_column(texts.to_pylist(), plain), pyarrow.list_(pyarrow.string()))
 
-    connection.create_function(
-        name, keyphrases, ["VARCHAR"], "VARCHAR[]", type="arrow", null_handling="special"
-    )
+    connection.create_function(name, keyphrases, ["VARCHAR"], "VARCHAR[]", type="arrow", null_handling="special")

@@ -28,7 +28,7 @@ class SharedExtractor:
     """An extractor that computes for one thread at a time."""
 
     extractor: Extractor
-    turn: RLock = field(default_factory=RLock)  # type: ignore[valid-type]  # a function in the eyes of mypy
+    turn: RLock = field(default_factory=RLock)
 
     def results(self, texts: Iterable[str | Document], options: Mapping[str, Any]) -> Iterator[Result]:
         """One result for each text, in order. Between two results another thread may have its turn."""
