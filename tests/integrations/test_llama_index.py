@@ -38,10 +38,12 @@ def test_it_works_in_an_ingestion_pipeline_whose_cache_sees_its_settings() -> No
     assert get_transformation_hash(nodes(), same) != get_transformation_hash(nodes(), other)
 
 
-def test_nodes_without_text_get_nothing() -> None:
-    from llama_index.core.schema import IndexNode, Node
+def test_documents_count_as_nodes_and_those_without_text_get_nothing() -> None:
+    from llama_index.core.schema import Document, Node
 
-    assert extractor().extract([Node(), IndexNode(text=PARAGRAPHS[0], index_id="a")])[0] == {}
+    nothing, metadata = extractor().extract([Node(), Document(text=PARAGRAPHS[0])])
+    assert nothing == {}
+    assert metadata["excerpt_keywords"]
 
 
 def test_it_is_made_again_from_its_dictionary() -> None:
