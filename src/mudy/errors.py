@@ -9,9 +9,11 @@
     │   ├── UnsupportedModel   of an architecture that no backbone reads, or without a chat template
     │   └── EndpointError      a server that was asked gave no answer of use
     │       └── EndpointRefused    and will give none: its address, key or model is wrong
+    ├── WorkerError            a worker process cannot be started, or ended before its work was done
     └── MissingExtra           an optional dependency is not installed (also an ImportError)
 
     LanguageWarning            a warning: the text is in another language than the rules by which it was read
+    VocabularyWarning          a warning: entries of a vocabulary were left out, or a label has several meanings
 
 An error says what was seen, what was needed, and what to do.
 """
@@ -56,12 +58,20 @@ class EndpointRefused(EndpointError):
     """A server that will give none, whatever the text: its address, the key or the model's name is wrong."""
 
 
+class WorkerError(MudyError):
+    """A worker process that cannot be started, or that ended before its work was done."""
+
+
 class MissingExtra(MudyError, ImportError):
     """An optional dependency that is not installed."""
 
 
 class LanguageWarning(UserWarning):
     """A text that is in another language than the rules by which it was read."""
+
+
+class VocabularyWarning(UserWarning):
+    """A vocabulary of which entries were left out, or in which one label has several meanings."""
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:

@@ -5,26 +5,28 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import cached_property
-from itertools import chain, repeat
+from threading import Thread
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from mudy.batching import batch_size, batches, score_each
+from mudy import many_texts
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import InputError, LanguageWarning, SettingError
 from mudy.explanation import Explained, Explanation, gold_places
+from mudy.keyphrase_list import keyphrase_list
 from mudy.languages import mismatch
 from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
-from mudy.methods.method import BatchMethod, GenerativeMethod, ScoredCandidates
+from mudy.methods.method import Architecture, BatchMethod, GenerativeMethod, ScoredCandidates
 from mudy.model_loader import ModelLoader
+from mudy.near_concepts import LabelVectors
 from mudy.options import DEFAULT_OPTIONS, CandidateKind, Compute, Options, Speed
 from mudy.preparation import PreparedText, with_candidates
+from mudy.progress import with_bar
 from mudy.protocols import ProtocolName, ReadingProtocol, reading_protocol
-from mudy.ranking import how_many, rank
 from mudy.results import Coverage, Result, on_pages
 from mudy.text import Document, first_words
 from mudy.validation import TopN, checked, phrases, seen, several
@@ -32,14 +34,15 @@ from mudy.validation import TopN, checked, phrases, seen, several
 if TYPE_CHECKING:
     from spacy.language import Language
 
+    from mudy.many_texts import Outcomes
     from mudy.methods.method import Method
     from mudy.models import Report
     from mudy.tagging import Tagger
+    from mudy.vocabularies import Vocabulary
 
 DEFAULT_METHOD = "mudyplus"
 DEFAULT_MODEL = "gemma3-270m"
 DEFAULT_ENCODER = "minilm-l6"
-LIKELY = 0.12  # the probability from which top_n="auto" returns a phrase: its lists had the best F1 in development
 
 
 class Extractor(ModelLoader):
@@ -83,18 +86,25 @@ class Extractor(ModelLoader):
             raise SettingError(f"An endpoint was given, but {method} does not write phrases. Use method='empirical'.")
 
     def __repr__(self) -> str:
-        given = {
+        usual = {"method": self.method, "model": self.model, "language": "en", "encoder": DEFAULT_ENCODER}
+        given = {name: value for name, value in self.arguments().items() if value not in (None, usual.get(name))}
+        shown = "".join(f", {name}={value!r}" for name, value in given.items())
+        return f"Extractor({self.method!r}, {self.model!r}{shown})"
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments that make an extractor like this one."""
+        return {
+            "method": self.method,
+            "model": self.model,
             "preset": self.preset,
-            "language": None if self.language == "en" else self.language,
+            "language": self.language,
             "protocol": self.protocol,
             "max_words": self.max_words,
-            "encoder": None if self.encoder_name == DEFAULT_ENCODER else self.encoder_name,
+            "encoder": self.encoder_name,
             "endpoint": self.endpoint,
             **asdict(self.compute),
             **self.settings,
         }
-        shown = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
-        return f"Extractor({self.method!r}, {self.model!r}{shown})"
 
     def _choose(self, method: str, preset: str | None, settings: dict[str, Any]) -> None:
         checked("method", method, str)
@@ -112,11 +122,19 @@ class Extractor(ModelLoader):
         made.compute = replace(self.compute, speed=shared_speed(method, speed))  # the models are loaded for it
         return made
 
+    def towards(self, seeds: Iterable[str] = (), query: str | None = None) -> Extractor:
+        """The same extractor, its ranking turned towards phrases or a question; only some methods can."""
+        wishes = {"seeds": tuple(phrases("seeds", seeds)), "query": checked("query", query, str | None)}
+        given = {name: value for name, value in wishes.items() if value}
+        return self.using(self.method, self.preset, **{**self.settings, **given}) if given else self
+
     def extract(
         self,
         text: str | Document,
         top_n: TopN = 10,
         *,
+        seeds: Iterable[str] = (),
+        query: str | None = None,
         candidates: CandidateKind | Iterable[str] | None = None,
         stop_phrases: Iterable[str] = (),
         max_candidate_words: int | None = MAX_PHRASE_WORDS,
@@ -124,6 +142,9 @@ class Extractor(ModelLoader):
         diversity: float = 0.0,
         min_score: float | None = None,
         distinct: bool | None = None,
+        vocabulary: Vocabulary | Iterable[Any] | None = None,
+        boost: float | None = None,
+        near: float | None = None,
         source: str | None = None,
         pages: Sequence[int] = (),
     ) -> Result:
@@ -137,6 +158,11 @@ class Extractor(ModelLoader):
         phrases that share words apart. `min_score` leaves out phrases that score less. What a model wrote but cannot be
         returned is in `Result.dropped`. `pages` are the offsets at which pages begin; every occurrence then has its
         page.
+
+        `vocabulary` finds the concepts of a `Vocabulary` (or of a list of labels) and nothing else; each keyphrase has
+        its `concept`. With `boost` other phrases are returned too, and those of the vocabulary gain so much over them.
+        `near` gives phrases without a concept the nearest one in meaning, from this similarity on, marked as such.
+        `seeds` are phrases, and `query` is a question, towards which the ranking is turned (MUDY+).
         """
         options = Options(
             top_n,
@@ -147,10 +173,16 @@ class Extractor(ModelLoader):
             diversity,
             min_score,
             distinct,
+            vocabulary,
+            boost,
+            near,
             source,
             pages,
         )
-        (result,) = self.finish([self.prepare(text, options)])
+        extractor = self.towards(seeds, query)
+        if isinstance(text, str) and text.strip():
+            extractor.load_meanwhile()
+        (result,) = extractor.finish([extractor.prepare(text, options)])
         _warn(result.warnings)
         return result
 
@@ -161,6 +193,8 @@ class Extractor(ModelLoader):
         *,
         gold: Iterable[str] = (),
         top_n: TopN = None,
+        seeds: Iterable[str] = (),
+        query: str | None = None,
         source: str | None = None,
         **options: Any,
     ) -> Explanation:
@@ -173,7 +207,7 @@ class Extractor(ModelLoader):
         wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, "source": source, **options})
         names = [self.method] if methods is None else list(dict.fromkeys(phrases("methods", methods)))
         gold = phrases("gold", gold)
-        extractors = [self._sharing(name) for name in names]
+        extractors = [self._sharing(name).towards(seeds, query) for name in names]
         document = text if isinstance(text, Document) else self.read(text)
         _warn(_warnings(document))
         explained = [extractor.explained(extractor.prepare(document, wanted)) for extractor in extractors]
@@ -189,7 +223,7 @@ class Extractor(ModelLoader):
         start = perf_counter()
         (result,) = self.finish([text])
         seconds = perf_counter() - start
-        return Explained(result, settings_in_use(scorer), scorer.rescorable if scorer else (), seconds)
+        return explained_result(result, scorer, text.options, seconds)
 
     def extract_many(
         self,
@@ -197,40 +231,34 @@ class Extractor(ModelLoader):
         top_n: TopN = 10,
         *,
         candidates: CandidateKind | Iterable[str] | Iterable[Iterable[str] | None] | None = None,
+        seeds: Iterable[str] = (),
+        query: str | None = None,
         progress: bool = False,
+        workers: int = 1,
         **options: Any,
     ) -> Iterator[Result]:
         """The keyphrases of many texts, one result each, in order, as they are found.
 
         `candidates` is one list for all texts, or one list (or None) for each. `progress` draws a bar on standard
         error. Other options are those of `extract`. Where the method can, short texts are computed together, so up to
-        64 of them are taken before the first result comes; that changes no result.
+        64 of them are taken before the first result comes; that changes no result. Nor do `workers`, the number of
+        processes that compute: each loads the models, and a few batches are taken ahead for each.
         """
         wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, **options})
         several("texts", texts, "texts")
-        lists = _each(candidates)
-        tracked = _tracked(texts) if checked("progress", progress, bool) else texts
-        return self._results(self._prepared(tracked, lists, wanted))
+        tracked = with_bar(texts) if checked("progress", progress, bool) else texts
+        extractor = self.towards(seeds, query)
+        asked = many_texts.asked_texts(tracked, candidates, wanted)
+        outcomes = many_texts.outcomes(extractor, asked, checked("workers", workers, int, least=1))
+        return extractor._results(outcomes)
 
-    def _results(self, prepared: Iterator[PreparedText]) -> Iterator[Result]:
-        for batch in batches(prepared, lambda text: text.words, batch_size(self.method)):
-            for outcome in score_each(self, batch):
+    def _results(self, outcomes: Outcomes) -> Iterator[Result]:
+        with closing(outcomes):
+            for outcome in outcomes:
                 if isinstance(outcome, Exception):
                     raise outcome
                 _warn(outcome.warnings)
                 yield outcome
-
-    def _prepared(
-        self, texts: Iterable[str | Document], lists: Iterator[Iterable[str] | None], options: Options
-    ) -> Iterator[PreparedText]:
-        for number, text in enumerate(texts):
-            try:
-                candidates = next(lists)
-            except StopIteration:
-                raise InputError(
-                    f"There are more than {number} texts, but only {number} lists of candidates."
-                ) from None
-            yield self.prepare(text, options, candidates=candidates)
 
     def prepare(self, text: str | Document, options: Options = DEFAULT_OPTIONS, **changes: Any) -> PreparedText:
         """Read a text and find its candidates, as `extract` does before it asks the method.
@@ -248,17 +276,8 @@ class Extractor(ModelLoader):
         return [self._result(text, candidates) for text, candidates in zip(prepared, scored, strict=True)]
 
     def _result(self, text: PreparedText, scored: ScoredCandidates) -> Result:
-        document, options, kind = text.document, text.options, self._kind
-        keyphrases = rank(
-            document.text,
-            scored.candidates,
-            scored.scores,
-            merge=options.merge,
-            top_n=how_many(options.top_n, text.words),
-            diversity=options.diversity,
-            min_score=self._least_score(options),
-            distinct=kind.distinct if options.distinct is None else options.distinct,
-        )
+        document, options = text.document, text.options
+        keyphrases = keyphrase_list(text, scored, self._kind, self._label_vectors)
         return Result(
             document.text,
             on_pages(keyphrases, () if self.protocol else options.pages),  # a protocol's cleaning moves the text
@@ -271,6 +290,13 @@ class Extractor(ModelLoader):
             document.detected,
             _warnings(document),
         )
+
+    def _label_vectors(self, vocabulary: Vocabulary) -> LabelVectors:
+        """The vectors of a vocabulary's labels, encoded on first use."""
+        kept: LabelVectors | None = self._loaded.get("labels")
+        if kept is None or kept.vocabulary != vocabulary:
+            kept = self._loaded["labels"] = LabelVectors(self.encoder(), vocabulary)  # those of one at a time
+        return kept
 
     def read(self, text: str) -> Document:
         """The document that a text becomes: cut to `max_words`, or cleaned as the protocol asks."""
@@ -316,15 +342,6 @@ class Extractor(ModelLoader):
     def _kind(self) -> type[Method]:
         return method_class(self.method)
 
-    def _least_score(self, options: Options) -> float | None:
-        """The score below which phrases are left out; both ways to ask for it need scores that mean something."""
-        if options.top_n == "auto" and not self._kind.calibrated:
-            raise SettingError(f"top_n='auto' needs probabilities, but {self.method} gives scores. Use mudyplus.")
-        if options.min_score is not None and self._kind.calibrated and not 0 <= options.min_score <= 1:
-            raise SettingError(f"min_score is {options.min_score}, but {self.method} gives probabilities from 0 to 1.")
-        least = [LIKELY] if options.top_n == "auto" else []
-        return max([*least, *([] if options.min_score is None else [options.min_score])], default=None)
-
     @cached_property
     def model_used(self) -> str | None:
         """The name of the model that the method asks, if it asks one."""
@@ -342,9 +359,48 @@ class Extractor(ModelLoader):
             made: Method = kind.build(self, self.preset, {**quicker, **self.settings})
         return made
 
+    def model_names(self, *, fetch: bool = True) -> list[str]:
+        """The models that the method asks. A language model may be fetched to know: settings may depend on it."""
+        from mudy import models
+
+        def architecture() -> Architecture:
+            return Architecture(*models.architecture(self.model, fetch=fetch))
+
+        settings = {**self._kind.speeds.get(self.speed, {}), **self.settings}
+        needed = self._kind.needed(self._kind.chosen_settings(self.preset, settings, architecture), architecture)
+        names = [self.model] if needed & {"backbone", "chat"} and self.endpoint is None else []
+        return names + ([self.encoder_name] if "encoder" in needed else [])
+
+    def fetch(self) -> None:
+        """Fetch the method's models, unless they are here."""
+        self.locate(self.model_names())
+
+    def load_meanwhile(self) -> None:
+        """Load the tagger now, and beside it, in a thread, the method's models if they are here.
+
+        What cannot be loaded there is tried again, and told of, when it is used.
+        """
+        if not self.loaded and self.endpoint is None:
+            Thread(target=self._load_if_here, name="mudy-models").start()
+        self.load_tagger()
+
+    def _load_if_here(self) -> None:
+        from mudy import models
+
+        with suppress(Exception):
+            names = self.model_names(fetch=False)
+            if all(name in models.KNOWN and models.locate(name, fetch=False, check="sizes") for name in names):
+                self.load()
+
     def load(self) -> None:
         """Load the method's models now, unless they are in memory; otherwise they are loaded on first use."""
         self.scorer  # noqa: B018 (a property that loads)
+
+
+def explained_result(result: Result, scorer: Method | None, options: Options, seconds: float) -> Explained:
+    """A result with how its method was set; no score follows from its parts alone where a vocabulary raised some."""
+    free = scorer.rescorable if scorer is not None and options.boost is None else ()
+    return Explained(result, settings_in_use(scorer), free, seconds)
 
 
 def shared_speed(method: str, speed: Speed) -> Speed:
@@ -369,22 +425,3 @@ def _coverage(document: Document, scored: ScoredCandidates) -> Coverage:
     words = len(document.text.split())
     read = max(0, words - document.skipped_words - scored.unread_words)
     return Coverage(read, words + document.omitted_words, max(1, len({score.section for score in scored.scores})))
-
-
-def _each(candidates: Any) -> Iterator[Any]:
-    """The candidates of each text: always the same kind or list, or the next of many lists."""
-    if candidates is None or (isinstance(candidates, str) and candidates in get_args(CandidateKind)):
-        return repeat(candidates)
-    given = iter(several("candidates", candidates, "phrases"))
-    first = next(given, None)
-    if isinstance(first, str):
-        return repeat([first, *given])
-    return chain([first], given)
-
-
-def _tracked(texts: Iterable[str | Document]) -> Iterable[str | Document]:
-    from rich.console import Console
-    from rich.progress import track
-
-    total = len(texts) if isinstance(texts, Sequence) else None
-    return track(texts, "Extracting", total=total, console=Console(stderr=True))

@@ -9,6 +9,7 @@ import click
 
 from mudy.cli import validate
 from mudy.cli.console import Screen
+from mudy.cli.extract_command import warn_of_vocabulary
 from mudy.cli.parameters import (
     DISTINCT,
     DIVERSITY,
@@ -18,10 +19,13 @@ from mudy.cli.parameters import (
     PRESET,
     SET,
     TOP_N,
+    WORKERS,
     on_machine,
     on_texts,
     settings,
+    wishes,
     with_models,
+    with_wishes,
 )
 from mudy.extractor import DEFAULT_METHOD
 from mudy.validation import TopN
@@ -47,6 +51,7 @@ from mudy.validation import TopN
     help="Rows written at once; after a minute, fewer.",
 )
 @click.option("--restart", is_flag=True, help="Throw away what an earlier run to OUTPUT has done.")
+@click.option("--workers", **WORKERS, help="Processes that compute, a model each. The rows are the same.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
 @click.option("--address", metavar="ADDRESS", help="Of a Ray cluster, or auto.  [default: one on this machine]")
 @click.option("--actors", type=click.IntRange(1), help="Of Ray, a model each.  [default: CPUs - 1]")
@@ -54,6 +59,7 @@ from mudy.validation import TopN
 @with_models
 @click.option("-n", "--top-n", **TOP_N, default="10", show_default=True, help="As for `mudy extract`.")
 @on_texts
+@with_wishes
 @click.option("--preset", **PRESET)
 @click.option("--set", "pairs", **SET)
 @click.option("--min-score", **MIN_SCORE)
@@ -76,11 +82,17 @@ def corpus_command(
     min_score: float | None,
     distinct: bool | None,
     no_merge: bool,
+    vocabulary: str | None,
+    boost: float | None,
+    near: float | None,
+    seed: tuple[str, ...],
+    query: str | None,
     quiet: bool,
     method: str,
     form: str | None,
     part_rows: int,
     restart: bool,
+    workers: int,
     engine: str,
     address: str | None,
     actors: int | None,
@@ -107,6 +119,10 @@ def corpus_command(
         diversity=diversity,
         min_score=min_score,
         distinct=distinct,
+        vocabulary=vocabulary,
+        boost=boost,
+        near=near,
+        language=machine_and_model["language"],
     )
     from mudy import corpus
     from mudy.corpus.checkpoint import Parts
@@ -119,6 +135,7 @@ def corpus_command(
         if source.ignored:
             some = ", ".join(source.ignored[:3])
             screen.warning(f"{len(source.ignored):,} files of unknown kind are not read: {some}")
+        warn_of_vocabulary(screen, options)
         screen.show("Reading")
         try:
             summary = corpus.run(
@@ -128,6 +145,7 @@ def corpus_command(
                 form=form,
                 part_rows=part_rows,
                 restart=restart,
+                workers=workers,
                 engine=engine,  # type: ignore[arg-type]
                 address=address,
                 actors=actors,
@@ -136,6 +154,7 @@ def corpus_command(
                 method=method,
                 **machine_and_model,
                 **settings(method, pairs),
+                **wishes(seed, query),
             )
         except KeyboardInterrupt:
             screen.warning("interrupted; the same command goes on from here.")

@@ -38,10 +38,13 @@ from mudy.cli.parameters import (
     PRESET,
     SET,
     TOP_N,
+    WORKERS,
     on_machine,
     on_texts,
     settings,
+    wishes,
     with_models,
+    with_wishes,
 )
 from mudy.cli.reproduce_command import reproduce_command
 from mudy.cli.serve_command import serve_command
@@ -58,6 +61,7 @@ def run_cli() -> None:
     if not _debugging():
         warnings.simplefilter("ignore")  # of libraries, for their authors
     lean_imports.keep_torch_from_thinc()
+    lean_imports.shorten_spacy()
     cli.main(prog_name="mudy")
 
 
@@ -191,6 +195,7 @@ for command in (
     help="How many keyphrases: a number, a share of the words such as 0.02 or 2%, or all.",
 )
 @on_texts
+@with_wishes
 @click.option("--preset", **PRESET)
 @click.option("--set", "pairs", **SET)
 @click.option("--min-score", **MIN_SCORE)
@@ -205,6 +210,7 @@ for command in (
     help="Keep the texts that offsets refer to here, as NAME.txt: for PDF and the like.",
 )
 @click.option("--encoding", **ENCODING)
+@click.option("--workers", **WORKERS, help="Processes that compute several inputs, a model each.")
 @on_machine
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")
 def extract_command(
@@ -219,10 +225,16 @@ def extract_command(
     min_score: float | None,
     distinct: bool | None,
     no_merge: bool,
+    vocabulary: str | None,
+    boost: float | None,
+    near: float | None,
+    seed: tuple[str, ...],
+    query: str | None,
     form: str,
     output: str | None,
     save_text: str | None,
     encoding: str | None,
+    workers: int,
     quiet: bool,
     method: str,
     **machine_and_model: Any,
@@ -241,7 +253,7 @@ def extract_command(
         sources.check_encoding(encoding)
     inputs = validate.text_sources(files, text)
     target = formats.Output(None if output == "-" else output, streaming=form == "jsonl")
-    read = [source.name for source in inputs if source.text is None] + [candidates, stop_phrases]
+    read = [source.name for source in inputs if source.text is None] + [candidates, stop_phrases, vocabulary]
     validate.check_output(target, read)
     texts = formats.Texts(save_text, read) if save_text is not None else None
     if texts is not None:
@@ -257,16 +269,21 @@ def extract_command(
         min_score=min_score,
         distinct=distinct,
         encoding=encoding,
+        vocabulary=vocabulary,
+        boost=boost,
+        near=near,
+        language=machine_and_model["language"],
     )
     several = len(inputs) > 1 or any(map(is_pattern, files))
     with Screen(quiet) as screen:
         extraction = ExtractRun(
             screen,
-            formats.format_of(form, several, target.terminal),
+            formats.format_of(form, several, target.terminal, concepts=vocabulary is not None),
             target,
-            extractor={"method": method, **machine_and_model, **settings(method, pairs)},
+            extractor={"method": method, **machine_and_model, **settings(method, pairs), **wishes(seed, query)},
             options=options,
             texts=texts,
+            workers=workers,
             debug=_debugging(),
         )
         failed = extraction.run(inputs, encoding)

@@ -32,6 +32,9 @@ METHODS = {
 }
 
 
+TURNING = ("seeds", "query")  # settings that turn a ranking towards what somebody looks for
+
+
 def method_class(name: str) -> type[Method]:
     """The class of a method."""
     if name not in METHODS:
@@ -100,6 +103,8 @@ def check_settings(name: str, settings: dict[str, Any]) -> None:
         return  # nothing to check, and no need yet for what a method imports
     known = settings_of(name)
     for setting in settings:
+        if setting not in known and setting in TURNING:
+            raise SettingError(f"{name} takes no {setting}: only mudyplus turns its ranking towards seeds or a query.")
         if setting not in known:
             raise SettingError(unknown(f"setting of {name}", setting, known))
 

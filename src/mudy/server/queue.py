@@ -17,10 +17,8 @@ from typing import NamedTuple
 from mudy.batching import score_each
 from mudy.cancellation import checked_by
 from mudy.errors import MudyError, SettingError
-from mudy.explanation import Explained
-from mudy.extractor import Extractor
+from mudy.extractor import Extractor, explained_result
 from mudy.loading import give_back
-from mudy.methods import settings_in_use
 from mudy.preparation import PreparedText
 from mudy.results import Result
 from mudy.server import logs, turn_lock
@@ -284,7 +282,7 @@ class RequestQueue:
         for item, result in results.items():
             method = extractor.scorer if prepared[item].candidates else None
             share = seconds * item.request.words / total
-            explained = Explained(result, settings_in_use(method), () if method is None else method.rescorable, share)
+            explained = explained_result(result, method, item.request.options, share)
             try:
                 item.job.add_result(item.index, explained, prepared[item].document)
             except Cancelled:

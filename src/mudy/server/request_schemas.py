@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, LiteralString, get_args
+from typing import Annotated, Any, LiteralString, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -29,6 +29,7 @@ from mudy.validation import TopN
 EXAMPLE_TEXT = "River ice is thin in spring. The ice road closes, and a ferry crosses the river until the ice is back."
 MAX_PHRASES = 5_000
 MAX_METHODS = 4
+MAX_SEEDS = 64
 MAX_TOP_N = 1_000_000
 _MISSING: LiteralString = "is missing; send text, or texts for several"
 
@@ -106,6 +107,26 @@ class StrictSchema(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
+class ConceptEntry(StrictSchema):
+    """One concept of a vocabulary."""
+
+    id: Annotated[str, Field(max_length=1_000)] | None = Field(None, description="Its label, if there is none.")
+    label: Phrase = Field(description="The preferred one.")
+    alternatives: Annotated[list[Phrase], Field(max_length=MAX_PHRASES)] = Field([], description="Other labels.")
+
+
+def _within_labels(entries: list[Any]) -> list[Any]:
+    labels = sum(1 if isinstance(entry, str) else 1 + len(entry.alternatives) for entry in entries)
+    if labels > MAX_PHRASES:
+        raise ValueError(f"{labels:,} labels were sent, but at most {MAX_PHRASES:,} are allowed")
+    return entries
+
+
+VocabularyField = Annotated[
+    list[Phrase | ConceptEntry], Field(min_length=1, max_length=MAX_PHRASES), AfterValidator(_within_labels)
+]
+
+
 class OptionsSchema(StrictSchema):
     """How phrases are found and ranked, for all methods."""
 
@@ -137,8 +158,42 @@ class OptionsSchema(StrictSchema):
         None, description="Whether phrases that say what one before them says are left out; null: as the method does."
     )
 
+    vocabulary: VocabularyField | None = Field(
+        None,
+        description="Labels, or concepts with ids: nothing but these is returned, found by stems, each with its "
+        "`concept`.",
+        examples=[["ice road", {"id": "W1", "label": "ferry", "alternatives": ["boat"]}]],
+    )
+    boost: Annotated[float, Field(ge=0, le=100)] | None = Field(
+        None, description="Return other phrases too, and raise those of the vocabulary by so much."
+    )
+    near: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="From which similarity on a phrase is given a concept that does not stand in the text."
+    )
+    seeds: Annotated[list[Phrase], Field(max_length=MAX_SEEDS)] = Field(
+        [], description="Phrases towards which the ranking is turned (mudyplus).", examples=[["ferry"]]
+    )
+    query: Phrase | None = Field(None, description="A question towards which the ranking is turned (mudyplus).")
+
+    @model_validator(mode="after")
+    def _vocabulary_in_use(self) -> Self:
+        if self.vocabulary is None and (self.boost is not None or self.near is not None):
+            raise ValueError("boost and near say how a vocabulary is used, but none is given")
+        if self.vocabulary is not None and isinstance(self.candidates, list):
+            raise ValueError("both candidates and vocabulary are given, but only one is needed")
+        return self
+
     def options(self) -> Options:
-        return Options(**{name: getattr(self, name) for name in SHARED_OPTION_NAMES})
+        return Options(**{name: getattr(self, name) for name in SHARED_OPTION_NAMES} | {"vocabulary": self._concepts()})
+
+    def _concepts(self) -> list[Any] | None:
+        entries = self.vocabulary
+        return None if entries is None else [e if isinstance(e, str) else e.model_dump() for e in entries]
+
+    def turning(self) -> dict[str, Any]:
+        """Settings of a method that turn its ranking, where something is looked for."""
+        wishes = {"seeds": self.seeds, "query": self.query}
+        return {name: value for name, value in wishes.items() if value}
 
 
 def _text_or_texts(schema: dict[str, Any]) -> None:
