@@ -78,7 +78,6 @@ def test_diversity_counts_only_with_mmr_as_in_keybert(keybert: KeyBERT) -> None:
         ({"nr_candidates": 40}, "use_mmr=True"),
         ({"vectorizer": object()}, "keyphrase_ngram_range"),
         ({"highlight": True}, "to_html"),
-        ({"seed_keywords": ["flood"]}, "candidates"),
         ({"doc_embeddings": np.ones((1, 3))}, "own models"),
         ({"word_embeddings": np.ones((1, 3))}, "own models"),
         ({"threshold": 0.5}, "min_score"),
@@ -116,6 +115,15 @@ def test_neither_keybert_nor_scikit_learn_is_imported() -> None:
     code = "import sys, mudy.integrations.keybert; print({'keybert', 'sklearn', 'torch', 'spacy'} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert ran.stdout.strip() == "set()"
+
+
+@pytest.mark.real
+def test_seed_keywords_turn_the_ranking_as_seeds_do() -> None:
+    wanted = Extractor(speed="quick").extract(TEXT, top_n=5, seeds=["insurance"])
+    pairs = KeyBERT(speed="quick").extract_keywords(TEXT, seed_keywords=["insurance"])
+    assert [phrase for phrase, _ in pairs] == [keyphrase.text for keyphrase in wanted]
+    with pytest.raises(InputError, match="each phrase must be a str"):
+        KeyBERT(speed="quick").extract_keywords([TEXT, TEXT], seed_keywords=[["a"], ["b"]])  # type: ignore[list-item]
 
 
 @pytest.mark.real
