@@ -21,7 +21,6 @@ from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
 from mudy.methods.method import BatchMethod, GenerativeMethod, ScoredCandidates
 from mudy.model_loader import ModelLoader
-from mudy.near_concepts import LabelVectors
 from mudy.options import DEFAULT_OPTIONS, CandidateKind, Compute, Options, Speed
 from mudy.preparation import PreparedText, candidates_of_each, with_candidates
 from mudy.progress import with_bar
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
     from mudy.methods.method import Method
     from mudy.models import Report
+    from mudy.near_concepts import LabelVectors
     from mudy.tagging import Tagger
     from mudy.vocabularies import Vocabulary
 
@@ -291,6 +291,8 @@ class Extractor(ModelLoader):
 
     def _label_vectors(self, vocabulary: Vocabulary) -> LabelVectors:
         """The vectors of a vocabulary's labels, encoded on first use."""
+        from mudy.near_concepts import LabelVectors
+
         kept: LabelVectors | None = self._loaded.get("labels")
         if kept is None or kept.vocabulary != vocabulary:
             kept = self._loaded["labels"] = LabelVectors(self.encoder(), vocabulary)  # those of one at a time

@@ -29,7 +29,7 @@ from mudy.methods.method import (
     ModelField,
     OccurrenceScore,
     ScorePart,
-    check_template,
+    prompted,
     require,
     same_at_each,
     setting,
@@ -91,7 +91,9 @@ class MudyPlus(Method):
     )
     read_words: int = setting(900, "Words at the text's beginning that the language model reads.")
     encoded_words: int = setting(300, "Words at the text's beginning that the encoder reads, in one window.")
-    template: str = setting(TEMPLATE, "What follows the text, with {} for the phrase; weights were fitted with this.")
+    template: str | None = setting(
+        None, "What follows the text, with {} for the phrase; none: ' Keywords: {},', for which weights are fitted."
+    )
     seeds: tuple[str, ...] = setting((), "Phrases towards which the ranking is turned.")
     query: str | None = setting(None, "A question towards which the ranking is turned.")
     seed_weight: float = setting(
@@ -102,7 +104,6 @@ class MudyPlus(Method):
         require("leaders", self.leaders, self.leaders >= 0, "1 or more, or 0 for no language model")
         require("seed_weight", self.seed_weight, self.seed_weight >= 0, "0 or more")
         require("seeds", self.seeds, all(map(str.strip, self.seeds)), "phrases that are not blank")
-        check_template(self.template)
         for name in ("encoded", "read_words", "encoded_words"):
             require(name, value := getattr(self, name), value >= 1, "1 or more")
         weights = self.model  # those that cannot be used raise now
@@ -185,7 +186,7 @@ class MudyPlus(Method):
     def prompted(self) -> Backbone:
         """The language model with the template of MUDY+."""
         assert self.backbone is not None
-        return self.backbone.with_template(self.template)
+        return prompted(self.backbone, self.template) if self.template else self.backbone.with_template(TEMPLATE)
 
 
 # -- Sums -------------------------------------------------------------------------------------------------------------
