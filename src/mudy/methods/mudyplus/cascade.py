@@ -21,7 +21,6 @@ from mudy.evidence.boundary import ending
 from mudy.evidence.keyword_likelihood import TEMPLATE, likelihood
 from mudy.evidence.places import Numbers
 from mudy.evidence.received_attention import attention
-from mudy.evidence.seeds import seed_similarity
 from mudy.evidence.similarity import similarity
 from mudy.methods.method import (
     Architecture,
@@ -37,6 +36,7 @@ from mudy.methods.method import (
 from mudy.methods.mudy.presets import SAM_LAYERS
 from mudy.methods.mudyplus.evidence_table import MODEL, UNKNOWN_SIMILARITY, Table, counted, long
 from mudy.methods.mudyplus.fitting import expit
+from mudy.methods.mudyplus.turning import MOST_PHRASES, Turning
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
 from mudy.text import Document, Span
 
@@ -58,11 +58,11 @@ _WORDS = {  # what each contribution is, for people
     "ending": "ends where it should",
     "attention": "attention received",
     "seeds": "near what is looked for",
+    "query": "stands where the question is answered",
     "not_asked": "not among the leaders",
     "calibration": "high sums are right less often than they say",
     "vocabulary": "known to the vocabulary",
 }
-SEED_PHRASES = 300  # that are held against seeds: those that lead by what can be counted
 MOST = 1 - 1e-6  # a probability is never quite 0 or 1
 
 
@@ -97,7 +97,7 @@ class MudyPlus(Method):
     seeds: tuple[str, ...] = setting((), "Phrases towards which the ranking is turned.")
     query: str | None = setting(None, "A question towards which the ranking is turned.")
     seed_weight: float = setting(
-        6.0, "Log-odds that a cosine of 1 to a seed or the query adds, over the mean of the text's phrases."
+        8.0, "Log-odds that a cosine of 1 to a seed or the query adds, over the mean of the text's phrases."
     )
 
     def __post_init__(self) -> None:
@@ -128,7 +128,7 @@ class MudyPlus(Method):
         if not candidates:
             return []
         table = self.with_similarity(counted(document, candidates, self.encoder.tokenizer), document, candidates)
-        turned = self.turned(table, candidates)
+        turned = self.turned(table, document, candidates)
         parts = [{**contributions(table, self.model.quick, row), **turned[row]} for row in range(len(candidates))]
         log_odds = np.array([sum(own.values()) for own in parts])
         calibration = self.model.quick.calibration
@@ -158,17 +158,14 @@ class MudyPlus(Method):
         found[chosen] = similarities(self.encoder, text, [candidates[row].phrase for row in chosen])
         return table.adding(similarity=long(words) * found)
 
-    def turned(self, table: Table, candidates: Sequence[Candidate]) -> list[dict[str, float]]:
+    def turned(
+        self, table: Table, document: Document, candidates: Sequence[Candidate]
+    ) -> Sequence[Mapping[str, float]]:
         """What seeds and query add to the log-odds of each phrase; nothing where there are none."""
-        wanted = [*self.seeds, *([self.query] if self.query else [])]
-        if not wanted:
-            return [{} for _ in candidates]
-        chosen = leading(totals(table, self.model.quick), SEED_PHRASES)
-        vectors = phrase_vectors(self.encoder, [*wanted, *(candidates[row].phrase for row in chosen)])
-        near = self.seed_weight * seed_similarity(vectors[len(wanted) :], vectors[: len(wanted)])
-        found = np.full(len(candidates), near.min())  # a phrase that was not encoded is as far as the farthest
-        found[chosen] = near
-        return [{"seeds": value} for value in found.tolist()]
+        if not self.seeds and not self.query:
+            return [{}] * len(candidates)
+        leaders = leading(totals(table, self.model.quick), MOST_PHRASES)
+        return Turning(self.seeds, self.query, self.seed_weight).added(self.encoder, document, candidates, leaders)
 
     def with_answers(
         self, table: Table, document: Document, candidates: Sequence[Candidate], rows: Sequence[int]
@@ -235,15 +232,6 @@ def similarities(encoder: SentenceEncoder, text: str, phrases: Sequence[str]) ->
     states = encoder_states.states(encoder, [own, *alone], -1, lambda state: state.mean(0))
     vectors = np.stack([state.numpy().astype(np.float64) for state in states])
     return similarity(vectors[1:], vectors[0])
-
-
-def phrase_vectors(encoder: SentenceEncoder, phrases: Sequence[str]) -> Numbers:
-    """Phrases, each encoded alone; (phrases, width)."""
-    from mudy.backbones import encoder_states
-
-    rows = [encoder_states.read_alone(encoder, phrase) for phrase in phrases]
-    states = encoder_states.states(encoder, rows, -1, lambda state: state.mean(0))
-    return np.stack([state.numpy().astype(np.float64) for state in states])
 
 
 def ask(backbone: Backbone, text: str, end: int, candidates: Sequence[Candidate]) -> list[tuple[float, float, float]]:
