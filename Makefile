@@ -11,7 +11,7 @@ LOCKED := $(PIP) --require-hashes --no-deps
 TORCH     := $(shell grep '^torch==' constraints.txt)
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 
-.PHONY: run serve test test-all fuzz lint types bench clean
+.PHONY: run serve test test-all test-integrations fuzz lint types docs bench clean
 
 run: $(VENV)/run.installed  ## the keyphrases of an example, with the embedded model
 	$(VENV)/bin/mudy extract examples/floodplain.txt
@@ -21,10 +21,14 @@ serve: $(VENV)/run.installed  ## the page and the service, on http://127.0.0.1:8
 	$(VENV)/bin/mudy serve
 
 test: lint types  ## all checks but the heavy ones; those in a browser are skipped where there is no chromium
-	$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15 -m "not load"
+	$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15 -m "not load and not heavy_package"
 
 test-all: test  ## and the service under load, with the machine to itself
-	$(PYTHON) -m pytest -m load
+	$(PYTHON) -m pytest -m "load and not heavy_package"
+
+test-integrations: $(VENV)/test.installed  ## the tools that are too heavy for `test`: BERTopic, Haystack, KeyBERT, LlamaIndex
+	$(PIP) --constraint constraints.txt --quiet --editable ".[integrations]"
+	$(PYTHON) -m pytest tests/integrations
 
 fuzz: $(VENV)/test.installed  ## damaged files and odd command lines, for about twenty minutes
 	MUDY_FUZZ_EXAMPLES=4000 $(PYTHON) -m pytest tests/*/test_fuzz_*.py
@@ -37,6 +41,9 @@ lint: $(VENV)/test.installed
 
 types: $(VENV)/test.installed
 	$(VENV)/bin/mypy
+
+docs: $(VENV)/test.installed  ## the documentation site, in site/; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
 
 bench: $(VENV)/test.installed  ## speed and memory on this machine, over an hour; the report is benchmarks/README.md
 	$(PIP) --constraint constraints.txt --requirement benchmarks/requirements.txt
@@ -68,4 +75,4 @@ $(VENV)/torch.installed: lock/pip.txt lock/cpu.txt lock/cuda.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) node_modules site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST_PYTHON = "3.11"
 RUN_EXTRAS = ("readers", "server")
-BUILD = "hatchling\neditables\n"  # what builds this project, so that pip need not fetch it without a hash
+BUILD = "hatchling\nhatch-vcs\neditables\n"  # what builds this project, so that pip need not fetch it without a hash
 CONSTRAINTS = """\
 # Versions that the project was tested with, written by tools/lock.py. The ranges in pyproject.toml are wider.
 """

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         SettingError,
         UnsupportedModel,
         VocabularyWarning,
+        WorkerError,
     )
     from mudy.extractor import Extractor
     from mudy.results import ConceptMatch, Coverage, Keyphrase, Result, ScoredOccurrence
@@ -49,6 +50,7 @@ __all__ = [
     "UnsupportedModel",
     "Vocabulary",
     "VocabularyWarning",
+    "WorkerError",
 ]
 _MODULES = {
     "Extractor": "extractor",

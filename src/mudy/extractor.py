@@ -5,24 +5,24 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from mudy.batching import batch_size, batches, score_each
+from mudy import many_texts
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import InputError, LanguageWarning, SettingError
 from mudy.explanation import Explained, Explanation, gold_places
 from mudy.keyphrase_list import keyphrase_list
 from mudy.languages import mismatch
 from mudy.loading import loading
-from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
-from mudy.methods.method import BatchMethod, GenerativeMethod, ScoredCandidates
+from mudy.methods import checked_settings, method_class, model_fields, shared_speed
+from mudy.methods.method import Architecture, BatchMethod, GenerativeMethod, ScoredCandidates
 from mudy.model_loader import ModelLoader
 from mudy.options import DEFAULT_OPTIONS, CandidateKind, Compute, Options, Speed
-from mudy.preparation import PreparedText, candidates_of_each, with_candidates
+from mudy.preparation import PreparedText, with_candidates
 from mudy.progress import with_bar
 from mudy.protocols import ProtocolName, ReadingProtocol, reading_protocol
 from mudy.results import Coverage, Result, on_pages
@@ -32,6 +32,7 @@ from mudy.validation import TopN, checked, phrases, seen, several
 if TYPE_CHECKING:
     from spacy.language import Language
 
+    from mudy.many_texts import Outcomes
     from mudy.methods.method import Method
     from mudy.models import Report
     from mudy.near_concepts import LabelVectors
@@ -84,18 +85,25 @@ class Extractor(ModelLoader):
             raise SettingError(f"An endpoint was given, but {method} does not write phrases. Use method='empirical'.")
 
     def __repr__(self) -> str:
-        given = {
+        usual = {"method": self.method, "model": self.model, "language": "en", "encoder": DEFAULT_ENCODER}
+        given = {name: value for name, value in self.arguments().items() if value not in (None, usual.get(name))}
+        shown = "".join(f", {name}={value!r}" for name, value in given.items())
+        return f"Extractor({self.method!r}, {self.model!r}{shown})"
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments that make an extractor like this one."""
+        return {
+            "method": self.method,
+            "model": self.model,
             "preset": self.preset,
-            "language": None if self.language == "en" else self.language,
+            "language": self.language,
             "protocol": self.protocol,
             "max_words": self.max_words,
-            "encoder": None if self.encoder_name == DEFAULT_ENCODER else self.encoder_name,
+            "encoder": self.encoder_name,
             "endpoint": self.endpoint,
             **asdict(self.compute),
             **self.settings,
         }
-        shown = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
-        return f"Extractor({self.method!r}, {self.model!r}{shown})"
 
     def _choose(self, method: str, preset: str | None, settings: dict[str, Any]) -> None:
         checked("method", method, str)
@@ -212,51 +220,42 @@ class Extractor(ModelLoader):
         start = perf_counter()
         (result,) = self.finish([text])
         seconds = perf_counter() - start
-        return explained_result(result, scorer, text.options, seconds)
+        return Explained.of(result, scorer, text.options, seconds)
 
     def extract_many(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | Document],
         top_n: TopN = 10,
         *,
         candidates: CandidateKind | Iterable[str] | Iterable[Iterable[str] | None] | None = None,
         seeds: Iterable[str] = (),
         query: str | None = None,
         progress: bool = False,
+        workers: int = 1,
         **options: Any,
     ) -> Iterator[Result]:
         """The keyphrases of many texts, one result each, in order, as they are found.
 
         `candidates` is one list for all texts, or one list (or None) for each. `progress` draws a bar on standard
         error. Other options are those of `extract`. Where the method can, short texts are computed together, so up to
-        64 of them are taken before the first result comes; that changes no result.
+        64 of them are taken before the first result comes; that changes no result. Nor do `workers`, the number of
+        processes that compute: each loads the models, and a few batches are taken ahead for each.
         """
         wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, **options})
         several("texts", texts, "texts")
-        lists = candidates_of_each(candidates)
         tracked = with_bar(texts) if checked("progress", progress, bool) else texts
         extractor = self.towards(seeds, query)
-        return extractor._results(extractor._prepared(tracked, lists, wanted))
+        asked = many_texts.asked_texts(tracked, candidates, wanted)
+        outcomes = many_texts.outcomes(extractor, asked, checked("workers", workers, int, least=1))
+        return extractor._results(outcomes)
 
-    def _results(self, prepared: Iterator[PreparedText]) -> Iterator[Result]:
-        for batch in batches(prepared, lambda text: text.words, batch_size(self.method)):
-            for outcome in score_each(self, batch):
+    def _results(self, outcomes: Outcomes) -> Iterator[Result]:
+        with closing(outcomes):
+            for outcome in outcomes:
                 if isinstance(outcome, Exception):
                     raise outcome
                 _warn(outcome.warnings)
                 yield outcome
-
-    def _prepared(
-        self, texts: Iterable[str], lists: Iterator[Iterable[str] | None], options: Options
-    ) -> Iterator[PreparedText]:
-        for number, text in enumerate(texts):
-            try:
-                candidates = next(lists)
-            except StopIteration:
-                raise InputError(
-                    f"There are more than {number} texts, but only {number} lists of candidates."
-                ) from None
-            yield self.prepare(text, options, candidates=candidates)
 
     def prepare(self, text: str | Document, options: Options = DEFAULT_OPTIONS, **changes: Any) -> PreparedText:
         """Read a text and find its candidates, as `extract` does before it asks the method.
@@ -359,21 +358,25 @@ class Extractor(ModelLoader):
             made: Method = kind.build(self, self.preset, {**quicker, **self.settings})
         return made
 
+    def model_names(self, *, fetch: bool = True) -> list[str]:
+        """The models that the method asks. A language model may be fetched to know: settings may depend on it."""
+        from mudy import models
+
+        def architecture() -> Architecture:
+            return Architecture(*models.architecture(self.model, fetch=fetch))
+
+        settings = {**self._kind.speeds.get(self.speed, {}), **self.settings}
+        needed = self._kind.needed(self._kind.chosen_settings(self.preset, settings, architecture), architecture)
+        names = [self.model] if needed & {"backbone", "chat"} and self.endpoint is None else []
+        return names + ([self.encoder_name] if "encoder" in needed else [])
+
+    def fetch(self) -> None:
+        """Fetch the method's models, unless they are here."""
+        self.locate(self.model_names())
+
     def load(self) -> None:
         """Load the method's models now, unless they are in memory; otherwise they are loaded on first use."""
         self.scorer  # noqa: B018 (a property that loads)
-
-
-def explained_result(result: Result, scorer: Method | None, options: Options, seconds: float) -> Explained:
-    """A result with how its method was set; no score follows from its parts alone where a vocabulary raised some."""
-    free = scorer.rescorable if scorer is not None and options.boost is None else ()
-    return Explained(result, settings_in_use(scorer), free, seconds)
-
-
-def shared_speed(method: str, speed: Speed) -> Speed:
-    """The speed of a method on models that were loaded for some speed: quick is for those that can be."""
-    kind = method_class(method)
-    return "fast" if speed == "quick" and "backbone" in kind.needs and speed not in kind.speeds else speed
 
 
 def _warnings(document: Document) -> tuple[str, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mudy.errors import SettingError, UnsupportedModel
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from mudy.backbones.backbone import Backbone
     from mudy.backbones.chat import Chat
-    from mudy.backbones.compute import Machine
     from mudy.backbones.encoder import SentenceEncoder
     from mudy.models import Report
 
@@ -65,24 +64,32 @@ class ModelLoader:
         """Load the tagger now, unless it is in memory."""
         self.tagger  # noqa: B018 (a property that loads)
 
+    def locate(self, names: Iterable[str]) -> None:
+        """Fetch some models, unless they are here."""
+        from mudy import models
+
+        for name in names:
+            models.locate(name, report=self._report)
+
     def backbone(self) -> Backbone:
         """The language model, fetched if need be, and loaded."""
         from mudy import backbones, models
 
-        machine = self._machine()
-        return self._once(
-            "backbone",
-            lambda: backbones.load_backbone(models.locate(self.model, report=self._report), machine, self.model),
-        )
+        def load() -> Backbone:
+            path = models.locate(self.model, report=self._report)
+            return backbones.load_backbone(path, self._compute_at_speed(), self.model, self._report)
+
+        return self._once("backbone", load)
 
     def encoder(self) -> SentenceEncoder:
         """The sentence encoder, fetched if need be, and loaded."""
         from mudy import backbones, models
 
-        machine, name = self._machine(), self.encoder_name
-        return self._once(
-            "encoder", lambda: backbones.load_encoder(models.locate(name, report=self._report), machine, name)
-        )
+        def load() -> SentenceEncoder:
+            path = models.locate(self.encoder_name, report=self._report)
+            return backbones.load_encoder(path, self._compute_at_speed(), self.encoder_name, self._report)
+
+        return self._once("encoder", load)
 
     def chat(self) -> Chat:
         """The model that writes: behind the endpoint, if there is one, else fetched if need be, and loaded."""
@@ -96,11 +103,12 @@ class ModelLoader:
         known = models.KNOWN.get(self.model)
         if known is not None and not known.chat_template:
             raise UnsupportedModel(no_template(self.model))  # before it is fetched for nothing
-        machine, template = self._machine(), known.chat_template if known else ""
-        return self._once(
-            "chat",
-            lambda: backbones.load_chat(models.locate(self.model, report=self._report), machine, self.model, template),
-        )
+
+        def load() -> Chat:
+            path = models.locate(self.model, report=self._report)
+            return backbones.load_chat(path, self.compute, self.model, known.chat_template if known else "")
+
+        return self._once("chat", load)
 
     def _once(self, name: str, load: Callable[[], T]) -> T:
         """What was loaded under a name, loaded now if it was not yet."""
@@ -110,10 +118,9 @@ class ModelLoader:
         value: T = self._loaded[name]
         return value
 
-    def _machine(self) -> Machine:
-        from mudy.backbones.compute import Machine
-
-        return Machine.of(**asdict(self.compute) | {"speed": self.speed})
+    def _compute_at_speed(self) -> Compute:
+        """What is asked of the machine, with the method's own speed where none is asked for."""
+        return replace(self.compute, speed=self.speed)
 
 
 def _checked_language(language: Any) -> str | Language | Tagger:

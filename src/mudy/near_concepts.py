@@ -61,4 +61,4 @@ class LabelVectors:
 
 
 def _vectors(encoder: SentenceEncoder, texts: Sequence[str]) -> NDArray[np.float32]:
-    return np.asarray(encoder.embed([text.lower() for text in texts]).float().cpu().numpy(), dtype=np.float32)
+    return encoder.embed([text.lower() for text in texts])

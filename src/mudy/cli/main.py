@@ -26,6 +26,7 @@ from mudy.cli.explain_command import explain_command
 from mudy.cli.extract_command import ExtractRun
 from mudy.cli.fit_command import fit_command
 from mudy.cli.list_commands import completion_command, languages_command, methods_command, models_command
+from mudy.cli.mcp_command import mcp_command
 from mudy.cli.parameters import (
     DISTINCT,
     DIVERSITY,
@@ -37,6 +38,7 @@ from mudy.cli.parameters import (
     PRESET,
     SET,
     TOP_N,
+    WORKERS,
     on_machine,
     on_texts,
     settings,
@@ -164,6 +166,7 @@ for command in (
     fit_command,
     reproduce_command,
     serve_command,
+    mcp_command,
     completion_command,
 ):
     cli.add_command(command)
@@ -206,6 +209,7 @@ for command in (
     help="Keep the texts that offsets refer to here, as NAME.txt: for PDF and the like.",
 )
 @click.option("--encoding", **ENCODING)
+@click.option("--workers", **WORKERS, help="Processes that compute several inputs, a model each.")
 @on_machine
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")
 def extract_command(
@@ -229,6 +233,7 @@ def extract_command(
     output: str | None,
     save_text: str | None,
     encoding: str | None,
+    workers: int,
     quiet: bool,
     method: str,
     **machine_and_model: Any,
@@ -277,6 +282,7 @@ def extract_command(
             extractor={"method": method, **machine_and_model, **settings(method, pairs), **wishes(seed, query)},
             options=options,
             texts=texts,
+            workers=workers,
             debug=_debugging(),
         )
         failed = extraction.run(inputs, encoding)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -31,6 +33,9 @@ from mudy.server.route_table import RouteTable
 from mudy.server.routes import add_routes
 from mudy.server.setting_schemas import served_methods
 
+if TYPE_CHECKING:
+    from mudy.server.mcp_route import McpEndpoint
+
 
 def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> FastAPI:
     """The service; its queue is `app.state.queue`. `failed` is called if the model cannot be loaded."""
@@ -48,7 +53,8 @@ def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> Fas
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         queue.start()
         try:
-            yield
+            async with mcp.manager.run() if mcp is not None else nullcontext():
+                yield
         finally:
             read_queue.close()
 
@@ -63,11 +69,21 @@ def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> Fas
     )
     app.state.queue = queue
     add_routes(app, config, queue, read_queue)
+    mcp = _add_mcp(app, config, queue)
     extend_openapi(app, config)
     _add_page(app)
     _add_error_handlers(app, queue)
     _add_middleware(app, config, metrics)
     return app
+
+
+def _add_mcp(app: FastAPI, config: Config, queue: RequestQueue) -> McpEndpoint | None:
+    """The tools for assistants, if the extra for them is installed."""
+    if find_spec("mcp") is None:
+        return None
+    from mudy.server.mcp_route import add_mcp_route
+
+    return add_mcp_route(app, config, queue)
 
 
 def _add_page(app: FastAPI) -> None:

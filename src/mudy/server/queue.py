@@ -17,7 +17,8 @@ from typing import NamedTuple
 from mudy.batching import score_each
 from mudy.cancellation import checked_by
 from mudy.errors import MudyError, SettingError
-from mudy.extractor import Extractor, explained_result
+from mudy.explanation import Explained
+from mudy.extractor import Extractor
 from mudy.loading import give_back
 from mudy.preparation import PreparedText
 from mudy.results import Result
@@ -282,7 +283,7 @@ class RequestQueue:
         for item, result in results.items():
             method = extractor.scorer if prepared[item].candidates else None
             share = seconds * item.request.words / total
-            explained = explained_result(result, method, item.request.options, share)
+            explained = Explained.of(result, method, item.request.options, share)
             try:
                 item.job.add_result(item.index, explained, prepared[item].document)
             except Cancelled:

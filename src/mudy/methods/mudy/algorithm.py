@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from mudy.backbones import has_encoder
-from mudy.backbones.backbone import Backbone, Encoding, Question
+from mudy.backbones.backbone import Backbone, Encoding, Floats, Question
 from mudy.methods.chunks import DocumentChunk, chunk_batches
 from mudy.methods.likelihood import prompt_likelihood
 from mudy.methods.method import (
@@ -32,8 +32,6 @@ from mudy.methods.mudy.settings import (
 from mudy.text import Span
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from mudy.methods.mudy.weighting import Focus
 
 
@@ -47,7 +45,7 @@ class Likelihood(NamedTuple):
 class SpanEncoder(Protocol):
     """Gives a vector for each span of a text, in its context."""
 
-    def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Tensor: ...
+    def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Floats: ...
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,6 @@ def content_words(query: str, language: str) -> list[str]:
 
 def vectors_alone(encoder: SentenceEncoder, texts: Sequence[str]) -> Numbers:
     """Texts as vectors, each read alone; (texts, width)."""
-    from mudy.backbones import encoder_states
-
-    rows = [encoder_states.read_alone(encoder, text) for text in texts]
-    states = encoder_states.states(encoder, rows, -1, lambda state: state.mean(0))
-    return np.stack([state.numpy().astype(np.float64) for state in states])
+    rows = [tuple(encoder.read_alone(text)) for text in texts]
+    states = encoder.states(rows, pool=lambda state: state.mean(0))
+    return np.stack([state.astype(np.float64) for state in states])
