@@ -62,12 +62,9 @@ class Views:
     def _check_existing(self) -> None:
         """A file of that name must be what an earlier run wrote there, or empty."""
         for path, columns in ((self.summary, Term._fields), (self.weighed, OURS)):
-            if (
-                path is not None
-                and path.exists()
-                and path.stat().st_size
-                and columns_of(path)[: len(columns)] != columns
-            ):
+            if path is None or not path.exists() or not path.stat().st_size:
+                continue
+            if columns_of(path)[: len(columns)] != columns:
                 raise InputError(f"{path} exists, but not from `mudy corpus`. Name another file.")
 
     @property
