@@ -6,8 +6,8 @@ PIP    := $(PYTHON) -m pip install --disable-pip-version-check
 # Versions and hashes are those of the lock files (python tools/lock.py writes them).
 LOCKED := $(PIP) --require-hashes --no-deps
 
-# PyPI's Linux builds of PyTorch need 5 GB of packages for NVIDIA's GPUs. Where there is no such GPU the CPU build is
-# taken: from the index that pip is set to use, else from PyTorch's own.
+# Only the tests need PyTorch. PyPI's Linux builds of it need 5 GB of packages for NVIDIA's GPUs. Where there is no such
+# GPU the CPU build is taken: from the index that pip is set to use, else from PyTorch's own.
 TORCH     := $(shell grep '^torch==' constraints.txt)
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 
@@ -45,11 +45,11 @@ types: $(VENV)/test.installed
 docs: $(VENV)/test.installed  ## the documentation site, in site/; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
 
-bench: $(VENV)/test.installed  ## speed and memory on this machine, over an hour; the report is benchmarks/README.md
+bench: $(VENV)/test.installed  ## speed and memory on this machine, in half an hour; the report is benchmarks/README.md
 	$(PIP) --constraint constraints.txt --requirement benchmarks/requirements.txt
 	$(PYTHON) -m benchmarks
 
-$(VENV)/run.installed: lock/run.txt pyproject.toml | $(VENV)/torch.installed
+$(VENV)/run.installed: lock/run.txt pyproject.toml | $(VENV)/pip.installed
 $(VENV)/test.installed: lock/dev.txt pyproject.toml | $(VENV)/torch.installed
 
 $(VENV)/%.installed:
@@ -58,10 +58,13 @@ $(VENV)/%.installed:
 	$(PIP) --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/torch.installed: lock/pip.txt lock/cpu.txt lock/cuda.txt
+$(VENV)/pip.installed: lock/pip.txt
 	@echo "== Making $(VENV)"
 	python3 -m venv $(VENV)
 	$(LOCKED) --quiet --requirement lock/pip.txt
+	@touch $@
+
+$(VENV)/torch.installed: lock/cpu.txt lock/cuda.txt | $(VENV)/pip.installed
 	@if [ "$$(uname -s)" = Linux ]; then \
 	  has_torch() { $(PYTHON) -P -c "import importlib.metadata as m; m.version('torch')" 2>/dev/null; }; \
 	  if ! command -v nvidia-smi >/dev/null; then \

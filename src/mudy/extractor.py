@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import cached_property
+from threading import Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -179,6 +180,8 @@ class Extractor(ModelLoader):
             pages,
         )
         extractor = self.towards(seeds, query)
+        if isinstance(text, str) and text.strip():
+            extractor.load_meanwhile()
         (result,) = extractor.finish([extractor.prepare(text, options)])
         _warn(result.warnings)
         return result
@@ -373,6 +376,23 @@ class Extractor(ModelLoader):
     def fetch(self) -> None:
         """Fetch the method's models, unless they are here."""
         self.locate(self.model_names())
+
+    def load_meanwhile(self) -> None:
+        """Load the tagger now, and beside it, in a thread, the method's models if they are here.
+
+        What cannot be loaded there is tried again, and told of, when it is used.
+        """
+        if not self.loaded and self.endpoint is None:
+            Thread(target=self._load_if_here, name="mudy-models").start()
+        self.load_tagger()
+
+    def _load_if_here(self) -> None:
+        from mudy import models
+
+        with suppress(Exception):
+            names = self.model_names(fetch=False)
+            if all(name in models.KNOWN and models.locate(name, fetch=False, check="sizes") for name in names):
+                self.load()
 
     def load(self) -> None:
         """Load the method's models now, unless they are in memory; otherwise they are loaded on first use."""

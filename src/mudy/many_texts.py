@@ -106,7 +106,7 @@ class ExtractionWork:
 
         def results(asked: Sequence[AskedText]) -> list[Result | Exception]:
             if any(isinstance(each.text, str) and each.text.strip() for each in asked):
-                extractor.load_tagger()  # what fails here fails for all
+                extractor.load_meanwhile()  # what fails here fails for all
             return list(local_outcomes(extractor, asked))
 
         return results

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mudy.errors import SettingError, UnsupportedModel
@@ -42,6 +44,7 @@ class ModelLoader:
         self.compute = compute
         self._report = checked("report", report, Callable | None)
         self._loaded: dict[str, Any] = {}  # tagger and models, shared with copies of this one
+        self._locks: defaultdict[str, RLock] = defaultdict(RLock)  # one for each, likewise
 
     @property
     def speed(self) -> Speed:
@@ -73,20 +76,20 @@ class ModelLoader:
 
     def backbone(self) -> Backbone:
         """The language model, fetched if need be, and loaded."""
-        from mudy import backbones, models
+        from mudy import backbones
 
         def load() -> Backbone:
-            path = models.locate(self.model, report=self._report)
+            path = self._located(self.model)
             return backbones.load_backbone(path, self._compute_at_speed(), self.model, self._report)
 
         return self._once("backbone", load)
 
     def encoder(self) -> SentenceEncoder:
         """The sentence encoder, fetched if need be, and loaded."""
-        from mudy import backbones, models
+        from mudy import backbones
 
         def load() -> SentenceEncoder:
-            path = models.locate(self.encoder_name, report=self._report)
+            path = self._located(self.encoder_name)
             return backbones.load_encoder(path, self._compute_at_speed(), self.encoder_name, self._report)
 
         return self._once("encoder", load)
@@ -112,11 +115,21 @@ class ModelLoader:
 
     def _once(self, name: str, load: Callable[[], T]) -> T:
         """What was loaded under a name, loaded now if it was not yet."""
-        if name not in self._loaded:
-            with loading():
-                self._loaded[name] = load()
+        with self._locks[name]:
+            if name not in self._loaded:
+                with loading():
+                    self._loaded[name] = load()
         value: T = self._loaded[name]
         return value
+
+    def _located(self, name: str) -> str:
+        """The folder of a model, fetched if need be; its weights are looked at if they are those to be used."""
+        from mudy import backbones, models
+
+        path = models.locate(name, report=self._report, check="all but weights")
+        if backbones.reads_source(path, self._compute_at_speed()):
+            models.locate(name, report=self._report)
+        return path
 
     def _compute_at_speed(self) -> Compute:
         """What is asked of the machine, with the method's own speed where none is asked for."""

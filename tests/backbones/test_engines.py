@@ -28,7 +28,7 @@ class Base(PathFinder):
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        more = ("torch", "transformers", "huggingface_hub", "safetensors")
+        more = ("torch", "transformers", "huggingface_hub", "safetensors", "scipy")
         return None if name.partition(".")[0] in more else super().find_spec(name, path, target)
 
 sys.meta_path = [Base if finder is PathFinder else finder for finder in sys.meta_path]

@@ -82,6 +82,13 @@ def computes_lightly(path: str, compute: Compute) -> bool:
     return light.supports(path) and not (compute.device is None and _gpu_at_hand())
 
 
+def reads_source(path: str, compute: Compute) -> bool:
+    """Whether a model's own weights will be read, and not those that were made of them in 8 bits before."""
+    from mudy.backbones import light
+
+    return not (computes_lightly(path, compute) and light.in_8_bits(compute) and light.is_converted(path))
+
+
 def _gpu_at_hand() -> bool:
     """Whether torch is here and would choose a GPU; it is imported only on machines that may have one."""
     from mudy.backbones.gpu import may_have_gpu

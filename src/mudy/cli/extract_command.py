@@ -100,7 +100,7 @@ class ExtractRun:
         """The extractor and, for a text that is not blank, its tagger."""
         extractor = self._extractor()
         if text.strip():
-            extractor.load_tagger()
+            extractor.load_meanwhile()
         return extractor
 
     def _extractor(self) -> Extractor:

@@ -62,6 +62,7 @@ def run_cli() -> None:
     if not _debugging():
         warnings.simplefilter("ignore")  # of libraries, for their authors
     lean_imports.keep_torch_from_thinc()
+    lean_imports.shorten_spacy()
     cli.main(prog_name="mudy")
 
 

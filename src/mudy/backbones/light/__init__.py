@@ -56,6 +56,14 @@ def in_8_bits(compute: Compute) -> bool:
     return compute.speed in ("fast", "quick") and compute.dtype is None
 
 
+def is_converted(path: str | Path) -> bool:
+    """Whether a model's weights in 8 bits are at hand; their bytes are checked when they are loaded."""
+    from mudy.backbones.light.conversion import SOURCE, converted_path, finished_file, source_identity
+
+    folder = Path(path)
+    return finished_file(converted_path(folder), source_identity(folder / SOURCE)) is not None
+
+
 def supports(path: str | Path) -> bool:
     """Whether a model's folder can be loaded here: a family that is computed without torch, in one weight file."""
     from mudy.backbones.light import decoder_config, light_encoder
