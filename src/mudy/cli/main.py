@@ -16,8 +16,8 @@ from typing import Any
 
 import click
 
-from mudy import __version__
-from mudy.cli import formats, interrupts, lean_imports, sources, validate
+from mudy import __version__, lean_imports
+from mudy.cli import formats, interrupts, sources, validate
 from mudy.cli.console import Screen
 from mudy.cli.corpus_command import corpus_command
 from mudy.cli.data_commands import data_command
