@@ -55,9 +55,13 @@ _WORDS = {  # what each contribution is, for people
     "usual_length": "as long as phrases here are",
     "first_position": "named late",
     "generic": "an everyday word",
+    "plain_own_frequency": "named by itself, in plain language",
+    "plain_one_word": "a single word, in plain language",
     "similarity": "near the text's meaning",
+    "plain_similarity": "near the text's meaning, in plain language",
     "likelihood": "likely as a keyword",
     "ending": "ends where it should",
+    "plain_ending": "ends where it should, in plain language",
     "attention": "attention received",
     "seeds": "near what is looked for",
     "not_asked": "not among the leaders",
@@ -144,14 +148,9 @@ class MudyPlus(BatchMethod):
             for text, own, table, rows in zip(texts, sums, tables, asked, strict=True)
         )
 
-    def with_similarity(self, table: Table, document: Document, candidates: Sequence[Candidate]) -> Table:
-        """The table of one text with the similarity of those phrases that lead without it."""
-        (found,) = self.with_similarities([TextEvidence(table, document, candidates)])
-        return found
-
-    def with_similarities(self, texts: Sequence[TextEvidence]) -> list[Table]:
+    def with_similarities(self, texts: Sequence[TextEvidence], weights: Sum | None = None) -> list[Table]:
         """The table of each text with the similarity of those of its phrases that lead without it."""
-        chosen = [leading(totals(text.neutral, self.model.quick), self.encoded) for text in texts]
+        chosen = [leading(totals(text.neutral, weights or self.model.quick), self.encoded) for text in texts]
         near = similarities(
             self.encoder,
             [
