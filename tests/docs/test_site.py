@@ -33,8 +33,9 @@ class Fetched(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
-        if given.get("rel") not in ("canonical", "next", "prev"):
-            self.addresses += [address] if (address := given.get(FETCHING.get(tag, ""))) else []
+        fetched = given.get(FETCHING.get(tag, ""))
+        if fetched and given.get("rel") not in ("canonical", "next", "prev"):
+            self.addresses.append(fetched)
 
 
 @pytest.fixture(scope="module")
