@@ -176,3 +176,18 @@ def test_a_page_that_installs_from_the_index_says_that_this_is_not_possible_yet(
     text = " ".join((ROOT / name).read_text(encoding="utf-8").split())
     assert "pip install mudy" in text
     assert "not on the package index yet" in text
+
+
+def test_the_pages_give_the_same_cpu_seconds_as_the_readme() -> None:
+    table = (ROOT / "docs" / "choose.md").read_text(encoding="utf-8")
+    measured = re.search(r"^\| CPU-s \|.*$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    assert measured is not None
+    yake, embedrank, fast, quick, _, exact = re.findall(r"\d+\.\d+", measured[0])
+    for call, seconds in {
+        "Extractor()": fast,
+        'Extractor(speed="quick")': quick,
+        'Extractor(speed="exact")': exact,
+        'Extractor(method="embedrank")': embedrank,
+        'Extractor(method="yake")': yake,
+    }.items():
+        assert re.search(rf"\| `{re.escape(call)}` \|.*\| {seconds} \|\n", table), call

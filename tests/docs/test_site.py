@@ -16,6 +16,7 @@ from threading import Thread
 
 import pytest
 
+import mudy
 from tests.browser import launched, visiting
 from tools.llms import DOCS, ROOT, llms, sections
 
@@ -75,9 +76,9 @@ def test_the_search_index_holds_every_page(site: Path) -> None:
     assert {path.name for path in site.glob("*.html")} - {"404.html", "floodplain.html"} <= found
 
 
-@pytest.mark.parametrize("name", ["Extractor", "Result", "Keyphrase", "Coverage", "SettingError", "run"])
+@pytest.mark.parametrize("name", [*mudy.__all__, "extract_many", "explain", "run"])
 def test_the_api_page_names_what_a_program_uses(name: str, site: Path) -> None:
-    assert re.search(rf'id="mudy\.[\w.]*{name}"', (site / "api.html").read_text(encoding="utf-8"))
+    assert re.search(rf'id="mudy\.[\w.]*\b{name}"', (site / "api.html").read_text(encoding="utf-8"))
 
 
 def test_llms_txt_is_written_from_the_nav_and_served(site: Path) -> None:
