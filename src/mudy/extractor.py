@@ -16,7 +16,7 @@ from mudy.batching import batch_size, batches, score_each
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import InputError, LanguageWarning, SettingError
 from mudy.explanation import Explained, Explanation, gold_places
-from mudy.languages import mismatch
+from mudy.languages import AUTO, mismatch
 from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
 from mudy.methods.method import BatchMethod, GenerativeMethod, ScoredCandidates
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from mudy.methods.method import Method
     from mudy.models import Report
-    from mudy.tagging import Tagger
+    from mudy.tagging import TextReader
 
 DEFAULT_METHOD = "mudyplus"
 DEFAULT_MODEL = "gemma3-270m"
@@ -59,7 +59,7 @@ class Extractor(ModelLoader):
         model: str = DEFAULT_MODEL,
         *,
         preset: str | None = None,
-        language: str | Language | Tagger = "en",
+        language: str | Language | TextReader = AUTO,
         protocol: ProtocolName | None = None,
         max_words: int | None = None,
         encoder: str = DEFAULT_ENCODER,
@@ -85,7 +85,7 @@ class Extractor(ModelLoader):
     def __repr__(self) -> str:
         given = {
             "preset": self.preset,
-            "language": None if self.language == "en" else self.language,
+            "language": None if self.language == AUTO else self.language,
             "protocol": self.protocol,
             "max_words": self.max_words,
             "encoder": None if self.encoder_name == DEFAULT_ENCODER else self.encoder_name,
@@ -258,6 +258,7 @@ class Extractor(ModelLoader):
             diversity=options.diversity,
             min_score=self._least_score(options),
             distinct=kind.distinct if options.distinct is None else options.distinct,
+            language=document.language,
         )
         return Result(
             document.text,
@@ -268,7 +269,8 @@ class Extractor(ModelLoader):
             options.source,
             text.missing,
             scored.dropped,
-            document.detected,
+            document.language if document.words else None,
+            document.reader or None,
             _warnings(document),
         )
 
@@ -278,7 +280,7 @@ class Extractor(ModelLoader):
             raise InputError(f"A text must be a str, not {seen(text)}. Decode bytes, or read the file first.")
         protocol = self._reading
         text, omitted = first_words(text, self.max_words) if protocol is None else protocol.read(text, self.max_words)
-        return self.tagger.document(text, omitted) if text.strip() else Document(text, (), (), omitted_words=omitted)
+        return self.document(text, omitted) if text.strip() else Document(text, (), (), omitted_words=omitted)
 
     @property
     def _reading(self) -> ReadingProtocol | None:

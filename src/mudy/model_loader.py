@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mudy.errors import SettingError, UnsupportedModel
 from mudy.loading import loading
 from mudy.options import Compute, Speed
-from mudy.tagging import Tagger
+from mudy.languages import AUTO, detection_of
+from mudy.tagging import TextReader
+from mudy.text import Document
+from mudy.untagged import reader_of
 from mudy.validation import checked, seen
 
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ class ModelLoader:
         self,
         model: str,
         encoder: str,
-        language: str | Language | Tagger,
+        language: str | Language | TextReader,
         endpoint: str | None,
         compute: Compute,
         report: Report | None,
@@ -55,11 +58,23 @@ class ModelLoader:
         return set(self._loaded)
 
     @property
-    def tagger(self) -> Tagger:
-        language = self.language
-        return (
-            language if isinstance(language, Tagger) else self._once("tagger", lambda: Tagger(language, self._report))
-        )
+    def tagger(self) -> TextReader:
+        """What reads texts of the language that was given; of English, if it is looked for."""
+        return self.reader("en" if self.language == AUTO else self.language)
+
+    def reader(self, language: str | Language | TextReader) -> TextReader:
+        """What reads texts of a language: its tagger where there is one, else its stop words or segmenter."""
+        if isinstance(language, TextReader):
+            return language
+        name = f"tagger {language}" if isinstance(language, str) and language != "en" else "tagger"
+        return self._once(name, lambda: reader_of(language, self._report))
+
+    def document(self, text: str, omitted_words: int = 0) -> Document:
+        """A text, read by the rules of its language, or of the one that was given."""
+        if self.language != AUTO:
+            return self.tagger.document(text, omitted_words)
+        detection = detection_of(text)
+        return self.reader(detection.likely).document(text, omitted_words, detection)
 
     def load_tagger(self) -> None:
         """Load the tagger now, unless it is in memory."""
@@ -116,11 +131,11 @@ class ModelLoader:
         return Machine.of(**asdict(self.compute) | {"speed": self.speed})
 
 
-def _checked_language(language: Any) -> str | Language | Tagger:
+def _checked_language(language: Any) -> str | Language | TextReader:
     """A language's name, a tagger, or a spaCy pipeline."""
-    if isinstance(language, str | Tagger) or (callable(language) and hasattr(language, "pipe_names")):
+    if isinstance(language, str | TextReader) or (callable(language) and hasattr(language, "pipe_names")):
         return language
     raise SettingError(
-        f"language is {seen(language)}, but must be a code such as 'en', the name or path of a spaCy package, or a "
+        f"language is {seen(language)}, but must be 'auto', a code such as 'en', the name or path of a spaCy package, or a "
         "pipeline that spaCy has loaded."
     )

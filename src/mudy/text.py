@@ -23,10 +23,13 @@ class Span:
         return text[self.start : self.end]
 
 
+CONTENT = "CONTENT"  # the tag of a word that may be part of a phrase, where parts of speech are not known
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     span: Span
-    tag: str  # Penn Treebank for English, Universal POS for other languages
+    tag: str  # Penn Treebank for English, Universal POS for other languages; CONTENT or "" without a tagger
     sentence: int  # index of the sentence that holds it
 
 
@@ -37,10 +40,12 @@ class Document:
     text: str
     sentences: tuple[Span, ...]
     words: tuple[Word, ...]
-    language: str = "en"  # of the tagger
+    language: str = "en"  # by whose rules it was read
     omitted_words: int = 0  # white-space words beyond a limit that was set; they are not in `text`
     skipped_words: int = 0  # white-space words of `text` that are no prose: runs of hundreds of characters
     detected: str | None = None  # the language that the text is surely in
+    tagged: bool = True  # whether words have parts of speech; else phrases are what stands between stop words
+    reader: str = ""  # the tagger or segmenter that found the words
 
     def sentence_at(self, position: int) -> int:
         """Index of the sentence holding a character; white space belongs to the sentence before it."""

@@ -14,7 +14,7 @@ from mudy.errors import SettingError
 from mudy.methods.chunks import DocumentChunk
 from mudy.methods.mudy.multi_granular import sentences_around
 from mudy.methods.mudy.settings import WeightingSettings
-from mudy.porter import stems
+from mudy.stemming import stems_of
 
 if TYPE_CHECKING:
     from mudy.methods.mudy.algorithm import SpanEncoder
@@ -149,7 +149,8 @@ def most_similar(vectors: Tensor, chunk: DocumentChunk, k_sem: int) -> list[tupl
     """The k_sem most similar occurrences to each one, as indices, of candidates that share no stem with it."""
     vectors = torch.nn.functional.normalize(vectors.cpu(), dim=1)
     similarity = vectors @ vectors.T
-    similarity.masked_fill_(~distinct([chunk.candidates[p.candidate].phrase for p in chunk.places]), -torch.inf)
+    phrases = [chunk.candidates[place.candidate].phrase for place in chunk.places]
+    similarity.masked_fill_(~distinct(phrases, chunk.document.language), -torch.inf)
     best = similarity.sort(dim=1, descending=True, stable=True)  # of equals, the earlier one
     return [
         tuple(i for value, i in zip(values, indices, strict=True) if value > -torch.inf)
@@ -157,11 +158,11 @@ def most_similar(vectors: Tensor, chunk: DocumentChunk, k_sem: int) -> list[tupl
     ]
 
 
-def distinct(phrases: Sequence[str]) -> Tensor:
+def distinct(phrases: Sequence[str], language: str = "en") -> Tensor:
     """Which pairs of phrases share no stem; (phrases, phrases)."""
-    names = sorted({s for phrase in phrases for s in stems(phrase)})
+    names = sorted({s for phrase in phrases for s in stems_of(phrase, language)})
     position = {name: i for i, name in enumerate(names)}
     bags = torch.zeros(len(phrases), len(names))
     for bag, phrase in zip(bags, phrases, strict=True):
-        bag[[position[s] for s in stems(phrase)]] = 1
+        bag[[position[s] for s in stems_of(phrase, language)]] = 1
     return bags @ bags.T == 0
