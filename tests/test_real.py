@@ -28,7 +28,7 @@ def extractor(model: str) -> Extractor:
 def test_sharing_the_document_equals_a_whole_forward_pass_per_occurrence(model: str) -> None:
     found = extractor(model)
     document = found.read(EXAMPLE[: EXAMPLE.index("Instead of building")])
-    phrases = candidates(document)
+    phrases = candidates(document)[::3]  # the plain way takes a whole forward pass for each of their occurrences
     backbone = found.scorer.backbone  # type: ignore[attr-defined]
     mudy = Mudy(backbone, mixture=False, sam_layers=(3,))  # every part of the method at work
     expected = oracle.scores(mudy, document, phrases)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         MudyError,
         SettingError,
         UnsupportedModel,
+        WorkerError,
     )
     from mudy.extractor import Extractor
     from mudy.results import Coverage, Keyphrase, Result, ScoredOccurrence
@@ -43,6 +44,7 @@ __all__ = [
     "ScoredOccurrence",
     "SettingError",
     "UnsupportedModel",
+    "WorkerError",
 ]
 
 

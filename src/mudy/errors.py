@@ -9,6 +9,7 @@
     │   ├── UnsupportedModel   of an architecture that no backbone reads, or without a chat template
     │   └── EndpointError      a server that was asked gave no answer of use
     │       └── EndpointRefused    and will give none: its address, key or model is wrong
+    ├── WorkerError            a worker process cannot be started, or ended before its work was done
     └── MissingExtra           an optional dependency is not installed (also an ImportError)
 
     LanguageWarning            a warning: the text is in another language than the rules by which it was read
@@ -54,6 +55,10 @@ class EndpointError(ModelError):
 
 class EndpointRefused(EndpointError):
     """A server that will give none, whatever the text: its address, the key or the model's name is wrong."""
+
+
+class WorkerError(MudyError):
+    """A worker process that cannot be started, or that ended before its work was done."""
 
 
 class MissingExtra(MudyError, ImportError):

@@ -5,22 +5,21 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
 from functools import cached_property
-from itertools import chain, repeat
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from mudy.batching import batch_size, batches, score_each
+from mudy import many_texts
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import InputError, LanguageWarning, SettingError
 from mudy.explanation import Explained, Explanation, gold_places
 from mudy.languages import AUTO, mismatch
 from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
-from mudy.methods.method import BatchMethod, GenerativeMethod, ScoredCandidates
-from mudy.model_loader import ModelLoader
+from mudy.methods.method import Architecture, BatchMethod, GenerativeMethod, ScoredCandidates
+from mudy.model_loader import DEFAULT_ENCODER, ModelLoader
 from mudy.options import DEFAULT_OPTIONS, CandidateKind, Compute, Options, Speed
 from mudy.preparation import PreparedText, with_candidates
 from mudy.protocols import ProtocolName, ReadingProtocol, reading_protocol
@@ -32,13 +31,13 @@ from mudy.validation import TopN, checked, phrases, seen, several
 if TYPE_CHECKING:
     from spacy.language import Language
 
+    from mudy.many_texts import Outcomes
     from mudy.methods.method import Method
     from mudy.models import Report
     from mudy.tagging import TextReader
 
 DEFAULT_METHOD = "mudyplus"
 DEFAULT_MODEL = "gemma3-270m"
-DEFAULT_ENCODER = "minilm-l6"
 LIKELY = 0.12  # the probability from which top_n="auto" returns a phrase: its lists had the best F1 in development
 
 
@@ -83,18 +82,25 @@ class Extractor(ModelLoader):
             raise SettingError(f"An endpoint was given, but {method} does not write phrases. Use method='empirical'.")
 
     def __repr__(self) -> str:
-        given = {
+        usual = {"method": self.method, "model": self.model, "language": AUTO, "encoder": DEFAULT_ENCODER}
+        given = {name: value for name, value in self.arguments().items() if value not in (None, usual.get(name))}
+        shown = "".join(f", {name}={value!r}" for name, value in given.items())
+        return f"Extractor({self.method!r}, {self.model!r}{shown})"
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments that make an extractor like this one."""
+        return {
+            "method": self.method,
+            "model": self.model,
             "preset": self.preset,
-            "language": None if self.language == AUTO else self.language,
+            "language": self.language,
             "protocol": self.protocol,
             "max_words": self.max_words,
-            "encoder": None if self.encoder_name == DEFAULT_ENCODER else self.encoder_name,
+            "encoder": self.encoder_name,
             "endpoint": self.endpoint,
             **asdict(self.compute),
             **self.settings,
         }
-        shown = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
-        return f"Extractor({self.method!r}, {self.model!r}{shown})"
 
     def _choose(self, method: str, preset: str | None, settings: dict[str, Any]) -> None:
         checked("method", method, str)
@@ -124,6 +130,7 @@ class Extractor(ModelLoader):
         diversity: float = 0.0,
         min_score: float | None = None,
         distinct: bool | None = None,
+        language: str | None = None,
         source: str | None = None,
         pages: Sequence[int] = (),
     ) -> Result:
@@ -135,7 +142,7 @@ class Extractor(ModelLoader):
         `Result.not_found`. `stop_phrases` are never returned. `merge` joins forms with equal stems. `distinct` leaves
         out phrases that say what one before them says; None leaves that to the method. `diversity` above 0 keeps
         phrases that share words apart. `min_score` leaves out phrases that score less. What a model wrote but cannot be
-        returned is in `Result.dropped`. `pages` are the offsets at which pages begin; every occurrence then has its
+        returned is in `Result.dropped`. `language` is that of this text; None: the extractor's. `pages` are the offsets at which pages begin; every occurrence then has its
         page.
         """
         options = Options(
@@ -147,6 +154,7 @@ class Extractor(ModelLoader):
             diversity,
             min_score,
             distinct,
+            language,
             source,
             pages,
         )
@@ -174,7 +182,7 @@ class Extractor(ModelLoader):
         names = [self.method] if methods is None else list(dict.fromkeys(phrases("methods", methods)))
         gold = phrases("gold", gold)
         extractors = [self._sharing(name) for name in names]
-        document = text if isinstance(text, Document) else self.read(text)
+        document = text if isinstance(text, Document) else self.read(text, wanted.language)
         _warn(_warnings(document))
         explained = [extractor.explained(extractor.prepare(document, wanted)) for extractor in extractors]
         return Explanation(document.text, tuple(explained), gold_places(document, gold), source)
@@ -198,39 +206,30 @@ class Extractor(ModelLoader):
         *,
         candidates: CandidateKind | Iterable[str] | Iterable[Iterable[str] | None] | None = None,
         progress: bool = False,
+        workers: int = 1,
         **options: Any,
     ) -> Iterator[Result]:
         """The keyphrases of many texts, one result each, in order, as they are found.
 
         `candidates` is one list for all texts, or one list (or None) for each. `progress` draws a bar on standard
         error. Other options are those of `extract`. Where the method can, short texts are computed together, so up to
-        64 of them are taken before the first result comes; that changes no result.
+        64 of them are taken before the first result comes; that changes no result. Nor do `workers`, the number of
+        processes that compute: each loads the models, and a few batches are taken ahead for each.
         """
         wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, **options})
         several("texts", texts, "texts")
-        lists = _each(candidates)
-        tracked = _tracked(texts) if checked("progress", progress, bool) else texts
-        return self._results(self._prepared(tracked, lists, wanted))
+        tracked = many_texts.tracked(texts) if checked("progress", progress, bool) else texts
+        asked = many_texts.asked_texts(tracked, candidates, wanted)
+        outcomes = many_texts.outcomes(self, asked, checked("workers", workers, int, least=1))
+        return self._results(outcomes)
 
-    def _results(self, prepared: Iterator[PreparedText]) -> Iterator[Result]:
-        for batch in batches(prepared, lambda text: text.words, batch_size(self.method)):
-            for outcome in score_each(self, batch):
+    def _results(self, outcomes: Outcomes) -> Iterator[Result]:
+        with closing(outcomes):
+            for outcome in outcomes:
                 if isinstance(outcome, Exception):
                     raise outcome
                 _warn(outcome.warnings)
                 yield outcome
-
-    def _prepared(
-        self, texts: Iterable[str], lists: Iterator[Iterable[str] | None], options: Options
-    ) -> Iterator[PreparedText]:
-        for number, text in enumerate(texts):
-            try:
-                candidates = next(lists)
-            except StopIteration:
-                raise InputError(
-                    f"There are more than {number} texts, but only {number} lists of candidates."
-                ) from None
-            yield self.prepare(text, options, candidates=candidates)
 
     def prepare(self, text: str | Document, options: Options = DEFAULT_OPTIONS, **changes: Any) -> PreparedText:
         """Read a text and find its candidates, as `extract` does before it asks the method.
@@ -238,7 +237,7 @@ class Extractor(ModelLoader):
         `changes` are options of `extract` that differ from `options`: those of one text among many.
         """
         options = options.changed(changes)
-        document = text if isinstance(text, Document) else self.read(text)
+        document = text if isinstance(text, Document) else self.read(text, options.language)
         kind: Any = options.candidates if isinstance(options.candidates, str) else self._kind.candidate_kind
         return with_candidates(document, options, kind, self._reading)
 
@@ -274,13 +273,18 @@ class Extractor(ModelLoader):
             _warnings(document),
         )
 
-    def read(self, text: str) -> Document:
-        """The document that a text becomes: cut to `max_words`, or cleaned as the protocol asks."""
+    def read(self, text: str, language: str | None = None) -> Document:
+        """The document that a text becomes: cut to `max_words`, or cleaned as the protocol asks.
+
+        `language` is that of this text; None: the extractor's.
+        """
         if not isinstance(text, str):
             raise InputError(f"A text must be a str, not {seen(text)}. Decode bytes, or read the file first.")
         protocol = self._reading
         text, omitted = first_words(text, self.max_words) if protocol is None else protocol.read(text, self.max_words)
-        return self.document(text, omitted) if text.strip() else Document(text, (), (), omitted_words=omitted)
+        if not text.strip():
+            return Document(text, (), (), omitted_words=omitted)
+        return self.document(text, omitted, self.language if language is None else language)
 
     @property
     def _reading(self) -> ReadingProtocol | None:
@@ -344,6 +348,22 @@ class Extractor(ModelLoader):
             made: Method = kind.build(self, self.preset, {**quicker, **self.settings})
         return made
 
+    def model_names(self, *, fetch: bool = True) -> list[str]:
+        """The models that the method asks. A language model may be fetched to know: settings may depend on it."""
+        from mudy import models
+
+        def architecture() -> Architecture:
+            return Architecture(*models.architecture(self.model, fetch=fetch))
+
+        settings = {**self._kind.speeds.get(self.speed, {}), **self.settings}
+        needed = self._kind.needed(self._kind.chosen_settings(self.preset, settings, architecture), architecture)
+        names = [self.model] if needed & {"backbone", "chat"} and self.endpoint is None else []
+        return names + ([self.encoder_name] if "encoder" in needed else [])
+
+    def fetch(self) -> None:
+        """Fetch the method's models, unless they are here."""
+        self.locate(self.model_names())
+
     def load(self) -> None:
         """Load the method's models now, unless they are in memory; otherwise they are loaded on first use."""
         self.scorer  # noqa: B018 (a property that loads)
@@ -371,22 +391,3 @@ def _coverage(document: Document, scored: ScoredCandidates) -> Coverage:
     words = len(document.text.split())
     read = max(0, words - document.skipped_words - scored.unread_words)
     return Coverage(read, words + document.omitted_words, max(1, len({score.section for score in scored.scores})))
-
-
-def _each(candidates: Any) -> Iterator[Any]:
-    """The candidates of each text: always the same kind or list, or the next of many lists."""
-    if candidates is None or (isinstance(candidates, str) and candidates in get_args(CandidateKind)):
-        return repeat(candidates)
-    given = iter(several("candidates", candidates, "phrases"))
-    first = next(given, None)
-    if isinstance(first, str):
-        return repeat([first, *given])
-    return chain([first], given)
-
-
-def _tracked(texts: Iterable[str]) -> Iterable[str]:
-    from rich.console import Console
-    from rich.progress import track
-
-    total = len(texts) if isinstance(texts, Sequence) else None
-    return track(texts, "Extracting", total=total, console=Console(stderr=True))

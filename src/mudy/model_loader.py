@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from mudy.backbones.chat import Chat
     from mudy.backbones.compute import Machine
     from mudy.backbones.encoder import SentenceEncoder
+    from mudy.backbones.universal_encoder import UniversalEncoder
     from mudy.models import Report
 
 T = TypeVar("T")
+DEFAULT_ENCODER = "minilm-l6"
+MULTILINGUAL_ENCODER = "use-multilingual"  # for texts in other languages, unless an encoder is chosen
 
 
 class ModelLoader:
@@ -69,16 +72,23 @@ class ModelLoader:
         name = f"tagger {language}" if isinstance(language, str) and language != "en" else "tagger"
         return self._once(name, lambda: reader_of(language, self._report))
 
-    def document(self, text: str, omitted_words: int = 0) -> Document:
-        """A text, read by the rules of its language, or of the one that was given."""
-        if self.language != AUTO:
-            return self.tagger.document(text, omitted_words)
+    def document(self, text: str, omitted_words: int, language: str | Language | TextReader) -> Document:
+        """A text, read by the rules of a language, or, for "auto", of its own."""
+        if language != AUTO:
+            return self.reader(language).document(text, omitted_words)
         detection = detection_of(text)
         return self.reader(detection.likely).document(text, omitted_words, detection)
 
     def load_tagger(self) -> None:
         """Load the tagger now, unless it is in memory."""
         self.tagger  # noqa: B018 (a property that loads)
+
+    def locate(self, names: Iterable[str]) -> None:
+        """Fetch some models, unless they are here."""
+        from mudy import models
+
+        for name in names:
+            models.locate(name, report=self._report)
 
     def backbone(self) -> Backbone:
         """The language model, fetched if need be, and loaded."""
@@ -97,6 +107,18 @@ class ModelLoader:
         machine, name = self._machine(), self.encoder_name
         return self._once(
             "encoder", lambda: backbones.load_encoder(models.locate(name, report=self._report), machine, name)
+        )
+
+    def multilingual(self) -> UniversalEncoder | None:
+        """The encoder for other languages than English; None if the caller chose an encoder for all."""
+        if self.encoder_name != DEFAULT_ENCODER:
+            return None
+        from mudy import models
+        from mudy.backbones.universal_encoder import UniversalEncoder
+
+        return self._once(
+            "multilingual",
+            lambda: UniversalEncoder.load(models.locate(MULTILINGUAL_ENCODER, report=self._report), MULTILINGUAL_ENCODER),
         )
 
     def chat(self) -> Chat:

@@ -29,6 +29,7 @@ class Options:
     diversity: float = 0.0  # above 0, phrases that share words are kept apart
     min_score: float | None = None  # leave out phrases that score less
     distinct: bool | None = None  # leave out what a phrase before says; None: as the method does
+    language: str | None = None  # of this text: "auto" or a code; None: the extractor's
     source: str | None = None
     pages: Sequence[int] = ()  # where each page begins
 
@@ -43,6 +44,7 @@ class Options:
             "diversity": checked("diversity", self.diversity, float, least=0, most=1),
             "min_score": checked("min_score", self.min_score, float | None),
             "distinct": checked("distinct", self.distinct, bool | None),
+            "language": checked("language", self.language, str | None),
             "source": checked("source", self.source, str | None),
             "pages": page_starts(self.pages),
         }.items():

@@ -6,6 +6,7 @@ Python looks for modules there first when it runs `-m` or `-c`, so that a pip.py
 import os
 import sys
 from pathlib import Path
+from typing import IO
 
 
 def python_command(*arguments: str) -> list[str]:
@@ -19,3 +20,27 @@ def python_environment(**more: str) -> dict[str, str]:
     entries = environment.get("PYTHONPATH", "").split(os.pathsep)
     environment["PYTHONPATH"] = os.pathsep.join(entry for entry in entries if Path(entry).is_absolute())
     return environment
+
+
+def package_environment() -> dict[str, str]:
+    """The environment for a process that runs a module of this very package, the last place to import from.
+
+    An empty entry of PYTHONPATH stands for the current folder, whose files are nobody's program: it is left out.
+    """
+    given = [str(Path(entry).absolute()) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    home = str(Path(__file__).absolute().parents[1])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([*given, home])}
+
+
+def private_stdout() -> IO[bytes]:
+    """The standard output of this process for answers alone: what a library prints goes nowhere."""
+    own = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return own
+
+
+def how_it_ended(code: int | None) -> str:
+    """The end of a process in words."""
+    return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"

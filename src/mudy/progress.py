@@ -23,11 +23,16 @@ def reported_to(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
+def report_share(share: float) -> None:
+    """Tell the listener, if there is one, what share is done."""
+    if (listener := _listener.get()) is not None:
+        listener(share)
+
+
 def reported(items: Iterable[T], size: Callable[[T], int], total: int) -> Iterator[T]:
     """The same items; each counts as done, with its share of a total, when the next one is asked for."""
     done = 0
     for item in items:
         yield item
         done += size(item)
-        if (listener := _listener.get()) is not None:
-            listener(min(1.0, done / max(1, total)))
+        report_share(min(1.0, done / max(1, total)))

@@ -43,18 +43,11 @@ def model_fingerprints(extractor: Extractor, *, fetch: bool = True) -> dict[str,
     of weights that the settings name counts as a model.
     """
     from mudy import models
-    from mudy.methods.method import Architecture
 
-    def architecture() -> Architecture:
-        return Architecture(*models.architecture(extractor.model, fetch=fetch))
-
-    method = method_class(extractor.method)
-    settings = {**method.speeds.get(extractor.speed, {}), **extractor.settings}
-    needed = method.needed(method.chosen_settings(extractor.preset, settings, architecture), architecture)
-    names = [extractor.model] if needed & {"backbone", "chat"} and extractor.endpoint is None else []
-    names += [extractor.encoder_name] if "encoder" in needed else []
+    names = extractor.model_names(fetch=fetch)
     found = {name: models.signature(name) for name in names if fetch or models.locate(name, fetch=False)}
-    weights = settings.get("weights")  # the method has read it: it is there
+    speeds = method_class(extractor.method).speeds.get(extractor.speed, {})
+    weights = {**speeds, **extractor.settings}.get("weights")  # the method has read it: it is there
     return found if weights is None else {**found, weights: file_sha256(Path(weights))}
 
 

@@ -18,6 +18,7 @@ from mudy.cli.parameters import (
     PRESET,
     SET,
     TOP_N,
+    WORKERS,
     on_machine,
     on_texts,
     settings,
@@ -47,6 +48,7 @@ from mudy.validation import TopN
     help="Rows written at once; after a minute, fewer.",
 )
 @click.option("--restart", is_flag=True, help="Throw away what an earlier run to OUTPUT has done.")
+@click.option("--workers", **WORKERS, help="Processes that compute, a model each. The rows are the same.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
 @click.option("--address", metavar="ADDRESS", help="Of a Ray cluster, or auto.  [default: one on this machine]")
 @click.option("--actors", type=click.IntRange(1), help="Of Ray, a model each.  [default: CPUs - 1]")
@@ -81,6 +83,7 @@ def corpus_command(
     form: str | None,
     part_rows: int,
     restart: bool,
+    workers: int,
     engine: str,
     address: str | None,
     actors: int | None,
@@ -128,6 +131,7 @@ def corpus_command(
                 form=form,
                 part_rows=part_rows,
                 restart=restart,
+                workers=workers,
                 engine=engine,  # type: ignore[arg-type]
                 address=address,
                 actors=actors,

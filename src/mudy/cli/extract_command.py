@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -45,6 +47,7 @@ class ExtractRun:
     extractor: dict[str, Any]  # arguments of Extractor
     options: Options
     texts: Texts | None = None  # where the texts that offsets refer to are kept
+    workers: int = 1
     debug: bool = False
     _made: Extractor | None = None
     _model_loaded: bool = False
@@ -57,10 +60,11 @@ class ExtractRun:
     def run(self, sources: Sequence[Source], encoding: str | None) -> int:
         """Extract from all inputs, short texts together, and return the number that failed."""
         self._total = len(sources)
-        most = batch_size(self.extractor["method"]) if len(sources) > 1 else 1
         try:
-            for batch in batches(self._items(sources, encoding), lambda item: item.prepared.words, most):
-                self._extract(batch)
+            if self.workers > 1 and len(sources) > 1:
+                self._extract_by_workers(sources, encoding)
+            else:
+                self._extract_here(sources, encoding)
             self._write(self.form.end())
             self.target.close()
         except BaseException:
@@ -93,19 +97,49 @@ class ExtractRun:
 
     def _loaded(self, text: str) -> Extractor:
         """The extractor and, for a text that is not blank, its tagger."""
+        extractor = self._extractor()
+        if text.strip():
+            extractor.load_tagger()
+        return extractor
+
+    def _extractor(self) -> Extractor:
         if self._made is None:
             from mudy.extractor import Extractor
 
             self.screen.show(f"Loading {self.extractor['model']}")
             self._made = Extractor(**self.extractor, report=self.screen.report)
-        if text.strip():
-            self._made.load_tagger()
         return self._made
 
     def _prepared(self, extractor: Extractor, source: Source, reading: Reading) -> PreparedText:
         return extractor.prepare(reading.text, self.options, source=source.label, pages=reading.pages)
 
+    # -- Several processes --------------------------------------------------------------------------------------------
+
+    def _extract_by_workers(self, sources: Sequence[Source], encoding: str | None) -> None:
+        """Read here, compute there, and write each result in its turn."""
+        from mudy.many_texts import AskedText, outcomes
+
+        read: deque[tuple[int, Source]] = deque()  # without a result so far
+
+        def asked() -> Iterator[AskedText]:
+            for number, source in enumerate(sources):
+                if (reading := self._read(source, encoding)) is not None:
+                    read.append((number, source))
+                    own = {"source": source.label, "pages": reading.pages}
+                    yield AskedText(reading.text, self.options.changed(own))
+
+        with closing(outcomes(self._extractor(), asked(), self.workers)) as found:
+            for outcome in found:
+                number, source = read.popleft()
+                self._finish(source, outcome)
+                self._show_number(number + 1, source)
+
     # -- Scoring ------------------------------------------------------------------------------------------------------
+
+    def _extract_here(self, sources: Sequence[Source], encoding: str | None) -> None:
+        most = batch_size(self.extractor["method"]) if len(sources) > 1 else 1
+        for batch in batches(self._items(sources, encoding), lambda item: item.prepared.words, most):
+            self._extract(batch)
 
     def _extract(self, batch: Sequence[Item]) -> None:
         """Score a batch, and write each result as it is found."""
@@ -119,11 +153,15 @@ class ExtractRun:
         show()
         with reported_to(show):
             for item, outcome in zip(batch, score_each(self._made, prepared), strict=True):
-                if isinstance(outcome, Exception):
-                    self._fail(item.source, outcome)
-                else:
-                    written = self._tried(item.source, partial(self._formatted, item.source, outcome))
-                    self._write(written or "")
+                self._finish(item.source, outcome)
+
+    def _finish(self, source: Source, outcome: Result | Exception) -> None:
+        """Write a result, or say why there is none."""
+        if isinstance(outcome, Exception):
+            self._fail(source, outcome)
+        else:
+            written = self._tried(source, partial(self._formatted, source, outcome))
+            self._write(written or "")
 
     def _formatted(self, source: Source, result: Result) -> str:
         """A result as it is written; what is to be warned of is kept for the end."""
@@ -175,6 +213,10 @@ class ExtractRun:
         self.screen.show(
             "Extracting", thousandths, 1000 * self._total, amount=amount, detail=batch[0].source.name + more
         )
+
+    def _show_number(self, done: int, source: Source) -> None:
+        amount = f"{done:,} of {self._total:,}"
+        self.screen.show("Extracting", 1000 * done, 1000 * self._total, amount=amount, detail=source.name)
 
     def _warn_of_results(self) -> None:
         """Every warning once, with the inputs that it is about."""

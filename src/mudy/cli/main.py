@@ -37,6 +37,7 @@ from mudy.cli.parameters import (
     PRESET,
     SET,
     TOP_N,
+    WORKERS,
     on_machine,
     on_texts,
     settings,
@@ -203,6 +204,7 @@ for command in (
     help="Keep the texts that offsets refer to here, as NAME.txt: for PDF and the like.",
 )
 @click.option("--encoding", **ENCODING)
+@click.option("--workers", **WORKERS, help="Processes that compute several inputs, a model each.")
 @on_machine
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")
 def extract_command(
@@ -221,6 +223,7 @@ def extract_command(
     output: str | None,
     save_text: str | None,
     encoding: str | None,
+    workers: int,
     quiet: bool,
     method: str,
     **machine_and_model: Any,
@@ -265,6 +268,7 @@ def extract_command(
             extractor={"method": method, **machine_and_model, **settings(method, pairs)},
             options=options,
             texts=texts,
+            workers=workers,
             debug=_debugging(),
         )
         failed = extraction.run(inputs, encoding)

@@ -103,6 +103,7 @@ DTYPE: dict[str, Any] = {
     "help": "[default: float32 on a CPU, half precision on a GPU]",
 }
 THREADS: dict[str, Any] = {"type": click.IntRange(1), "help": "CPU threads."}
+WORKERS: dict[str, Any] = {"type": click.IntRange(1), "default": 1, "show_default": True}
 DEVICE: dict[str, Any] = {"help": "cpu, cuda, mps, ...  [default: a GPU if there is one]"}
 BATCH: dict[str, Any] = {
     "type": click.IntRange(1),

@@ -29,6 +29,8 @@ def check_run(output: Any, columns: Any, form: Any, options: Any, **others: Any)
     known_names("option", map(str, options or ()), SHARED_OPTION_NAMES)
     checked("part_rows", others["part_rows"], int, least=1)
     checked("restart", others["restart"], bool)
+    if checked("workers", others["workers"], int, least=1) > 1 and others["engine"] == "ray":
+        raise SettingError("workers are processes on this machine; with engine='ray' the number of actors counts.")
     checked("engine", others["engine"], Literal["local", "ray"])
     checked("address", others["address"], str | None)
     checked("actors", others["actors"], int | None, least=1)

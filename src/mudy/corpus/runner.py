@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
@@ -14,7 +15,7 @@ from mudy.corpus.row import OutputRow, RowPosition
 from mudy.corpus.row_sources import RowSource, source_of
 from mudy.corpus.row_writers import RowWriter, writer_for
 from mudy.corpus.run_arguments import check_run
-from mudy.corpus.scoring import Recipe, score_rows
+from mudy.corpus.scoring import Recipe, score_by_workers, score_rows
 from mudy.errors import InputError
 from mudy.progress import reported_to
 from mudy.storage import output_lock
@@ -54,6 +55,7 @@ def run(
     form: str | None = None,
     part_rows: int = PART_ROWS,
     restart: bool = False,
+    workers: int = 1,
     engine: Engine = "local",
     address: str | None = None,
     actors: int | None = None,
@@ -65,15 +67,18 @@ def run(
 
     `inputs` are files, folders or patterns, or a table that speaks Arrow (pandas, polars, pyarrow, datasets). `output`
     ends in .jsonl, .parquet, .csv or .tsv, or is a folder of parts in the form named. `options` are those of
-    `Extractor.extract`, further arguments those of `Extractor`.
+    `Extractor.extract`, further arguments those of `Extractor`. `workers` is the number of processes that compute on
+    this machine; it changes no row.
     """
-    machinery = {"engine": engine, "address": address, "actors": actors, "report": report}
+    machinery = {"workers": workers, "engine": engine, "address": address, "actors": actors, "report": report}
     check_run(output, columns, form, options, part_rows=part_rows, restart=restart, **machinery)
     path = Path(output)
     parts = Parts(path, writer_for(path, form))
     source = source_of(inputs, parts.owns)
     columns.check(source.heads(columns))
     recipe = Recipe(extractor, {"top_n": 10, **(options or {})})
+    if workers > 1:
+        recipe.for_workers(workers)  # what cannot be sent to them raises now
     start = perf_counter()
     with output_lock(path):
         parts.check()
@@ -86,8 +91,9 @@ def run(
         reached = parts.begin(asked, prints)
         reporter = ProgressReporter(report, source, reached.rows, reached, start)
         with reported_to(reporter.within):
-            rows = _output_rows(source, columns, reached.after, recipe, engine, address, actors)
-            reached = _write_parts(rows, parts, reached, part_rows, reporter)
+            rows = _output_rows(source, columns, reached.after, recipe, engine, address, actors, workers)
+            with closing(rows):
+                reached = _write_parts(rows, parts, reached, part_rows, reporter)
         if (changed := source.changed()) is not None:
             raise InputError(
                 f"{changed} changed while it was read, so old and new rows may be mixed. Pass --restart to begin anew."
@@ -169,10 +175,14 @@ def _output_rows(
     engine: Engine,
     address: str | None,
     actors: int | None,
-) -> Iterator[OutputRow]:
+    workers: int,
+) -> Generator[OutputRow, None, None]:
     """The rows of the output from a place on, in the order of the input."""
     if engine == "ray":
         from mudy.corpus import ray_engine
 
-        return ray_engine.score_with_ray(source, columns, after, recipe, address, actors)
-    return score_rows(source.rows(columns, after), recipe.build(), recipe.options)
+        yield from ray_engine.score_with_ray(source, columns, after, recipe, address, actors)
+    elif workers > 1:
+        yield from score_by_workers(source.rows(columns, after), recipe, workers)
+    else:
+        yield from score_rows(source.rows(columns, after), recipe.build(), recipe.options)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 from mudy.batching import FATAL, batch_size, batches, score_each
 from mudy.corpus.row import InputRow, OutputRow
-from mudy.errors import ModelError, MudyError
+from mudy.errors import ModelError, MudyError, WorkerError
 from mudy.extractor import Extractor
+from mudy.many_texts import portable_arguments
 from mudy.preparation import PreparedText
 from mudy.run_identity import json_values, model_fingerprints, requested_settings
 from mudy.version import __version__
+from mudy.workers import WorkerPool, ordered_outcomes
 
 _ENDS_THE_RUN: tuple[type[Exception], ...] = (*FATAL, ModelError)  # no row's fault, and no row would fare better
 
@@ -28,6 +30,10 @@ class Recipe:
     def build(self) -> Extractor:
         return Extractor(**self.extractor)
 
+    def for_workers(self, workers: int) -> Recipe:
+        """The same for each of several processes; SettingError if it cannot be sent to them."""
+        return Recipe(portable_arguments(self.build(), workers), self.options)
+
     def identity(self) -> dict[str, Any]:
         """What decides the results: settings, options, models and version."""
         extractor = self.build()
@@ -37,6 +43,27 @@ class Recipe:
             "models": model_fingerprints(extractor),
             "version": __version__,
         }
+
+
+@dataclass(frozen=True)
+class RowWork:
+    """Rows in, rows out, by an extractor that each worker process makes for itself."""
+
+    recipe: Recipe
+
+    def start(self) -> Callable[[Sequence[InputRow]], list[OutputRow]]:
+        extractor, options = self.recipe.build(), self.recipe.options
+        return lambda rows: list(score_rows(rows, extractor, options))
+
+    def lost(self, item: InputRow, error: WorkerError) -> OutputRow:
+        return OutputRow.of(item, None, error_message(error), 0.0)
+
+
+def score_by_workers(rows: Iterable[InputRow], recipe: Recipe, workers: int) -> Iterator[OutputRow]:
+    """Every row with its keyphrases or its error, by several processes."""
+    work = RowWork(recipe.for_workers(workers))
+    with WorkerPool(work, workers) as pool:
+        yield from ordered_outcomes(pool, batches(rows, lambda row: len(row.text.split())))
 
 
 @dataclass(frozen=True, slots=True)

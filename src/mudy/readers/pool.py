@@ -5,17 +5,16 @@ from __future__ import annotations
 import atexit
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from pathlib import Path
 from threading import BoundedSemaphore, Lock, Timer
 from typing import Any, Self
 from weakref import WeakSet
 
 from mudy.errors import InputError, MissingExtra
-from mudy.readers.messages import receive, send
+from mudy.messages import receive, send
+from mudy.processes import how_it_ended, package_environment, python_command
 from mudy.readers.reading import Limits, Reading
 
 PACKAGE = "mudy"
@@ -69,7 +68,7 @@ class ReaderProcess:
     def __init__(self) -> None:
         self.fresh = True  # has read nothing so far
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", f"{PACKAGE}.readers.worker"],
+            python_command("-m", f"{PACKAGE}.readers.worker"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -128,16 +127,10 @@ class ReaderProcess:
 
 
 def _environment() -> dict[str, str]:
-    """Ours without our settings, and with this very package as the last place to import from.
-
-    An empty entry of PYTHONPATH stands for the current folder, whose files are nobody's program: it is left out.
-    """
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MUDY_")}
-    given = [str(Path(entry).absolute()) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
-    home = str(Path(__file__).absolute().parents[2])
+    """Ours without our settings."""
+    environment = {name: value for name, value in package_environment().items() if not name.startswith("MUDY_")}
     # One thread: a library's own threads would need address space, which is limited, and find nothing to do.
-    environment |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    return {**environment, "PYTHONPATH": os.pathsep.join([*given, home])}
+    return environment | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
 def _reading(header: dict[str, Any], text: bytes) -> Reading:
@@ -236,8 +229,7 @@ def _started() -> ReaderProcess:
 
 def _ended(code: int | None, limits: Limits) -> str:
     """The message for a file that ended its process."""
-    how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-    return f"ended the process that read it ({how}): it is broken, or {limits.too_large()}"
+    return f"ended the process that read it ({how_it_ended(code)}): it is broken, or {limits.too_large()}"
 
 
 _POOLS: WeakSet[ReaderPool] = WeakSet()

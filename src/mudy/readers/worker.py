@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from mudy.errors import InputError
-from mudy.readers.messages import receive, send
+from mudy.messages import receive, send
+from mudy.processes import private_stdout
 from mudy.readers.reading import Limits, Reading
 from mudy.storage import encode_text
 
@@ -28,7 +29,7 @@ _KEPT_SHARE = 0.5  # of the limit of memory; a process that keeps more after a f
 def answer_requests() -> None:
     """Answer requests until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one, and ends it
-    requests, answers = sys.stdin.buffer, _private_stdout()
+    requests, answers = sys.stdin.buffer, private_stdout()
     while True:
         try:
             header, data = receive(requests)
@@ -41,15 +42,6 @@ def answer_requests() -> None:
         send(answers, {**answer, "last": last}, text)
         if last:
             return
-
-
-def _private_stdout() -> IO[bytes]:
-    """Standard output for answers alone: what a library prints goes nowhere."""
-    own = os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
-    return own
 
 
 def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], bytes]:

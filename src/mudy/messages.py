@@ -1,4 +1,4 @@
-"""Length-prefixed messages between this process and a reader process: JSON and bytes, nothing that could run."""
+"""Length-prefixed messages between processes: a header in JSON, and bytes. Nothing in them is run."""
 
 from __future__ import annotations
 

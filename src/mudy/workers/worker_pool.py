@@ -1,0 +1,122 @@
+"""A few worker processes that share a queue of tasks; each is started when it is needed."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections import deque
+from threading import RLock
+from typing import Any, Generic, Self, TypeVar
+
+from mudy.errors import WorkerError
+from mudy.workers.work import Work
+from mudy.workers.worker_process import Task, WorkerEnded, WorkerProcess
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+_ENDS_IN_A_ROW = 4  # of processes, more than there are at once: then it is the machine's fault and no item's
+
+
+class WorkerPool(Generic[Item, Outcome]):
+    """Up to `size` processes that do some work. One that has ended is replaced; its task fails with WorkerEnded.
+
+    When one ends at its start, or too many in a row without having computed anything, no more are started: then every
+    task fails with the same WorkerError.
+    """
+
+    def __init__(self, work: Work[Item, Outcome], size: int) -> None:
+        self.work, self.size = work, size
+        self._work = pickled_work(work)
+        self._queue: deque[Task] = deque()
+        self._processes: list[WorkerProcess] = []
+        self._ended = 0  # processes, since a task was computed
+        self._computed = 0  # tasks
+        self._failure: Exception | None = None  # for all tasks
+        self._lock, self._owner = RLock(), os.getpid()
+
+    @property
+    def pids(self) -> list[int]:
+        with self._lock:
+            return [process.pid for process in self._processes]
+
+    def submit(self, items: Any, *, first: bool = False) -> Task:
+        """Put items into the queue, in front of it or at its end; their outcomes come as the task's future."""
+        task = Task.of(items)
+        with self._lock:
+            if first:
+                self._queue.appendleft(task)
+            else:
+                self._queue.append(task)
+            self._assign()
+        return task
+
+    def _assign(self) -> None:
+        """Give tasks to processes that have none; start processes while tasks are left."""
+        while self._queue and self._failure is None:
+            process = next((p for p in self._processes if not p.tasks and p.failure is None), None)
+            if process is None and len(self._processes) >= self.size:
+                return
+            try:
+                process = process or self._started()
+            except OSError as error:
+                self._failure = WorkerError(f"No worker process could be started: {error.strerror or error}.")
+                break
+            process.submit(self._queue.popleft())
+        if self._failure is not None:
+            self._fail_all(self._failure)
+
+    def _started(self) -> WorkerProcess:
+        process = WorkerProcess(self._work, self._changed)
+        self._processes.append(process)
+        return process
+
+    def _changed(self, process: WorkerProcess) -> None:
+        """A process is ready, free or gone."""
+        with self._lock:
+            computed = sum(p.computed for p in self._processes)
+            if computed > self._computed:
+                self._computed, self._ended = computed, 0
+            if process.failure is not None and process in self._processes:
+                self._processes.remove(process)
+                self._computed -= process.computed
+                self._count_end(process)
+            self._assign()
+
+    def _count_end(self, process: WorkerProcess) -> None:
+        self._ended += 1
+        if not isinstance(process.failure, WorkerEnded):
+            self._failure = self._failure or process.failure
+        elif self._ended > self.size + _ENDS_IN_A_ROW:
+            self._failure = WorkerError(
+                f"{self._ended} worker processes ended one after the other, and computed nothing. {process.failure} "
+                f"Use fewer workers than {self.size}, or shorter texts."
+            )
+
+    def _fail_all(self, failure: Exception) -> None:
+        while self._queue:
+            self._queue.popleft().settle(failure)
+
+    def close(self) -> None:
+        """End all processes; whoever waits for a task is told."""
+        if os.getpid() != self._owner:  # after a fork: they are another's
+            return
+        with self._lock:
+            self._failure = self._failure or WorkerError("The worker processes were closed.")
+            self._fail_all(self._failure)
+            processes = list(self._processes)
+        for process in processes:
+            process.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def pickled_work(work: Work[Any, Any]) -> bytes:
+    """Work as it is sent to a process."""
+    try:
+        return pickle.dumps(work)
+    except Exception as error:
+        raise WorkerError(f"The settings cannot be sent to worker processes: {error}") from error
