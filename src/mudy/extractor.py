@@ -269,7 +269,7 @@ class Extractor(ModelLoader):
             text.missing,
             scored.dropped,
             document.language if document.words else None,
-            document.reader or None,
+            document.read_by or None,
             _warnings(document),
         )
 

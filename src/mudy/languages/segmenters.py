@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from mudy.languages.unspaced import korean_words, plain_words
+from mudy.text import UNSPACED_LANGUAGES
 
 
 class Morpheme(NamedTuple):
@@ -41,7 +42,6 @@ class Segmenter:
 
 
 PACKAGES = {"zh": "jieba", "ja": "SudachiPy", "th": "pythainlp", "ko": "kiwipiepy"}
-UNSPACED_CODES = ("zh", "ja", "th", "lo", "km", "my", "bo")
 
 
 def segmenter_of(code: str) -> Segmenter | None:
@@ -52,7 +52,7 @@ def segmenter_of(code: str) -> Segmenter | None:
         return Segmenter(f"{package} {number}", partial(_CUTS[code], _Loaded(code)), code != "th", code == "ko")
     if code == "ko":
         return Segmenter("words without particles", korean_words, tags=False, spaced=True)
-    if code in UNSPACED_CODES:
+    if code in UNSPACED_LANGUAGES:
         return Segmenter("characters", partial(plain_words, code), tags=False)
     return None
 

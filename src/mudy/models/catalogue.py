@@ -185,7 +185,7 @@ _MODELS = (
         licence="Apache-2.0",
         author="Google, packaged by cnmoro",
         description="Universal Sentence Encoder, multilingual v3, a sentence encoder for 16 languages, in 6 bits",
-        parameters=68_341_440,
+        parameters=68_927_232,
         disk_bytes=32_900_000,
         files={
             f"{USE}/weights.npz": "weights.npz",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL, Extractor
 from mudy.methods import method_class
+from mudy.languages import AUTO
 from mudy.options import Compute
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class Config:
     method: str = DEFAULT_METHOD  # for requests that name none
     model: str = DEFAULT_MODEL
     encoder: str = DEFAULT_ENCODER
-    language: str = "en"
+    language: str = AUTO
     compute: Compute = field(default_factory=Compute)
     report: Report | None = None  # called with the progress of a model's download
 

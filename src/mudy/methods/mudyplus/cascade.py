@@ -6,11 +6,9 @@ held against the text; and of those that lead then the language model is asked.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -35,11 +33,12 @@ from mudy.methods.method import (
 from mudy.methods.mudy.presets import SAM_LAYERS
 from mudy.methods.mudyplus.evidence_table import MODEL, UNKNOWN_SIMILARITY, Table, counted, long
 from mudy.methods.mudyplus.fitting import expit
-from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
+from mudy.methods.mudyplus.weights import Sum, Weights, load_weights, other_languages
 from mudy.text import Document, Span
 
 if TYPE_CHECKING:
     from mudy.backbones.encoder import SentenceEncoder
+    from mudy.backbones.universal_encoder import UniversalEncoder
 
 _WORDS = {  # what each contribution is, for people
     "base": "the same for all phrases",
@@ -67,7 +66,7 @@ class MudyPlus(Method):
 
     title: ClassVar = "MUDY+"
     citation: ClassVar = "This project, after Kang and Yoon, SIGIR 2026"
-    needs: ClassVar = ("backbone", "encoder")
+    needs: ClassVar = ("backbone", "encoder", "multilingual")
     parts: ClassVar = tuple(ScorePart(name, words, kind="contribution") for name, words in _WORDS.items())
     speeds: ClassVar = {"quick": {"leaders": 0, "encoded": 60}, "fast": {"read_words": 400}}
     candidate_kind: ClassVar = "nested"
@@ -77,6 +76,7 @@ class MudyPlus(Method):
 
     encoder: SentenceEncoder
     backbone: Backbone | None = None  # None: without a language model
+    multilingual: Callable[[], UniversalEncoder | None] | None = None  # the encoder of texts not in English
 
     weights: str | None = setting(None, "File of weights made by `mudy fit`; none: those shipped.")
     encoded: int = setting(80, "Phrases that are encoded: those that lead by what can be counted.")
@@ -100,7 +100,7 @@ class MudyPlus(Method):
         """Without leaders nothing of a language model is fetched or loaded; nor with weights that cannot be used."""
         weights = load_weights(settings.get("weights"))
         if not settings.get("leaders", cls.leaders):
-            return frozenset(("encoder",))
+            return frozenset(("encoder", "multilingual"))
         weights.with_model  # noqa: B018 (raises)
         return frozenset(cls.needs)
 
@@ -108,20 +108,31 @@ class MudyPlus(Method):
     def model(self) -> Weights:
         return load_weights(self.weights)
 
+    def weights_for(self, document: Document) -> Weights:
+        """Those of the document's language: the shipped ones differ for texts in other languages than English."""
+        return self.model if self.weights is not None or document.language == "en" else other_languages()
+
+    def encoder_for(self, document: Document) -> SentenceEncoder | UniversalEncoder:
+        """The encoder that knows the document's language."""
+        if document.language == "en" or self.multilingual is None:
+            return self.encoder
+        return self.multilingual() or self.encoder
+
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         """The probability of each phrase, with the contribution of each kind of evidence to its log-odds."""
         if not candidates:
             return []
+        weights = self.weights_for(document)
         table = self.with_similarity(counted(document, candidates, self.encoder.tokenizer), document, candidates)
-        parts = [contributions(table, self.model.quick, row) for row in range(len(candidates))]
+        parts = [contributions(table, weights.quick, row) for row in range(len(candidates))]
         log_odds = np.array([sum(own.values()) for own in parts])
-        calibration = self.model.quick.calibration
+        calibration = weights.quick.calibration
         if self.backbone is not None and self.leaders:
-            calibration = self.model.with_model.calibration
+            calibration = weights.with_model.calibration
             asked = leading(log_odds, self.leaders)
             full = self.with_answers(table, document, candidates, asked)
             for row in asked:
-                parts[row] = contributions(full, self.model.with_model, row)
+                parts[row] = contributions(full, weights.with_model, row)
                 log_odds[row] = sum(parts[row].values())
             rest, lead = not_asked(log_odds, asked)
             for row in rest:
@@ -135,20 +146,19 @@ class MudyPlus(Method):
     def with_similarity(self, table: Table, document: Document, candidates: Sequence[Candidate]) -> Table:
         """The table with the similarity of those phrases that lead without it."""
         neutral = table.adding(similarity=np.zeros(len(candidates)))
-        chosen = leading(totals(neutral, self.model.quick), self.encoded)
-        words = len(document.text.split())
-        text = document.text[: end_of_words(document.text, self.encoded_words)]
+        chosen = leading(totals(neutral, self.weights_for(document).quick), self.encoded)
+        text = document.text[: document.end_of_words(self.encoded_words)]
         found = np.full(len(candidates), UNKNOWN_SIMILARITY)
-        found[chosen] = similarities(self.encoder, text, [candidates[row].phrase for row in chosen])
-        return table.adding(similarity=long(words) * found)
+        found[chosen] = similarities(self.encoder_for(document), text, [candidates[row].phrase for row in chosen])
+        return table.adding(similarity=long(document.word_count) * found)
 
     def with_answers(
         self, table: Table, document: Document, candidates: Sequence[Candidate], rows: Sequence[int]
     ) -> Table:
         """The table with what the language model says about some rows; 0 for the others."""
-        end = end_of_words(document.text, self.read_words)
+        end = document.end_of_words(self.read_words)
         found = ask(self.prompted, document.text, end, [candidates[row] for row in rows])
-        weight = long(len(document.text.split())) ** 2
+        weight = long(document.word_count) ** 2
         columns = {name: np.zeros(len(candidates)) for name in MODEL}
         for row, (p, e, g) in zip(rows, found, strict=True):
             columns["likelihood"][row], columns["ending"][row], columns["attention"][row] = p, e, weight * g
@@ -189,18 +199,17 @@ def leading(values: Numbers, most: int) -> list[int]:
     return sorted(np.argsort(-np.round(values, 9), kind="stable")[:most].tolist())
 
 
-def end_of_words(text: str, words: int) -> int:
-    """Where the first words of a text end."""
-    ends = [match.end() for match in islice(re.finditer(r"\S+", text), words)]
-    return ends[-1] if ends else len(text)
-
-
 # -- Models -----------------------------------------------------------------------------------------------------------
 
 
-def similarities(encoder: SentenceEncoder, text: str, phrases: Sequence[str]) -> Numbers:
+def similarities(encoder: SentenceEncoder | UniversalEncoder, text: str, phrases: Sequence[str]) -> Numbers:
     """How near phrases are to a text, of which one window of the encoder is read."""
     from mudy.backbones import encoder_states
+    from mudy.backbones.universal_encoder import UniversalEncoder
+
+    if isinstance(encoder, UniversalEncoder):
+        of_text, *of_phrases = encoder.embed([text, *phrases]).astype(np.float64)
+        return similarity(np.stack(of_phrases), of_text)
 
     own = encoder_states.read_span(encoder, text, Span(0, len(text))).ids
     alone = [encoder_states.read_alone(encoder, phrase) for phrase in phrases]
