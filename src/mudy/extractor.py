@@ -142,8 +142,8 @@ class Extractor(ModelLoader):
         `Result.not_found`. `stop_phrases` are never returned. `merge` joins forms with equal stems. `distinct` leaves
         out phrases that say what one before them says; None leaves that to the method. `diversity` above 0 keeps
         phrases that share words apart. `min_score` leaves out phrases that score less. What a model wrote but cannot be
-        returned is in `Result.dropped`. `language` is that of this text; None: the extractor's. `pages` are the offsets at which pages begin; every occurrence then has its
-        page.
+        returned is in `Result.dropped`. `language` is that of this text, None: the extractor's. `pages` are the offsets
+        at which pages begin; every occurrence then has its page.
         """
         options = Options(
             top_n,

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mudy.errors import SettingError, UnsupportedModel
+from mudy.languages import AUTO, detection_of
 from mudy.loading import loading
 from mudy.options import Compute, Speed
-from mudy.languages import AUTO, detection_of
 from mudy.tagging import TextReader
 from mudy.text import Document
 from mudy.untagged import reader_of
@@ -118,7 +118,9 @@ class ModelLoader:
 
         return self._once(
             "multilingual",
-            lambda: UniversalEncoder.load(models.locate(MULTILINGUAL_ENCODER, report=self._report), MULTILINGUAL_ENCODER),
+            lambda: UniversalEncoder.load(
+                models.locate(MULTILINGUAL_ENCODER, report=self._report), MULTILINGUAL_ENCODER
+            ),
         )
 
     def chat(self) -> Chat:
@@ -158,6 +160,6 @@ def _checked_language(language: Any) -> str | Language | TextReader:
     if isinstance(language, str | TextReader) or (callable(language) and hasattr(language, "pipe_names")):
         return language
     raise SettingError(
-        f"language is {seen(language)}, but must be 'auto', a code such as 'en', the name or path of a spaCy package, or a "
-        "pipeline that spaCy has loaded."
+        f"language is {seen(language)}, but must be 'auto', a code such as 'en', the name or path of a spaCy "
+        "package, or a pipeline that spaCy has loaded."
     )

@@ -1,4 +1,4 @@
-"""Text -> Document without a tagger: words by spaCy's rules of the language, or by a segmenter where words have no spaces.
+"""Text -> Document without a tagger: words by spaCy's rules, or by a segmenter where words have no spaces.
 
 Every word that may be part of a phrase gets the tag CONTENT; stop words, numbers and marks get none. Some segmenters
 know parts of speech: then words have Universal POS tags, as from a tagger.
@@ -120,7 +120,7 @@ def _opening(text: str, morphemes: Sequence[Morpheme]) -> Iterator[bool]:
 
 
 def _blank(code: str) -> Any:
-    """spaCy's tokenizer for a language, alone."""
+    """The tokenizer that spaCy has for a language, alone."""
     import spacy
     from spacy.util import get_lang_class
 

@@ -77,7 +77,7 @@ class UniversalEncoder:
         for (n, before), states in zip(ORDERS, np.split(normalised, len(ORDERS), axis=1), strict=True):
             for layer in ("1", "2"):
                 windows = _windows(states, n, before)
-                states = states + np.maximum(windows @ w[f"w{layer}_{n}"] + w[f"b{layer}_{n}"], 0)  # noqa: PLW2901
+                states = states + np.maximum(windows @ w[f"w{layer}_{n}"] + w[f"b{layer}_{n}"], 0)
             yield states
 
 

@@ -12,9 +12,10 @@ from click.shell_completion import CompletionItem
 
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import ModelError, SettingError, unknown
-from mudy.extractor import DEFAULT_ENCODER, DEFAULT_MODEL
+from mudy.extractor import DEFAULT_MODEL
 from mudy.languages.names import AUTO
 from mudy.methods import METHODS, check_settings, setting_types
+from mudy.model_loader import DEFAULT_ENCODER
 from mudy.options import Precision, Speed
 from mudy.protocols import ProtocolName
 from mudy.validation import TopN, checked_top_n

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL, Extractor
-from mudy.methods import method_class
+from mudy.extractor import DEFAULT_METHOD, DEFAULT_MODEL, Extractor
 from mudy.languages import AUTO
+from mudy.methods import method_class
+from mudy.model_loader import DEFAULT_ENCODER
 from mudy.options import Compute
 
 if TYPE_CHECKING:
