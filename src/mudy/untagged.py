@@ -122,11 +122,8 @@ def _opening(text: str, morphemes: Sequence[Morpheme]) -> Iterator[bool]:
 def _blank(code: str) -> Any:
     """The tokenizer that spaCy has for a language, alone."""
     import spacy
-    from spacy.util import get_lang_class
 
-    name = SPACY_CODES.get(code, code)
     try:
-        get_lang_class(name)
-    except ImportError:
-        name = ANY
-    return spacy.blank(name)
+        return spacy.blank(SPACY_CODES.get(code, code))
+    except ImportError:  # spaCy does not know it, or has it read by a package that is not installed
+        return spacy.blank(ANY)

@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any
 
 from mudy.languages.names import name_of
-from mudy.languages.taggers import TAGGERS
 from mudy.text import Document
 
 EXCERPTS, EXCERPT = 8, 400  # how many excerpts of a long text, and how many characters each has
@@ -98,10 +97,10 @@ def mismatch(document: Document) -> str | None:
     rules, code = document.language, document.detected
     if code is None or rules == ANY_LANGUAGE or SAME.get(rules, rules) == code:
         return None
-    told = f"The text seems to be in {name_of(code)}, but was read by the rules of {name_of(rules)}"
-    if code == "en" or code in TAGGERS:
-        return f"{told}; set the language to {code!r}."
-    return f"{told}, and no tagger for {name_of(code)} was checked; see `mudy languages`."
+    return (
+        f"The text seems to be in {name_of(code)}, but was read by the rules of {name_of(rules)}; "
+        f"set the language to {code!r} or 'auto'."
+    )
 
 
 def _excerpts(text: str) -> list[str]:

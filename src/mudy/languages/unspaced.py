@@ -31,7 +31,7 @@ _THAI = (
 )
 FUNCTION_WORDS = {"zh": frozenset(_CHINESE.split()), "th": frozenset(_THAI.split())}
 HIRAGANA = "\u3041-\u309f"
-COMPOUND = 4  # characters; a Chinese compound that is longer is cut in twos
+COMPOUND = 3  # characters; a Chinese compound that is longer is cut in twos
 LONGEST_PART = 12  # clusters of a part that may come back
 FEWEST_TIMES = 2  # that it must
 
