@@ -97,6 +97,9 @@ UNTAGGED_JOINS = {  # what joins two nouns in languages that hardly ever put one
 }
 
 
+SYLLABLES = frozenset({"vi"})  # languages with a space after every syllable
+
+
 @cache
 def grammar_of(language: str, tagged: bool) -> Grammar:
     """The noun phrases of a language; without parts of speech, all that stands between stop words and marks."""
@@ -105,7 +108,8 @@ def grammar_of(language: str, tagged: bool) -> Grammar:
     joins = UNTAGGED_JOINS.get(language, frozenset())
     if joins:
         return Grammar("N+(?:PN+)*", frozenset({CONTENT}), frozenset(), joins, "N{1,4}|N{1,2}PN{1,2}")
-    return Grammar("N+", frozenset({CONTENT}), frozenset(), joins, "N{1,4}")
+    longest = MAX_PHRASE_WORDS if language in SYLLABLES else 4
+    return Grammar("N+", frozenset({CONTENT}), frozenset(), joins, f"N{{1,{longest}}}")
 
 
 # -- Stop words -------------------------------------------------------------------------------------------------------
@@ -129,16 +133,31 @@ oneself
 """
 PRONOUNS = frozenset(_PRONOUNS.split())  # of English, tagged as nouns
 
+LISTED_UNDER = {"no": "nb", "bs": "hr", "gl": "pt", "oc": "ca"}  # languages that share a list with a near one
+CONTENT_WORDS = {  # that spaCy's lists hold, though texts are about them
+    "zh": frozenset("保险 反应 任务 应用 处理 个人 人民 先生 中小 产生 传说 经济 安全 社会 城市 技术 教育 环境".split()),
+    "pt": frozenset("sistema grupo estado governo".split()),
+}
+_VIETNAMESE = """
+và là của có được cho với các những một trong khi này đó thì mà ở từ đến đang đã sẽ cũng như về tại bởi nhưng hay hoặc
+rất nhiều hơn phải không vì nên ra vào lên xuống lại ta họ chúng tôi bị để do nếu tuy theo trên dưới sau trước giữa còn
+chỉ rằng làm muốn mỗi mọi vẫn rồi nữa thế nào gì ai đâu sang dần
+"""
+VIETNAMESE_STOP_WORDS = frozenset(_VIETNAMESE.split())  # spaCy's 1,943 hold half of all syllables
+
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
     """NLTK's stop words for English; spaCy's for other languages, none where it has no list."""
     if language == "en":
         return ENGLISH_STOP_WORDS
+    if language == "vi":
+        return VIETNAMESE_STOP_WORDS
     try:
-        return frozenset(import_module(f"spacy.lang.{language}.stop_words").STOP_WORDS)
+        listed = import_module(f"spacy.lang.{LISTED_UNDER.get(language, language)}.stop_words").STOP_WORDS
     except ImportError:
         return frozenset()
+    return frozenset(listed) - CONTENT_WORDS.get(language, frozenset())
 
 
 # -- Candidates of a text ---------------------------------------------------------------------------------------------
