@@ -1,6 +1,6 @@
 """Forty short texts of our own in twenty languages: which of the subjects, written before any run, are named.
 
-    python experiments/languages/own_texts.py [--speed quick] > experiments/languages/own_texts.md
+python experiments/languages/own_texts.py [--speed quick] > experiments/languages/own_texts.md
 """
 
 import argparse

@@ -16,7 +16,7 @@ from mudy.errors import InputError, SettingError
 from mudy.markup import IN_WORD, no_prose
 from mudy.phrase_index import PhraseIndex
 from mudy.stemming import UNSPACED
-from mudy.text import CONTENT, Document, Span, Word, squeeze
+from mudy.text import CONTENT, MODIFIER, Document, Span, Word, squeeze
 
 MAX_PHRASE_WORDS = 6  # the lowest limit that lost no gold keyphrase in any of 11 data sets (60 documents of each)
 MAX_CHARACTERS = 100  # of a noun phrase; six words have about fifty
@@ -109,7 +109,8 @@ def grammar_of(language: str, tagged: bool) -> Grammar:
     if joins:
         return Grammar("N+(?:PN+)*", frozenset({CONTENT}), frozenset(), joins, "N{1,4}|N{1,2}PN{1,2}")
     longest = MAX_PHRASE_WORDS if language in SYLLABLES else 4
-    return Grammar("N+", frozenset({CONTENT}), frozenset(), joins, f"N{{1,{longest}}}")
+    inner = f"[AN]{{0,{longest - 1}}}N"
+    return Grammar(ADJECTIVES_AND_NOUNS, frozenset({CONTENT}), frozenset({MODIFIER}), joins, inner)
 
 
 # -- Stop words -------------------------------------------------------------------------------------------------------
@@ -135,7 +136,9 @@ PRONOUNS = frozenset(_PRONOUNS.split())  # of English, tagged as nouns
 
 LISTED_UNDER = {"no": "nb", "bs": "hr", "gl": "pt", "oc": "ca"}  # languages that share a list with a near one
 CONTENT_WORDS = {  # that spaCy's lists hold, though texts are about them
-    "zh": frozenset("保险 反应 任务 应用 处理 个人 人民 先生 中小 产生 传说 经济 安全 社会 城市 技术 教育 环境".split()),
+    "zh": frozenset(
+        "保险 反应 任务 应用 处理 个人 人民 先生 中小 产生 传说 经济 安全 社会 城市 技术 教育 环境".split()
+    ),
     "pt": frozenset("sistema grupo estado governo".split()),
 }
 _VIETNAMESE = """

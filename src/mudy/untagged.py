@@ -1,6 +1,6 @@
 """Text -> Document without a tagger: words by spaCy's rules, or by a segmenter where words have no spaces.
 
-Every word that may be part of a phrase gets the tag CONTENT; stop words, numbers and marks get none. Some segmenters
+Every word that may be part of a phrase gets the tag CONTENT; stop words, verbs, numbers and marks get none. Some segmenters
 know parts of speech: then words have Universal POS tags, as from a tagger.
 """
 
@@ -14,13 +14,15 @@ from mudy.candidates import stop_words
 from mudy.languages.names import LANGUAGE_NAMES, name_of
 from mudy.languages.segmenters import Morpheme, Segmenter, segmenter_of
 from mudy.languages.taggers import tagger_is_here
+from mudy.languages.verbs import is_verb
 from mudy.models.download_progress import Report
 from mudy.tagging import Tagger, TextReader, Token
-from mudy.text import CONTENT
+from mudy.text import CONTENT, MODIFIER
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
+CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages that write every noun with a capital
 SPACY_CODES = {"no": "nb", "bs": "hr"}  # languages that spaCy has under another code
 ANY = "xx"  # spaCy's rules for no language in particular
 INITIAL = re.compile(r"[^\W\d_]")  # the J of "J. Smith"
@@ -74,7 +76,9 @@ class UntaggedReader(TextReader):
         if morpheme.tag is not None:
             return morpheme.tag
         form = text[morpheme.start : morpheme.end]
-        return CONTENT if is_content(form, self._code) else ""
+        if not is_content(form, self._code) or is_verb(form, self._code):
+            return ""
+        return MODIFIER if self._code in CAPITAL_NOUNS and form.islower() else CONTENT
 
 
 def reader_of(language: "str | Language", report: Report | None = None) -> TextReader:
