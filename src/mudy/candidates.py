@@ -135,11 +135,11 @@ oneself
 PRONOUNS = frozenset(_PRONOUNS.split())  # of English, tagged as nouns
 
 LISTED_UNDER = {"no": "nb", "bs": "hr", "gl": "pt", "oc": "ca"}  # languages that share a list with a near one
+_CHINESE_CONTENT = "保险 反应 任务 应用 处理 个人 人民 先生 中小 产生 传说 经济 安全 社会 城市 技术 教育 环境"
+_PORTUGUESE_CONTENT = "sistema grupo estado governo"
 CONTENT_WORDS = {  # that spaCy's lists hold, though texts are about them
-    "zh": frozenset(
-        "保险 反应 任务 应用 处理 个人 人民 先生 中小 产生 传说 经济 安全 社会 城市 技术 教育 环境".split()
-    ),
-    "pt": frozenset("sistema grupo estado governo".split()),
+    "zh": frozenset(_CHINESE_CONTENT.split()),
+    "pt": frozenset(_PORTUGUESE_CONTENT.split()),
 }
 _VIETNAMESE = """
 và là của có được cho với các những một trong khi này đó thì mà ở từ đến đang đã sẽ cũng như về tại bởi nhưng hay hoặc

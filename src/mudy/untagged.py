@@ -1,7 +1,7 @@
 """Text -> Document without a tagger: words by spaCy's rules, or by a segmenter where words have no spaces.
 
-Every word that may be part of a phrase gets the tag CONTENT; stop words, verbs, numbers and marks get none. Some segmenters
-know parts of speech: then words have Universal POS tags, as from a tagger.
+Every word that may be part of a phrase gets the tag CONTENT; stop words, verbs, numbers and marks get none. Some
+segmenters know parts of speech: then words have Universal POS tags, as from a tagger.
 """
 
 import re
