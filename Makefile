@@ -6,12 +6,12 @@ PIP    := $(PYTHON) -m pip install --disable-pip-version-check
 # Versions and hashes are those of the lock files (python tools/lock.py writes them).
 LOCKED := $(PIP) --require-hashes --no-deps
 
-# PyPI's Linux builds of PyTorch need 5 GB of packages for NVIDIA's GPUs. Where there is no such GPU the CPU build is
-# taken: from the index that pip is set to use, else from PyTorch's own.
+# Only the tests need PyTorch. PyPI's Linux builds of it need 5 GB of packages for NVIDIA's GPUs. Where there is no such
+# GPU the CPU build is taken: from the index that pip is set to use, else from PyTorch's own.
 TORCH     := $(shell grep '^torch==' constraints.txt)
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 
-.PHONY: run serve test test-all fuzz lint types bench clean
+.PHONY: run serve test test-all test-integrations fuzz lint types docs bench clean
 
 run: $(VENV)/run.installed  ## the keyphrases of an example, with the embedded model
 	$(VENV)/bin/mudy extract examples/floodplain.txt
@@ -21,10 +21,14 @@ serve: $(VENV)/run.installed  ## the page and the service, on http://127.0.0.1:8
 	$(VENV)/bin/mudy serve
 
 test: lint types  ## all checks but the heavy ones; those in a browser are skipped where there is no chromium
-	$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15 -m "not load"
+	$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15 -m "not load and not heavy_package"
 
 test-all: test  ## and the service under load, with the machine to itself
-	$(PYTHON) -m pytest -m load
+	$(PYTHON) -m pytest -m "load and not heavy_package"
+
+test-integrations: $(VENV)/test.installed  ## the tools that are too heavy for `test`: BERTopic, Haystack, KeyBERT, LlamaIndex
+	$(PIP) --constraint constraints.txt --quiet --editable ".[integrations]"
+	$(PYTHON) -m pytest tests/integrations
 
 fuzz: $(VENV)/test.installed  ## damaged files and odd command lines, for about twenty minutes
 	MUDY_FUZZ_EXAMPLES=4000 $(PYTHON) -m pytest tests/*/test_fuzz_*.py
@@ -38,11 +42,14 @@ lint: $(VENV)/test.installed
 types: $(VENV)/test.installed
 	$(VENV)/bin/mypy
 
-bench: $(VENV)/test.installed  ## speed and memory on this machine, over an hour; the report is benchmarks/README.md
+docs: $(VENV)/test.installed  ## the documentation site, in site/; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
+
+bench: $(VENV)/test.installed  ## speed and memory on this machine, in half an hour; the report is benchmarks/README.md
 	$(PIP) --constraint constraints.txt --requirement benchmarks/requirements.txt
 	$(PYTHON) -m benchmarks
 
-$(VENV)/run.installed: lock/run.txt pyproject.toml | $(VENV)/torch.installed
+$(VENV)/run.installed: lock/run.txt pyproject.toml | $(VENV)/pip.installed
 $(VENV)/test.installed: lock/dev.txt pyproject.toml | $(VENV)/torch.installed
 
 $(VENV)/%.installed:
@@ -51,10 +58,13 @@ $(VENV)/%.installed:
 	$(PIP) --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/torch.installed: lock/pip.txt lock/cpu.txt lock/cuda.txt
+$(VENV)/pip.installed: lock/pip.txt
 	@echo "== Making $(VENV)"
 	python3 -m venv $(VENV)
 	$(LOCKED) --quiet --requirement lock/pip.txt
+	@touch $@
+
+$(VENV)/torch.installed: lock/cpu.txt lock/cuda.txt | $(VENV)/pip.installed
 	@if [ "$$(uname -s)" = Linux ]; then \
 	  has_torch() { $(PYTHON) -P -c "import importlib.metadata as m; m.version('torch')" 2>/dev/null; }; \
 	  if ! command -v nvidia-smi >/dev/null; then \
@@ -68,4 +78,4 @@ $(VENV)/torch.installed: lock/pip.txt lock/cpu.txt lock/cuda.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) node_modules site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

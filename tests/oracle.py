@@ -226,7 +226,7 @@ def pulls(method: Mudy, text: str, span: Span, places: Sequence[tuple[str, Span]
 def _vectors(method: Mudy, text: str, places: Sequence[tuple[str, Span]], tokens: Any, span: Span) -> Tensor:
     backbone: Any = method.backbone
     if method.encoder is not None:
-        return method.encoder.span_states(text, [s for _, s in places], [span] * len(places))
+        return torch.from_numpy(method.encoder.span_states(text, [s for _, s in places], [span] * len(places)))
     with torch.no_grad():
         states = backbone.model.encoder(input_ids=torch.tensor([tokens.ids])).last_hidden_state[0]
     return torch.stack([states[list(tokens.of(s))].mean(0) for _, s in places])

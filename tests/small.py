@@ -11,8 +11,8 @@ from transformers import PreTrainedTokenizerFast
 
 from mudy.backbones.causal import CausalBackbone
 from mudy.backbones.compute import Machine
-from mudy.backbones.encoder import SentenceEncoder
 from mudy.backbones.seq2seq import Seq2SeqBackbone
+from mudy.backbones.torch_encoder import TorchEncoder
 
 TEXT = (
     "River ice is thin. The ice road closes in early spring. A radar map guides trucks over the ice. Old maps fail. "
@@ -116,7 +116,7 @@ def wordpieces(mask: str | None = "[MASK]") -> Any:
 
 
 @cache
-def bert(batch_tokens: int = 512, mask: str | None = "[MASK]") -> SentenceEncoder:
+def bert(batch_tokens: int = 512, mask: str | None = "[MASK]") -> TorchEncoder:
     torch.manual_seed(7)
     shape = transformers.BertConfig(
         vocab_size=90,
@@ -128,4 +128,4 @@ def bert(batch_tokens: int = 512, mask: str | None = "[MASK]") -> SentenceEncode
         initializer_range=0.2,
     )
     machine = Machine.of("cpu", batch_tokens=batch_tokens)
-    return SentenceEncoder(transformers.BertModel(shape), wordpieces(mask), machine, "small-bert")
+    return TorchEncoder(transformers.BertModel(shape), wordpieces(mask), machine, "small-bert")

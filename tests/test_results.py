@@ -107,3 +107,24 @@ def test_a_table_without_pandas_says_what_to_install(result: Result, monkeypatch
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtra, match="pip install pandas"):
         result.to_pandas()
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_tables_of_all_libraries_hold_the_same_rows(result: Result, library: str) -> None:
+    rows = result.to_polars().to_dicts() if library == "polars" else result.to_arrow().to_pylist()
+    assert rows == result.to_pandas().to_dict("records")
+
+
+def test_an_empty_table_has_the_types_of_a_full_one(result: Result) -> None:
+    names = ["rank", "text", "score", "variants", "start", "end", "occurrences"]
+    assert EMPTY.to_arrow().schema == result.to_arrow().select(names).schema
+    assert EMPTY.to_polars().schema == result.to_polars().select(names).schema
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_a_table_without_its_library_says_what_to_install(
+    result: Result, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtra, match=f"pip install {library}"):
+        result.to_polars() if library == "polars" else result.to_arrow()

@@ -153,18 +153,10 @@ def test_reading_twice_gives_the_same_document(text: str) -> None:
     assert english().document(text) == english().document(text)
 
 
-def test_many_texts_are_read_in_order_and_only_when_asked_for() -> None:
-    read = []
-    texts = (read.append(i) or f"Text number {i}." for i in range(3))  # type: ignore[func-returns-value]
-    documents = english().documents(texts)
-    assert read == []
-    assert [document.text for document in documents] == ["Text number 0.", "Text number 1.", "Text number 2."]
-
-
 def test_threads_may_share_a_tagger() -> None:
     texts = [f"Deep neural networks of kind {i} learn representations." * 5 for i in range(24)]
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(english().document, texts)) == list(english().documents(texts))
+        assert list(pool.map(english().document, texts)) == list(map(english().document, texts))
 
 
 def test_a_pickled_tagger_reads_the_same() -> None:

@@ -6,7 +6,7 @@
     lock/pip.txt     pip alone, which installs the rest
     lock/run.txt     what `mudy extract` and `mudy serve` need
     lock/dev.txt     that, and all that the tests need
-    lock/cpu.txt     torch's CPU build for Linux, tried first; where pip finds none, lock/run.txt has PyPI's build ...
+    lock/cpu.txt     torch's CPU build for Linux, tried first; where pip finds none, lock/dev.txt has PyPI's build ...
     lock/cuda.txt    ... which needs these packages beside itself on Linux
     constraints.txt  the versions of lock/dev.txt, without hashes
 
@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST_PYTHON = "3.11"
 RUN_EXTRAS = ("readers", "server")
-BUILD = "hatchling\neditables\n"  # what builds this project, so that pip need not fetch it without a hash
+BUILD = "hatchling\nhatch-vcs\neditables\n"  # what builds this project, so that pip need not fetch it without a hash
 CONSTRAINTS = """\
 # Versions that the project was tested with, written by tools/lock.py. The ranges in pyproject.toml are wider.
 """
@@ -36,7 +36,7 @@ def main() -> None:
     """Resolve twice, for those who use and those who develop, and write all files."""
     upgrade = "--upgrade" in sys.argv[1:]
     dev = locked(["dev"], ROOT / "constraints.txt" if not upgrade else None)
-    versions = [block.split()[0] for block in dev if not GPU_ONLY.match(block)]
+    versions = pinned_versions([block for block in dev if not GPU_ONLY.match(block)])
     write(ROOT / "constraints.txt", [CONSTRAINTS, *(f"{version}\n" for version in versions)])
     run = locked(RUN_EXTRAS, ROOT / "constraints.txt")
     for name, blocks in {
@@ -47,6 +47,13 @@ def main() -> None:
         "cuda": [block for block in dev if GPU_ONLY.match(block)],
     }.items():
         write(ROOT / "lock" / f"{name}.txt", ["# Written by tools/lock.py.\n", *blocks])
+
+
+def pinned_versions(blocks: list[str]) -> list[str]:
+    """Each package with its version, and with the platforms that a version is for where there are several."""
+    names = [block.partition("==")[0] for block in blocks]
+    first = [block.partition(" \\")[0] for block in blocks]
+    return [line if names.count(name) > 1 else line.split()[0] for name, line in zip(names, first, strict=True)]
 
 
 def locked(extras: list[str] | tuple[str, ...], constraints: Path | None) -> list[str]:

@@ -22,13 +22,17 @@ if TYPE_CHECKING:
         MudyError,
         SettingError,
         UnsupportedModel,
+        VocabularyWarning,
         WorkerError,
     )
     from mudy.extractor import Extractor
-    from mudy.results import Coverage, Keyphrase, Result, ScoredOccurrence
+    from mudy.results import ConceptMatch, Coverage, Keyphrase, Result, ScoredOccurrence
+    from mudy.vocabularies import Concept, Vocabulary
 
 __all__ = [
     "CandidateTooLong",
+    "Concept",
+    "ConceptMatch",
     "Coverage",
     "EndpointError",
     "EndpointRefused",
@@ -44,17 +48,22 @@ __all__ = [
     "ScoredOccurrence",
     "SettingError",
     "UnsupportedModel",
+    "Vocabulary",
+    "VocabularyWarning",
     "WorkerError",
 ]
+_MODULES = {
+    "Extractor": "extractor",
+    **dict.fromkeys(("ConceptMatch", "Coverage", "Keyphrase", "Result", "ScoredOccurrence"), "results"),
+    **dict.fromkeys(("Concept", "Vocabulary"), "vocabularies"),
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for, so that the command line can take care of interrupts first."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    results = ("Coverage", "Keyphrase", "Result", "ScoredOccurrence")
-    module = "extractor" if name == "Extractor" else "results" if name in results else "errors"
-    value = getattr(import_module(f"mudy.{module}"), name)
+    value = getattr(import_module(f"mudy.{_MODULES.get(name, 'errors')}"), name)
     globals()[name] = value
     return value
 

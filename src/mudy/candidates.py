@@ -330,7 +330,7 @@ class PhraseLookup:
         places = self.index.places(unit for unit, _ in units)
         for start, end, phrase in cancellable(places, every=1024):
             span = Span(units[start][1].start, units[end - 1][1].end)
-            if _stands_alone(document.text, span):
+            if stands_alone(document.text, span):
                 yield self.names[phrase], Occurrence(span, document.sentence_at(span.start))
 
 
@@ -346,7 +346,7 @@ def _units(text: str) -> Iterator[tuple[str, Span]]:
         yield (" " if unit.isspace() else unit.casefold()), Span(match.start(), match.end())
 
 
-def _stands_alone(text: str, span: Span) -> bool:
+def stands_alone(text: str, span: Span) -> bool:
     """Whether a span is no part of a longer word: not stuck to a letter, digit or accent, nor cut off "C++" or "C#"."""
     before, after = text[span.start - 1 : span.start], text[span.end : span.end + 1]
     first, last = text[span.start], text[span.end - 1]

@@ -13,6 +13,7 @@
     └── MissingExtra           an optional dependency is not installed (also an ImportError)
 
     LanguageWarning            a warning: the text is in another language than the rules by which it was read
+    VocabularyWarning          a warning: entries of a vocabulary were left out, or a label has several meanings
 
 An error says what was seen, what was needed, and what to do.
 """
@@ -67,6 +68,10 @@ class MissingExtra(MudyError, ImportError):
 
 class LanguageWarning(UserWarning):
     """A text that is in another language than the rules by which it was read."""
+
+
+class VocabularyWarning(UserWarning):
+    """A vocabulary of which entries were left out, or in which one label has several meanings."""
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import cached_property
+from threading import Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +16,16 @@ from mudy import many_texts
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import InputError, LanguageWarning, SettingError
 from mudy.explanation import Explained, Explanation, gold_places
+from mudy.keyphrase_list import keyphrase_list
 from mudy.languages import AUTO, mismatch
 from mudy.loading import loading
-from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
+from mudy.methods import checked_settings, method_class, model_fields, shared_speed
 from mudy.methods.method import Architecture, BatchMethod, GenerativeMethod, ScoredCandidates
 from mudy.model_loader import DEFAULT_ENCODER, ModelLoader
 from mudy.options import DEFAULT_OPTIONS, CandidateKind, Compute, Options, Speed
 from mudy.preparation import PreparedText, with_candidates
+from mudy.progress import with_bar
 from mudy.protocols import ProtocolName, ReadingProtocol, reading_protocol
-from mudy.ranking import how_many, rank
 from mudy.results import Coverage, Result, on_pages
 from mudy.text import Document, first_words
 from mudy.validation import TopN, checked, phrases, seen, several
@@ -34,11 +36,12 @@ if TYPE_CHECKING:
     from mudy.many_texts import Outcomes
     from mudy.methods.method import Method
     from mudy.models import Report
+    from mudy.near_concepts import LabelVectors
     from mudy.tagging import TextReader
+    from mudy.vocabularies import Vocabulary
 
 DEFAULT_METHOD = "mudyplus"
 DEFAULT_MODEL = "gemma3-270m"
-LIKELY = 0.12  # the probability from which top_n="auto" returns a phrase: its lists had the best F1 in development
 
 
 class Extractor(ModelLoader):
@@ -118,11 +121,19 @@ class Extractor(ModelLoader):
         made.compute = replace(self.compute, speed=shared_speed(method, speed))  # the models are loaded for it
         return made
 
+    def towards(self, seeds: Iterable[str] = (), query: str | None = None) -> Extractor:
+        """The same extractor, its ranking turned towards phrases or a question; only some methods can."""
+        wishes = {"seeds": tuple(phrases("seeds", seeds)), "query": checked("query", query, str | None)}
+        given = {name: value for name, value in wishes.items() if value}
+        return self.using(self.method, self.preset, **{**self.settings, **given}) if given else self
+
     def extract(
         self,
         text: str | Document,
         top_n: TopN = 10,
         *,
+        seeds: Iterable[str] = (),
+        query: str | None = None,
         candidates: CandidateKind | Iterable[str] | None = None,
         stop_phrases: Iterable[str] = (),
         max_candidate_words: int | None = MAX_PHRASE_WORDS,
@@ -130,6 +141,9 @@ class Extractor(ModelLoader):
         diversity: float = 0.0,
         min_score: float | None = None,
         distinct: bool | None = None,
+        vocabulary: Vocabulary | Iterable[Any] | None = None,
+        boost: float | None = None,
+        near: float | None = None,
         language: str | None = None,
         source: str | None = None,
         pages: Sequence[int] = (),
@@ -144,6 +158,11 @@ class Extractor(ModelLoader):
         phrases that share words apart. `min_score` leaves out phrases that score less. What a model wrote but cannot be
         returned is in `Result.dropped`. `language` is that of this text, None: the extractor's. `pages` are the offsets
         at which pages begin; every occurrence then has its page.
+
+        `vocabulary` finds the concepts of a `Vocabulary` (or of a list of labels) and nothing else; each keyphrase has
+        its `concept`. With `boost` other phrases are returned too, and those of the vocabulary gain so much over them.
+        `near` gives phrases without a concept the nearest one in meaning, from this similarity on, marked as such.
+        `seeds` are phrases, and `query` is a question, towards which the ranking is turned (MUDY+).
         """
         options = Options(
             top_n,
@@ -154,11 +173,17 @@ class Extractor(ModelLoader):
             diversity,
             min_score,
             distinct,
+            vocabulary,
+            boost,
+            near,
             language,
             source,
             pages,
         )
-        (result,) = self.finish([self.prepare(text, options)])
+        extractor = self.towards(seeds, query)
+        if isinstance(text, str) and text.strip():
+            extractor.load_meanwhile()
+        (result,) = extractor.finish([extractor.prepare(text, options)])
         _warn(result.warnings)
         return result
 
@@ -169,6 +194,8 @@ class Extractor(ModelLoader):
         *,
         gold: Iterable[str] = (),
         top_n: TopN = None,
+        seeds: Iterable[str] = (),
+        query: str | None = None,
         source: str | None = None,
         **options: Any,
     ) -> Explanation:
@@ -181,7 +208,7 @@ class Extractor(ModelLoader):
         wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, "source": source, **options})
         names = [self.method] if methods is None else list(dict.fromkeys(phrases("methods", methods)))
         gold = phrases("gold", gold)
-        extractors = [self._sharing(name) for name in names]
+        extractors = [self._sharing(name).towards(seeds, query) for name in names]
         document = text if isinstance(text, Document) else self.read(text, wanted.language)
         _warn(_warnings(document))
         explained = [extractor.explained(extractor.prepare(document, wanted)) for extractor in extractors]
@@ -197,14 +224,16 @@ class Extractor(ModelLoader):
         start = perf_counter()
         (result,) = self.finish([text])
         seconds = perf_counter() - start
-        return Explained(result, settings_in_use(scorer), scorer.rescorable if scorer else (), seconds)
+        return Explained.of(result, scorer, text.options, seconds)
 
     def extract_many(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | Document],
         top_n: TopN = 10,
         *,
         candidates: CandidateKind | Iterable[str] | Iterable[Iterable[str] | None] | None = None,
+        seeds: Iterable[str] = (),
+        query: str | None = None,
         progress: bool = False,
         workers: int = 1,
         **options: Any,
@@ -218,10 +247,11 @@ class Extractor(ModelLoader):
         """
         wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, **options})
         several("texts", texts, "texts")
-        tracked = many_texts.tracked(texts) if checked("progress", progress, bool) else texts
+        tracked = with_bar(texts) if checked("progress", progress, bool) else texts
+        extractor = self.towards(seeds, query)
         asked = many_texts.asked_texts(tracked, candidates, wanted)
-        outcomes = many_texts.outcomes(self, asked, checked("workers", workers, int, least=1))
-        return self._results(outcomes)
+        outcomes = many_texts.outcomes(extractor, asked, checked("workers", workers, int, least=1))
+        return extractor._results(outcomes)
 
     def _results(self, outcomes: Outcomes) -> Iterator[Result]:
         with closing(outcomes):
@@ -247,18 +277,8 @@ class Extractor(ModelLoader):
         return [self._result(text, candidates) for text, candidates in zip(prepared, scored, strict=True)]
 
     def _result(self, text: PreparedText, scored: ScoredCandidates) -> Result:
-        document, options, kind = text.document, text.options, self._kind
-        keyphrases = rank(
-            document.text,
-            scored.candidates,
-            scored.scores,
-            merge=options.merge,
-            top_n=how_many(options.top_n, text.words),
-            diversity=options.diversity,
-            min_score=self._least_score(options),
-            distinct=kind.distinct if options.distinct is None else options.distinct,
-            language=document.language,
-        )
+        document, options = text.document, text.options
+        keyphrases = keyphrase_list(text, scored, self._kind, self._label_vectors)
         return Result(
             document.text,
             on_pages(keyphrases, () if self.protocol else options.pages),  # a protocol's cleaning moves the text
@@ -272,6 +292,15 @@ class Extractor(ModelLoader):
             document.read_by or None,
             _warnings(document),
         )
+
+    def _label_vectors(self, vocabulary: Vocabulary) -> LabelVectors:
+        """The vectors of a vocabulary's labels, encoded on first use."""
+        from mudy.near_concepts import LabelVectors
+
+        kept: LabelVectors | None = self._loaded.get("labels")
+        if kept is None or kept.vocabulary != vocabulary:
+            kept = self._loaded["labels"] = LabelVectors(self.encoder(), vocabulary)  # those of one at a time
+        return kept
 
     def read(self, text: str, language: str | None = None) -> Document:
         """The document that a text becomes: cut to `max_words`, or cleaned as the protocol asks.
@@ -322,15 +351,6 @@ class Extractor(ModelLoader):
     def _kind(self) -> type[Method]:
         return method_class(self.method)
 
-    def _least_score(self, options: Options) -> float | None:
-        """The score below which phrases are left out; both ways to ask for it need scores that mean something."""
-        if options.top_n == "auto" and not self._kind.calibrated:
-            raise SettingError(f"top_n='auto' needs probabilities, but {self.method} gives scores. Use mudyplus.")
-        if options.min_score is not None and self._kind.calibrated and not 0 <= options.min_score <= 1:
-            raise SettingError(f"min_score is {options.min_score}, but {self.method} gives probabilities from 0 to 1.")
-        least = [LIKELY] if options.top_n == "auto" else []
-        return max([*least, *([] if options.min_score is None else [options.min_score])], default=None)
-
     @cached_property
     def model_used(self) -> str | None:
         """The name of the model that the method asks, if it asks one."""
@@ -364,15 +384,26 @@ class Extractor(ModelLoader):
         """Fetch the method's models, unless they are here."""
         self.locate(self.model_names())
 
+    def load_meanwhile(self) -> None:
+        """Load the tagger now, and beside it, in a thread, the method's models if they are here.
+
+        What cannot be loaded there is tried again, and told of, when it is used.
+        """
+        if not self.loaded and self.endpoint is None:
+            Thread(target=self._load_if_here, name="mudy-models").start()
+        self.load_tagger()
+
+    def _load_if_here(self) -> None:
+        from mudy import models
+
+        with suppress(Exception):
+            names = self.model_names(fetch=False)
+            if all(name in models.KNOWN and models.locate(name, fetch=False, check="sizes") for name in names):
+                self.load()
+
     def load(self) -> None:
         """Load the method's models now, unless they are in memory; otherwise they are loaded on first use."""
         self.scorer  # noqa: B018 (a property that loads)
-
-
-def shared_speed(method: str, speed: Speed) -> Speed:
-    """The speed of a method on models that were loaded for some speed: quick is for those that can be."""
-    kind = method_class(method)
-    return "fast" if speed == "quick" and "backbone" in kind.needs and speed not in kind.speeds else speed
 
 
 def _warnings(document: Document) -> tuple[str, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mudy.batching import FATAL, batch_size, batches, score_each
 from mudy.errors import InputError, SettingError, WorkerError
-from mudy.options import CandidateKind, Options
-from mudy.preparation import PreparedText
-from mudy.validation import seen, several
+from mudy.options import Options
+from mudy.preparation import PreparedText, candidates_of_each
+from mudy.text import Document
+from mudy.validation import seen
 from mudy.workers import WorkerPool, ordered_outcomes, threads_each
 
 if TYPE_CHECKING:
@@ -22,50 +22,34 @@ if TYPE_CHECKING:
 
 
 class AskedText(NamedTuple):
-    """A text, and what is asked for."""
+    """A text, or a document that was read already, and what is asked for."""
 
-    text: str
+    text: str | Document
     options: Options
 
     @property
+    def plain_text(self) -> str:
+        return self.text.text if isinstance(self.text, Document) else self.text
+
+    @property
     def words(self) -> int:
-        return len(self.text.split())
+        return len(self.plain_text.split())
 
 
-def asked_texts(texts: Iterable[str], candidates: Any, options: Options) -> Iterator[AskedText]:
+def asked_texts(texts: Iterable[str | Document], candidates: Any, options: Options) -> Iterator[AskedText]:
     """Each text with its options; `candidates` is one kind or list for all texts, or one list for each."""
-    return _asked(texts, _each(candidates), options)
+    return _asked(texts, candidates_of_each(candidates), options)
 
 
-def _asked(texts: Iterable[str], lists: Iterator[Any], options: Options) -> Iterator[AskedText]:
+def _asked(texts: Iterable[str | Document], lists: Iterator[Any], options: Options) -> Iterator[AskedText]:
     for number, text in enumerate(texts):
-        if not isinstance(text, str):
+        if not isinstance(text, str | Document):
             raise InputError(f"A text must be a str, not {seen(text)}. Decode bytes, or read the file first.")
         try:
             candidates = next(lists)
         except StopIteration:
             raise InputError(f"There are more than {number} texts, but only {number} lists of candidates.") from None
         yield AskedText(text, options.changed({"candidates": candidates}))
-
-
-def _each(candidates: Any) -> Iterator[Any]:
-    """The candidates of each text: always the same kind or list, or the next of many lists."""
-    if candidates is None or (isinstance(candidates, str) and candidates in get_args(CandidateKind)):
-        return repeat(candidates)
-    given = iter(several("candidates", candidates, "phrases"))
-    first = next(given, None)
-    if isinstance(first, str):
-        return repeat([first, *given])
-    return chain([first], given)
-
-
-def tracked(texts: Iterable[str]) -> Iterable[str]:
-    """The same texts, with a bar on standard error."""
-    from rich.console import Console
-    from rich.progress import track
-
-    total = len(texts) if isinstance(texts, Sequence) else None
-    return track(texts, "Extracting", total=total, console=Console(stderr=True))
 
 
 def outcomes(extractor: Extractor, asked: Iterator[AskedText], workers: int = 1) -> Outcomes:
@@ -121,8 +105,8 @@ class ExtractionWork:
         extractor = Extractor(**self.arguments)
 
         def results(asked: Sequence[AskedText]) -> list[Result | Exception]:
-            if any(each.text.strip() for each in asked):
-                extractor.load_tagger()  # what fails here fails for all
+            if any(isinstance(each.text, str) and each.text.strip() for each in asked):
+                extractor.load_meanwhile()  # what fails here fails for all
             return list(local_outcomes(extractor, asked))
 
         return results

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import replace
+from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mudy.errors import SettingError, UnsupportedModel
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
     from mudy.backbones.backbone import Backbone
     from mudy.backbones.chat import Chat
-    from mudy.backbones.compute import Machine
     from mudy.backbones.encoder import SentenceEncoder
     from mudy.backbones.universal_encoder import UniversalEncoder
     from mudy.models import Report
@@ -49,6 +50,7 @@ class ModelLoader:
         self.compute = compute
         self._report = checked("report", report, Callable | None)
         self._loaded: dict[str, Any] = {}  # tagger and models, shared with copies of this one
+        self._locks: defaultdict[str, RLock] = defaultdict(RLock)  # one for each, likewise
 
     @property
     def speed(self) -> Speed:
@@ -58,7 +60,7 @@ class ModelLoader:
     @property
     def loaded(self) -> set[str]:
         """What is in memory: "tagger", "backbone", "encoder", "chat"."""
-        return set(self._loaded)
+        return set(self._loaded) & {"tagger", "backbone", "encoder", "chat"}
 
     @property
     def tagger(self) -> TextReader:
@@ -92,22 +94,23 @@ class ModelLoader:
 
     def backbone(self) -> Backbone:
         """The language model, fetched if need be, and loaded."""
-        from mudy import backbones, models
+        from mudy import backbones
 
-        machine = self._machine()
-        return self._once(
-            "backbone",
-            lambda: backbones.load_backbone(models.locate(self.model, report=self._report), machine, self.model),
-        )
+        def load() -> Backbone:
+            path = self._located(self.model)
+            return backbones.load_backbone(path, self._compute_at_speed(), self.model, self._report)
+
+        return self._once("backbone", load)
 
     def encoder(self) -> SentenceEncoder:
         """The sentence encoder, fetched if need be, and loaded."""
-        from mudy import backbones, models
+        from mudy import backbones
 
-        machine, name = self._machine(), self.encoder_name
-        return self._once(
-            "encoder", lambda: backbones.load_encoder(models.locate(name, report=self._report), machine, name)
-        )
+        def load() -> SentenceEncoder:
+            path = self._located(self.encoder_name)
+            return backbones.load_encoder(path, self._compute_at_speed(), self.encoder_name, self._report)
+
+        return self._once("encoder", load)
 
     def multilingual(self) -> UniversalEncoder | None:
         """The encoder for other languages than English; None if the caller chose an encoder for all."""
@@ -135,24 +138,34 @@ class ModelLoader:
         known = models.KNOWN.get(self.model)
         if known is not None and not known.chat_template:
             raise UnsupportedModel(no_template(self.model))  # before it is fetched for nothing
-        machine, template = self._machine(), known.chat_template if known else ""
-        return self._once(
-            "chat",
-            lambda: backbones.load_chat(models.locate(self.model, report=self._report), machine, self.model, template),
-        )
+
+        def load() -> Chat:
+            path = models.locate(self.model, report=self._report)
+            return backbones.load_chat(path, self.compute, self.model, known.chat_template if known else "")
+
+        return self._once("chat", load)
 
     def _once(self, name: str, load: Callable[[], T]) -> T:
         """What was loaded under a name, loaded now if it was not yet."""
-        if name not in self._loaded:
-            with loading():
-                self._loaded[name] = load()
+        with self._locks[name]:
+            if name not in self._loaded:
+                with loading():
+                    self._loaded[name] = load()
         value: T = self._loaded[name]
         return value
 
-    def _machine(self) -> Machine:
-        from mudy.backbones.compute import Machine
+    def _located(self, name: str) -> str:
+        """The folder of a model, fetched if need be; its weights are looked at if they are those to be used."""
+        from mudy import backbones, models
 
-        return Machine.of(**asdict(self.compute) | {"speed": self.speed})
+        path = models.locate(name, report=self._report, check="all but weights")
+        if backbones.reads_source(path, self._compute_at_speed()):
+            models.locate(name, report=self._report)
+        return path
+
+    def _compute_at_speed(self) -> Compute:
+        """What is asked of the machine, with the method's own speed where none is asked for."""
+        return replace(self.compute, speed=self.speed)
 
 
 def _checked_language(language: Any) -> str | Language | TextReader:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 from mudy.candidates import MAX_PHRASE_WORDS
+from mudy.errors import SettingError
 from mudy.validation import TopN, checked, checked_top_n, known_names, page_starts, phrases
+from mudy.vocabularies import Vocabulary
 
 Precision = Literal["float32", "bfloat16", "float16"]
 Speed = Literal["quick", "fast", "exact"]
@@ -29,6 +31,9 @@ class Options:
     diversity: float = 0.0  # above 0, phrases that share words are kept apart
     min_score: float | None = None  # leave out phrases that score less
     distinct: bool | None = None  # leave out what a phrase before says; None: as the method does
+    vocabulary: Vocabulary | Iterable[Any] | None = None  # concepts to find; labels or mappings become one
+    boost: float | None = None  # what the vocabulary's phrases gain over others; None: others are not returned
+    near: float | None = None  # the similarity from which a phrase is given a concept that does not stand in the text
     language: str | None = None  # of this text: "auto" or a code; None: the extractor's
     source: str | None = None
     pages: Sequence[int] = ()  # where each page begins
@@ -44,11 +49,33 @@ class Options:
             "diversity": checked("diversity", self.diversity, float, least=0, most=1),
             "min_score": checked("min_score", self.min_score, float | None),
             "distinct": checked("distinct", self.distinct, bool | None),
+            "vocabulary": None if self.vocabulary is None else Vocabulary.of(self.vocabulary),
+            "boost": checked("boost", self.boost, float | None, least=0),
+            "near": checked("near", self.near, float | None, least=0, most=1),
             "language": checked("language", self.language, str | None),
             "source": checked("source", self.source, str | None),
             "pages": page_starts(self.pages),
         }.items():
             object.__setattr__(self, name, value)
+        self._check_vocabulary()
+
+    def _check_vocabulary(self) -> None:
+        """Options that need a vocabulary have one; candidates are given in one way only."""
+        for name in ("boost", "near"):
+            if self.vocabulary is None and getattr(self, name) is not None:
+                raise SettingError(f"{name} says how a vocabulary is used, but none is given. Pass vocabulary too.")
+        if self.vocabulary is not None and self.phrases is not None:
+            raise SettingError("Both candidates and a vocabulary are given; phrases are chosen by one of them.")
+
+    @property
+    def concepts(self) -> Vocabulary | None:
+        """The vocabulary, if there is one."""
+        return None if self.vocabulary is None else Vocabulary.of(self.vocabulary)
+
+    @property
+    def only_concepts(self) -> bool:
+        """Whether nothing but the vocabulary's phrases stands in the text for ranking."""
+        return self.vocabulary is not None and self.boost is None and self.near is None
 
     @property
     def phrases(self) -> tuple[str, ...] | None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from typing import Any, get_args
 
 from mudy import candidates as noun_phrases
-from mudy.candidates import MAX_CHARACTERS, Candidate
+from mudy.candidates import MAX_CHARACTERS, Candidate, Occurrence, grouped
 from mudy.nested_candidates import nested_candidates
 from mudy.options import DEFAULT_OPTIONS, CandidateKind, Options
 from mudy.protocols import ReadingProtocol
 from mudy.text import Document, squeeze
+from mudy.validation import several
+from mudy.vocabularies import Concept, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,7 @@ class PreparedText:
     missing: tuple[str, ...] = ()  # given, but not in the text
     others: PhraseFilter | None = None  # which phrases beside the candidates may be returned
     options: Options = DEFAULT_OPTIONS
+    known: Mapping[str, Concept] = field(default_factory=dict)  # candidate's phrase -> the concept whose label it is
 
     @property
     def words(self) -> int:
@@ -44,8 +50,38 @@ def with_candidates(
     document: Document, options: Options, kind: CandidateKind = "nouns", protocol: ReadingProtocol | None = None
 ) -> PreparedText:
     """A document with its candidates: those given, those of the protocol, or those of a kind."""
+    vocabulary = options.concepts
+    known, labelled = ({}, []) if vocabulary is None else _labelled(document, vocabulary, _excluded(options))
+    if options.only_concepts:
+        return PreparedText(document, tuple(labelled), (), None, options, known)
     found, missing = _candidates(document, options, kind, protocol)
-    return PreparedText(document, tuple(found), missing, _other_phrases(options, protocol), options)
+    joined = _joined(found, labelled) if labelled else found
+    return PreparedText(document, tuple(joined), missing, _other_phrases(options, protocol), options, known)
+
+
+def _labelled(
+    document: Document, vocabulary: Vocabulary, excluded: frozenset[str]
+) -> tuple[dict[str, Concept], list[Candidate]]:
+    """The phrases that are labels of concepts, each with its concept, and as candidates."""
+    known: dict[str, Concept] = {}
+    places: list[tuple[str, Occurrence]] = []
+    for span, number in vocabulary.index.places(document.text):
+        phrase = squeeze(span.of(document.text)).lower()
+        if phrase not in excluded:
+            known.setdefault(phrase, vocabulary.concepts[number])
+            places.append((phrase, Occurrence(span, document.sentence_at(span.start))))
+    return known, grouped(places)
+
+
+def _joined(found: Sequence[Candidate], labelled: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates of two kinds as one list, in text order: a phrase of both kinds has the places of both."""
+    places: dict[str, set[Occurrence]] = {}
+    for candidate in (*found, *labelled):
+        places.setdefault(candidate.phrase, set()).update(candidate.occurrences)
+    ordered = [
+        Candidate(phrase, tuple(sorted(own, key=lambda occurrence: occurrence.span))) for phrase, own in places.items()
+    ]
+    return sorted(ordered, key=lambda candidate: candidate.occurrences[0].span)
 
 
 def _candidates(
@@ -74,3 +110,14 @@ def _other_phrases(options: Options, protocol: ReadingProtocol | None) -> Phrase
 
 def _excluded(options: Options) -> frozenset[str]:
     return frozenset(squeeze(phrase).lower() for phrase in options.stop_phrases)
+
+
+def candidates_of_each(candidates: Any) -> Iterator[Any]:
+    """The candidates of each text: always the same kind or list, or the next of many lists."""
+    if candidates is None or (isinstance(candidates, str) and candidates in get_args(CandidateKind)):
+        return repeat(candidates)
+    given = iter(several("candidates", candidates, "phrases"))
+    first = next(given, None)
+    if isinstance(first, str):
+        return repeat([first, *given])
+    return chain([first], given)

@@ -6,7 +6,7 @@ Python looks for modules there first when it runs `-m` or `-c`, so that a pip.py
 import os
 import sys
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 
 def python_command(*arguments: str) -> list[str]:
@@ -44,3 +44,9 @@ def private_stdout() -> IO[bytes]:
 def how_it_ended(code: int | None) -> str:
     """The end of a process in words."""
     return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+
+
+def usable_cpus() -> int:
+    """How many CPUs this process may use."""
+    affinity: Any = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

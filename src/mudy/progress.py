@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
@@ -36,3 +36,12 @@ def reported(items: Iterable[T], size: Callable[[T], int], total: int) -> Iterat
         yield item
         done += size(item)
         report_share(min(1.0, done / max(1, total)))
+
+
+def with_bar(texts: Iterable[T]) -> Iterable[T]:
+    """The same texts, with a bar on standard error that shows how many are done."""
+    from rich.console import Console
+    from rich.progress import track
+
+    total = len(texts) if isinstance(texts, Sequence) else None
+    return track(texts, "Extracting", total=total, console=Console(stderr=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from math import ceil
 
@@ -30,13 +30,19 @@ def rank(
     diversity: float = 0.0,
     min_score: float | None = None,
     distinct: bool = False,
+    groups_of: Mapping[str, Hashable] | None = None,
     language: str = "en",
 ) -> tuple[Keyphrase, ...]:
     """The best phrases, each with all its occurrences; forms are compared by the stems of the language.
 
     `distinct` leaves out phrases that say what a phrase before them says, and shows each phrase in its usual form.
+    `groups_of` are phrases that are one whatever their stems: the labels of one concept.
     """
-    key: Callable[[str], Hashable] = (lambda phrase: variant_key(phrase, language)) if merge else str
+    shared = groups_of or {}
+
+    def key(phrase: str) -> Hashable:
+        return shared[phrase] if phrase in shared else variant_key(phrase, language) if merge else phrase
+
     groups: dict[Hashable, list[OccurrenceScore]] = {}
     for score in cancellable(sorted(scores, key=best_first), every=1024):
         groups.setdefault(key(candidates[score.candidate].phrase), []).append(score)

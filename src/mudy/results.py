@@ -5,15 +5,19 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, overload
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mudy.errors import MissingExtra
 from mudy.storage import dump_json
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    import pandas
+    import polars
+    import pyarrow
 
 SHOWN = 3  # phrases that the repr of a result names
+_COLUMNS = ("rank", "text", "score", "variants", "start", "end", "occurrences")  # of a table, which may have more
 WIDEST = 60  # characters of a phrase in a repr
 
 
@@ -37,6 +41,20 @@ class ScoredOccurrence:
 
 
 @dataclass(frozen=True, slots=True)
+class ConceptMatch:
+    """The concept of a vocabulary that a keyphrase was given."""
+
+    id: str
+    label: str  # the preferred one
+    match: Literal["label", "near"]  # whether a label of it stands in the text, or is only near in meaning
+    similarity: float | None = None  # of a near one: the cosine of phrase and label
+
+    def to_dict(self) -> dict[str, Any]:
+        similarity = {} if self.similarity is None else {"similarity": self.similarity}
+        return {"id": self.id, "label": self.label, "match": self.match, **similarity}
+
+
+@dataclass(frozen=True, slots=True)
 class Keyphrase:
     """A phrase as it stands in the text."""
 
@@ -45,6 +63,7 @@ class Keyphrase:
     score: float  # higher is better, for every method
     variants: tuple[str, ...]  # other forms merged into it: case, plural, inflection
     occurrences: tuple[ScoredOccurrence, ...]  # best first
+    concept: ConceptMatch | None = None  # of the vocabulary, where there is one
 
     def __repr__(self) -> str:
         places = number_of(len(self.occurrences), "occurrence")
@@ -56,6 +75,7 @@ class Keyphrase:
             "text": self.text,
             "score": self.score,
             "variants": list(self.variants),
+            **({} if self.concept is None else {"concept": self.concept.to_dict()}),
             "occurrences": [occurrence.to_dict() for occurrence in self.occurrences],
         }
 
@@ -155,14 +175,30 @@ class Result:
         """What `to_dict` gives, as JSON."""
         return dump_json(self.to_dict(), indent=indent)
 
-    def to_pandas(self) -> DataFrame:
+    def to_pandas(self) -> pandas.DataFrame:
         """One row for each keyphrase: its best occurrence, what that score was made of, and how many there are."""
-        try:
-            from pandas import DataFrame
-        except ImportError as error:
-            raise MissingExtra("to_pandas needs pandas, which is not installed: pip install pandas") from error
-        columns = ("rank", "text", "score", "variants", "start", "end", "occurrences")
-        return DataFrame([_row(k) for k in self.keyphrases], columns=None if self.keyphrases else columns)
+        frame = _required("to_pandas", "pandas").DataFrame
+        return frame([_row(k) for k in self.keyphrases], columns=None if self.keyphrases else list(_COLUMNS))
+
+    def to_polars(self) -> polars.DataFrame:
+        """The rows of `to_pandas` as a frame of polars; what a phrase does not have is null."""
+        library = _required("to_polars", "polars")
+        kinds = {"text": library.String, "score": library.Float64, "variants": library.List(library.String)}
+        types = {name: kinds.get(name, library.Int64) for name in _COLUMNS}
+        frame: polars.DataFrame = library.DataFrame(self._columns(), schema_overrides=types)
+        return frame
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The rows of `to_pandas` as a table of Arrow; what a phrase does not have is null."""
+        library = _required("to_arrow", "pyarrow")
+        kinds = {"text": library.string(), "score": library.float64(), "variants": library.list_(library.string())}
+        types = {name: kinds.get(name, library.int64()) for name in _COLUMNS}
+        return library.table({name: library.array(v, types.get(name)) for name, v in self._columns().items()})
+
+    def _columns(self) -> dict[str, list[Any]]:
+        rows = [_row(keyphrase) for keyphrase in self.keyphrases]
+        names = dict.fromkeys((*_COLUMNS, *(name for row in rows for name in row)))
+        return {name: [row.get(name) for row in rows] for name in names}
 
     def to_html(self) -> str:
         """A page that needs no network: the keyphrases, and the text in which they are coloured by their scores."""
@@ -181,6 +217,8 @@ def _row(keyphrase: Keyphrase) -> dict[str, Any]:
     """One row of a table: a keyphrase at its best occurrence, named as in `mudy extract --format csv`."""
     best = keyphrase.occurrences[0]
     page = {} if best.page is None else {"page": best.page}
+    match = keyphrase.concept
+    concept = {} if match is None else {f"concept_{name}": value for name, value in match.to_dict().items()}
     return {
         "rank": keyphrase.rank,
         "text": keyphrase.text,
@@ -190,8 +228,17 @@ def _row(keyphrase: Keyphrase) -> dict[str, Any]:
         "end": best.end,
         "occurrences": len(keyphrase.occurrences),
         **page,
+        **concept,
         **best.parts,
     }
+
+
+def _required(method: str, package: str) -> Any:
+    """A package that a method of a result needs."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingExtra(f"{method} needs {package}, which is not installed: pip install {package}") from error
 
 
 def number_of(number: int, noun: str) -> str:

@@ -36,15 +36,16 @@ def requested_settings(extractor: Extractor) -> dict[str, Any]:
     return json_values(requested)
 
 
-def model_fingerprints(extractor: Extractor, *, fetch: bool = True) -> dict[str, str]:
+def model_fingerprints(extractor: Extractor, *, fetch: bool = True, with_encoder: bool = False) -> dict[str, str]:
     """The models that an extractor's method asks, each by its name, with a fingerprint of all bytes of its files.
 
     A model that is not here yet is fetched first, or ModelUnavailable raised. What a server computes has none. A file
-    of weights that the settings name counts as a model.
+    of weights that the settings name counts as a model. `with_encoder`: one is asked whatever the method needs.
     """
     from mudy import models
 
     names = extractor.model_names(fetch=fetch)
+    names += [extractor.encoder_name] if with_encoder and extractor.encoder_name not in names else []
     found = {name: models.signature(name) for name in names if fetch or models.locate(name, fetch=False)}
     speeds = method_class(extractor.method).speeds.get(extractor.speed, {})
     weights = {**speeds, **extractor.settings}.get("weights")  # the method has read it: it is there

@@ -21,6 +21,7 @@ from mudy.text import Document, Span, Word
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.tokens import Doc
 
 LONGEST_RUN = 200  # characters without white space; longer runs are base64, addresses or minified code
 PIECE_CHARACTERS = 20_000  # characters read at once; spaCy takes 3.4 kB of memory for each
@@ -88,12 +89,7 @@ class TextReader(ABC):
         readable, skipped = _readable(text, LONGEST_RUN if self._spaced else None)
         tokens = _joined(readable, (t for offset, piece in self._pieces(readable) for t in self._tokens(piece, offset)))
         sentences = _sentences(text, [tokens[i].start for i in _openings(readable, tokens)])
-        starts = [sentence.start for sentence in sentences]
-        tokens = self._mended(readable, tokens, sentences)
-        words = tuple(
-            Word(Span(t.start, t.end), t.tag, bisect_right(starts, t.start) - 1)
-            for t in cancellable(tokens, every=4096)
-        )
+        words = _words(self._mended(readable, tokens, sentences), sentences)
         detected = detect(text) if detection is None else detection.sure
         return Document(
             text, tuple(sentences), words, self.language, omitted_words, skipped, detected, self.tagged, self.name
@@ -159,19 +155,60 @@ class Tagger(TextReader):
         return [t._replace(tag=verbs[t.start]) if t.start in verbs and t.tag[:2] in ("NN", "JJ") else t for t in tokens]
 
     def _tokens(self, piece: str, offset: int) -> list[Token]:
-        """Run the pipeline; white space is no token, and hands a sentence start on to the next one."""
-        english = self.language == "en"
+        """Run the pipeline on a piece of the text."""
         check()
-        tokens, opens = [], True
         zone = self._nlp.memory_zone() if self._owned else nullcontext()  # else every new word is kept for ever
         with self._lock, zone:
-            for t in self._nlp(piece, disable=[n for n in UNUSED if n in self._nlp.pipe_names]):
-                opens = opens or bool(t.is_sent_start)
-                if not t.is_space:
-                    tag = t.tag_ if english else t.pos_
-                    tokens.append(Token(offset + t.idx, offset + t.idx + len(t), tag, opens))
-                    opens = False
-        return tokens
+            doc = self._nlp(piece, disable=[n for n in UNUSED if n in self._nlp.pipe_names])
+            starts = (bool(t.is_sent_start) for t in doc)
+            return [t._replace(start=offset + t.start, end=offset + t.end) for t in _tokens_of(doc, piece, starts)]
+
+
+def document_of_doc(doc: "Doc") -> Document:
+    """The document that a spaCy Doc is already: its own words, tags and sentences, so that nothing is tagged twice.
+
+    A Doc without sentences is cut at its full stops. Verbs of headlines stay as the Doc's pipeline tagged them.
+    """
+    text, language = doc.text, doc.lang_
+    if len(doc) and not doc.has_annotation("TAG" if language == "en" else "POS"):
+        raise InputError(
+            "The Doc has no tags, which candidates are made of. Let a tagger come before in the pipeline, as in "
+            'spacy.load("en_core_web_sm").'
+        )
+    readable, skipped = _readable(text, LONGEST_RUN if doc.vocab.writing_system.get("has_letters", True) else None)
+    tokens = _joined(readable, _tokens_of(doc, readable, _sentence_starts(doc)))
+    sentences = _sentences(text, [tokens[i].start for i in _openings(readable, tokens)])
+    words = _words(tokens, sentences)
+    return Document(text, tuple(sentences), words, language, skipped_words=skipped, detected=detect(text))
+
+
+def _sentence_starts(doc: "Doc") -> Iterator[bool]:
+    """Whether each token of a Doc opens a sentence."""
+    if doc.has_annotation("SENT_START"):
+        return (bool(t.is_sent_start) for t in doc)
+    from spacy.pipeline import Sentencizer
+
+    (starts,) = Sentencizer().predict([doc])
+    return map(bool, starts)
+
+
+def _tokens_of(doc: "Doc", readable: str, starts: Iterable[bool]) -> list[Token]:
+    """The tokens of a Doc; white space and what is not readable hand a sentence start on to the next one."""
+    tokens, opens = [], True
+    english = doc.lang_ == "en"
+    for t, starts_sentence in zip(doc, starts, strict=True):
+        opens = opens or starts_sentence
+        if not t.is_space and readable.startswith(t.text, t.idx):
+            tokens.append(Token(t.idx, t.idx + len(t), t.tag_ if english else t.pos_, opens))
+            opens = False
+    return tokens
+
+
+def _words(tokens: Iterable[Token], sentences: Iterable[Span]) -> tuple[Word, ...]:
+    starts = [sentence.start for sentence in sentences]
+    return tuple(
+        Word(Span(t.start, t.end), t.tag, bisect_right(starts, t.start) - 1) for t in cancellable(tokens, every=4096)
+    )
 
 
 # -- Loading ----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """What is done for speed: the exact ways against the plain ones, and the inexact ones within their bounds."""
 
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from mudy import Extractor, SettingError
@@ -17,8 +16,7 @@ from mudy.backbones.attention import shared_scores
 from mudy.backbones.backbone import Question, TextRange
 from mudy.backbones.causal import CausalBackbone, PrefixEncoding
 from mudy.backbones.compute import Machine
-from mudy.backbones.int8 import Int8Embedding, Int8Head, Int8Linear, Rounding, int8_rounded, round_layers
-from mudy.backbones.vocabulary import LinearHead, log_mass, log_probabilities
+from mudy.backbones.vocabulary import LinearHead, log_probabilities
 from mudy.candidates import Candidate, candidates
 from mudy.methods.mudy import Mudy
 from mudy.text import Document, Span
@@ -146,85 +144,6 @@ def test_a_sum_over_blocks_of_the_vocabulary_is_that_over_all(
     torch.testing.assert_close(log_probabilities(head, states, rows, words), expected, atol=1e-5, rtol=1e-5)
 
 
-def test_a_sum_over_likely_words_is_little_smaller_and_holds_all_that_was_said(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(vocabulary, "LARGE", 100)
-    monkeypatch.setattr(vocabulary, "LIKELY", 60)
-    torch.manual_seed(3)
-    head, states = LinearHead(torch.randn(400, 8), None, None), torch.randn(8) * 2 + torch.randn(80, 8) / 2
-    said = torch.tensor([5, 399])
-    few = vocabulary.likely(head, states[::5], said)
-    assert {5, 399} <= set(few.tolist())
-    assert len(few) == 60
-    lost = log_mass(head, states) - log_mass(head.only(few), states)
-    assert (lost >= -1e-5).all()
-    assert float(lost.mean()) < 0.2
-    rows = torch.arange(80)
-    exact, shorter = (log_probabilities(head, states, rows, rows, text_words=s) for s in (None, said))
-    assert float((shorter - exact).mean()) == pytest.approx(float(lost.mean()), abs=0.1)
-
-
-# --- 8 bits ------------------------------------------------------------------------------------------------------
-
-
-def test_rounding_keeps_every_row_within_half_a_step() -> None:
-    rows = torch.randn(6, 33) * torch.tensor([[1e-6], [1.0], [1e3], [5.0], [0.0], [1.0]])
-    whole, scales = int8_rounded(rows)
-    assert ((whole * scales - rows).abs() <= scales * 0.5001).all()
-    assert whole.abs().max() == 127
-
-
-def test_layers_in_8_bits_say_nearly_the_same() -> None:
-    torch.manual_seed(1)
-    layer, states = nn.Linear(64, 48), torch.randn(2, 5, 64)
-    near = Int8Linear(layer, Rounding())
-    off = near(states) - layer(states)
-    assert off.abs().max() < 0.05 * layer(states).abs().max()
-    assert torch.equal(near(states), near(states.clone()))  # what is remembered changes nothing
-    words = nn.Embedding(20, 16)
-    ids = torch.tensor([[1, 7]])
-    torch.testing.assert_close(Int8Embedding(words)(ids), words(ids), atol=0.02, rtol=0.02)
-    head = Int8Head(*int8_rounded(layer.weight.detach()), layer.bias.detach(), None)
-    expected = layer(states[0])
-    torch.testing.assert_close(head.logits(states[0], slice(0, 48)), expected, atol=0.05, rtol=0.05)
-    torch.testing.assert_close(
-        head.logit(states[0], torch.arange(5)), expected[range(5), range(5)], atol=0.05, rtol=0.05
-    )
-
-
-@pytest.mark.parametrize("cap", [None, 30.0])
-def test_no_log_probability_in_8_bits_exceeds_0(cap: float | None) -> None:
-    """Not that of a word that is all but certain either."""
-    torch.manual_seed(5)
-    weight, bias = torch.randn(300, 64), torch.randn(300)
-    words = torch.arange(300)
-    states = 3 * weight + torch.randn(300, 64) / 10  # each says one word
-    head = Int8Head(*int8_rounded(weight), bias, cap)
-    found = log_probabilities(head, states, words, words)
-    assert found.max() <= 0
-    assert torch.equal(head.logit(states, words), head.logits(states, slice(0, 300)).diagonal())
-
-
-@pytest.mark.parametrize("family", small.DECODERS)
-def test_a_model_in_8_bits_scores_nearly_the_same(family: str) -> None:
-    torch.manual_seed(7)
-    from transformers import AutoModelForCausalLM
-
-    model = AutoModelForCausalLM.from_config(small.config(family))
-    machine = Machine.of("cpu", speed="fast")
-    assert machine.int8
-    quick = CausalBackbone(model, small.tokenizer("decoder"), machine, "small-int8")
-    text = TextRange(small.TEXT, Span(0, len(small.TEXT)))
-    found = [
-        backbone.log_likelihood([Question(backbone.encode([text])[0], ["ice road", "radar map", "ferry"])])[0]
-        for backbone in (small.decoder(family), quick)
-    ]
-    for exact, near in zip(*found, strict=True):
-        assert near == pytest.approx(exact, abs=0.5)
-        assert near != exact
-
-
 # --- Less work ---------------------------------------------------------------------------------------------------
 
 
@@ -275,8 +194,6 @@ def test_fast_sets_what_the_caller_does_not() -> None:
     made.backbone = lambda: small.decoder("gemma3")  # type: ignore[method-assign]
     scorer: Any = made.scorer
     assert (scorer.leaders, scorer.one_reading) == (3, True)
-    assert Machine.of("cpu", speed="fast", dtype="bfloat16").int8 is False
-    assert Machine.of("cpu").int8 is False
     with pytest.raises(SettingError, match="fast"):
         Extractor("mudy", speed="quick")
 
@@ -284,12 +201,3 @@ def test_fast_sets_what_the_caller_does_not() -> None:
 def test_products_with_shared_keys_are_those_of_each_head() -> None:
     query, keys = torch.randn(2, 3, 4, 5, 8), torch.randn(2, 7, 8)
     torch.testing.assert_close(shared_scores(query, keys), query @ keys[:, None, None].mT)
-
-
-def test_an_encoder_in_8_bits_gives_nearly_the_same_vectors() -> None:
-    exact = small.bert()
-    rounded = copy.deepcopy(exact)
-    round_layers(rounded.model)
-    texts = ["ice road", "river ice is thin", "maps of the radar"]
-    assert torch.nn.functional.cosine_similarity(exact.embed(texts), rounded.embed(texts)).min() > 0.99
-    torch.testing.assert_close(rounded.embed(texts)[:1], rounded.embed(texts[:1]))  # whatever its company

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tests.command_line import VISION, run, spawn
 
 
 def test_the_version_is_printed_in_the_usual_form() -> None:
-    assert run("--version").stdout == "mudy 0.1.0\n"
+    assert run("--version").stdout == f"mudy {version('mudy')}\n"
 
 
 def test_help_shows_examples_and_needs_no_command() -> None:

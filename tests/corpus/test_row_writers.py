@@ -20,7 +20,8 @@ from tests import small
 from tests.corpora import jsonl, rows, run, texts
 from tests.taggers import english
 
-HEAD = ["id", "rank", "keyphrase", "score", "variants", "start", "end", "page", "occurrences", "warning", "error"]
+HEAD = ["id", "rank", "keyphrase", "score", "variants", "start", "end", "page", "occurrences"]
+HEAD += ["concept_id", "concept_label", "concept_match", "concept_similarity", "warning", "error"]
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -121,7 +122,7 @@ def test_the_progress_of_one_long_text_is_a_share_of_the_corpus(
 ) -> None:
     extractor = Given(METHODS[0][1](), "promptrank")
     monkeypatch.setattr("mudy.corpus.scoring.Recipe.build", lambda _: extractor)
-    monkeypatch.setattr("mudy.corpus.scoring.model_fingerprints", lambda _: {})
+    monkeypatch.setattr("mudy.corpus.scoring.model_fingerprints", lambda *_, **__: {})
     monkeypatch.setattr(runner, "TOLD_SECONDS", -1.0)
     files = [tmp_path / "a.txt", tmp_path / "b.txt"]
     for file in files:

@@ -25,7 +25,13 @@ def planned(goal: str, folder: Path) -> str:
 @needs_make
 @pytest.mark.parametrize(
     ("goal", "lock"),
-    [("run", "lock/run.txt"), ("serve", "lock/run.txt"), ("test", "lock/dev.txt"), ("test-all", "lock/dev.txt")],
+    [
+        ("run", "lock/run.txt"),
+        ("serve", "lock/run.txt"),
+        ("docs", "lock/dev.txt"),
+        ("test", "lock/dev.txt"),
+        ("test-all", "lock/dev.txt"),
+    ],
 )
 def test_a_goal_installs_what_it_needs_by_hash_and_says_so(goal: str, lock: str, tmp_path: Path) -> None:
     commands = planned(goal, tmp_path)
@@ -36,9 +42,15 @@ def test_a_goal_installs_what_it_needs_by_hash_and_says_so(goal: str, lock: str,
 
 
 @needs_make
+def test_to_run_an_example_no_torch_is_fetched(tmp_path: Path) -> None:
+    assert "torch" not in planned("run", tmp_path)
+    assert not re.search(r"^(torch|transformers|scipy)==", (ROOT / "lock" / "run.txt").read_text(), re.MULTILINE)
+
+
+@needs_make
 @pytest.mark.parametrize("index", ["that of pip", "that of PyTorch", "none"])
 def test_without_a_gpu_the_cpu_build_is_taken_from_whichever_index_has_it(index: str, tmp_path: Path) -> None:
-    commands = planned("run", tmp_path)
+    commands = planned("test", tmp_path)
     step = commands[commands.index("if [") : commands.index("fi\n") + 3]
     works = {"that of pip": "*--no-deps\\ --requirement\\ lock/cpu.txt", "that of PyTorch": "*/whl/cpu*", "none": "-"}
     python = (

@@ -92,7 +92,7 @@ def test_a_run_says_what_it_came_from_and_what_it_came_to(output: Path) -> None:
     written = json.loads(output.read_text(encoding="utf-8"))
     assert written["asked"]["settings"] == {"window": 5}
     assert written["used"]["settings"]["window"] == 5
-    assert {"mudy", "spacy", "scipy"} <= set(written["used"]["versions"])
+    assert {"mudy", "spacy", "onnxruntime"} <= set(written["used"]["versions"])
     assert written["totals"]["rivers"]["micro"]["F1@5"]["value"] == (F1 @ 5)(run.outcomes("rivers"))
     assert Run.load(output) == run
     assert sorted(p.name for p in output.parent.iterdir()) == ["run.json"]  # no journal, no lock, no half file

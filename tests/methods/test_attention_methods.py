@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mudy.backbones import observers
+from mudy.backbones import attention
 from mudy.backbones.backbone import Backbone, TextRange
 from mudy.backbones.causal import CausalBackbone
 from mudy.backbones.tokens import Tokens, tokenise
@@ -300,8 +300,8 @@ def test_blocks_of_rows_do_not_change_the_scores(
 ) -> None:
     found = candidates(document())
     whole = made(backbone(family)).score(document(), found)
-    maps = observers.maps
-    monkeypatch.setattr(observers, "maps", lambda call, _: maps(call, 7))
+    maps = attention.row_maps
+    monkeypatch.setattr(attention, "row_maps", lambda call: maps(call, 7))
     assert [s.score for s in made(backbone(family)).score(document(), found)] == pytest.approx(
         [s.score for s in whole], rel=1e-5
     )

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers
 from torch import Tensor
 
-from mudy.backbones import encoder_states
 from mudy.backbones.encoder import SentenceEncoder
+from mudy.backbones.torch_encoder import TorchEncoder
 from mudy.candidates import Candidate, candidates, given
 from mudy.errors import SettingError, UnsupportedModel
 from mudy.methods import METHODS, method_class
@@ -93,15 +94,14 @@ def test_a_sentence_longer_than_the_encoder_is_cut_and_nothing_is_lost() -> None
 
 def test_positions_of_roberta_count_on_from_its_padding() -> None:
     encoder = bert()
-    shape = transformers.RobertaConfig(max_position_embeddings=514, pad_token_id=1)
+    shape = transformers.RobertaConfig(
+        max_position_embeddings=514, pad_token_id=1, vocab_size=9, hidden_size=12, num_hidden_layers=1
+    )
 
-    class Bare:
-        config = shape
-
-    other = SentenceEncoder.__new__(SentenceEncoder)
-    other.model, other.tokenizer = Bare(), encoder.tokenizer
-    assert encoder_states.positions(other) == 512
-    assert encoder_states.positions(encoder) == POSITIONS
+    with torch.device("meta"):
+        model = transformers.RobertaModel(shape)
+    assert TorchEncoder(model.to_empty(device="cpu"), encoder.tokenizer, encoder.machine, "roberta").positions == 512
+    assert encoder.positions == POSITIONS
 
 
 def test_candidates_are_looked_up_in_the_whole_text() -> None:
@@ -160,7 +160,7 @@ def test_marginal_relevance_chooses_as_a_plain_loop_does() -> None:
             if i not in chosen
         }
         chosen.append(max(value, key=lambda i: value[i]))
-    scores = marginal_relevance(torch.tensor(near).double(), torch.tensor(table).double(), 0.55)
+    scores = marginal_relevance(np.array(near), np.array(table), 0.55)
     assert sorted(range(7), key=lambda i: -scores[i]) == chosen
 
 
@@ -280,11 +280,10 @@ def test_jointgl_scores_as_loops_over_pairs_do(settings: dict[str, Any], text: s
 
 
 def test_blocks_do_not_change_the_local_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch.manual_seed(3)
-    vectors = torch.randn(11, 4).double()
+    vectors = np.random.default_rng(3).normal(size=(11, 4))
     whole = JointGL(bert()).local(vectors)
     monkeypatch.setattr("mudy.methods.jointgl._BLOCK", 3)
-    assert torch.allclose(JointGL(bert()).local(vectors), whole)
+    assert np.allclose(JointGL(bert()).local(vectors), whole)
 
 
 # --- All three ---------------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ import torch
 from torch import Tensor
 
 from mudy.backbones import attention, packing
-from mudy.backbones.backbone import Question
+from mudy.backbones.backbone import Floats, Question
 from mudy.backbones.batches import of_one_shape
 from mudy.candidates import Candidate, candidates
 from mudy.errors import SettingError
@@ -18,6 +20,7 @@ from mudy.methods.method import Architecture
 from mudy.methods.mudy import Mudy, weight_of
 from mudy.text import Document, Span
 from tests import oracle, small
+from tests.backbones.light import saved
 from tests.taggers import english
 
 FAMILIES = (*small.DECODERS, "t5")
@@ -26,11 +29,12 @@ FAMILIES = (*small.DECODERS, "t5")
 class Hashed:
     """A stand-in encoder: a fixed random vector for each spelling."""
 
-    def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Tensor:  # noqa: ARG002
+    def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Floats:  # noqa: ARG002
         def vector(word: str) -> Tensor:
             return torch.randn(8, generator=torch.Generator().manual_seed(sum(map(ord, word))))
 
-        return torch.stack([vector(span.of(text)) for span in spans])
+        found: Floats = torch.stack([vector(span.of(text)) for span in spans]).numpy()
+        return found
 
 
 def read() -> tuple[Document, list[Candidate]]:
@@ -59,12 +63,25 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Models that both engines compute, on the disk."""
+    return {family: saved.decoder_folder(tmp_path_factory.mktemp(family), family) for family in saved.DECODERS}
+
+
+@pytest.mark.parametrize(
+    ("family", "engine"),
+    [*((family, "torch") for family in FAMILIES), *((family, "light") for family in saved.DECODERS)],
+)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_occurrence_scores_as_in_a_plain_loop_over_the_equations(family: str, variant: str) -> None:
+def test_every_occurrence_scores_as_in_a_plain_loop_over_the_equations(
+    family: str, engine: str, variant: str, folders: dict[str, Path]
+) -> None:
     document, found = read()
     mudy = method(family, **VARIANTS[variant])
     expected = oracle.scores(mudy, document, found)
+    if engine == "light":
+        mudy = replace(mudy, backbone=saved.light_decoder(folders[family]))
     for score in mudy.score(document, found):
         parts = [score.parts["p"], score.parts["G"], score.parts["L"], score.score]
         place = found[score.candidate].phrase, score.occurrence.span.start

@@ -151,3 +151,18 @@ def test_the_quick_hash_is_that_of_all_bytes_at_once(tmp_path: Path) -> None:
     for size in (0, 1, fingerprint._CHUNK_BYTES, fingerprint._CHUNK_BYTES + 1, 3 * fingerprint._CHUNK_BYTES):
         (tmp_path / "file").write_bytes(os.urandom(size))
         assert fingerprint.quick_hash(tmp_path / "file") == xxh3_128_hexdigest((tmp_path / "file").read_bytes())
+
+
+def test_weights_that_are_not_read_are_not_hashed_but_their_size_and_all_else_count(known: Path) -> None:
+    flip(known / "model.safetensors")
+    assert models.locate(MINILM.name, fetch=False, check="all but weights") == str(known)
+    with pytest.raises(ModelUnavailable, match="damaged"):
+        models.locate(MINILM.name, fetch=False)
+    flip(known / "tokenizer.json")
+    with pytest.raises(ModelUnavailable, match=r"tokenizer\.json is damaged"):
+        models.locate(MINILM.name, fetch=False, check="all but weights")
+    flip(known / "tokenizer.json")
+    with (known / "model.safetensors").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(ModelUnavailable, match="bytes instead of"):
+        models.locate(MINILM.name, fetch=False, check="all but weights")

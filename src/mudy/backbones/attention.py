@@ -9,15 +9,15 @@ document's keys are multiplied once for all rows of a head, and are copied neith
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from mudy.backbones.backbone import AlignedRows, Rule
+from mudy.backbones.backbone import Floats, MapObserver, Rule, Weighting
 from mudy.cancellation import check
 
 NAME = "mudy"
@@ -157,55 +157,61 @@ class Observer:
         if call.layer in self.layers:
             self.sums[call.layer] = self._received(call)
 
-    def mean(self) -> Tensor:
+    def mean(self) -> Floats:
         """The average over the layers observed; (batch, tokens)."""
-        return torch.stack(list(self.sums.values())).mean(0).cpu()
+        found: Floats = torch.stack(list(self.sums.values())).mean(0).cpu().numpy()
+        return found
 
-    def _received(self, call: Call, block: int = 256) -> Tensor:
+    def _received(self, call: Call) -> Tensor:
         """Column sums in blocks of rows, so that no (heads, tokens, tokens) map is held."""
         total = torch.zeros_like(self.rows)
-        for start in range(0, call.query.shape[2], block):
-            part = slice(start, start + block)
-            some = replace(
-                call,
-                query=call.query[:, :, part],
-                mask=None if call.mask is None else call.mask[:, :, part],
-                bias=None if call.bias is None else call.bias[:, :, part],
-            )
-            total += received_sums(probabilities(some), self.rows[:, part])
+        for rows, attention in row_maps(call):
+            total += received_sums(attention, self.rows[:, rows])
         return total
 
 
+@dataclass(slots=True, kw_only=True)
+class Showing(Observer):
+    """Shows the maps of one text to an observer."""
+
+    to: MapObserver
+
+    def see(self, call: Call) -> None:
+        if call.layer in self.layers:
+            self.to.see(call.layer, partial(shown_maps, call))
+
+
+def shown_maps(call: Call, head: int | None = None) -> Iterator[tuple[slice, Floats]]:
+    """The maps of a call as `Maps` has them."""
+    for rows, attention in row_maps(call if head is None else one_head(call, head)):
+        yield rows, attention[0].cpu().numpy()
+
+
+def row_maps(call: Call, block: int = 256) -> Iterator[tuple[slice, Tensor]]:
+    """The attention map in blocks of rows; (batch, heads, rows, tokens)."""
+    for start in range(0, call.query.shape[2], block):
+        rows = slice(start, start + block)
+        some = replace(
+            call,
+            query=call.query[:, :, rows],
+            mask=None if call.mask is None else call.mask[:, :, rows],
+            bias=None if call.bias is None else call.bias[:, :, rows],
+        )
+        yield rows, probabilities(some)
+
+
+def one_head(call: Call, head: int) -> Call:
+    """The same call with one query head and the key head that it shares."""
+    key = head // (call.query.shape[1] // call.key.shape[1])
+    return replace(
+        call,
+        query=call.query[:, head : head + 1],
+        key=call.key[:, key : key + 1],
+        bias=None if call.bias is None else call.bias[:, head : head + 1],
+    )
+
+
 # --- Editing: Eqs. 5-8 -------------------------------------------------------------------------------------------
-
-
-class Weighting(Protocol):
-    """How strongly each of many prompts should look at each token of the document, layer by layer."""
-
-    @property
-    def rule(self) -> Rule: ...
-
-    @property
-    def k(self) -> int:
-        """How many best-aligned tokens each head always keeps; 0 for none."""
-
-    @property
-    def sliding(self) -> bool:
-        """Whether layers that see only the last few hundred tokens are edited too."""
-
-    @property
-    def aligned_rows(self) -> AlignedRows:
-        """Which of the prompt's rows say what is well-aligned: the candidate's, or all from its first on."""
-
-    @property
-    def eligible(self) -> Tensor:
-        """Which tokens may be among the best-aligned; (tokens,)."""
-
-    def touches(self, layer: int) -> bool:
-        """Whether this layer is edited at all."""
-
-    def weights(self, layer: int, prompts: Tensor) -> Tensor:
-        """Weights in [0, 1] in a layer that is edited; (prompts, tokens)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +219,7 @@ class Edit:
     """A weighting, applied to prompts of one shape."""
 
     weighting: Weighting
-    prompts: Tensor  # (prompts,): which prompts of the weighting these are
+    prompts: Sequence[int]  # which prompts of the weighting these are
     counted: slice  # rows of each prompt whose agreement with a token counts
 
     def touches(self, layer: int, window: int | None) -> bool:
@@ -221,10 +227,12 @@ class Edit:
 
     def __call__(self, layer: int, scores: Tensor, first: int) -> Tensor:
         """Edit the scores over the document's tokens from `first` on; (kv_heads, groups, prompts, rows, tokens)."""
-        weights = self.weighting.weights(layer, self.prompts)[:, first:].to(scores.dtype)  # (prompts, tokens)
+        given = torch.from_numpy(self.weighting.weights(layer, self.prompts)[:, first:])
+        weights = given.to(scores.device, scores.dtype)  # (prompts, tokens)
         if self.weighting.k:
             aligned = alignment(scores, self.counted)
-            weights = keep_aligned(weights, aligned, self.weighting.eligible[first:], self.weighting.k)
+            eligible = torch.from_numpy(self.weighting.eligible[first:]).to(scores.device)
+            weights = keep_aligned(weights, aligned, eligible, self.weighting.k)
         return RULES[self.weighting.rule](scores, weights.unsqueeze(-2))
 
 

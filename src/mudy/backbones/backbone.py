@@ -4,23 +4,23 @@
 how well each prompt follows, with an optional edit of its attention. All three take many texts at once, so that short
 ones share the cost of a pass. Methods that ask more of attention than its sums show a text to an observer of their own
 with `observe`. Only this room knows what a cache is.
+
+Tensors stay within an engine: what goes in and comes out is numpy's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mudy.backbones.tokens import Tokens
 from mudy.text import Span
 
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
-    from mudy.backbones.attention import Observer, Weighting
-
+Floats = NDArray[np.float32]
 Rule = Literal["logit", "post_softmax"]  # how a weighting changes attention
 AlignedRows = Literal["candidate", "tail"]  # which rows of a prompt say what is well-aligned with it
 
@@ -30,7 +30,7 @@ class Received:
     """How much attention each token of a range of text receives."""
 
     tokens: Tokens
-    sums: Any  # (tokens,): a vector of torch or of numpy
+    sums: Floats  # (tokens,)
 
     def at(self, span: Span) -> float:
         """The mean over a span's tokens (Eq. 9)."""
@@ -56,6 +56,53 @@ class Encoding(Protocol):
         """The attention that its tokens received while it was read, if that was asked for."""
 
 
+class Weighting(Protocol):
+    """How strongly each of many prompts should look at each token of the document, layer by layer."""
+
+    @property
+    def rule(self) -> Rule: ...
+
+    @property
+    def k(self) -> int:
+        """How many best-aligned tokens each head always keeps; 0 for none."""
+
+    @property
+    def sliding(self) -> bool:
+        """Whether layers that see only the last few hundred tokens are edited too."""
+
+    @property
+    def aligned_rows(self) -> AlignedRows:
+        """Which of the prompt's rows say what is well-aligned: the candidate's, or all from its first on."""
+
+    @property
+    def eligible(self) -> NDArray[np.bool_]:
+        """Which tokens may be among the best-aligned; (tokens,)."""
+
+    def touches(self, layer: int) -> bool:
+        """Whether this layer is edited at all."""
+
+    def weights(self, layer: int, prompts: Sequence[int]) -> Floats:
+        """Weights in [0, 1] in a layer that is edited; (prompts, tokens)."""
+
+
+class Maps(Protocol):
+    """The attention map of a text in one layer, computed anew each time that it is asked for."""
+
+    def __call__(self, head: int | None = None) -> Iterator[tuple[slice, Floats]]:
+        """Some rows at a time; (heads, rows, tokens), of all heads or of one."""
+
+
+class MapObserver(Protocol):
+    """Whoever looks at attention maps."""
+
+    @property
+    def layers(self) -> frozenset[int]:
+        """The layers to be shown."""
+
+    def see(self, layer: int, maps: Maps) -> None:
+        """Called once for each of these layers."""
+
+
 E = TypeVar("E", bound=Encoding)
 
 
@@ -73,6 +120,10 @@ class LanguageModel(Protocol[E]):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def template(self) -> str:
+        """What follows the text, with {} in the phrase's place."""
 
     @property
     def family(self) -> str:
@@ -102,9 +153,6 @@ class LanguageModel(Protocol[E]):
     def prompt_depth(self) -> int:
         """Layers in which a prompt looks at the text."""
 
-    @property
-    def device(self) -> torch.device | str: ...
-
     def room(self) -> int:
         """How many tokens of text fit into one reading beside the prompt."""
 
@@ -123,7 +171,7 @@ class LanguageModel(Protocol[E]):
     def window(self, text: str, span: Span) -> Tokens:
         """A range of text as it is cut when its attention is observed."""
 
-    def observe(self, tokens: Tokens, observer: Observer) -> None:
+    def observe(self, tokens: Tokens, observer: MapObserver) -> None:
         """Show one range of text to an observer, in the layers that it asks for."""
 
     def log_likelihood(self, questions: Sequence[Question[E]]) -> list[list[list[float]]]:
@@ -132,7 +180,7 @@ class LanguageModel(Protocol[E]):
     def with_template(self, template: str) -> Self:
         """The same model, sharing its weights, whose prompts follow another template ({} in the phrase's place)."""
 
-    def span_states(self, encoding: E, spans: Sequence[Span]) -> Tensor | None:
+    def span_states(self, encoding: E, spans: Sequence[Span]) -> Floats | None:
         """A vector for each span, or None where the model has no encoder."""
 
 

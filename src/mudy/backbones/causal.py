@@ -16,19 +16,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mudy.backbones.attention import PACKED, Enough, Observer, Visitor, Weighting
-from mudy.backbones.backbone import Question, Received, Rule, TextRange
+from mudy.backbones.attention import PACKED, Enough, Observer, Visitor
+from mudy.backbones.backbone import Floats, Question, Received, Rule, TextRange, Weighting
 from mudy.backbones.batches import of_one_shape, packs
 from mudy.backbones.compute import Machine
-from mudy.backbones.int8 import round_model
 from mudy.backbones.packing import Memory, PackedPrompts, PackedTexts, PromptRun
 from mudy.backbones.tokens import Prompt, Tokens, fast_tokenizer, tokenise
 from mudy.backbones.transformer import LONGEST_PROMPT, Transformer, layers_between
-from mudy.backbones.vocabulary import FEW
 from mudy.cancellation import check
 from mudy.text import Span
 
-CAUSAL_FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3", "mistral"})
 _PROMPT_OPENING = "Text: "
 
 
@@ -105,11 +102,6 @@ class CausalBackbone(Transformer):
         model = AutoModelForCausalLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
         return cls(model, fast_tokenizer(path), machine, name)
 
-    def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
-        super().__init__(model, tokenizer, machine, name)
-        if machine.int8:
-            self.head = round_model(model, getattr(model.config, "final_logit_softcapping", None))
-
     @property
     def depth(self) -> int:
         return int(self.model.config.num_hidden_layers)
@@ -124,7 +116,7 @@ class CausalBackbone(Transformer):
     def blank_pieces(self, tokens: Tokens) -> list[int]:  # noqa: ARG002 (the rule is about T5's cross-attention)
         return []
 
-    def span_states(self, encoding: PrefixEncoding, spans: Sequence[Span]) -> Tensor | None:  # noqa: ARG002 (no encoder)
+    def span_states(self, encoding: PrefixEncoding, spans: Sequence[Span]) -> Floats | None:  # noqa: ARG002 (no encoder)
         return None
 
     # --- Reading -------------------------------------------------------------------------------------------------
@@ -153,9 +145,7 @@ class CausalBackbone(Transformer):
         """Read several texts in one pass, up to the keys of the last layer that is wanted."""
         ids = torch.tensor([[token for text in texts for token in text]], device=self.device)
         positions = torch.cat([torch.arange(len(text), device=self.device) for text in texts])[None]
-        reading = PackedTexts(
-            [len(text) for text in texts], last, **kept, dtype=torch.bfloat16 if self.machine.int8 else None
-        )
+        reading = PackedTexts([len(text) for text in texts], last, **kept)
         try:
             self._pass(0, last + 1, positions, reading, input_ids=ids)
         except Enough:
@@ -259,38 +249,12 @@ class CausalBackbone(Transformer):
 
     def _scored(self, prepared: Sequence[PreparedQuestion], states: Tensor, places: _Places) -> list[list[float]]:
         """Log-probability of every scored token of every prompt, from the state before it."""
-        scores: list[list[float]] = [[] for _ in prepared]
-        for group in self._summed_together(prepared, places):
-            before = [row for i in group for row in prepared[i].before(places[i])]
-            words = [word for i in group for word in prepared[i].words]
-            used = {row: i for i, row in enumerate(dict.fromkeys(before))}
-            text_words = self._text_words([prepared[i] for i in group])
-            values = self._log_probabilities(states[list(used)], [used[row] for row in before], words, text_words)
-            shares = iter(values)
-            for i in group:
-                scores[i] = list(islice(shares, len(prepared[i].words)))
-        return [
-            list(islice(values, len(prompt.scored)))
-            for question, values in zip(prepared, map(iter, scores), strict=True)
-            for prompt in question.prompts
-        ]
-
-    def _summed_together(self, prepared: Sequence[PreparedQuestion], places: _Places) -> Iterator[list[int]]:
-        """Which questions share a pass over the vocabulary: all, but for those whose likely words are a matter of their
-        own text, since no result may depend on what else is computed with it.
-        """
-        alone = [i for i, q in enumerate(prepared) if self.machine.int8 and len(set(q.before(places[i]))) > FEW]
-        if rest := [i for i in range(len(prepared)) if i not in alone]:
-            yield rest
-        yield from ([i] for i in alone)
-
-    def _text_words(self, prepared: Sequence[PreparedQuestion]) -> Tensor | None:
-        """The words of the texts and their prompts, for a sum over likely words alone; None for the exact sum."""
-        if not self.machine.int8 or len(prepared) > 1:
-            return None
-        (question,) = prepared
-        text_words = {*question.prefix.tokens.ids, *(token for prompt in question.prompts for token in prompt.ids)}
-        return torch.tensor(sorted(text_words), device=self.device)
+        pairs = list(zip(prepared, places, strict=True))
+        before = [row for question, rows in pairs for row in question.before(rows)]
+        words = [word for question in prepared for word in question.words]
+        used = {row: i for i, row in enumerate(dict.fromkeys(before))}
+        values = iter(self._log_probabilities(states[list(used)], [used[row] for row in before], words))
+        return [list(islice(values, len(prompt.scored))) for question in prepared for prompt in question.prompts]
 
 
 def alike(first: Sequence[int], second: Sequence[int]) -> int:

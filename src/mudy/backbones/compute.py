@@ -10,7 +10,7 @@ import torch
 
 from mudy.backbones import openmp
 from mudy.errors import SettingError
-from mudy.options import Compute, Speed
+from mudy.options import Compute
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -23,7 +23,6 @@ class Machine:
     dtype: torch.dtype
     threads: int | None = None  # None: as torch has it
     batch_tokens: int = 256  # rows per forward pass; memory grows with it, results do not change
-    int8: bool = False  # language models with 8-bit weights and states
 
     @classmethod
     def of(
@@ -32,20 +31,16 @@ class Machine:
         dtype: str | None = None,
         threads: int | None = None,
         batch_tokens: int | None = None,
-        speed: Speed | None = None,
     ) -> Machine:
         """What the caller asks for, and what this machine does best for the rest."""
-        Compute(device, dtype, threads, batch_tokens, speed)  # checks them
+        Compute(device, dtype, threads, batch_tokens)  # checks them
         try:
             chosen = torch.device(device or best_device())
             torch.empty(0, device=chosen)
         except (RuntimeError, AssertionError) as error:
             raise SettingError(f"device is {device!r}, which torch cannot use here; try {best_device()}.") from error
         rows = batch_tokens or (256 if chosen.type == "cpu" else 8192)  # more are no faster on a CPU
-        rounding = (
-            speed in ("fast", "quick") and dtype is None and chosen.type == "cpu"
-        )  # elsewhere half precision is fast
-        return cls(chosen, _DTYPES[dtype] if dtype else best_dtype(chosen), threads, rows, rounding)
+        return cls(chosen, _DTYPES[dtype] if dtype else best_dtype(chosen), threads, rows)
 
     @contextmanager
     def at_work(self) -> Iterator[None]:

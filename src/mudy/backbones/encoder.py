@@ -1,78 +1,98 @@
-"""Sentence encoders (BERT and its kin): a vector for a text, or for a span in its context."""
+"""What a sentence encoder is (BERT and its kin): a model that gives a state for each token of a text.
+
+Either engine computes the states; all that is made of them is here, in numpy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from mudy.backbones.batches import in_order
-from mudy.backbones.compute import Machine
-from mudy.backbones.int8 import round_layers
-from mudy.backbones.tokens import Tokens, fast_tokenizer, tokenise
-from mudy.backbones.transformer import padded, presence
-from mudy.cancellation import check
+from mudy.backbones.tokens import Tokens, tokenise
+from mudy.errors import UnsupportedModel
 from mudy.text import Span
 
-ENCODER_FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "electra", "deberta-v2"})
-ROUNDED_FAMILIES = frozenset({"bert"})  # whose layers are plain enough to be computed in 8 bits
 _REACH = 600  # characters of context read on either side of a span
+_SPARE = 2  # tokens kept free, since a window cut out of a text may begin with a piece more than it had there
+
+States = NDArray[np.float32]
 
 
-class SentenceEncoder:
+class SentenceEncoder(ABC):
     """An encoder and its tokeniser."""
 
-    def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
-        self.model = model.eval().to(machine.device)
-        self.tokenizer = tokenizer
-        self.machine = machine
-        self.name = name
+    name: str
+    tokenizer: Any
+    width: int  # numbers in a vector
+    positions: int  # how many tokens it reads at once, special ones too
 
-    @classmethod
-    def load(cls, path: str, machine: Machine, name: str) -> SentenceEncoder:
-        from transformers import AutoModel
+    @abstractmethod
+    def states(
+        self, rows: Sequence[Sequence[int]], layer: int = -1, pool: Callable[[States], States] = lambda state: state
+    ) -> list[States]:
+        """What `pool` makes of the (tokens, width) states of each row of token ids, read alone; -1: the last layer."""
 
-        model = AutoModel.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
-        if machine.int8 and model.config.model_type in ROUNDED_FAMILIES:
-            round_layers(model)
-        return cls(model, fast_tokenizer(path), machine, name)
+    # --- Tokens --------------------------------------------------------------------------------------------------
 
-    def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Tensor:
-        """The mean of the last states over each span, read within its context; (spans, width)."""
-        near = [
-            Span(max(c.start, s.start - _REACH), min(c.end, s.end + _REACH))
-            for s, c in zip(spans, contexts, strict=True)
-        ]
-        read = {context: tokenise(self.tokenizer, text, context) for context in dict.fromkeys(near)}
-        states = dict(zip(read, self._states(list(read.values())), strict=True))
-        rows = [
-            states[context][(t := read[context].of(s)).start : t.stop] for s, context in zip(spans, near, strict=True)
-        ]
-        return torch.stack([row.mean(0) for row in rows])
+    def room(self) -> int:
+        """How many tokens of text fit into one reading."""
+        return max(1, self.positions - int(self.tokenizer.num_special_tokens_to_add()) - _SPARE)
 
-    def embed(self, texts: Sequence[str]) -> Tensor:
+    def token_ends(self, text: str) -> list[int]:
+        """Where each token of a text ends, in characters: for planning windows."""
+        return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends
+
+    def read_span(self, text: str, span: Span) -> Tokens:
+        """A stretch of text as tokens, with the special ones, cut where the encoder ends."""
+        tokens, longest = tokenise(self.tokenizer, text, span), self.positions
+        return Tokens(tokens.ids[:longest], tokens.starts[:longest], tokens.ends[:longest], tokens.first)
+
+    def read_alone(self, phrase: str) -> list[int]:
+        """A phrase as token ids, with the special ones."""
+        return self.read_span(phrase, Span(0, len(phrase))).ids
+
+    def mask_token(self) -> int:
+        """The token that stands for a hidden one."""
+        token = self.tokenizer.mask_token_id
+        if token is None:
+            raise UnsupportedModel(f"{self.name} has no mask token; an encoder trained with one (BERT) is needed.")
+        return int(token)
+
+    # --- Vectors -------------------------------------------------------------------------------------------------
+
+    def embed(self, texts: Sequence[str]) -> States:
         """A vector of length 1 for each text: the mean of its last states, those of special tokens too; (texts, width).
 
         What does not fit into the model's window is not read.
         """
         if not texts:
-            return torch.empty(0, int(self.model.config.hidden_size))
-        read = [tokenise(self.tokenizer, text, Span(0, len(text))) for text in texts]
-        means = torch.stack([state.mean(0) for state in self._states(read)])
-        return torch.nn.functional.normalize(means, dim=1)
+            return np.empty((0, self.width), np.float32)
+        return unit_length(np.stack(self.states([self.read_alone(text) for text in texts], pool=mean_state)))
 
-    def _states(self, texts: Sequence[Tokens]) -> list[Tensor]:
-        longest = int(self.model.config.max_position_embeddings)
+    def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> States:
+        """The mean of the last states over each span, read within its context; (spans, width)."""
+        near = [
+            Span(max(c.start, s.start - _REACH), min(c.end, s.end + _REACH))
+            for s, c in zip(spans, contexts, strict=True)
+        ]
+        read = {context: self.read_span(text, context) for context in dict.fromkeys(near)}
+        states = dict(zip(read, self.states([tokens.ids for tokens in read.values()]), strict=True))
+        held = [(states[context], read[context].of(span)) for span, context in zip(spans, near, strict=True)]
+        return np.stack([mean_state(state[tokens.start : tokens.stop]) for state, tokens in held])
 
-        def states(batch: list[int]) -> list[Tensor]:
-            check()
-            rows = [texts[i].ids[:longest] for i in batch]
-            ids = padded(rows, int(self.tokenizer.pad_token_id or 0), self.machine.device)
-            mask = presence([len(row) for row in rows], ids).long()
-            last = self.model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
-            return [state[: len(row)] for state, row in zip(last, rows, strict=True)]
 
-        with self.machine.at_work():
-            return in_order([len(t) for t in texts], self.machine.batch_tokens, states)
+def mean_state(state: States) -> States:
+    """The mean over tokens; (width,)."""
+    found: States = state.mean(0)
+    return found
+
+
+def unit_length(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Vectors divided by their lengths, along the last axis; one of zeros stays as it is."""
+    lengths = np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+    found: NDArray[Any] = vectors / lengths.astype(vectors.dtype)
+    return found

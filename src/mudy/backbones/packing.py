@@ -50,28 +50,23 @@ class PackedTexts:
     last: int  # the last layer that is wanted
     memories: Sequence[Memory] = ()  # one a text, or none
     observers: Sequence[Observer] = ()  # likewise
-    dtype: torch.dtype | None = None  # in which attention is computed and remembered; None: as it comes
 
     def attend(self, call: Call) -> Tensor:
         for observer, text in zip(self.observers, self._texts(call), strict=False):
             if call.layer in observer.layers:
                 observer.see(replace(text, mask=causal_mask(text)))
-        found = list(self._texts(call if self.dtype is None else in_dtype(call, self.dtype)))
+        found = list(self._texts(call))
         for memory, text in zip(self.memories, found, strict=False):
             memory.keep(text)
         if call.layer == self.last:
             raise Enough
-        return torch.cat([looking_back(text) for text in found], dim=2).to(call.query.dtype)
+        return torch.cat([looking_back(text) for text in found], dim=2)
 
     def _texts(self, call: Call) -> Iterator[Call]:
         start = 0
         for length in self.lengths:
             part = slice(start, start := start + length)
             yield replace(call, query=call.query[:, :, part], key=call.key[:, :, part], value=call.value[:, :, part])
-
-
-def in_dtype(call: Call, dtype: torch.dtype) -> Call:
-    return replace(call, query=call.query.to(dtype), key=call.key.to(dtype), value=call.value.to(dtype))
 
 
 def causal_mask(call: Call) -> Tensor:

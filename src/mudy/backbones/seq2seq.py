@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+import numpy as np
 import torch
 from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache
 
 from mudy.backbones.attention import NAME, CrossAttention, Edit, Observer
-from mudy.backbones.backbone import Question, Received, Rule, TextRange
+from mudy.backbones.backbone import Floats, Question, Received, Rule, TextRange
 from mudy.backbones.batches import length_batches, of_one_shape
 from mudy.backbones.compute import Machine
 from mudy.backbones.tokens import Tokens, blank_pieces, fast_tokenizer, tokenise
@@ -71,10 +72,11 @@ class Seq2SeqBackbone(Transformer):
     def blank_pieces(self, tokens: Tokens) -> list[int]:
         return blank_pieces(self.tokenizer, tokens)
 
-    def span_states(self, encoding: SourceEncoding, spans: Sequence[Span]) -> Tensor | None:
+    def span_states(self, encoding: SourceEncoding, spans: Sequence[Span]) -> Floats | None:
         """The mean of the encoder's last states over each span (Sec. 4.2)."""
         tokens = [encoding.tokens.of(span) for span in spans]
-        return torch.stack([encoding.states[0, t.start : t.stop].float().mean(0) for t in tokens])
+        states: Floats = encoding.states[0].float().cpu().numpy()
+        return np.stack([states[t.start : t.stop].mean(0) for t in tokens])
 
     def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[SourceEncoding]:
         return [self._encode(*text_range, layers) for text_range in ranges]

@@ -10,8 +10,8 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from mudy.backbones.attention import Edit, Observer, Weighting, register
-from mudy.backbones.backbone import Received, TextRange
+from mudy.backbones.attention import Edit, Observer, Showing, register
+from mudy.backbones.backbone import MapObserver, Received, TextRange, Weighting
 from mudy.backbones.compute import Machine
 from mudy.backbones.tokens import Prompt, Tokens, prompts_of, tokenise
 from mudy.backbones.vocabulary import Head, LinearHead, log_probabilities
@@ -69,9 +69,9 @@ class Transformer(ABC):
     def window(self, text: str, span: Span) -> Tokens:
         return tokenise(self.tokenizer, text, span, special=self.special_in_window)
 
-    def observe(self, tokens: Tokens, observer: Observer) -> None:
+    def observe(self, tokens: Tokens, observer: MapObserver) -> None:
         with self.machine.at_work():
-            self._observe([tokens], [observer])
+            self._observe([tokens], [Showing(self._rows(len(tokens)), observer.layers, to=observer)])
 
     @abstractmethod
     def _observe(self, texts: Sequence[Tokens], observers: Sequence[Observer]) -> None:
@@ -89,13 +89,11 @@ class Transformer(ABC):
         if weighting is None:
             return None
         stop = len(one.ids) if weighting.aligned_rows == "tail" else one.last + 1
-        return Edit(weighting, torch.tensor(prompts, device=self.device), slice(one.first, stop))
+        return Edit(weighting, prompts, slice(one.first, stop))
 
-    def _log_probabilities(
-        self, states: Tensor, rows: Sequence[int], words: Sequence[int], text_words: Tensor | None = None
-    ) -> list[float]:
+    def _log_probabilities(self, states: Tensor, rows: Sequence[int], words: Sequence[int]) -> list[float]:
         indices = torch.tensor(rows, device=self.device), torch.tensor(words, device=self.device)
-        values: list[float] = log_probabilities(self.head, states, *indices, text_words=text_words).tolist()
+        values: list[float] = log_probabilities(self.head, states, *indices).tolist()
         return values
 
     @property

@@ -11,9 +11,6 @@ from mudy.backbones.attention import soft_cap
 from mudy.cancellation import cancellable
 
 _ROWS = 1024  # states multiplied at once
-LARGE, LIKELY = 1 << 17, 1 << 15  # a vocabulary worth shortening, and to how many words
-SAMPLE = 16  # states that say which words are likely
-FEW = 2 * SAMPLE  # states for which it is not worth the while to ask
 WORDS = 2048  # with so many words of the vocabulary: a block of logits stays in a CPU's cache
 
 
@@ -28,9 +25,6 @@ class Head(Protocol):
 
     def logit(self, states: Tensor, words: Tensor) -> Tensor:
         """The logit of one word after each state; (states,)."""
-
-    def only(self, words: Tensor) -> Head:
-        """The same with fewer words."""
 
 
 class LinearHead:
@@ -51,21 +45,10 @@ class LinearHead:
         found = (states.float() * self.weight[words].float()).sum(-1)
         return soft_cap(found if self.bias is None else found + self.bias[words].float(), self.cap)
 
-    def only(self, words: Tensor) -> LinearHead:
-        return LinearHead(self.weight[words], None if self.bias is None else self.bias[words], self.cap)
 
-
-def log_probabilities(
-    head: Head, states: Tensor, rows: Tensor, words: Tensor, text_words: Tensor | None = None
-) -> Tensor:
-    """Log-probability of each word after the state in its row; (words,). Each state is projected once.
-
-    With `said`, words that the text holds, a large vocabulary is summed up over these and the likeliest others.
-    """
-    summed = head
-    if text_words is not None and head.words > LARGE and len(states) > FEW:
-        summed = head.only(likely(head, states[:: len(states) // SAMPLE], text_words))
-    mass = torch.cat([log_mass(summed, states[start : start + _ROWS]) for start in range(0, len(states), _ROWS)])
+def log_probabilities(head: Head, states: Tensor, rows: Tensor, words: Tensor) -> Tensor:
+    """Log-probability of each word after the state in its row; (words,). Each state is projected once."""
+    mass = torch.cat([log_mass(head, states[start : start + _ROWS]) for start in range(0, len(states), _ROWS)])
     return head.logit(states[rows], words) - mass[rows]
 
 
@@ -79,14 +62,3 @@ def log_mass(head: Head, states: Tensor) -> Tensor:
         mass = mass * (top - higher).exp_() + logits.sub_(higher).exp_().sum(1, keepdim=True)
         top = higher
     return (top + mass.log())[:, 0]
-
-
-def likely(head: Head, states: Tensor, text_words: Tensor) -> Tensor:
-    """The words that are likeliest after any of some states, and those said; (LIKELY,).
-
-    A word's chance is taken relative to the likeliest word after the same state.
-    """
-    logits = torch.cat([head.logits(states, slice(s, s + WORDS)) for s in range(0, head.words, WORDS)], dim=1)
-    chance = logits.sub_(logits.amax(1, keepdim=True)).amax(0)  # (vocabulary,)
-    chance[text_words] = torch.inf
-    return chance.topk(max(LIKELY, len(text_words))).indices

@@ -9,6 +9,7 @@ import click
 
 from mudy.cli import validate
 from mudy.cli.console import Screen
+from mudy.cli.extract_command import warn_of_vocabulary
 from mudy.cli.parameters import (
     DISTINCT,
     DIVERSITY,
@@ -22,7 +23,9 @@ from mudy.cli.parameters import (
     on_machine,
     on_texts,
     settings,
+    wishes,
     with_models,
+    with_wishes,
 )
 from mudy.extractor import DEFAULT_METHOD
 from mudy.validation import TopN
@@ -47,6 +50,16 @@ from mudy.validation import TopN
     show_default=True,
     help="Rows written at once; after a minute, fewer.",
 )
+@click.option(
+    "--summary",
+    metavar="FILE",
+    help="Also write the phrases of the whole corpus, with the number of their documents (.parquet .csv .tsv .jsonl).",
+)
+@click.option(
+    "--tfidf",
+    metavar="FILE",
+    help="Also write the rows with scores weighed by how rare phrases are; it ends like OUTPUT.",
+)
 @click.option("--restart", is_flag=True, help="Throw away what an earlier run to OUTPUT has done.")
 @click.option("--workers", **WORKERS, help="Processes that compute, a model each. The rows are the same.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
@@ -56,6 +69,7 @@ from mudy.validation import TopN
 @with_models
 @click.option("-n", "--top-n", **TOP_N, default="10", show_default=True, help="As for `mudy extract`.")
 @on_texts
+@with_wishes
 @click.option("--preset", **PRESET)
 @click.option("--set", "pairs", **SET)
 @click.option("--min-score", **MIN_SCORE)
@@ -78,6 +92,13 @@ def corpus_command(
     min_score: float | None,
     distinct: bool | None,
     no_merge: bool,
+    vocabulary: str | None,
+    boost: float | None,
+    near: float | None,
+    seed: tuple[str, ...],
+    query: str | None,
+    summary: str | None,
+    tfidf: str | None,
     quiet: bool,
     method: str,
     form: str | None,
@@ -110,21 +131,29 @@ def corpus_command(
         diversity=diversity,
         min_score=min_score,
         distinct=distinct,
+        vocabulary=vocabulary,
+        boost=boost,
+        near=near,
+        language=machine_and_model["language"],
     )
     from mudy import corpus
     from mudy.corpus.checkpoint import Parts
     from mudy.corpus.row_sources import Files
     from mudy.corpus.row_writers import writer_for
+    from mudy.corpus.views import Views
 
     output = Path(names[-1])
-    source = Files.of(names[:-1], Parts(output, writer_for(output, form)).owns)
+    parts = Parts(output, writer_for(output, form))
+    views = Views.of(summary, tfidf, output, parts.form)
+    source = Files.of(names[:-1], lambda file: parts.owns(file) or views.owns(file))
     with Screen(quiet) as screen:
         if source.ignored:
             some = ", ".join(source.ignored[:3])
             screen.warning(f"{len(source.ignored):,} files of unknown kind are not read: {some}")
+        warn_of_vocabulary(screen, options)
         screen.show("Reading")
         try:
-            summary = corpus.run(
+            ended = corpus.run(
                 source,
                 output,
                 columns=corpus.Columns(text_column, id_column, _kept(keep)),
@@ -137,15 +166,18 @@ def corpus_command(
                 actors=actors,
                 report=lambda progress: _show(screen, progress),
                 options=options.shared(),
+                summary=summary,
+                tfidf=tfidf,
                 method=method,
                 **machine_and_model,
                 **settings(method, pairs),
+                **wishes(seed, query),
             )
         except KeyboardInterrupt:
             screen.warning("interrupted; the same command goes on from here.")
             raise
-        screen.warning(_told(summary))
-    if summary.failed:
+        screen.warning(_told(ended))
+    if ended.failed:
         click.get_current_context().exit(1)
 
 

@@ -119,10 +119,10 @@ def _warn(screen: Screen, dataset: Dataset) -> None:
 def sentence_encoder(screen: Screen, threads: int | None, name: str = DEFAULT_ENCODER) -> SentenceEncoder:
     """An encoder by name, fetched if need be, and loaded."""
     from mudy import backbones, models
-    from mudy.backbones.compute import Machine
+    from mudy.options import Compute
 
     path = models.locate(name, report=screen.report)
-    return backbones.load_encoder(path, Machine.of(threads=threads), name)
+    return backbones.load_encoder(path, Compute(threads=threads), name)
 
 
 def _as_json(rows: list[Description]) -> str:

@@ -184,7 +184,7 @@ class _MeasuredRun:
 
 def _measured(screen: Screen, run: Run, extractor: Extractor, measured: Measured) -> _MeasuredRun:
     screen.show("Measuring")
-    measures = measured.measures(lambda phrases: extractor.encoder().embed(phrases).cpu())
+    measures = measured.measures(lambda phrases: extractor.encoder().embed(phrases))
     outcomes = {name: run.outcomes(name, measured.gold) for name in run.names}
     intervals = {
         name: [measure.interval(given, measured.averaging) for measure in measures] if given else None
@@ -262,7 +262,7 @@ def compare_command(
 def _embedder(screen: Screen, encoder: str) -> Callable[[Sequence[str]], Any]:
     """Embed phrases; the encoder is loaded on first use."""
     loaded = cache(lambda: sentence_encoder(screen, None, encoder))
-    return lambda phrases: loaded().embed(phrases).cpu()
+    return lambda phrases: loaded().embed(phrases)
 
 
 def _compared(a: Run, b: Run, name: str, measures: Sequence[Measure], measured: Measured) -> list[Comparison]:

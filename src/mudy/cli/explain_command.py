@@ -11,7 +11,7 @@ import click
 
 from mudy.cli import formats, sources, validate
 from mudy.cli.console import Screen
-from mudy.cli.extract_command import first_names, shorten
+from mudy.cli.extract_command import first_names, shorten, warn_of_vocabulary
 from mudy.cli.parameters import (
     ENCODING,
     NO_MERGE,
@@ -20,7 +20,9 @@ from mudy.cli.parameters import (
     on_machine,
     on_texts,
     settings_of_each,
+    wishes,
     with_models,
+    with_wishes,
 )
 from mudy.errors import InputError, MissingExtra
 from mudy.extractor import DEFAULT_METHOD
@@ -71,6 +73,7 @@ Examples:
     help="Keyphrases known to be right, set in bold italics: a file with one a line, or phrases with ; between them.",
 )
 @on_texts
+@with_wishes
 @click.option(
     "--set",
     "pairs",
@@ -105,6 +108,11 @@ def explain_command(
     whole: bool,
     encoding: str | None,
     quiet: bool,
+    vocabulary: str | None,
+    boost: float | None,
+    near: float | None,
+    seed: tuple[str, ...],
+    query: str | None,
     **machine_and_model: Any,
 ) -> None:
     """Show where and why phrases of one text matter.
@@ -122,15 +130,26 @@ def explain_command(
     source = _source(file, text)
     views = _views(html, png, as_json, whole)
     for view in views:
-        validate.check_output(view.target, [source.label, gold, candidates, stop_phrases])
-    settings = settings_of_each(methods, pairs)
+        validate.check_output(view.target, [source.label, gold, candidates, stop_phrases, vocabulary])
+    turned = wishes(seed, query)
+    settings = {method: {**own, **turned} for method, own in settings_of_each(methods, pairs).items()}
     protocol = machine_and_model["protocol"]
     options = validate.options(
-        candidates, stop_phrases, max_candidate_words, no_merge, protocol=protocol, encoding=encoding
+        candidates,
+        stop_phrases,
+        max_candidate_words,
+        no_merge,
+        protocol=protocol,
+        encoding=encoding,
+        vocabulary=vocabulary,
+        boost=boost,
+        near=near,
+        language=machine_and_model["language"],
     )
     right = _gold(gold, encoding)
     read = _read(source, encoding)
     with Screen(quiet) as screen:
+        warn_of_vocabulary(screen, options)
         found = _explained(screen, machine_and_model, settings, read, options, right, source.label)
         _warn(screen, found)
         _write(screen, views, found, how_many(top_n, len(found.text.split())))

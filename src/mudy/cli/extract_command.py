@@ -60,6 +60,7 @@ class ExtractRun:
     def run(self, sources: Sequence[Source], encoding: str | None) -> int:
         """Extract from all inputs, short texts together, and return the number that failed."""
         self._total = len(sources)
+        warn_of_vocabulary(self.screen, self.options)
         try:
             if self.workers > 1 and len(sources) > 1:
                 self._extract_by_workers(sources, encoding)
@@ -99,7 +100,7 @@ class ExtractRun:
         """The extractor and, for a text that is not blank, its tagger."""
         extractor = self._extractor()
         if text.strip():
-            extractor.load_tagger()
+            extractor.load_meanwhile()
         return extractor
 
     def _extractor(self) -> Extractor:
@@ -239,6 +240,12 @@ class ExtractRun:
             count = "1 phrase" if len(self._dropped) == 1 else f"{len(self._dropped):,} phrases"
             names = [repr(shorten(phrase, 60)) for phrase in self._dropped]
             self.screen.warning(f"{count} of the model not in the text, or not to be returned: {first_names(names)}")
+
+
+def warn_of_vocabulary(screen: Screen, options: Options) -> None:
+    """Say what was left out of a vocabulary, and what is ambiguous in it."""
+    for note in options.concepts.notes if options.concepts is not None else ():
+        screen.warning(f"vocabulary: {note}")
 
 
 def first_names(names: Sequence[str]) -> str:

@@ -15,13 +15,14 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 import click
 
 from mudy.cli.sources import Source
-from mudy.results import Result
+from mudy.results import Keyphrase, Result
 from mudy.storage import dump_json, encode_text, publish, same_file, unfinished_path
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 OUTPUT_FORMATS = ("table", "json", "jsonl", "csv")
+CONCEPT_COLUMNS = ("concept_id", "concept_label", "concept_match", "concept_similarity")
 CSV_COLUMNS = ("source", "rank", "text", "score", "variants", "start", "end", "occurrences")
 
 
@@ -33,13 +34,13 @@ class Format(Protocol):
     def end(self) -> str: ...
 
 
-def format_of(name: str, several: bool, terminal: bool) -> Format:
+def format_of(name: str, several: bool, terminal: bool, concepts: bool = False) -> Format:
     """A format by name. `several`: more than one result may come. `terminal`: a person looks on."""
     makers: dict[str, Callable[[], Format]] = {
         "table": lambda: Tables(several, terminal),
         "json": lambda: Json(several),
         "jsonl": JsonLines,
-        "csv": Csv,
+        "csv": lambda: Csv(concepts),
     }
     return makers[name]()
 
@@ -77,26 +78,35 @@ class Json:
 
 
 class Csv:
-    """One row a keyphrase, at its best occurrence, with a head."""
+    """One row a keyphrase, at its best occurrence, with a head; `concepts`: with what a vocabulary says of it."""
 
-    def __init__(self) -> None:
-        self._begun = False
+    def __init__(self, concepts: bool = False) -> None:
+        self._begun, self._concepts = False, concepts
 
     def one(self, result: Result) -> str:
         lines = io.StringIO()
         rows = csv.writer(lines, lineterminator="\n")
         if not self._begun:
-            rows.writerow(CSV_COLUMNS)
+            rows.writerow((*CSV_COLUMNS, *(CONCEPT_COLUMNS if self._concepts else ())))
             self._begun = True
         for phrase in result.keyphrases:
             best = phrase.occurrences[0]
             variants = ";".join(phrase.variants)
             row = (phrase.rank, phrase.text, phrase.score, variants, best.start, best.end, len(phrase.occurrences))
-            rows.writerow((result.source or "", *row))
+            concept = concept_cells(phrase) if self._concepts else ()
+            rows.writerow((result.source or "", *row, *concept))
         return lines.getvalue()
 
     def end(self) -> str:
         return ""
+
+
+def concept_cells(phrase: Keyphrase) -> tuple[Any, ...]:
+    """What CONCEPT_COLUMNS hold of a keyphrase."""
+    concept = phrase.concept
+    if concept is None:
+        return ("",) * len(CONCEPT_COLUMNS)
+    return (concept.id, concept.label, concept.match, "" if concept.similarity is None else concept.similarity)
 
 
 class Tables:
@@ -124,10 +134,22 @@ class Tables:
         ]
         if not any(k.variants for k in result.keyphrases):
             head, rows = head[:-1], [row[:-1] for row in rows]
+        if any(k.concept for k in result.keyphrases):
+            head = [*head, "Concept"]
+            rows = [[*row, _concept(k)] for row, k in zip(rows, result.keyphrases, strict=True)]
         return printable(title) + text_table(head, rows, {"#", "Score", "Places"}, self._terminal) + note
 
     def end(self) -> str:
         return ""
+
+
+def _concept(keyphrase: Keyphrase) -> str:
+    """A concept for people: its label and id; a near one says so."""
+    concept = keyphrase.concept
+    if concept is None:
+        return ""
+    name = concept.label if concept.id == concept.label else f"{concept.label} ({concept.id})"
+    return name if concept.similarity is None else f"near {name}, {concept.similarity:.2f}"
 
 
 def printable(text: str) -> str:

@@ -16,8 +16,8 @@ from typing import Any
 
 import click
 
-from mudy import __version__
-from mudy.cli import formats, interrupts, lean_imports, sources, validate
+from mudy import __version__, lean_imports
+from mudy.cli import formats, interrupts, sources, validate
 from mudy.cli.console import Screen
 from mudy.cli.corpus_command import corpus_command
 from mudy.cli.data_commands import data_command
@@ -26,6 +26,7 @@ from mudy.cli.explain_command import explain_command
 from mudy.cli.extract_command import ExtractRun
 from mudy.cli.fit_command import fit_command
 from mudy.cli.list_commands import completion_command, languages_command, methods_command, models_command
+from mudy.cli.mcp_command import mcp_command
 from mudy.cli.parameters import (
     DISTINCT,
     DIVERSITY,
@@ -41,10 +42,13 @@ from mudy.cli.parameters import (
     on_machine,
     on_texts,
     settings,
+    wishes,
     with_models,
+    with_wishes,
 )
 from mudy.cli.reproduce_command import reproduce_command
 from mudy.cli.serve_command import serve_command
+from mudy.cli.tag_command import tag_command
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extractor import DEFAULT_METHOD
 from mudy.readers.file_arguments import is_pattern
@@ -58,6 +62,7 @@ def run_cli() -> None:
     if not _debugging():
         warnings.simplefilter("ignore")  # of libraries, for their authors
     lean_imports.keep_torch_from_thinc()
+    lean_imports.shorten_spacy()
     cli.main(prog_name="mudy")
 
 
@@ -154,6 +159,7 @@ def cli(ctx: click.Context) -> None:
 for command in (
     explain_command,
     corpus_command,
+    tag_command,
     models_command,
     languages_command,
     methods_command,
@@ -163,6 +169,7 @@ for command in (
     fit_command,
     reproduce_command,
     serve_command,
+    mcp_command,
     completion_command,
 ):
     cli.add_command(command)
@@ -190,6 +197,7 @@ for command in (
     help="How many keyphrases: a number, a share of the words such as 0.02 or 2%, or all.",
 )
 @on_texts
+@with_wishes
 @click.option("--preset", **PRESET)
 @click.option("--set", "pairs", **SET)
 @click.option("--min-score", **MIN_SCORE)
@@ -219,6 +227,11 @@ def extract_command(
     min_score: float | None,
     distinct: bool | None,
     no_merge: bool,
+    vocabulary: str | None,
+    boost: float | None,
+    near: float | None,
+    seed: tuple[str, ...],
+    query: str | None,
     form: str,
     output: str | None,
     save_text: str | None,
@@ -242,7 +255,7 @@ def extract_command(
         sources.check_encoding(encoding)
     inputs = validate.text_sources(files, text)
     target = formats.Output(None if output == "-" else output, streaming=form == "jsonl")
-    read = [source.name for source in inputs if source.text is None] + [candidates, stop_phrases]
+    read = [source.name for source in inputs if source.text is None] + [candidates, stop_phrases, vocabulary]
     validate.check_output(target, read)
     texts = formats.Texts(save_text, read) if save_text is not None else None
     if texts is not None:
@@ -258,14 +271,18 @@ def extract_command(
         min_score=min_score,
         distinct=distinct,
         encoding=encoding,
+        vocabulary=vocabulary,
+        boost=boost,
+        near=near,
+        language=machine_and_model["language"],
     )
     several = len(inputs) > 1 or any(map(is_pattern, files))
     with Screen(quiet) as screen:
         extraction = ExtractRun(
             screen,
-            formats.format_of(form, several, target.terminal),
+            formats.format_of(form, several, target.terminal, concepts=vocabulary is not None),
             target,
-            extractor={"method": method, **machine_and_model, **settings(method, pairs)},
+            extractor={"method": method, **machine_and_model, **settings(method, pairs), **wishes(seed, query)},
             options=options,
             texts=texts,
             workers=workers,

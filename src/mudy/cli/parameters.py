@@ -180,6 +180,41 @@ def on_texts(command: Command) -> Command:
     return _with(command, known)
 
 
+def with_wishes(command: Command) -> Command:
+    """The options that say which phrases somebody looks for."""
+    known: dict[str, dict[str, Any]] = {
+        "vocabulary": {
+            "metavar": "FILE",
+            "help": "Return the concepts of a vocabulary only, found by stems, with their ids: .csv, .json, .txt, or "
+            "SKOS (.ttl, .rdf). Of labels in several languages those of --language count.",
+        },
+        "boost": {
+            "type": click.FloatRange(0),
+            "help": "Return other phrases too, and raise those of --vocabulary: by so much in log-odds for mudyplus, "
+            "else in standard deviations of the text's scores.",
+        },
+        "near": {
+            "type": click.FloatRange(0, 1),
+            "metavar": "SIMILARITY",
+            "help": "Give phrases without a concept the nearest one in meaning, from this similarity on (0.7 is "
+            "strict), marked as near.",
+        },
+        "seed": {
+            "metavar": "PHRASE",
+            "multiple": True,
+            "help": "Turn the ranking towards a phrase (mudyplus); may be repeated.",
+        },
+        "query": {"metavar": "TEXT", "help": "Turn the ranking towards a question (mudyplus)."},
+    }
+    return _with(command, known)
+
+
+def wishes(seed: Sequence[str], query: str | None) -> dict[str, Any]:
+    """Settings of a method that turn its ranking, where something is looked for."""
+    given = {"seeds": tuple(seed), "query": query}
+    return {name: value for name, value in given.items() if value}
+
+
 def _with(command: Command, options: dict[str, dict[str, Any]]) -> Command:
     """A command with options, in their order."""
     for name, option in reversed(options.items()):

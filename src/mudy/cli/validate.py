@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
@@ -12,10 +13,11 @@ import click
 
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.cli import formats, sources
-from mudy.errors import InputError
+from mudy.errors import InputError, SettingError, VocabularyWarning
 from mudy.options import CandidateKind, Options
 from mudy.storage import same_file
 from mudy.validation import TopN
+from mudy.vocabularies import Vocabulary
 
 
 def text_sources(files: tuple[str, ...], text: str | None) -> list[sources.Source]:
@@ -64,8 +66,12 @@ def options(
     min_score: float | None = None,
     distinct: bool | None = None,
     encoding: str | None = None,
+    vocabulary: str | None = None,
+    boost: float | None = None,
+    near: float | None = None,
+    language: str = "en",
 ) -> Options:
-    """What is asked of each text; candidates and stop phrases are read from their files."""
+    """What is asked of each text; candidates, stop phrases and a vocabulary are read from their files."""
     given = candidates not in (None, *get_args(CandidateKind))
     if max_candidate_words and (given or protocol):
         raise click.UsageError("--max-candidate-words has no effect on --candidates or under a --protocol.")
@@ -82,7 +88,23 @@ def options(
         diversity,
         min_score,
         distinct,
+        vocabulary_option(vocabulary, language, encoding),
+        boost,
+        near,
     )
+
+
+def vocabulary_option(path: str | None, language: str, encoding: str | None) -> Vocabulary | None:
+    """The vocabulary of a file, in the language of the texts; its notes are for the command to show."""
+    if path is None:
+        return None
+    code = language.partition("_")[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VocabularyWarning)
+        try:
+            return Vocabulary.load(path, language=code if code.isalpha() else "en", encoding=encoding)
+        except (InputError, SettingError) as error:
+            raise click.BadParameter(str(error), param_hint="'--vocabulary'") from error
 
 
 def phrases_option(option: str, path: str | None, encoding: str | None) -> list[str] | None:

@@ -26,6 +26,10 @@ _CSV_COLUMNS = (
     "end",
     "page",
     "occurrences",
+    "concept_id",
+    "concept_label",
+    "concept_match",
+    "concept_similarity",
     "warning",
     "error",
 )  # of CSV
@@ -76,12 +80,16 @@ class ParquetRowWriter:
                 ("parts", pa.map_(pa.string(), pa.float64())),
             ]
         )
+        concept = pa.struct(
+            [("id", pa.string()), ("label", pa.string()), ("match", pa.string()), ("similarity", pa.float64())]
+        )
         keyphrase = pa.struct(
             [
                 ("rank", pa.int32()),
                 ("text", pa.string()),
                 ("score", pa.float64()),
                 ("variants", pa.list_(pa.string())),
+                ("concept", concept),
                 ("occurrences", pa.list_(occurrence)),
             ]
         )
@@ -107,7 +115,11 @@ class ParquetRowWriter:
 
     def _typed(self, row: Mapping[str, Any], kept: Mapping[str, str]) -> dict[str, Any]:
         keyphrases = [
-            {**phrase, "occurrences": [_occurrence(occurrence) for occurrence in phrase["occurrences"]]}
+            {
+                **phrase,
+                "concept": _concept(phrase),
+                "occurrences": [_occurrence(occurrence) for occurrence in phrase["occurrences"]],
+            }
             for phrase in row["keyphrases"]
         ]
         texts = {name: _text(row[name]) for name in ("id", "warning", "error")}
@@ -131,6 +143,14 @@ class ParquetRowWriter:
 def _occurrence(entry: Mapping[str, Any]) -> dict[str, Any]:
     parts = [(name, float(value)) for name, value in entry.items() if name not in _OCCURRENCE_FIELDS]
     return {**{name: entry.get(name) for name in _OCCURRENCE_FIELDS}, "parts": parts}
+
+
+def _concept(phrase: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a vocabulary says of a keyphrase, in texts that UTF-8 can hold."""
+    concept = phrase.get("concept")
+    if concept is None:
+        return None
+    return {name: _text(value) if isinstance(value, str) else value for name, value in concept.items()}
 
 
 class CsvWriter:
@@ -190,6 +210,7 @@ def _flat(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             "end": best["end"],
             "page": best.get("page"),
             "occurrences": len(phrase["occurrences"]),
+            **{f"concept_{name}": value for name, value in (_concept(phrase) or {}).items()},
         }
     if not row["keyphrases"]:
         yield shared

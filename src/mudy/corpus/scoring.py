@@ -40,7 +40,7 @@ class Recipe:
         return {
             "extractor": requested_settings(extractor),
             "options": json_values(self.options),
-            "models": model_fingerprints(extractor),
+            "models": model_fingerprints(extractor, with_encoder=self.options.get("near") is not None),
             "version": __version__,
         }
 

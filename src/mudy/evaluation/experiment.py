@@ -31,7 +31,7 @@ from mudy.run_identity import differences, model_fingerprints, requested_setting
 from mudy.text import Document
 from mudy.validation import checked, seen
 
-PACKAGES = ("mudy", "torch", "transformers", "spacy", "numpy", "scipy")
+PACKAGES = ("mudy", "onnxruntime", "torch", "transformers", "spacy", "numpy")
 ProgressCallback = Callable[[str, int, int], None]  # name of the data set, documents done, of how many
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mudy.candidates import candidates
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.measures import present_and_absent
@@ -92,9 +94,9 @@ def topic_drift(document: Document, encoder: SentenceEncoder) -> float | None:
     texts = list(units(document))
     if len(texts) < 2:
         return None
-    vectors = encoder.embed(texts).double()
+    vectors = encoder.embed(texts).astype(np.float64)
     n = len(texts)
-    total = float(vectors.sum(0).square().sum())  # of the cosines of all n x n pairs, since vectors have length 1
+    total = float(np.square(vectors.sum(0)).sum())  # of the cosines of all n x n pairs, since vectors have length 1
     return 1 - (total - n) / (n * (n - 1))
 
 

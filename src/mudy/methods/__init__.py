@@ -13,6 +13,7 @@ from mudy.validation import checked
 
 if TYPE_CHECKING:
     from mudy.methods.method import Method, ModelField
+    from mudy.options import Speed
 
 METHODS = {
     "mudyplus": "mudy.methods.mudyplus:MudyPlus",
@@ -32,6 +33,9 @@ METHODS = {
 }
 
 
+TURNING = ("seeds", "query")  # settings that turn a ranking towards what somebody looks for
+
+
 def method_class(name: str) -> type[Method]:
     """The class of a method."""
     if name not in METHODS:
@@ -44,6 +48,12 @@ def method_class(name: str) -> type[Method]:
 def model_fields(name: str) -> frozenset[ModelField]:
     """The models that a method may be given."""
     return frozenset(method_class(name).needs)
+
+
+def shared_speed(method: str, speed: Speed) -> Speed:
+    """The speed of a method on models that were loaded for some speed: quick is for those that can be."""
+    kind = method_class(method)
+    return "fast" if speed == "quick" and "backbone" in kind.needs and speed not in kind.speeds else speed
 
 
 def is_batched(name: str) -> bool:
@@ -100,6 +110,8 @@ def check_settings(name: str, settings: dict[str, Any]) -> None:
         return  # nothing to check, and no need yet for what a method imports
     known = settings_of(name)
     for setting in settings:
+        if setting not in known and setting in TURNING:
+            raise SettingError(f"{name} takes no {setting}: only mudyplus turns its ranking towards seeds or a query.")
         if setting not in known:
             raise SettingError(unknown(f"setting of {name}", setting, known))
 

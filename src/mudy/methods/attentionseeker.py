@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from mudy.backbones.backbone import Backbone
-from mudy.backbones.observers import RelevanceObserver, SeekingObserver, everyone
+from mudy.backbones.backbone import Backbone, Floats
+from mudy.backbones.observers import RelevanceObserver, SeekingObserver
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, setting
@@ -73,16 +72,15 @@ class AttentionSeeker(Method):
             first = self._sought(tokens, mask, mask)
             yield chunk, 1.0, read.phrases(chunk, tokens, self._sought(tokens, mask, first * mask))
 
-    def _sought(self, tokens: Tokens, mask: Tensor, relevance: Tensor) -> Tensor:
+    def _sought(self, tokens: Tokens, mask: Floats, relevance: Floats) -> Floats:
         """B, the sum over layers and heads of R (s^T A), with s = A m in the rows of candidates and R = mean(s)."""
-        observer = SeekingObserver(
-            everyone(len(tokens), self.backbone),
-            frozenset(range(self.backbone.depth)),
-            chosen=mask.to(self.backbone.device),
-            relevance=relevance.to(self.backbone.device),
-        )
+        observer = SeekingObserver(layers=self._layers, chosen=mask, relevance=relevance)
         self.backbone.observe(tokens, observer)
-        return without_sink(torch.stack(list(observer.sums.values())).sum(0)[0].cpu(), self.backbone.sink_token)
+        return without_sink(np.sum(list(observer.sums.values()), axis=0), self.backbone.sink_token)
+
+    @property
+    def _layers(self) -> frozenset[int]:
+        return frozenset(range(self.backbone.depth))
 
     # --- Long documents ------------------------------------------------------------------------------------------
 
@@ -95,31 +93,27 @@ class AttentionSeeker(Method):
             b = self._relevant(tokens, mask)
             phrases = read.phrases(chunk, tokens, b)
             if abstract is None:
-                abstract, weight = phrases, float((b.square() * mask).sum())
+                abstract, weight = phrases, float((np.square(b) * mask).sum())
             else:
                 weight = float(b @ likeness(abstract, chunk, tokens))
             yield chunk, weight, phrases
 
-    def _relevant(self, tokens: Tokens, mask: Tensor) -> Tensor:
+    def _relevant(self, tokens: Tokens, mask: Floats) -> Floats:
         """b, the column sums of the sum over layers and heads of R A / mean(R), with R = mean(A m)."""
-        observer = RelevanceObserver(
-            everyone(len(tokens), self.backbone),
-            frozenset(range(self.backbone.depth)),
-            chosen=mask.to(self.backbone.device),
-        )
+        observer = RelevanceObserver(layers=self._layers, chosen=mask)
         self.backbone.observe(tokens, observer)
         mean = sum(observer.means.values()) / len(observer.means)
-        total = torch.stack(list(observer.sums.values())).sum(0)[0].cpu()
-        return without_sink(total / mean if mean > 0 else total, self.backbone.sink_token)
+        total = np.sum(list(observer.sums.values()), axis=0)
+        return without_sink(total / np.float32(mean) if mean > 0 else total, self.backbone.sink_token)
 
 
-def likeness(abstract: Mapping[int, float], chunk: CountedChunk, tokens: Tokens) -> Tensor:
+def likeness(abstract: Mapping[int, float], chunk: CountedChunk, tokens: Tokens) -> Floats:
     """H: for each token of a candidate that the abstract has too, its score there over its number of places here.
 
     Tokens of several such candidates have the sum; (tokens,).
     """
     counts = Counter(place.candidate for place in chunk.places)
-    h = torch.zeros(len(tokens))
+    h = np.zeros(len(tokens), np.float32)
     for place in chunk.places:
         if place.candidate in abstract:
             held = tokens.of(place.span)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from mudy.backbones import encoder_states
-from mudy.backbones.encoder import SentenceEncoder
+from mudy.backbones.encoder import SentenceEncoder, mean_state, unit_length
 from mudy.candidates import Candidate
 from mudy.methods.encoder_chunks import EncoderChunk, chunk_of_occurrence, encoder_chunks
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, same_at_each, setting
 from mudy.text import Document
+
+Vectors = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -52,18 +53,18 @@ class EmbedRank(Method):
             candidates, scores, [{"cosine": value} for value in cosine.tolist()], chunk_of_occurrence(chunks)
         )
 
-    def _document(self, chunks: Sequence[EncoderChunk]) -> Tensor:
+    def _document(self, chunks: Sequence[EncoderChunk]) -> Vectors:
         rows = [window.tokens.ids for window in chunks]
-        sums = encoder_states.states(self.encoder, rows, self.layer, lambda state: state.float().sum(0))
-        return torch.nn.functional.normalize(torch.stack(sums).double().sum(0), dim=0)  # (width,)
+        sums = self.encoder.states(rows, self.layer, lambda state: state.sum(0))
+        return unit_length(np.stack(sums).sum(0, dtype=np.float64))  # (width,)
 
-    def _phrases(self, candidates: Sequence[Candidate]) -> Tensor:
-        rows = [encoder_states.read_alone(self.encoder, candidate.phrase) for candidate in candidates]
-        means = encoder_states.states(self.encoder, rows, self.layer, lambda state: state.float().mean(0))
-        return torch.nn.functional.normalize(torch.stack(means).double(), dim=1)
+    def _phrases(self, candidates: Sequence[Candidate]) -> Vectors:
+        rows = [self.encoder.read_alone(candidate.phrase) for candidate in candidates]
+        means = self.encoder.states(rows, self.layer, mean_state)
+        return unit_length(np.stack(means).astype(np.float64))
 
 
-def marginal_relevance(cosine: Tensor, similarity: Tensor, beta: float) -> list[float]:
+def marginal_relevance(cosine: Vectors, similarity: Vectors, beta: float) -> list[float]:
     """Choose phrases one by one, by beta * likeness to the document - (1 - beta) * likeness to the likest one chosen.
 
     Both are brought to mean 0.5 and deviation 1: over all phrases, and over all others of each phrase. (The paper
@@ -73,21 +74,23 @@ def marginal_relevance(cosine: Tensor, similarity: Tensor, beta: float) -> list[
     n = len(cosine)
     document = _standardised(cosine[None])[0]
     if n == 1:
-        return [beta * float(document)]
-    others = ~torch.eye(n, dtype=torch.bool)
-    between = _standardised(similarity[others].view(n, n - 1))
-    table = torch.zeros(n, n, dtype=cosine.dtype).masked_scatter_(others, between)
-    likest = torch.full((n,), float(between.min()), dtype=cosine.dtype)
-    left, scores = torch.ones(n, dtype=torch.bool), torch.zeros(n, dtype=cosine.dtype)
+        return [beta * float(document[0])]
+    others = ~np.eye(n, dtype=bool)
+    between = _standardised(similarity[others].reshape(n, n - 1))
+    table = np.zeros((n, n))
+    table[others] = between.ravel()
+    likest = np.full(n, between.min())
+    left, scores = np.ones(n, dtype=bool), np.zeros(n)
     for _ in range(n):
         value = beta * document - (1 - beta) * likest
-        best = int(value.masked_fill(~left, -torch.inf).argmax())
+        best = int(np.where(left, value, -np.inf).argmax())
         scores[best], left[best] = value[best], False
-        likest = torch.maximum(likest, table[:, best])
+        likest = np.maximum(likest, table[:, best])
     return [float(score) for score in scores]
 
 
-def _standardised(rows: Tensor) -> Tensor:
+def _standardised(rows: Vectors) -> Vectors:
     """0.5 + (x - mean) / deviation, row by row; a row of equal values becomes 0.5."""
-    deviation = rows.std(dim=1, correction=0, keepdim=True)
-    return 0.5 + (rows - rows.mean(dim=1, keepdim=True)) / torch.where(deviation > 1e-12, deviation, torch.inf)
+    deviation = rows.std(axis=1, keepdims=True)
+    found: Vectors = 0.5 + (rows - rows.mean(axis=1, keepdims=True)) / np.where(deviation > 1e-12, deviation, np.inf)
+    return found

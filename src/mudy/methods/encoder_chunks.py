@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from mudy.backbones import encoder_states
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate, Occurrence, given
@@ -28,8 +27,8 @@ def encoder_chunks(document: Document, encoder: SentenceEncoder) -> list[Encoder
 
     Only a sentence that does not fit into a chunk is cut.
     """
-    text, limit = document.text, encoder_states.room(encoder)
-    ends = encoder_states.token_ends(encoder, text)
+    text, limit = document.text, encoder.room()
+    ends = encoder.token_ends(text)
     units = split_sentences(document, ends, limit)
     total = count(ends, Span(units[0].start, units[-1].end))
     even = ceil(total / max(1, ceil(total / limit)))
@@ -40,7 +39,7 @@ def encoder_chunks(document: Document, encoder: SentenceEncoder) -> list[Encoder
             runs.append(unit)
         else:
             runs[-1] = longer
-    return [EncoderChunk(run, encoder_states.read_span(encoder, text, run)) for run in runs]
+    return [EncoderChunk(run, encoder.read_span(text, run)) for run in runs]
 
 
 def chunk_at(chunks: Sequence[EncoderChunk], position: int) -> int:

@@ -2,33 +2,29 @@
 
 Graphs of words are sparse. The tables of all occurrences against all others, which the graphs of topics call for, are
 dense and never made (see `Nearness`). The one square table is that of the distances between candidates which are linked
-by common stems, 8 bytes for every two, and it has a limit (see `topics`).
+by common stems, 16 bytes for every two, and it has a limit (see `topics`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft, sparse
-from scipy.cluster.hierarchy import fcluster, linkage
 
 from mudy.cancellation import cancellable, check
 from mudy.candidates import Candidate, grammar_of, stop_words
 from mudy.methods.method import require
+from mudy.methods.sparse_table import Indices, SparseTable, Vector, average_linkage
 from mudy.methods.word_index import WordIndex, WordRange, is_word
 from mudy.stemming import stem_of
 from mudy.text import Document
 
-Vector = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
 TOLERANCE = 1e-10  # the sum of all changes in the last step; ranks are decided by five digits
 MAX_STEPS = 10_000  # 142 are needed at a damping of 0.85
-MOST_CLUSTERED = 5_000  # candidates compared with one another, at 8 bytes a pair
+MOST_CLUSTERED = 5_000  # candidates compared with one another, at 16 bytes a pair
 _BLOCK = 256  # rows of a table of pairs that are held at once
 _MOST_PAIRS = 8_000_000  # and no more pairs than these, where rows are very long
 
@@ -74,7 +70,7 @@ def word_scores(
     reading = WordIndex.of(document, candidates)
     nodes = word_nodes(document, reading)
     edges = co_occurrences(nodes, window, weighted)
-    rank = pagerank(edges, edges.sum(axis=1), damping)
+    rank = pagerank(edges, edges.row_sums(), damping)
     return [float(rank[[n for n in nodes[p[0].first : p[0].last + 1] if n >= 0]].sum()) for p in reading.places]
 
 
@@ -100,17 +96,15 @@ def word_nodes(document: Document, reading: WordIndex) -> Indices:
     return nodes  # (words,)
 
 
-def co_occurrences(nodes: Indices, window: int, weighted: bool) -> Any:
+def co_occurrences(nodes: Indices, window: int, weighted: bool) -> SparseTable:
     """How often two words stand within a window of so many words; only whether they do, if not weighted."""
     size = int(nodes.max(initial=-1)) + 1
     pairs = [np.stack([nodes[:-gap], nodes[gap:]]) for gap in range(1, min(window, len(nodes)))]
     left, right = np.concatenate([*pairs, np.empty((2, 0), dtype=np.int64)], axis=1)  # (pairs,) each
     kept = (left >= 0) & (right >= 0) & (left != right)
-    counts = sparse.csr_array((np.ones(kept.sum()), (left[kept], right[kept])), shape=(size, size))
-    counts = (counts + counts.T).tocsr()
-    if not weighted:
-        counts.data[:] = 1.0
-    return counts  # (nodes, nodes)
+    left, right = np.concatenate([left[kept], right[kept]]), np.concatenate([right[kept], left[kept]])
+    counts = SparseTable.summed(size, left, right, np.ones(len(left)))
+    return counts if weighted else replace(counts, values=np.ones_like(counts.values))  # (nodes, nodes)
 
 
 # -- Topics (TopicRank, MultipartiteRank) -----------------------------------------------------------------------------
@@ -125,10 +119,10 @@ def topics(reading: WordIndex, threshold: float, language: str = "en") -> Indice
     """
     words = cancellable(reading.words(), every=256)
     similarity = jaccard([{stem_of(word, language) for word in own} for own in words])
-    found = np.empty(similarity.shape[0], dtype=np.int64)
+    found = np.empty(similarity.size, dtype=np.int64)
     topic = 0
-    for part in cancellable(_connected(similarity)):
-        labels = _average_linkage(similarity[part][:, part].tocoo(), threshold) if len(part) > 1 else np.zeros(1, int)
+    for part, inside in cancellable(_connected(similarity)):
+        labels = average_linkage(1 - inside.whole(), threshold) if len(part) > 1 else np.zeros(1, np.int64)
         found[part] = labels + topic
         topic += int(labels.max()) + 1
     _, first, renamed = np.unique(found, return_index=True, return_inverse=True)
@@ -147,35 +141,26 @@ def heads(reading: WordIndex, topic: Indices) -> Indices:
     return found
 
 
-def jaccard(sets: Sequence[set[str]]) -> Any:
+def jaccard(sets: Sequence[set[str]]) -> SparseTable:
     """Shared stems over all stems of two candidates, for every two that share one."""
     numbers = {name: i for i, name in enumerate(dict.fromkeys(name for names in sets for name in sorted(names)))}
-    columns = [numbers[name] for names in sets for name in sorted(names)]
-    sizes = np.array([len(names) for names in sets])
-    rows = np.repeat(np.arange(len(sets)), sizes)
-    incidence = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(sets), len(numbers)))
-    shared = (incidence @ incidence.T).tocoo()
-    left, right = shared.coords
-    values = shared.data / (sizes[left] + sizes[right] - shared.data)
-    return sparse.csr_array((values, (left, right)), shape=shared.shape)  # (candidates, candidates)
+    holders: list[list[int]] = [[] for _ in numbers]  # by stem
+    for row, names in enumerate(sets):
+        for name in names:
+            holders[numbers[name]].append(row)
+    pairs = [np.stack(np.meshgrid(rows, rows)).reshape(2, -1) for rows in holders]
+    left, right = np.concatenate([*pairs, np.empty((2, 0), dtype=np.int64)], axis=1)
+    shared = SparseTable.summed(len(sets), left, right, np.ones(len(left)))
+    sizes = np.array([len(names) for names in sets], dtype=np.float64)
+    every = sizes[shared.rows] + sizes[shared.columns] - shared.values
+    return replace(shared, values=shared.values / every)  # (candidates, candidates)
 
 
-def _connected(similarity: Any) -> Iterator[Indices]:
-    _, labels = sparse.csgraph.connected_components(similarity, directed=False)
-    order = np.argsort(labels, kind="stable")
-    for part in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
-        yield from np.split(part, range(MOST_CLUSTERED, len(part), MOST_CLUSTERED))
-
-
-def _average_linkage(similarity: Any, threshold: float) -> Indices:
-    """Clusters from 0 of some candidates, from the similarities that are not zero."""
-    n = similarity.shape[0]
-    row, column = similarity.coords
-    upper = row < column
-    i, j = row[upper].astype(np.int64), column[upper].astype(np.int64)
-    distance = np.ones(n * (n - 1) // 2)
-    distance[n * i - i * (i + 1) // 2 + j - i - 1] -= similarity.data[upper]  # scipy's order of pairs i < j
-    return cast(Indices, fcluster(linkage(distance, "average"), threshold, "distance").astype(np.int64) - 1)
+def _connected(similarity: SparseTable) -> Iterator[tuple[Indices, SparseTable]]:
+    for part, inside in similarity.connected():
+        for start in range(0, len(part), MOST_CLUSTERED):
+            stop = min(start + MOST_CLUSTERED, len(part))
+            yield part[start:stop], inside.within(start, stop)
 
 
 # -- Nearness ---------------------------------------------------------------------------------------------------------
@@ -197,7 +182,7 @@ class Nearness:
     last: Indices  # (occurrences,)
     kernel: NDArray[np.complex128]  # the Fourier transform of 0, 1, 1/2, 1/3, ...
     length: int  # of the convolution
-    within: Any  # (nodes, nodes), sparse: what stands within topics
+    within: SparseTable  # (nodes, nodes): what stands within topics
 
     @classmethod
     def of(cls, places: Sequence[Sequence[WordRange]], node: Indices, topic: Indices) -> Nearness:
@@ -206,10 +191,10 @@ class Nearness:
         first, last = np.array([place for p in places for place in p], dtype=np.int64).T
         last = np.maximum(first, last)
         words = int(last.max()) + 1
-        length = fft.next_fast_len(2 * words, real=True)
+        length = fast_length(2 * words)
         inverse = np.concatenate([[0.0], 1 / np.arange(1, words)])
         within = _within(node[candidate], topic[candidate], first, last)
-        return cls(node[candidate], first, last, fft.rfft(inverse, length), length, within)
+        return cls(node[candidate], first, last, np.fft.rfft(inverse, length), length, within)
 
     def __matmul__(self, x: Vector) -> Vector:
         """(nodes,) -> (nodes,)"""
@@ -217,11 +202,11 @@ class Nearness:
         before = self._spread(value, self.last, self.kernel)[self.first]  # from occurrences that end before this one
         after = self._spread(value, self.first, self.kernel.conj())[self.last]  # and from those that start after it
         everywhere = np.bincount(self.node, before + after, minlength=len(x))
-        return cast(Vector, everywhere - self.within @ x)
+        return everywhere - self.within @ x
 
     def _spread(self, value: Vector, position: Indices, kernel: NDArray[np.complex128]) -> Vector:
         on_text = np.bincount(position, value, minlength=self.length)
-        return cast(Vector, fft.irfft(fft.rfft(on_text) * kernel, self.length))
+        return np.fft.irfft(np.fft.rfft(on_text) * kernel, self.length)
 
     def outgoing(self, weight: Vector) -> Vector:
         """The weighted sum of each node's edges, with what the FFT leaves of a true zero removed."""
@@ -229,7 +214,7 @@ class Nearness:
         return np.where(total < 1e-9, 0.0, total)
 
 
-def _within(node: Indices, topic: Indices, first: Indices, last: Indices) -> Any:
+def _within(node: Indices, topic: Indices, first: Indices, last: Indices) -> SparseTable:
     """The same sums over the occurrences of one topic, in blocks."""
     size = int(node.max()) + 1
     order = np.argsort(topic, kind="stable")
@@ -244,9 +229,23 @@ def _within(node: Indices, topic: Indices, first: Indices, last: Indices) -> Any
         rows.append(np.repeat(nodes, len(nodes)))
         columns.append(np.tile(nodes, len(nodes)))
         values.append(table)
-    places = (np.concatenate(rows), np.concatenate(columns))
-    forward = sparse.csr_array((np.concatenate(values), places), shape=(size, size))
-    return (forward + forward.T).tocsr()  # (nodes, nodes)
+    left, right, value = (np.concatenate(each) for each in (rows, columns, values))
+    some = np.flatnonzero(value)
+    left, right, value = left[some], right[some], value[some]
+    both = np.concatenate([left, right]), np.concatenate([right, left]), np.concatenate([value, value])
+    return SparseTable.summed(size, *both)  # (nodes, nodes)
+
+
+def fast_length(least: int) -> int:
+    """The next length that an FFT takes little time for: one with no other prime factors than 2, 3 and 5."""
+    while True:
+        rest = least
+        for prime in (2, 3, 5):
+            while rest % prime == 0:
+                rest //= prime
+        if rest == 1:
+            return least
+        least += 1
 
 
 def _blocks(n: int) -> Iterator[slice]:

@@ -6,17 +6,18 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from mudy.backbones import encoder_states
-from mudy.backbones.encoder import SentenceEncoder
+from mudy.backbones.encoder import SentenceEncoder, States, mean_state
 from mudy.cancellation import cancellable
 from mudy.candidates import Candidate
 from mudy.methods.chunks import IndexedOccurrence, indexed_occurrences
 from mudy.methods.encoder_chunks import EncoderChunk, chunk_at, encoder_chunks
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, setting
 from mudy.text import Document, Span
+
+Vectors = NDArray[np.float64]
 
 _BLOCK = 256  # rows of the table of all occurrences against all others that are held at once
 _MOST_PAIRS = 8_000_000  # and no more pairs than these, where there are very many occurrences
@@ -64,13 +65,13 @@ class JointGL(Method):
         if not candidates:
             return []
         ordered, chunks = indexed_occurrences(candidates), encoder_chunks(document, self.encoder)
-        states = encoder_states.states(self.encoder, [window.tokens.ids for window in chunks])
-        vectors = torch.stack([v.double() for v in occurrence_vectors(document, ordered, chunks, states)])
-        whole = torch.stack([state[0] for state in states]).double().mean(0)  # (width,)
+        states = self.encoder.states([window.tokens.ids for window in chunks])
+        vectors = np.stack(list(occurrence_vectors(document, ordered, chunks, states))).astype(np.float64)
+        whole = np.stack([state[0] for state in states]).mean(0, dtype=np.float64)  # (width,)
         parts = {
             "local": self.local(vectors),
-            "global": 1 / (vectors - whole).abs().sum(1).clamp(min=1e-12),
-            "position": torch.softmax(1 / torch.arange(1, len(ordered) + 1, dtype=torch.float64), dim=0),
+            "global": 1 / np.maximum(np.abs(vectors - whole).sum(1), 1e-12),
+            "position": softmax(1 / np.arange(1, len(ordered) + 1)),
         }
         rows = zip(*(part.tolist() for part in parts.values()), strict=True)
         return [
@@ -84,7 +85,7 @@ class JointGL(Method):
         score = parts["local"] * parts["global"] * parts["position"]
         return OccurrenceScore(place.candidate, place.occurrence, score, parts, chunk_at(chunks, place.span.start))
 
-    def local(self, vectors: Tensor) -> Tensor:
+    def local(self, vectors: Vectors) -> Vectors:
         """Similarity to all others as far as it is above a threshold, weighted by who is nearer to a boundary.
 
         Similarities are products. An occurrence is d(i) = min(i, a (n - i)) from a boundary, and of two the nearer
@@ -93,21 +94,21 @@ class JointGL(Method):
         n = len(vectors)
         low, high = self._range(vectors)
         theta = low + self.beta * (high - low)
-        index = torch.arange(n, dtype=torch.float64)
-        boundary = torch.minimum(index, self.a * (n - index))
+        index = np.arange(n)
+        boundary = np.minimum(index, self.a * (n - index))
         sums = []
-        for rows in cancellable(torch.split(index.long(), _block(n))):
-            common = (vectors[rows] @ vectors.T - theta).clamp(min=0)  # (rows, occurrences)
-            common[torch.arange(len(rows)), rows] = 0
+        for rows in cancellable(_blocks(n)):
+            common = np.maximum(vectors[rows] @ vectors.T - theta, 0)  # (rows, occurrences)
+            common[np.arange(len(rows)), rows] = 0
             mine, theirs = boundary[rows, None], boundary[None]
             nearer = (mine < theirs) | ((mine == theirs) & (index[rows, None] > index[None]))
-            sums.append((common * torch.where(nearer, self.lambda1, self.lambda2)).sum(1))
-        return torch.cat(sums)  # (occurrences,)
+            sums.append((common * np.where(nearer, self.lambda1, self.lambda2)).sum(1))
+        return np.concatenate(sums)  # (occurrences,)
 
-    def _range(self, vectors: Tensor) -> tuple[float, float]:
+    def _range(self, vectors: Vectors) -> tuple[float, float]:
         """The least and the greatest similarity, that of an occurrence with itself included."""
-        low, high = torch.inf, -torch.inf
-        for rows in cancellable(torch.split(torch.arange(len(vectors)), _block(len(vectors)))):
+        low, high = np.inf, -np.inf
+        for rows in cancellable(_blocks(len(vectors))):
             table = vectors[rows] @ vectors.T
             if self.last_diagonal is not None and int(rows[-1]) == len(vectors) - 1:
                 table[-1, -1] = self.last_diagonal
@@ -115,13 +116,21 @@ class JointGL(Method):
         return low, high
 
 
-def _block(occurrences: int) -> int:
-    return max(1, min(_BLOCK, _MOST_PAIRS // max(occurrences, 1)))
+def _blocks(occurrences: int) -> list[NDArray[np.int64]]:
+    """All rows of the table, some at a time."""
+    size = max(1, min(_BLOCK, _MOST_PAIRS // max(occurrences, 1)))
+    return [np.arange(start, min(start + size, occurrences)) for start in range(0, occurrences, size)]
+
+
+def softmax(values: Vectors) -> Vectors:
+    powers = np.exp(values - values.max())
+    found: Vectors = powers / powers.sum()
+    return found
 
 
 def occurrence_vectors(
-    document: Document, ordered: Sequence[IndexedOccurrence], chunks: Sequence[EncoderChunk], states: Sequence[Tensor]
-) -> Iterator[Tensor]:
+    document: Document, ordered: Sequence[IndexedOccurrence], chunks: Sequence[EncoderChunk], states: Sequence[States]
+) -> Iterator[States]:
     """The element-wise maximum over an occurrence's words of the mean over their pieces; (width,) each."""
     starts = [word.span.start for word in document.words]
     ends = [word.span.end for word in document.words]
@@ -132,5 +141,5 @@ def occurrence_vectors(
         for span in spans or [place.span]:  # what is no prose has no words
             window = chunk_at(chunks, span.start)
             pieces = chunks[window].tokens.of(span)
-            means.append(states[window][pieces.start : pieces.stop].mean(0))
-        yield torch.stack(means).amax(0)
+            means.append(mean_state(states[window][pieces.start : pieces.stop]))
+        yield np.stack(means).max(0)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from mudy.backbones import encoder_states
-from mudy.backbones.encoder import SentenceEncoder
+from mudy.backbones.encoder import SentenceEncoder, States, unit_length
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
 from mudy.methods.encoder_chunks import EncoderChunk, chunk_of_occurrence, encoder_chunks, everywhere
@@ -45,14 +43,14 @@ class MDERank(Method):
         if not candidates:
             return []
         chunks = encoder_chunks(document, self.encoder)
-        original = torch.stack(self._maxima([window.tokens.ids for window in chunks]))  # (windows, width)
+        original = np.stack(self._maxima([window.tokens.ids for window in chunks]))  # (windows, width)
         masked = [
             (index, *parts)
             for index, c in enumerate(everywhere(document, candidates))
             for parts in self._masked(chunks, c)
         ]
         maxima = self._maxima([ids for _, _, ids in masked])
-        changed: list[dict[int, Tensor]] = [{} for _ in candidates]
+        changed: list[dict[int, States]] = [{} for _ in candidates]
         for (index, window, _), vector in zip(masked, maxima, strict=True):
             changed[index][window] = vector
         scores = [distance(original, vectors) for vectors in changed]
@@ -62,15 +60,15 @@ class MDERank(Method):
 
     def _masked(self, chunks: Sequence[EncoderChunk], candidate: Candidate) -> Iterator[tuple[int, list[int]]]:
         """Each window that holds a candidate, by index, and its tokens with the candidate masked."""
-        mask = encoder_states.mask_token(self.encoder)
+        mask = self.encoder.mask_token()
         spans = [occurrence.span for occurrence in candidate.occurrences]
         for index, window in enumerate(chunks):
             inside = {i for span in spans for i in held(window.tokens, span)}
             if inside:
                 yield index, [mask if i in inside else token for i, token in enumerate(window.tokens.ids)]
 
-    def _maxima(self, rows: Sequence[Sequence[int]]) -> list[Tensor]:
-        return encoder_states.states(self.encoder, rows, self.layer, lambda state: state.amax(0))
+    def _maxima(self, rows: Sequence[Sequence[int]]) -> list[States]:
+        return self.encoder.states(rows, self.layer, lambda state: state.max(0))
 
 
 def held(tokens: Tokens, span: Span) -> list[int]:
@@ -78,12 +76,12 @@ def held(tokens: Tokens, span: Span) -> list[int]:
     return [i for i in tokens.of(span) if max(tokens.starts[i], span.start) < min(tokens.ends[i], span.end)]
 
 
-def distance(original: Tensor, changed: Mapping[int, Tensor]) -> float:
+def distance(original: States, changed: Mapping[int, States]) -> float:
     """1 - the cosine of the document's vector before and after some windows change; 0 if none does."""
     if not changed:
         return 0.0
-    after = original.clone()
+    after = original.copy()
     for index, vector in changed.items():
         after[index] = vector
-    first, second = (torch.nn.functional.normalize(v.amax(0).double(), dim=0) for v in (original, after))
-    return float((first - second).square().sum() / 2)  # |a - b|^2 = 2 - 2 cos, without cancellation
+    first, second = (unit_length(v.max(0).astype(np.float64)) for v in (original, after))
+    return float(np.square(first - second).sum() / 2)  # |a - b|^2 = 2 - 2 cos, without cancellation

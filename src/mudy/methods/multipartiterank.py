@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mudy.candidates import Candidate
-from mudy.methods.graphs import Indices, Nearness, Vector, check_damping, check_threshold, heads, pagerank, topics
+from mudy.methods.graphs import Nearness, check_damping, check_threshold, heads, pagerank, topics
 from mudy.methods.method import Method, OccurrenceScore, require, same_at_each, setting
+from mudy.methods.sparse_table import Indices, Vector
 from mudy.methods.word_index import WordIndex
 from mudy.text import Document
 

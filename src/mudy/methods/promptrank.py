@@ -10,7 +10,7 @@ from typing import get_args
 from mudy.backbones.backbone import Backbone, Question
 from mudy.methods.chunks import Chunk, DocumentChunk, chunk_batches
 from mudy.methods.likelihood import ScoredTokens, prompt_likelihood
-from mudy.methods.method import BatchMethod, OccurrenceScore, ScorePart, Work, require, setting
+from mudy.methods.method import BatchMethod, OccurrenceScore, ScorePart, Work, require, setting, with_own_template
 from mudy.text import Document
 
 
@@ -32,6 +32,7 @@ class PromptRank(BatchMethod):
         "promptrank", "Tokens in the likelihood: promptrank ('about', the candidate and the next), or candidate alone."
     )
     section_tokens: int = setting(2048, "Longer documents are read in sections of so many tokens.")
+    template: str | None = setting(None, "What follows the text, with {} for the phrase; none: as in the paper.")
 
     def __post_init__(self) -> None:
         require(
@@ -39,6 +40,7 @@ class PromptRank(BatchMethod):
         )
         require("gamma", self.gamma, self.gamma >= 0, "0 or more")
         require("section_tokens", self.section_tokens, self.section_tokens >= 64, "64 or more")
+        with_own_template(self)
 
     def score_many(self, work: Work) -> list[list[OccurrenceScore]]:
         scores: list[list[OccurrenceScore]] = [[] for _ in work]

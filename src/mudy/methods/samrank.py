@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from torch import Tensor
-
-from mudy.backbones.backbone import Backbone, TextRange
-from mudy.backbones.observers import HeadObserver, everyone
+from mudy.backbones.backbone import Backbone, Floats, TextRange
+from mudy.backbones.observers import HeadObserver
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, setting
 from mudy.methods.token_scores import ChunkedDocument, CountedChunk, without_sink
 from mudy.text import Document
 
-_Observed = tuple[CountedChunk, Tokens, dict[str, Tensor]]  # scores of a chunk's tokens, by part
+_Observed = tuple[CountedChunk, Tokens, dict[str, Floats]]  # scores of a chunk's tokens, by part
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,6 @@ class SAMRank(Method):
         assert self.head is not None
         for chunk in read.each():
             tokens = self.backbone.window(document.text, chunk.span)
-            rows = everyone(len(tokens), self.backbone)
-            observer = HeadObserver(rows, frozenset([self.layer]), head=self.head, without=self.backbone.sink_token)
+            observer = HeadObserver(layers=frozenset([self.layer]), head=self.head, without=self.backbone.sink_token)
             self.backbone.observe(tokens, observer)
-            yield chunk, tokens, {"G": observer.sums[self.layer][0].cpu(), "P": observer.shares[self.layer][0].cpu()}
+            yield chunk, tokens, {"G": observer.sums[self.layer], "P": observer.shares[self.layer]}

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from mudy.backbones.backbone import Backbone
+from mudy.backbones.backbone import Backbone, Floats
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
 from mudy.methods.chunks import IndexedOccurrence, chunks
@@ -65,7 +64,7 @@ class ChunkedDocument:
             self.candidates, scores, parts, lambda index, place: self.homes[IndexedOccurrence(index, place)]
         )
 
-    def phrases(self, chunk: CountedChunk, tokens: Tokens, scores: Tensor) -> dict[int, float]:
+    def phrases(self, chunk: CountedChunk, tokens: Tokens, scores: Floats) -> dict[int, float]:
         """The score of each candidate in a chunk: the sum over its occurrences of the sum over their tokens.
 
         For candidates of one word it is the mean over their occurrences.
@@ -104,18 +103,18 @@ def clipped(candidates: Sequence[Candidate], span: Span) -> tuple[Span, ...]:
     return tuple(sorted({inside for inside in spans if inside.start < inside.end}))
 
 
-def candidate_mask(chunk: CountedChunk, tokens: Tokens, sink: int | None) -> Tensor:
+def candidate_mask(chunk: CountedChunk, tokens: Tokens, sink: int | None) -> Floats:
     """1 for tokens of candidates; the attention sink is none; (tokens,)."""
-    mask = torch.zeros(len(tokens))
+    mask = np.zeros(len(tokens), np.float32)
     for span in chunk.inside:
         held = tokens.of(span)
         mask[held.start : held.stop] = 1
     return without_sink(mask, sink)
 
 
-def without_sink(scores: Tensor, sink: int | None) -> Tensor:
+def without_sink(scores: Floats, sink: int | None) -> Floats:
     """Scores with 0 for the token that takes the attention which is not needed elsewhere, if there is one."""
-    scores = scores.clone()
+    scores = scores.copy()
     if sink is not None:
         scores[sink] = 0
     return scores

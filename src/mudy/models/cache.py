@@ -28,7 +28,8 @@ from mudy.storage import atomic_write, exclusive_lock, file_sha256
 
 CONVERSION = 1  # raise it when the files written change: caches of another number are pulled again
 ACCEPTED = "An id on the Hugging Face hub (OWNER/NAME) or the path of a local folder is accepted too."
-CheckDepth = Literal["sizes", "quick hash", "sha256"]  # how closely a cached model is looked at
+CheckDepth = Literal["sizes", "all but weights", "quick hash", "sha256"]  # how closely a cached model is looked at
+WEIGHTS = "model.safetensors"
 
 logger = logging.getLogger("mudy")
 
@@ -66,16 +67,17 @@ def check_name(name: str) -> None:
     raise ModelUnavailable(f"{unknown('model', name, KNOWN)} {ACCEPTED}")
 
 
-def locate(name: str, *, fetch: bool = True, report: Report | None = None) -> str:
-    """The folder with a model, to hand to transformers.
+def locate(name: str, *, fetch: bool = True, report: Report | None = None, check: CheckDepth = "quick hash") -> str:
+    """The folder with a model.
 
     A known name comes first, then an existing folder (write ./name where the two collide), then a hub id. What is
-    missing, and a known model that is broken, is fetched, unless `fetch` is false.
+    missing, and a known model that is broken, is fetched, unless `fetch` is false. All bytes of a known model are
+    checked, unless `check` says otherwise: for whoever does not read its weights, or checks them.
     """
     check_name(name)
     report = report or silent
     if name in KNOWN:
-        return str(cached(KNOWN[name], fetch, report))
+        return str(cached(KNOWN[name], fetch, report, check))
     return str(local_folder(name) or hub.snapshot(name, fetch, report))
 
 
@@ -106,10 +108,10 @@ def architecture(name: str, *, fetch: bool = True) -> tuple[str, int]:
     return str(config.get("model_type")), int(config.get("num_hidden_layers") or config.get("num_layers") or 0)
 
 
-def cached(model: KnownModel, fetch: bool, report: Report) -> Path:
+def cached(model: KnownModel, fetch: bool, report: Report, check: CheckDepth = "quick hash") -> Path:
     """The folder of a known model, pulled first when it must and may be."""
     folder = folder_of(model)
-    problem = find_fault(model)
+    problem = find_fault(model, check)
     if problem is None:
         return folder
     if fetch:
@@ -212,7 +214,7 @@ def find_fault(model: KnownModel, check: CheckDepth = "quick hash") -> str | Non
         return f"{error.filename} is missing"
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return f"{folder} cannot be read ({error})"
-    if check != "sizes" and any("xxh3_128" not in entry for entry in entries.values()):
+    if check in ("quick hash", "sha256") and any("xxh3_128" not in entry for entry in entries.values()):
         with suppress(OSError):  # of an older version: the next look is quick, if we may write
             write_model_manifest(model, folder, {name: entry["sha256"] for name, entry in entries.items()})
     return None
@@ -223,9 +225,9 @@ def damage(path: Path, entry: dict[str, Any], check: CheckDepth) -> str | None:
     size = path.stat().st_size
     if size != entry["size"]:
         return f"{path} has {size:,} bytes instead of {entry['size']:,}"
-    if check == "sizes":
+    if check == "sizes" or (check == "all but weights" and path.name == WEIGHTS):
         return None
-    quick = check == "quick hash" and "xxh3_128" in entry
+    quick = check != "sha256" and "xxh3_128" in entry
     same = quick_hash(path) == entry["xxh3_128"] if quick else file_sha256(path) == entry["sha256"]
     return None if same else f"{path} is damaged"
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -16,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 
 from mudy import __version__
 from mudy.errors import MudyError
-from mudy.extractor import Extractor
+from mudy.server.batch_scorer import BatchScorer, local_scorers
 from mudy.server.body_limits import BodyLimitsMiddleware
 from mudy.server.config import Config
 from mudy.server.deadline import DeadlineMiddleware
@@ -29,7 +31,11 @@ from mudy.server.queue import QueueFull, RequestQueue
 from mudy.server.read_queue import ReadQueue, reader_limits
 from mudy.server.route_table import RouteTable
 from mudy.server.routes import add_routes
+from mudy.server.scoring_processes import process_scorers
 from mudy.server.setting_schemas import served_methods
+
+if TYPE_CHECKING:
+    from mudy.server.mcp_route import McpEndpoint
 
 
 def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> FastAPI:
@@ -37,18 +43,21 @@ def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> Fas
     metrics = Metrics()
     metrics.model.labels(__version__, config.method, config.model, config.encoder, config.speed).set(1)
 
-    def load() -> Extractor:
+    def load() -> Sequence[BatchScorer]:
         served_methods()  # imports all methods, which is slow the first time
-        return config.load()
+        return local_scorers(config.load)() if config.workers == 1 else process_scorers(config)
 
-    queue = RequestQueue(load, size=config.queue, seconds=config.timeout, metrics=metrics, failed=failed)
+    queue = RequestQueue(
+        load, workers=config.workers, size=config.queue, seconds=config.timeout, metrics=metrics, failed=failed
+    )
     read_queue = ReadQueue(reader_limits(config.max_characters, config.timeout), config.timeout, metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         queue.start()
         try:
-            yield
+            async with mcp.manager.run() if mcp is not None else nullcontext():
+                yield
         finally:
             read_queue.close()
 
@@ -63,11 +72,21 @@ def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> Fas
     )
     app.state.queue = queue
     add_routes(app, config, queue, read_queue)
+    mcp = _add_mcp(app, config, queue)
     extend_openapi(app, config)
     _add_page(app)
     _add_error_handlers(app, queue)
     _add_middleware(app, config, metrics)
     return app
+
+
+def _add_mcp(app: FastAPI, config: Config, queue: RequestQueue) -> McpEndpoint | None:
+    """The tools for assistants, if the extra for them is installed."""
+    if find_spec("mcp") is None:
+        return None
+    from mudy.server.mcp_route import add_mcp_route
+
+    return add_mcp_route(app, config, queue)
 
 
 def _add_page(app: FastAPI) -> None:

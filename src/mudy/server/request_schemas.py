@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, LiteralString, get_args
+from typing import Annotated, Any, LiteralString, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -119,6 +119,47 @@ class StrictSchema(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
+class ConceptEntry(StrictSchema):
+    """One concept of a vocabulary."""
+
+    id: Annotated[str, Field(max_length=1_000)] | None = Field(None, description="Its label, if there is none.")
+    label: Phrase = Field(description="The preferred one.")
+    alternatives: Annotated[list[Phrase], Field(max_length=MAX_PHRASES)] = Field([], description="Other labels.")
+
+
+def _within_labels(entries: list[Any]) -> list[Any]:
+    labels = sum(1 if isinstance(entry, str) else 1 + len(entry.alternatives) for entry in entries)
+    if labels > MAX_PHRASES:
+        raise ValueError(f"{labels:,} labels were sent, but at most {MAX_PHRASES:,} are allowed")
+    return entries
+
+
+class VocabularySchema(StrictSchema):
+    """Concepts to find, and how."""
+
+    concepts: Annotated[
+        list[Phrase | ConceptEntry], Field(min_length=1, max_length=MAX_PHRASES), AfterValidator(_within_labels)
+    ] = Field(description="Labels, or concepts with ids; found by stems.")
+    boost: Annotated[float, Field(ge=0, le=100)] | None = Field(
+        None, description="Return other phrases too, and raise those of the vocabulary by so much."
+    )
+    near: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="From which similarity on a phrase is given a concept that does not stand in the text."
+    )
+
+    def to_options(self) -> dict[str, Any]:
+        concepts = [entry if isinstance(entry, str) else entry.model_dump() for entry in self.concepts]
+        return {"vocabulary": concepts, "boost": self.boost, "near": self.near}
+
+
+EXAMPLE_VOCABULARY = {"concepts": ["ice road", {"id": "W1", "label": "ferry", "alternatives": ["boat"]}]}
+# To OpenAPI: phrases are named as candidates or as a vocabulary.
+ONE_LIST: dict[str, Any] = {
+    "required": ["candidates", "vocabulary"],
+    "properties": {"candidates": {"type": "array"}, "vocabulary": {"type": "object"}},
+}
+
+
 class OptionsSchema(StrictSchema):
     """How phrases are found and ranked, for all methods."""
 
@@ -153,14 +194,27 @@ class OptionsSchema(StrictSchema):
     language: LanguageCode | None = Field(
         None, description="Of the text: an ISO 639 code, or 'auto' to look for it; null: as the service does."
     )
+    vocabulary: VocabularySchema | None = Field(
+        None,
+        description="Nothing but these concepts is returned, each keyphrase with its `concept`.",
+        examples=[EXAMPLE_VOCABULARY],
+    )
+
+    @model_validator(mode="after")
+    def _one_list(self) -> Self:
+        if self.vocabulary is not None and isinstance(self.candidates, list):
+            raise ValueError("both candidates and vocabulary are given, but only one is needed")
+        return self
 
     def options(self) -> Options:
-        return Options(**{name: getattr(self, name) for name in SHARED_OPTION_NAMES})
+        shared = {name: getattr(self, name) for name in SHARED_OPTION_NAMES if name in type(self).model_fields}
+        return Options(**shared | (self.vocabulary.to_options() if self.vocabulary else {}))
 
 
 def _text_or_texts(schema: dict[str, Any]) -> None:
     """Tell OpenAPI that exactly one of text and texts is required."""
     schema["oneOf"] = [{"required": ["text"]}, {"required": ["texts"]}]
+    schema["not"] = ONE_LIST
     for name in ("text", "texts"):
         schema["properties"][name].pop("default", None)
     schema["examples"] = [{"text": EXAMPLE_TEXT, "top_n": 3}, {"texts": [EXAMPLE_TEXT, EXAMPLE_TEXT], "method": "yake"}]
@@ -205,7 +259,8 @@ class ExplainRequest(OptionsSchema):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"text": EXAMPLE_TEXT, "methods": ["promptrank", "mudy"], "gold": ["ice road"]}]
+            "not": ONE_LIST,
+            "examples": [{"text": EXAMPLE_TEXT, "methods": ["promptrank", "mudy"], "gold": ["ice road"]}],
         }
     )
 

@@ -22,11 +22,21 @@ class OccurrenceSchema(BaseModel):
     score: float
 
 
+class ConceptMatchSchema(ResponseSchema):
+    """The concept of the vocabulary that a keyphrase was given."""
+
+    id: str
+    label: str = Field(description="The preferred one.")
+    match: Literal["label", "near"] = Field(description="near: no label of it stands in the text.")
+    similarity: float | None = Field(None, description="Of a near one: the cosine of phrase and label.")
+
+
 class KeyphraseSchema(ResponseSchema):
     rank: int = Field(description="From 1.")
     text: str
     score: float = Field(description="Higher is better, for every method; scores of two methods cannot be compared.")
     variants: list[str] = Field(description="Other forms merged into it.")
+    concept: ConceptMatchSchema | None = Field(None, description="Where a vocabulary was sent.")
     occurrences: list[OccurrenceSchema] = Field(description="Best first.")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from mudy.errors import WorkerError
+from mudy.processes import usable_cpus
 
 Item = TypeVar("Item", contravariant=True)
 Outcome = TypeVar("Outcome", covariant=True)
@@ -29,9 +29,3 @@ class Cancelling(BaseException):
 def threads_each(workers: int, threads: int | None) -> int:
     """Threads of each of several processes: as asked for, else an equal share of the CPUs."""
     return threads or max(1, usable_cpus() // workers)
-
-
-def usable_cpus() -> int:
-    """How many CPUs this process may use."""
-    affinity: Any = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
-    return len(affinity(0)) if affinity else os.cpu_count() or 1

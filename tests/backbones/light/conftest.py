@@ -1,20 +1,10 @@
-"""Small models on the disk. Without onnxruntime these tests are skipped, since they are all about it."""
+"""Small models on the disk."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
 from tests.backbones.light import saved
-
-WITHOUT = "onnxruntime is not installed: pip install onnxruntime"
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if importlib.util.find_spec("onnxruntime") is None:
-        for item in items:
-            if Path(__file__).parent in item.path.parents:
-                item.add_marker(pytest.mark.skip(reason=WITHOUT))
 
 
 @pytest.fixture(autouse=True)

@@ -34,8 +34,8 @@ def light_decoder(folder: Path, **compute: Any) -> LightDecoder:
     return light.load_light_decoder(folder, Compute(**compute), "small")
 
 
-def light_encoder(folder: Path, int8: bool = False, **compute: Any) -> LightEncoder:
-    return light.load_light_encoder(folder, Compute(**compute), "small", int8=int8)
+def light_encoder(folder: Path, **compute: Any) -> LightEncoder:
+    return light.load_light_encoder(folder, Compute(**compute), "small")
 
 
 def torch_decoder(folder: Path, **compute: Any) -> CausalBackbone:

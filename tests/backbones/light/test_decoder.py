@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from mudy.backbones import light
-from mudy.backbones.backbone import Backbone, Question, Received, TextRange
+from mudy.backbones.backbone import Backbone, Maps, Question, Received, TextRange
 from mudy.backbones.light import light_decoder_backbone, light_vocabulary
 from mudy.candidates import candidates
-from mudy.errors import CandidateTooLong, SettingError, UnsupportedModel
+from mudy.errors import CandidateTooLong, UnsupportedModel
 from mudy.methods.mudy import Mudy
 from mudy.text import Span
 from tests import small
@@ -46,7 +46,7 @@ def test_received_attention_is_that_of_torch(folder: Path) -> None:
     for layers in ([0], [1, 3]):
         for ours, theirs in zip(attention(light, layers), attention(torch, layers), strict=True):
             assert ours.tokens == theirs.tokens
-            np.testing.assert_allclose(ours.sums, theirs.sums.numpy(), atol=1e-4)
+            np.testing.assert_allclose(ours.sums, theirs.sums, atol=1e-4)
 
 
 def attention(backbone: Backbone, layers: Sequence[int]) -> list[Received]:
@@ -73,12 +73,10 @@ def test_phrases_that_begin_alike_share_rows_and_each_is_scored_as_if_alone(fold
     assert close([together], [alone], 1e-5)
 
 
-def test_8_bits_are_near_float32_and_near_the_8_bits_of_torch(folder: Path) -> None:
+def test_8_bits_are_near_float32(folder: Path) -> None:
     exact = likelihoods(saved.light_decoder(folder), [TEXT])
     fast = likelihoods(saved.light_decoder(folder, speed="fast"), [TEXT])
-    other = likelihoods(saved.torch_decoder(folder, speed="fast"), [TEXT])
     assert 1e-4 < max(abs(a - b) for a, b in zip(flat(fast), flat(exact), strict=True)) < 0.3
-    assert max(abs(a - b) for a, b in zip(flat(fast), flat(other), strict=True)) < 0.15
 
 
 def flat(values: list[list[list[float]]]) -> list[float]:
@@ -129,6 +127,32 @@ def test_weighting_is_that_of_torch(folder: Path, settings: dict[str, Any]) -> N
         assert one.parts == pytest.approx(other.parts, abs=1e-4)
 
 
+class Keeper:
+    """Keeps the maps that it is shown."""
+
+    layers = frozenset({0, 1, 3})
+
+    def __init__(self, head: int | None) -> None:
+        self.head = head
+        self.seen: dict[int, list[Any]] = {}
+
+    def see(self, layer: int, maps: Maps) -> None:
+        self.seen[layer] = [part for _, part in maps(self.head)]
+
+
+@pytest.mark.parametrize("head", [None, 2])
+def test_whole_attention_maps_are_those_of_torch(folder: Path, head: int | None) -> None:
+    found = []
+    for backbone in (saved.light_decoder(folder), saved.torch_decoder(folder)):
+        keeper = Keeper(head)
+        backbone.observe(backbone.window(TEXT, Span(0, len(TEXT))), keeper)
+        found.append({layer: np.concatenate(parts, axis=1) for layer, parts in keeper.seen.items()})
+    ours, theirs = found
+    assert set(ours) == set(theirs) == Keeper.layers
+    for layer, maps in ours.items():
+        np.testing.assert_allclose(maps, theirs[layer], atol=1e-5)
+
+
 def test_another_template_is_that_of_torch(folder: Path) -> None:
     template = " Keywords: {},"
     light, torch = saved.light_decoder(folder), saved.torch_decoder(folder)
@@ -175,18 +199,6 @@ def test_scaled_positions_are_refused(tmp_path: Path) -> None:
     saved.change_config(folder, rope_parameters={"rope_type": "llama3", "rope_theta": 10000.0})
     with pytest.raises(UnsupportedModel, match="rotary"):
         saved.light_decoder(folder)
-
-
-def test_whole_attention_maps_are_not_shown(folder: Path) -> None:
-    light = saved.light_decoder(folder)
-    with pytest.raises(UnsupportedModel, match=r"mudy\[torch\]"):
-        light.observe(light.window("Ice.", Span(0, 4)), object())
-
-
-@pytest.mark.parametrize("compute", [{"device": "cuda"}, {"dtype": "bfloat16"}])
-def test_only_a_cpu_and_float32_are_offered(folder: Path, compute: dict[str, str]) -> None:
-    with pytest.raises(SettingError, match="torch"):
-        saved.light_decoder(folder, **compute)
 
 
 def test_it_can_be_asked_beforehand_what_it_loads(folder: Path, encoder_folder: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mudy.errors import ModelError, ModelUnavailable, SettingError
+from mudy.errors import ModelError, ModelUnavailable
 from mudy.options import Compute
 
 if TYPE_CHECKING:
@@ -26,19 +26,16 @@ def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Re
     from mudy.backbones.light.weight_file import WeightFile
     from mudy.models.download_progress import silent
 
-    check_compute(compute)
     folder = Path(path)
     config = decoder_config(read_config(folder), name)
-    int8 = compute.speed == "fast" and compute.dtype is None
+    int8 = in_8_bits(compute)
     weights = int8_weights(folder, report or silent) if int8 else WeightFile(folder / SOURCE)
     decoder = Decoder(config, weights, Sessions(compute.threads), int8)
     return LightDecoder(decoder, LightTokenizer(folder), name, compute.batch_tokens)
 
 
-def load_light_encoder(
-    path: str | Path, compute: Compute, name: str, report: Report | None = None, *, int8: bool = False
-) -> LightEncoder:
-    """A sentence encoder from a folder, in float32 unless 8 bits are asked for."""
+def load_light_encoder(path: str | Path, compute: Compute, name: str, report: Report | None = None) -> LightEncoder:
+    """A sentence encoder from a folder; in 8 bits if `compute` asks for speed, else in float32."""
     from mudy.backbones.light.conversion import SOURCE, int8_weights
     from mudy.backbones.light.light_encoder import LightEncoder, check_family
     from mudy.backbones.light.light_tokenizer import LightTokenizer
@@ -46,24 +43,34 @@ def load_light_encoder(
     from mudy.backbones.light.weight_file import WeightFile
     from mudy.models.download_progress import silent
 
-    check_compute(compute)
     folder = Path(path)
-    config = read_config(folder)
+    config, int8 = read_config(folder), in_8_bits(compute)
     check_family(config, name)
     weights = int8_weights(folder, report or silent) if int8 else WeightFile(folder / SOURCE)
     sessions = Sessions(compute.threads)
     return LightEncoder(config, weights, LightTokenizer(folder), sessions, name, compute.batch_tokens, int8)
 
 
+def in_8_bits(compute: Compute) -> bool:
+    """Whether weights and states are rounded to 8 bits: for speed, unless a precision is asked for."""
+    return compute.speed in ("fast", "quick") and compute.dtype is None
+
+
+def is_converted(path: str | Path) -> bool:
+    """Whether a model's weights in 8 bits are at hand; their bytes are checked when they are loaded."""
+    from mudy.backbones.light.conversion import SOURCE, converted_path, finished_file, source_identity
+
+    folder = Path(path)
+    return finished_file(converted_path(folder), source_identity(folder / SOURCE)) is not None
+
+
 def supports(path: str | Path) -> bool:
     """Whether a model's folder can be loaded here: a family that is computed without torch, in one weight file."""
-    from importlib.util import find_spec
-
     from mudy.backbones.light import decoder_config, light_encoder
     from mudy.backbones.light.conversion import SOURCE
 
     folder = Path(path)
-    if find_spec("onnxruntime") is None or not all((folder / name).is_file() for name in ("tokenizer.json", SOURCE)):
+    if not all((folder / name).is_file() for name in ("tokenizer.json", SOURCE)):
         return False
     try:
         config = read_config(folder)
@@ -78,18 +85,18 @@ def supports(path: str | Path) -> bool:
 
 def read_config(folder: Path) -> dict[str, Any]:
     """A model's config.json."""
+    return _read_json(folder / "config.json")
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """A model's tokenizer_config.json; empty if there is none."""
+    path = folder / "tokenizer_config.json"
+    return _read_json(path) if path.is_file() else {}
+
+
+def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ModelUnavailable(f"{folder / 'config.json'} cannot be read: {error}.") from error
+        raise ModelUnavailable(f"{path} cannot be read: {error}.") from error
     return found
-
-
-def check_compute(compute: Compute) -> None:
-    """Raise for what only the torch engine does."""
-    if compute.device not in (None, "cpu"):
-        raise SettingError(f"device is {compute.device!r}, but without torch only the CPU computes: mudy[torch].")
-    if compute.dtype not in (None, "float32"):
-        raise SettingError(
-            f"dtype is {compute.dtype!r}, but without torch it is float32 or, with speed='fast', 8 bits."
-        )

@@ -23,6 +23,7 @@ from mudy.errors import ModelUnavailable
 from mudy.models import Report, home
 from mudy.models.download_progress import silent
 from mudy.models.fetch import FULL
+from mudy.models.fingerprint import quick_hash
 from mudy.storage import atomic_write, exclusive_lock
 
 _FORMAT = "mudy-int8-1"  # raise it when what is written changes
@@ -51,6 +52,7 @@ def int8_weights(folder: Path, report: Report = silent) -> WeightFile:
         waiting = f"Waiting for another process that converts {folder.name}"
         with exclusive_lock(path.with_name(f".{path.name}.lock"), waiting=lambda: report(waiting, 0, None)):
             if (found := checked_file(path, source)) is None:  # else another process did the work meanwhile
+                check_source(folder / SOURCE)
                 convert_to_int8(WeightFile(folder / SOURCE), path, source, report)
                 found = checked_file(path, source)
     except OSError as error:
@@ -83,6 +85,13 @@ def source_identity(source: Path) -> str:
     return f"{found.st_size}-{listed_hash(source) or found.st_mtime_ns}"
 
 
+def check_source(source: Path) -> None:
+    """Raise if the weights of a cached model are not those that its manifest lists."""
+    listed = listed_hash(source)
+    if listed is not None and quick_hash(source) != listed:
+        raise ModelUnavailable(f"{source} is damaged. Delete {source.parent} to have it fetched again.")
+
+
 def listed_hash(source: Path) -> str | None:
     """The hash of a file in the manifest of a cached model: unlike its time, it outlasts a copy of the cache."""
     try:
@@ -94,13 +103,18 @@ def listed_hash(source: Path) -> str | None:
 
 def checked_file(path: Path, source: str) -> WeightFile | None:
     """A finished conversion of a source, all bytes checked; None if there is none, or a damaged or outdated one."""
+    found = finished_file(path, source)
+    return found if found is not None and found.metadata.get("xxh3_128") == content_hash(path) else None
+
+
+def finished_file(path: Path, source: str) -> WeightFile | None:
+    """A conversion of a source that is as long as its header says; None if there is none."""
     try:
         found = WeightFile(path)
     except ModelUnavailable:
         return None
-    if found.metadata.get("format") != _FORMAT or found.metadata.get("source") != source:
-        return None
-    return found if found.metadata.get("xxh3_128") == content_hash(path) else None
+    same = found.metadata.get("format") == _FORMAT and found.metadata.get("source") == source
+    return found if same else None
 
 
 def content_hash(path: Path) -> str:

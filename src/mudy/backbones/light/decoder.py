@@ -164,6 +164,22 @@ class Decoder:
             attended[block.rows] = found.reshape(*shape[:2], -1, shape[-1]).transpose(2, 0, 1, 3)
         return attended.reshape(rows, -1)
 
+    def maps(
+        self, query: Array, keys: Array, blocks: Iterable[Block], head: int | None = None
+    ) -> Iterator[tuple[slice, Array]]:
+        """The attention maps of a text in blocks of rows, of all heads or of one; (heads, rows, tokens)."""
+        config, length = self.config, keys.shape[1]
+        by_head = query.reshape(length, config.heads, -1).transpose(1, 0, 2)
+        heads = range(config.heads) if head is None else [head]
+        for block in blocks:
+            found = np.zeros((len(heads), *block.mask.shape[:1], length), np.float32)
+            for row, index in zip(found, heads, strict=True):
+                key = keys[index // config.groups, block.first : block.stop]
+                scores = by_head[index, block.rows] @ key.T * np.float32(config.scaling) + block.mask
+                powers = np.exp(scores - scores.max(-1, keepdims=True))
+                row[:, block.first : block.stop] = powers / powers.sum(-1, keepdims=True)
+            yield block.rows, found
+
     def _attend_block(self, query: Array, key: Array, value: Array, block: Block, sums: Array | None) -> Array:
         count, tokens = block.mask.shape
         feeds = {

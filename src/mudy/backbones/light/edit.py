@@ -4,34 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.backbones.backbone import Rule
+from mudy.backbones.backbone import Rule, Weighting
 from mudy.backbones.light.sessions import Array
 
 
 @dataclass(frozen=True, slots=True)
 class LightEdit:
-    """A weighting (backbones.attention.Weighting), applied to the rows of several prompts."""
+    """A weighting, applied to the rows of several prompts."""
 
-    weighting: Any
+    weighting: Weighting
     prompts: Sequence[int]  # which prompts of the weighting these are
     owners: NDArray[np.intp]  # (rows,): whose row each is, as an index of `prompts`
     counted: NDArray[np.bool_]  # (rows,): whether its agreement with a token counts
 
     def touches(self, layer: int, window: int | None) -> bool:
-        return bool(self.weighting.touches(layer)) and (window is None or self.weighting.sliding)
+        return self.weighting.touches(layer) and (window is None or self.weighting.sliding)
 
     def __call__(self, layer: int, scores: Array, first: int, tokens: int) -> None:
         """Edit in place the scores over a text's tokens from `first` on; (kv_heads, groups, rows, first ... tokens)."""
-        found = self.weighting.weights(layer, np.array(self.prompts))
-        weights = np.asarray(found, np.float32)[:, first:tokens]  # (prompts, tokens)
+        weights = self.weighting.weights(layer, self.prompts)[:, first:tokens]  # (prompts, tokens)
         text = scores[..., : tokens - first]
         if self.weighting.k:
-            eligible = np.asarray(self.weighting.eligible)[first:tokens]
+            eligible = self.weighting.eligible[first:tokens]
             weights = _keep_aligned(weights, self.alignment(text), eligible, self.weighting.k)
         text[...] = reweighted(text, weights[..., self.owners, :], self.weighting.rule)
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 
-from mudy.backbones.backbone import Question, Received, Rule, TextRange
+from mudy.backbones.backbone import MapObserver, Question, Received, Rule, TextRange, Weighting
 from mudy.backbones.batches import packs
 from mudy.backbones.light.decoder import Decoder
 from mudy.backbones.light.edit import LightEdit
@@ -30,7 +31,6 @@ from mudy.backbones.light.light_vocabulary import (
 )
 from mudy.backbones.light.sessions import Array
 from mudy.backbones.tokens import Prompt, Tokens, prompts_of, tokenise
-from mudy.errors import UnsupportedModel
 from mudy.text import Span
 
 _LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
@@ -53,7 +53,7 @@ class LightQuestion:
 
     prefix: LightPrefix
     prompts: list[Prompt]
-    weighting: Any  # backbones.attention.Weighting, or None
+    weighting: Weighting | None
     stop: int | None  # where the rows of a prompt that are needed end: nothing is asked of its last token
 
     @property
@@ -92,7 +92,6 @@ class LightDecoder:
     sink_token = 0
     default_rule: Rule = "post_softmax"
     small_sums = True
-    device = "cpu"
     template = " Answer: This text mainly talks about {}."  # with {} in the candidate's place
 
     def __init__(self, decoder: Decoder, tokenizer: LightTokenizer, name: str, batch_tokens: int | None = None) -> None:
@@ -161,11 +160,19 @@ class LightDecoder:
     def window(self, text: str, span: Span) -> Tokens:
         return tokenise(self.tokenizer, text, span)
 
-    def observe(self, tokens: Tokens, observer: Any) -> None:  # noqa: ARG002 (one protocol)
-        raise UnsupportedModel(
-            f"{type(observer).__name__} looks at whole attention maps, which only the torch engine shows. "
-            "Install mudy[torch]."
-        )
+    def observe(self, tokens: Tokens, observer: MapObserver) -> None:
+        decoder, length = self.decoder, len(tokens)
+
+        def attend(layer: int, query: Array, key: Array, value: Array) -> Array | None:
+            blocks = list(causal_blocks(length, decoder.config.windows[layer]))
+            keys = decoder.by_heads(key)
+            if layer in observer.layers:
+                observer.see(layer, partial(decoder.maps, query, keys, blocks))
+            if layer == max(observer.layers):
+                return None
+            return decoder.attend(layer, query, keys, decoder.by_heads(value), blocks)
+
+        decoder.layers(0, self.depth, decoder.embed(tokens.ids), range(length), attend)
 
     def _read(
         self, texts: Sequence[Tokens], last: int, layers: Sequence[int], memories: Sequence[LightMemory] = ()
@@ -212,7 +219,7 @@ class LightDecoder:
         counted = question.weighting is not None and question.weighting.aligned_rows == "tail"
         return LightQuestion(question.encoding, prompts, question.weighting, None if counted else -1)
 
-    def _unedited(self, weighting: Any) -> int:
+    def _unedited(self, weighting: Weighting | None) -> int:
         """How many layers there are below the first one that a weighting edits."""
         if weighting is None:
             return self.depth

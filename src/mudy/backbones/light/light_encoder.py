@@ -10,25 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy.backbones.batches import in_order
+from mudy.backbones.encoder import SentenceEncoder
 from mudy.backbones.light import encoder_graphs
 from mudy.backbones.light.decoder import unsigned
 from mudy.backbones.light.light_tokenizer import LightTokenizer
 from mudy.backbones.light.products import MIDDLE, FloatProducts, Int8Products, Products, signed_products_are_exact
 from mudy.backbones.light.sessions import Array, Sessions
 from mudy.backbones.light.weight_file import WeightFile
-from mudy.backbones.tokens import Tokens, tokenise
 from mudy.cancellation import check
 from mudy.errors import UnsupportedModel
-from mudy.text import Span
 
 _FAMILIES = frozenset({"bert"})
 _BATCH_TOKENS = 1024
-_SPARE = 2  # tokens kept free, since a window cut out of a text may begin with a piece more than it had there
-_REACH = 600  # characters of context read on either side of a span
 _HIDDEN = np.float32(np.finfo(np.float32).min)
 
 
-class LightEncoder:
+class LightEncoder(SentenceEncoder):
     """An encoder and its tokeniser."""
 
     def __init__(
@@ -56,67 +53,11 @@ class LightEncoder:
             "token_type_embeddings", [0]
         )
 
-    # --- Vectors -------------------------------------------------------------------------------------------------
-
-    def embed(self, texts: Sequence[str]) -> Array:
-        """A vector of length 1 for each text: the mean of its last states, those of special tokens too; (texts, width).
-
-        What does not fit into the model's window is not read.
-        """
-        if not texts:
-            return np.empty((0, self.width), np.float32)
-        rows = [self.read_alone(text) for text in texts]
-        means = np.stack(self.states(rows, pool=lambda state: state.mean(0)))
-        found: Array = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), np.float32(1e-12))
-        return found
-
-    def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Array:
-        """The mean of the last states over each span, read within its context; (spans, width)."""
-        near = [
-            Span(max(c.start, s.start - _REACH), min(c.end, s.end + _REACH))
-            for s, c in zip(spans, contexts, strict=True)
-        ]
-        read = {context: self.read_span(text, context) for context in dict.fromkeys(near)}
-        states = dict(zip(read, self.states([tokens.ids for tokens in read.values()]), strict=True))
-        means = []
-        for span, context in zip(spans, near, strict=True):
-            tokens = read[context].of(span)
-            means.append(states[context][tokens.start : tokens.stop].mean(0))
-        return np.stack(means)
-
-    # --- Tokens --------------------------------------------------------------------------------------------------
-
-    def room(self) -> int:
-        """How many tokens of text fit into one reading."""
-        return max(1, self.positions - self.tokenizer.num_special_tokens_to_add() - _SPARE)
-
-    def token_ends(self, text: str) -> list[int]:
-        """Where each token of a text ends, in characters: for planning windows."""
-        return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends
-
-    def read_span(self, text: str, span: Span) -> Tokens:
-        """A stretch of text as tokens, with the special ones, cut where the encoder ends."""
-        tokens, longest = tokenise(self.tokenizer, text, span), self.positions
-        return Tokens(tokens.ids[:longest], tokens.starts[:longest], tokens.ends[:longest], tokens.first)
-
-    def read_alone(self, phrase: str) -> list[int]:
-        """A phrase as token ids, with the special ones."""
-        return self.read_span(phrase, Span(0, len(phrase))).ids
-
-    def mask_token(self) -> int:
-        """The token that stands for a hidden one."""
-        token = self.tokenizer.mask_token_id
-        if token is None:
-            raise UnsupportedModel(f"{self.name} has no mask token; an encoder trained with one (BERT) is needed.")
-        return token
-
     # --- States --------------------------------------------------------------------------------------------------
 
     def states(
         self, rows: Sequence[Sequence[int]], layer: int = -1, pool: Callable[[Array], Array] = lambda state: state
     ) -> list[Array]:
-        """What `pool` makes of the (tokens, width) states of each row of token ids, read alone; -1: the last layer."""
-
         def work(batch: list[int]) -> list[Array]:
             some = [rows[i] for i in batch]
             found = self._forward(some, self.depth if layer == -1 else layer % (self.depth + 1))

@@ -1,7 +1,8 @@
-"""onnxruntime sessions: made when first needed, one thread unless more are asked for, and no thread that spins."""
+"""onnxruntime sessions: made when first needed, on all CPUs unless told otherwise, and no thread that spins."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 
 from mudy.backbones.light.onnx_graph import Graph
 from mudy.errors import MissingExtra
+from mudy.processes import usable_cpus
 
+MOST_THREADS = 8  # of one process, unless more are asked for: products are small
 Array = NDArray[np.float32]
 Feeds = Mapping[str, NDArray[Any]]
 
@@ -19,7 +22,7 @@ class Sessions:
     """The graphs of one model, each with its session."""
 
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads or 1
+        self.threads = threads or default_threads()
         self._made: dict[str, Any] = {}
 
     def run(self, name: str, graph: Callable[[], Graph], feeds: Feeds) -> list[Array]:
@@ -29,6 +32,12 @@ class Sessions:
             session = self._made[name] = open_session(graph(), self.threads)
         found: list[Array] = session.run(None, feeds)
         return found
+
+
+def default_threads() -> int:
+    """As OMP_NUM_THREADS says, which other libraries heed too; else one for each CPU, up to a limit."""
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return int(given) if given.isdecimal() and int(given) else min(usable_cpus(), MOST_THREADS)
 
 
 def open_session(graph: Graph, threads: int) -> Any:

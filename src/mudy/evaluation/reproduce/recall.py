@@ -72,7 +72,7 @@ def _similarities(workspace: Workspace, data: Dataset) -> FloatArray:
     for done, record in enumerate(data.documents):
         workspace.show(f"Embedding {data.name}", done, len(data.documents))
         gold = [phrase.lower() for phrase in record.keyphrases]
-        vectors = workspace.sentence_encoder.embed([data.promptrank_text(record)[0], *gold]).double()
+        vectors = workspace.sentence_encoder.embed([data.promptrank_text(record)[0], *gold]).astype(np.float64)
         found += (vectors[1:] @ vectors[0]).tolist()
     return np.array(found)
 

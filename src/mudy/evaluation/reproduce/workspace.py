@@ -297,12 +297,10 @@ def _plain(model: str) -> str:
 
 
 def _shape(model: str, report: Report | None) -> tuple[str, int]:
-    from transformers import AutoConfig
-
     from mudy import models
 
     try:
-        config = AutoConfig.from_pretrained(models.locate(model, report=report), trust_remote_code=False)
+        models.locate(model, report=report)
+        return models.architecture(model)
     except (ModelError, OSError, ValueError):
         return "", 0
-    return str(config.model_type), int(getattr(config, "num_hidden_layers", 0))

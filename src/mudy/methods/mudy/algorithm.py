@@ -7,10 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from mudy.backbones import has_encoder
-from mudy.backbones.backbone import Backbone, Encoding, Question
+from mudy.backbones.backbone import Backbone, Encoding, Floats, Question
 from mudy.methods.chunks import DocumentChunk, chunk_batches
 from mudy.methods.likelihood import prompt_likelihood
-from mudy.methods.method import Architecture, BatchMethod, ModelField, OccurrenceScore, ScorePart, Work
+from mudy.methods.method import (
+    Architecture,
+    BatchMethod,
+    ModelField,
+    OccurrenceScore,
+    ScorePart,
+    Work,
+    with_own_template,
+)
 from mudy.methods.mudy.final_score import attention_score, final_score, recurring, weight_of
 from mudy.methods.mudy.multi_granular import Factors, MultiGranularAttention
 from mudy.methods.mudy.presets import PRESETS, RECOMMENDED
@@ -24,8 +32,6 @@ from mudy.methods.mudy.settings import (
 from mudy.text import Span
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from mudy.methods.mudy.weighting import Focus
 
 
@@ -39,7 +45,7 @@ class Likelihood(NamedTuple):
 class SpanEncoder(Protocol):
     """Gives a vector for each span of a text, in its context."""
 
-    def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Tensor: ...
+    def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,7 @@ class Mudy(
         self.check_score()
         self.check_shortcuts()
         self.check_long_text()
+        with_own_template(self)
 
     @classmethod
     def recommended(cls, architecture: Callable[[], Architecture]) -> Mapping[str, Any]:

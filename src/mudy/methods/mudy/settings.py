@@ -103,6 +103,7 @@ class ScoreSettings:
     score_tokens: ScoredTokens = setting(
         "promptrank", "Tokens in the likelihood: promptrank ('about', the candidate and the next), or candidate alone."
     )
+    template: str | None = setting(None, "What follows the text, with {} for the phrase; none: as in the paper.")
 
     def check_score(self) -> None:
         require(

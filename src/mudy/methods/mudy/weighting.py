@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from mudy.backbones.backbone import AlignedRows, Backbone, Encoding, Rule
+from mudy.backbones.backbone import AlignedRows, Backbone, Encoding, Floats, Rule
+from mudy.backbones.encoder import unit_length
 from mudy.errors import SettingError
 from mudy.methods.chunks import DocumentChunk
 from mudy.methods.mudy.multi_granular import sentences_around
@@ -19,10 +20,13 @@ from mudy.stemming import stems_of
 if TYPE_CHECKING:
     from mudy.methods.mudy.algorithm import SpanEncoder
 
+Flags = NDArray[np.bool_]
 
-def gaussian(distance: Tensor, sigma: float | Tensor) -> Tensor:
+
+def gaussian(distance: Floats, sigma: float) -> Floats:
     """exp(-d^2 / 2 sigma^2): 1 at the place itself (Eq. 2)."""
-    return torch.exp(-(distance**2) / (2 * sigma**2))
+    found: Floats = np.exp(-(distance**2) / (2 * sigma**2))
+    return found
 
 
 @dataclass(frozen=True)
@@ -32,11 +36,11 @@ class Focus:
     settings: WeightingSettings
     rule: Rule
     depth: int  # layers of the decoder
-    centre: Tensor  # (occurrences,): the middle token of each
-    inside: Tensor  # (occurrences, tokens): which tokens are the occurrence itself
-    related: Tensor  # (occurrences, k_sem): middle tokens of the most similar occurrences, nan where there are fewer
-    blank: Tensor  # (tokens,): lone word-boundary marks
-    sink: Tensor  # (tokens,): tokens that always keep full weight
+    centre: Floats  # (occurrences,): the middle token of each
+    inside: Flags  # (occurrences, tokens): which tokens are the occurrence itself
+    related: Floats  # (occurrences, k_sem): middle tokens of the most similar occurrences, nan where there are fewer
+    blank: Flags  # (tokens,): lone word-boundary marks
+    sink: Flags  # (tokens,): tokens that always keep full weight
 
     @property
     def k(self) -> int:
@@ -51,7 +55,7 @@ class Focus:
         return self.settings.aligned_rows
 
     @property
-    def eligible(self) -> Tensor:
+    def eligible(self) -> Flags:
         return ~self.blank
 
     def only(self, prompts: Sequence[int]) -> Focus:
@@ -63,12 +67,12 @@ class Focus:
         low, high = self.settings.weighted_layers
         return low * self.depth <= layer < high * self.depth
 
-    def weights(self, layer: int, prompts: Tensor) -> Tensor:
-        settings = self.settings
-        own = self._own(self.spread(layer), prompts)
-        weights = own if not settings.mixture else self._mixture(own, prompts)
+    def weights(self, layer: int, prompts: Sequence[int]) -> Floats:
+        settings, chosen = self.settings, list(prompts)
+        own = self._own(self.spread(layer), chosen)
+        weights = own if not settings.mixture else self._mixture(own, chosen)
         weights = settings.least_weight + (1 - settings.least_weight) * weights
-        return weights.masked_fill(self.sink, 1.0)
+        return np.where(self.sink, np.float32(1), weights)
 
     def spread(self, layer: int) -> float:
         """sigma_l = sigma_0 + kappa l: narrow in the lowest layer, wider in each one above it."""
@@ -76,25 +80,25 @@ class Focus:
         spread = self.settings.sigma + self.settings.kappa * layer
         return spread if cap is None else min(spread, cap)
 
-    def _own(self, sigma: float, prompts: Tensor) -> Tensor:
+    def _own(self, sigma: float, prompts: list[int]) -> Floats:
         """A Gaussian around the occurrence, 1 on all of its tokens (Eq. 2)."""
         distance = (self._positions - self.centre[prompts, None]) / self.settings.unit
-        return gaussian(distance, sigma).masked_fill(self.inside[prompts], 1.0)  # (prompts, tokens)
+        return np.where(self.inside[prompts], np.float32(1), gaussian(distance, sigma))  # (prompts, tokens)
 
-    def _mixture(self, own: Tensor, prompts: Tensor) -> Tensor:
+    def _mixture(self, own: Floats, prompts: list[int]) -> Floats:
         """Add the places of related candidates; divide by the largest weight, and drop what is small (Eqs. 3-4)."""
         settings = self.settings
         total = settings.pi * own
         for rank, sigma in enumerate(settings.sigma_related):
             distance = (self._positions - self.related[prompts, rank, None]) / settings.unit
-            total = total + settings.pi_related * gaussian(distance, sigma).nan_to_num(0.0)
-        total = total / total.amax(dim=1, keepdim=True)
-        total = total.masked_fill(total < settings.mixture_floor, 0.0)
-        return torch.where(self.blank, own, total)
+            total = total + settings.pi_related * np.nan_to_num(gaussian(distance, sigma))
+        total = total / total.max(1, keepdims=True)
+        total = np.where(total < settings.mixture_floor, np.float32(0), total)
+        return np.where(self.blank, own, total)
 
     @property
-    def _positions(self) -> Tensor:
-        return torch.arange(self.inside.shape[1], device=self.centre.device)
+    def _positions(self) -> Floats:
+        return np.arange(self.inside.shape[1], dtype=np.float32)
 
 
 def focus(
@@ -105,17 +109,17 @@ def focus(
     encoding: Encoding,
 ) -> Focus:
     """Where the prompt of each of a chunk's occurrences should look."""
-    tokens, device = encoding.tokens, backbone.device
+    tokens = encoding.tokens
     spans = [tokens.of(place.span) for place in chunk.places]
-    inside = torch.zeros(len(spans), len(tokens), dtype=torch.bool)
+    inside = np.zeros((len(spans), len(tokens)), bool)
     for row, span in zip(inside, spans, strict=True):
         row[span.start : span.stop] = True
-    related = torch.full((len(spans), len(settings.sigma_related)), torch.nan)
+    related = np.full((len(spans), len(settings.sigma_related)), np.nan, np.float32)
     if settings.mixture:
         vectors = span_vectors(backbone, encoder, chunk, encoding)
         for row, others in zip(related, most_similar(vectors, chunk, len(settings.sigma_related)), strict=True):
-            row[: len(others)] = torch.tensor([(spans[i][0] + spans[i][-1]) // 2 for i in others])
-    blank, sink = torch.zeros(2, len(tokens), dtype=torch.bool)
+            row[: len(others)] = [(spans[i][0] + spans[i][-1]) // 2 for i in others]
+    blank, sink = np.zeros((2, len(tokens)), bool)
     if settings.ignore_blank_piece:
         blank[backbone.blank_pieces(tokens)] = True
     if settings.keep_sink and backbone.sink_token is not None:
@@ -124,15 +128,18 @@ def focus(
         settings,
         settings.rule or backbone.default_rule,
         backbone.prompt_depth,
-        torch.tensor([float(round((s[0] + s[-1]) / 2)) for s in spans], device=device),
-        *(tensor.to(device) for tensor in (inside, related, blank, sink)),
+        np.array([round((s[0] + s[-1]) / 2) for s in spans], np.float32),
+        inside,
+        related,
+        blank,
+        sink,
     )
 
 
 # -- Related occurrences ----------------------------------------------------------------------------------------------
 
 
-def span_vectors(backbone: Backbone, encoder: SpanEncoder | None, chunk: DocumentChunk, encoding: Encoding) -> Tensor:
+def span_vectors(backbone: Backbone, encoder: SpanEncoder | None, chunk: DocumentChunk, encoding: Encoding) -> Floats:
     """A vector for each occurrence: of the language model's own encoder, or else of the sentence encoder."""
     spans = [place.span for place in chunk.places]
     states = backbone.span_states(encoding, spans)
@@ -145,24 +152,22 @@ def span_vectors(backbone: Backbone, encoder: SpanEncoder | None, chunk: Documen
     return encoder.span_states(chunk.text, spans, [sentences_around(chunk.chunk.units, s, 0) for s in spans])
 
 
-def most_similar(vectors: Tensor, chunk: DocumentChunk, k_sem: int) -> list[tuple[int, ...]]:
+def most_similar(vectors: Floats, chunk: DocumentChunk, k_sem: int) -> list[tuple[int, ...]]:
     """The k_sem most similar occurrences to each one, as indices, of candidates that share no stem with it."""
-    vectors = torch.nn.functional.normalize(vectors.cpu(), dim=1)
-    similarity = vectors @ vectors.T
+    vectors = unit_length(vectors)
     phrases = [chunk.candidates[place.candidate].phrase for place in chunk.places]
-    similarity.masked_fill_(~distinct(phrases, chunk.document.language), -torch.inf)
-    best = similarity.sort(dim=1, descending=True, stable=True)  # of equals, the earlier one
-    return [
-        tuple(i for value, i in zip(values, indices, strict=True) if value > -torch.inf)
-        for values, indices in zip(best.values[:, :k_sem].tolist(), best.indices[:, :k_sem].tolist(), strict=True)
-    ]
+    others = distinct(phrases, chunk.document.language)
+    similarity = np.where(others, vectors @ vectors.T, -np.inf)
+    best = np.argsort(-similarity, axis=1, kind="stable")[:, :k_sem]  # of equals, the earlier one
+    return [tuple(i for i in row if others[own, i]) for own, row in enumerate(best.tolist())]
 
 
-def distinct(phrases: Sequence[str], language: str = "en") -> Tensor:
+def distinct(phrases: Sequence[str], language: str = "en") -> Flags:
     """Which pairs of phrases share no stem; (phrases, phrases)."""
     names = sorted({s for phrase in phrases for s in stems_of(phrase, language)})
     position = {name: i for i, name in enumerate(names)}
-    bags = torch.zeros(len(phrases), len(names))
+    bags = np.zeros((len(phrases), len(names)), np.float32)
     for bag, phrase in zip(bags, phrases, strict=True):
         bag[[position[s] for s in stems_of(phrase, language)]] = 1
-    return bags @ bags.T == 0
+    found: Flags = bags @ bags.T == 0
+    return found

@@ -1,19 +1,20 @@
 """MUDY+: the score of a phrase is the sum of what speaks for it, a log-odds, given as a probability.
 
 A cascade keeps it cheap. What can be counted is counted for all phrases; the phrases that lead by it are encoded and
-held against the text; and of those that lead then the language model is asked.
+held against the text; and of those that lead then the language model is asked. Each step takes several short texts at
+once, which share the passes through the models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mudy.backbones.backbone import Backbone, Question, TextRange
+from mudy.backbones.backbone import Backbone, Question, Received, TextRange
 from mudy.candidates import Candidate
 from mudy.evidence.boundary import ending
 from mudy.evidence.keyword_likelihood import TEMPLATE, likelihood
@@ -22,10 +23,12 @@ from mudy.evidence.received_attention import attention
 from mudy.evidence.similarity import similarity
 from mudy.methods.method import (
     Architecture,
-    Method,
+    BatchMethod,
     ModelField,
     OccurrenceScore,
     ScorePart,
+    Work,
+    prompted,
     require,
     same_at_each,
     setting,
@@ -33,6 +36,7 @@ from mudy.methods.method import (
 from mudy.methods.mudy.presets import SAM_LAYERS
 from mudy.methods.mudyplus.evidence_table import MODEL, UNKNOWN_SIMILARITY, Table, counted, long
 from mudy.methods.mudyplus.fitting import expit
+from mudy.methods.mudyplus.turning import MOST_PHRASES, Turning
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights, other_languages
 from mudy.text import Document, Span
 
@@ -50,18 +54,26 @@ _WORDS = {  # what each contribution is, for people
     "usual_length": "as long as phrases here are",
     "first_position": "named late",
     "generic": "an everyday word",
+    "plain_own_frequency": "named by itself, in plain language",
+    "plain_one_word": "a single word, in plain language",
     "similarity": "near the text's meaning",
+    "plain_similarity": "near the text's meaning, in plain language",
     "likelihood": "likely as a keyword",
     "ending": "ends where it should",
+    "plain_ending": "ends where it should, in plain language",
     "attention": "attention received",
+    "seeds": "near what is looked for",
+    "query": "stands where the question is answered",
     "not_asked": "not among the leaders",
     "calibration": "high sums are right less often than they say",
+    "vocabulary": "known to the vocabulary",
 }
 MOST = 1 - 1e-6  # a probability is never quite 0 or 1
+Answer = tuple[float, float, float]  # likelihood, ending and attention of a phrase
 
 
 @dataclass(frozen=True)
-class MudyPlus(Method):
+class MudyPlus(BatchMethod):
     """Frequency, form, position, similarity, likelihood, boundary and attention, each with its weight."""
 
     title: ClassVar = "MUDY+"
@@ -86,9 +98,19 @@ class MudyPlus(Method):
     )
     read_words: int = setting(900, "Words at the text's beginning that the language model reads.")
     encoded_words: int = setting(300, "Words at the text's beginning that the encoder reads, in one window.")
+    template: str | None = setting(
+        None, "What follows the text, with {} for the phrase; none: ' Keywords: {},', for which weights are fitted."
+    )
+    seeds: tuple[str, ...] = setting((), "Phrases towards which the ranking is turned.")
+    query: str | None = setting(None, "A question towards which the ranking is turned.")
+    seed_weight: float = setting(
+        8.0, "Log-odds that a cosine of 1 to a seed or the query adds, over the mean of the text's phrases."
+    )
 
     def __post_init__(self) -> None:
         require("leaders", self.leaders, self.leaders >= 0, "1 or more, or 0 for no language model")
+        require("seed_weight", self.seed_weight, self.seed_weight >= 0, "0 or more")
+        require("seeds", self.seeds, all(map(str.strip, self.seeds)), "phrases that are not blank")
         for name in ("encoded", "read_words", "encoded_words"):
             require(name, value := getattr(self, name), value >= 1, "1 or more")
         weights = self.model  # those that cannot be used raise now
@@ -108,67 +130,159 @@ class MudyPlus(Method):
     def model(self) -> Weights:
         return load_weights(self.weights)
 
+    def score_many(self, work: Work) -> list[list[OccurrenceScore]]:
+        """The probability of each phrase, with the contribution of each kind of evidence to its log-odds."""
+        full = [(document, candidates) for document, candidates in work if candidates]
+        tables = self.with_similarities([TextEvidence(counted(*each, self.encoder.tokenizer), *each) for each in full])
+        scores = iter(self._scored([TextEvidence(table, *each) for table, each in zip(tables, full, strict=True)]))
+        return [next(scores) if candidates else [] for _, candidates in work]
+
+    def _scored(self, texts: Sequence[TextEvidence]) -> Iterator[list[OccurrenceScore]]:
+        """The scores of each text; the language model is asked about the leaders of all of them at once."""
+        weights = [self.weights_for(text.document) for text in texts]
+        sums = [QuickSums.of(text, own.quick, self.turned(text)) for text, own in zip(texts, weights, strict=True)]
+        if self.backbone is None or not self.leaders:
+            return (finished(text, own, by.quick) for text, own, by in zip(texts, sums, weights, strict=True))
+        asked = [leading(own.log_odds, self.leaders) for own in sums]
+        tables = self.with_many_answers(texts, asked)
+        return (
+            finished(text, own.corrected(table, by.with_model, rows), by.with_model)
+            for text, own, table, rows, by in zip(texts, sums, tables, asked, weights, strict=True)
+        )
+
+    def with_similarities(self, texts: Sequence[TextEvidence], weights: Sum | None = None) -> list[Table]:
+        """The table of each text with the similarity of those of its phrases that lead without it."""
+        sums = [weights or self.weights_for(text.document).quick for text in texts]
+        chosen = [leading(totals(text.neutral, own), self.encoded) for text, own in zip(texts, sums, strict=True)]
+        near = self._similarities(
+            [text.document for text in texts],
+            [
+                (text.beginning(self.encoded_words), [text.candidates[row].phrase for row in rows])
+                for text, rows in zip(texts, chosen, strict=True)
+            ],
+        )
+        return [text.adding_similarity(rows, own) for text, rows, own in zip(texts, chosen, near, strict=True)]
+
+    def _similarities(self, documents: Sequence[Document], texts: Sequence[tuple[str, Sequence[str]]]) -> list[Numbers]:
+        """How near phrases are to their text, by the encoder that knows its language."""
+        foreign = [self.multilingual is not None and document.language != "en" for document in documents]
+        encoder = self.multilingual() if self.multilingual is not None and any(foreign) else None
+        if encoder is None:
+            return similarities(self.encoder, texts)
+        near = iter(similarities(self.encoder, [text for text, other in zip(texts, foreign, strict=True) if not other]))
+        return [
+            multilingual_similarity(encoder, *text) if other else next(near)
+            for text, other in zip(texts, foreign, strict=True)
+        ]
+
     def weights_for(self, document: Document) -> Weights:
         """Those of the document's language: the shipped ones differ for texts in other languages than English."""
         return self.model if self.weights is not None or document.language == "en" else other_languages()
 
-    def encoder_for(self, document: Document) -> SentenceEncoder | UniversalEncoder:
-        """The encoder that knows the document's language."""
-        if document.language == "en" or self.multilingual is None:
-            return self.encoder
-        return self.multilingual() or self.encoder
-
-    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        """The probability of each phrase, with the contribution of each kind of evidence to its log-odds."""
-        if not candidates:
-            return []
-        weights = self.weights_for(document)
-        table = self.with_similarity(counted(document, candidates, self.encoder.tokenizer), document, candidates)
-        parts = [contributions(table, weights.quick, row) for row in range(len(candidates))]
-        log_odds = np.array([sum(own.values()) for own in parts])
-        calibration = weights.quick.calibration
-        if self.backbone is not None and self.leaders:
-            calibration = weights.with_model.calibration
-            asked = leading(log_odds, self.leaders)
-            full = self.with_answers(table, document, candidates, asked)
-            for row in asked:
-                parts[row] = contributions(full, weights.with_model, row)
-                log_odds[row] = sum(parts[row].values())
-            rest, lead = not_asked(log_odds, asked)
-            for row in rest:
-                parts[row] = {**parts[row], "not_asked": -lead}
-                log_odds[row] -= lead
-        for row, bend in enumerate((bent := calibration.bent(log_odds)) - log_odds):
-            if bend:
-                parts[row] = {**parts[row], "calibration": float(bend)}
-        return same_at_each(candidates, np.clip(expit(bent), 1 - MOST, MOST).tolist(), parts)
-
-    def with_similarity(self, table: Table, document: Document, candidates: Sequence[Candidate]) -> Table:
-        """The table with the similarity of those phrases that lead without it."""
-        neutral = table.adding(similarity=np.zeros(len(candidates)))
-        chosen = leading(totals(neutral, self.weights_for(document).quick), self.encoded)
-        text = document.text[: document.end_of_words(self.encoded_words)]
-        found = np.full(len(candidates), UNKNOWN_SIMILARITY)
-        found[chosen] = similarities(self.encoder_for(document), text, [candidates[row].phrase for row in chosen])
-        return table.adding(similarity=long(document.word_count) * found)
+    def turned(self, text: TextEvidence) -> list[dict[str, float]]:
+        """What seeds and query add to the log-odds of each phrase; nothing where there are none."""
+        if not self.seeds and not self.query:
+            return [{} for _ in text.candidates]
+        leaders = leading(totals(text.table, self.weights_for(text.document).quick), MOST_PHRASES)
+        turning = Turning(self.seeds, self.query, self.seed_weight)
+        return turning.added(self.encoder, text.document, text.candidates, leaders)
 
     def with_answers(
         self, table: Table, document: Document, candidates: Sequence[Candidate], rows: Sequence[int]
     ) -> Table:
-        """The table with what the language model says about some rows; 0 for the others."""
-        end = document.end_of_words(self.read_words)
-        found = ask(self.prompted, document.text, end, [candidates[row] for row in rows])
-        weight = long(document.word_count) ** 2
-        columns = {name: np.zeros(len(candidates)) for name in MODEL}
-        for row, (p, e, g) in zip(rows, found, strict=True):
-            columns["likelihood"][row], columns["ending"][row], columns["attention"][row] = p, e, weight * g
-        return table.adding(**columns)
+        """The table of one text with what the language model says about some rows; 0 for the others."""
+        (found,) = self.with_many_answers([TextEvidence(table, document, candidates)], [rows])
+        return found
+
+    def with_many_answers(self, texts: Sequence[TextEvidence], rows: Sequence[Sequence[int]]) -> list[Table]:
+        """The table of each text with what the language model says about some of its rows; 0 for the others."""
+        beginnings = [
+            Beginning(text.document.text, text.end(self.read_words), [text.candidates[row] for row in own])
+            for text, own in zip(texts, rows, strict=True)
+        ]
+        answers = ask(self.prompted, beginnings)
+        return [text.adding_answers(own, found) for text, own, found in zip(texts, rows, answers, strict=True)]
 
     @cached_property
     def prompted(self) -> Backbone:
         """The language model with the template of MUDY+."""
         assert self.backbone is not None
-        return self.backbone.with_template(TEMPLATE)
+        return prompted(self.backbone, self.template) if self.template else self.backbone.with_template(TEMPLATE)
+
+
+# -- Texts ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TextEvidence:
+    """A text with its candidates, and a table of evidence about them."""
+
+    table: Table
+    document: Document
+    candidates: Sequence[Candidate]
+
+    @property
+    def words(self) -> int:
+        return self.document.word_count
+
+    def end(self, words: int) -> int:
+        return self.document.end_of_words(words)
+
+    def beginning(self, words: int) -> str:
+        return self.document.text[: self.end(words)]
+
+    @property
+    def neutral(self) -> Table:
+        """The table as if all phrases were equally similar to the text."""
+        return self.table.adding(similarity=np.zeros(len(self.candidates)))
+
+    def adding_similarity(self, rows: Sequence[int], values: Numbers) -> Table:
+        found = np.full(len(self.candidates), UNKNOWN_SIMILARITY)
+        found[list(rows)] = values
+        return self.table.adding(similarity=long(self.words) * found)
+
+    def adding_answers(self, rows: Sequence[int], answers: Sequence[Answer]) -> Table:
+        columns = {name: np.zeros(len(self.candidates)) for name in MODEL}
+        weight = long(self.words) ** 2
+        for row, (p, e, g) in zip(rows, answers, strict=True):
+            columns["likelihood"][row], columns["ending"][row], columns["attention"][row] = p, e, weight * g
+        return self.table.adding(**columns)
+
+
+@dataclass(frozen=True)
+class QuickSums:
+    """What each kind of evidence adds for each phrase, and the log-odds that come of it."""
+
+    parts: list[dict[str, float]]
+    log_odds: Numbers
+    turned: list[dict[str, float]]  # what seeds and a query add
+
+    @classmethod
+    def of(cls, text: TextEvidence, weights: Sum, turned: list[dict[str, float]]) -> QuickSums:
+        parts = [{**contributions(text.table, weights, row), **own} for row, own in enumerate(turned)]
+        return cls(parts, np.array([sum(own.values()) for own in parts]), turned)
+
+    def corrected(self, table: Table, weights: Sum, asked: Sequence[int]) -> QuickSums:
+        """With the answers about some phrases; the others are put below them."""
+        parts, log_odds = list(self.parts), self.log_odds.copy()
+        for row in asked:
+            parts[row] = {**contributions(table, weights, row), **self.turned[row]}
+            log_odds[row] = sum(parts[row].values())
+        rest, lead = not_asked(log_odds, asked)
+        for row in rest:
+            parts[row] = {**parts[row], "not_asked": -lead}
+            log_odds[row] -= lead
+        return QuickSums(parts, log_odds, self.turned)
+
+
+def finished(text: TextEvidence, sums: QuickSums, weights: Sum) -> list[OccurrenceScore]:
+    """Log-odds as probabilities, high ones bent."""
+    parts: list[Mapping[str, float]] = list(sums.parts)
+    bent = weights.calibration.bent(sums.log_odds)
+    for row, bend in enumerate(bent - sums.log_odds):
+        if bend:
+            parts[row] = {**parts[row], "calibration": float(bend)}
+    return same_at_each(text.candidates, np.clip(expit(bent), 1 - MOST, MOST).tolist(), parts)
 
 
 # -- Sums -------------------------------------------------------------------------------------------------------------
@@ -202,32 +316,62 @@ def leading(values: Numbers, most: int) -> list[int]:
 # -- Models -----------------------------------------------------------------------------------------------------------
 
 
-def similarities(encoder: SentenceEncoder | UniversalEncoder, text: str, phrases: Sequence[str]) -> Numbers:
-    """How near phrases are to a text, of which one window of the encoder is read."""
-    from mudy.backbones import encoder_states
-    from mudy.backbones.universal_encoder import UniversalEncoder
+def similarities(encoder: SentenceEncoder, texts: Sequence[tuple[str, Sequence[str]]]) -> list[Numbers]:
+    """How near phrases are to their text, of which one window of the encoder is read; for each text.
 
-    if isinstance(encoder, UniversalEncoder):
-        of_text, *of_phrases = encoder.embed([text, *phrases]).astype(np.float64)
-        return similarity(np.stack(of_phrases), of_text)
+    A phrase that several texts hold is read once.
+    """
+    rows = [tuple(encoder.read_alone(text)) for text, _ in texts]
+    alone = [[tuple(encoder.read_alone(phrase)) for phrase in phrases] for _, phrases in texts]
+    every = list(dict.fromkeys([*rows, *(row for own in alone for row in own)]))
+    states = encoder.states(every, pool=lambda state: state.mean(0))
+    vectors = {row: state.astype(np.float64) for row, state in zip(every, states, strict=True)}
+    return [
+        similarity(np.stack([vectors[row] for row in own]), vectors[text])
+        for text, own in zip(rows, alone, strict=True)
+    ]
 
-    own = encoder_states.read_span(encoder, text, Span(0, len(text))).ids
-    alone = [encoder_states.read_alone(encoder, phrase) for phrase in phrases]
-    states = encoder_states.states(encoder, [own, *alone], -1, lambda state: state.mean(0))
-    vectors = np.stack([state.numpy().astype(np.float64) for state in states])
-    return similarity(vectors[1:], vectors[0])
+
+def multilingual_similarity(encoder: UniversalEncoder, text: str, phrases: Sequence[str]) -> Numbers:
+    """How near phrases are to a text in another language than English."""
+    of_text, *of_phrases = encoder.embed([text, *phrases]).astype(np.float64)
+    return similarity(np.stack(of_phrases), of_text)
 
 
-def ask(backbone: Backbone, text: str, end: int, candidates: Sequence[Candidate]) -> list[tuple[float, float, float]]:
-    """Likelihood, ending and attention of some phrases, from one reading of a text's beginning."""
+@dataclass(frozen=True)
+class Beginning:
+    """The beginning of a text, and some of the text's candidates."""
+
+    text: str
+    end: int
+    candidates: Sequence[Candidate]
+
+    @property
+    def text_range(self) -> TextRange:
+        return TextRange(self.text, Span(0, self.end))
+
+    @property
+    def forms(self) -> list[str]:
+        """Each candidate as it first stands in the text."""
+        return [candidate.occurrences[0].span.of(self.text) for candidate in self.candidates]
+
+    def attention(self, received: Received) -> Iterator[float]:
+        """How much attention each candidate receives."""
+        mean = float(received.sums[received.tokens.first :].mean())
+        for candidate in self.candidates:
+            yield attention([received.at(o.span) for o in candidate.occurrences if o.span.end <= self.end], mean)
+
+
+def ask(backbone: Backbone, beginnings: Sequence[Beginning]) -> list[list[Answer]]:
+    """Likelihood, ending and attention of the candidates of each text, from one reading of its beginning."""
     layers = SAM_LAYERS.get((backbone.family, backbone.depth), (round(0.55 * backbone.depth),))
-    (encoding,) = backbone.encode([TextRange(text, Span(0, end))], layers)
-    received = encoding.received or backbone.received_attention([TextRange(text, Span(0, end))], layers)[0]
-    mean = float(received.sums[received.tokens.first :].mean())
-    forms = [candidate.occurrences[0].span.of(text) for candidate in candidates]
-    (scored,) = backbone.log_likelihood([Question(encoding, forms)])
-    found = []
-    for candidate, values in zip(candidates, scored, strict=True):
-        places = [received.at(o.span) for o in candidate.occurrences if o.span.end <= end]
-        found.append((likelihood(values), ending(values), attention(places, mean)))
-    return found
+    encodings = backbone.encode([each.text_range for each in beginnings], layers)
+    received = [
+        encoding.received or backbone.received_attention([each.text_range], layers)[0]
+        for encoding, each in zip(encodings, beginnings, strict=True)
+    ]
+    questions = [Question(encoding, each.forms) for encoding, each in zip(encodings, beginnings, strict=True)]
+    return [
+        [(likelihood(values), ending(values), g) for values, g in zip(scored, each.attention(own), strict=True)]
+        for each, scored, own in zip(beginnings, backbone.log_likelihood(questions), received, strict=True)
+    ]

@@ -1,11 +1,11 @@
-"""Make examples/paper.pdf, a paper with running heads and page numbers: `python -m docs.paper` in the root."""
+"""Make examples/paper.pdf, a paper with running heads and page numbers: `python -m tools.paper` in the root."""
 
 from datetime import UTC, datetime
 from pathlib import Path
 
 from fpdf import FPDF
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parent.parent
 TITLE = "Hedgerows as corridors for dormice"
 AUTHORS = "Lindqvist and Okafor"
 PARAGRAPHS = (
@@ -31,7 +31,7 @@ PARAGRAPHS = (
 )
 
 
-class Paper(FPDF):
+class Paper(FPDF):  # type: ignore[misc]  # fpdf2 has no types
     """A page with a running head and a number at its foot."""
 
     def header(self) -> None:
@@ -57,7 +57,7 @@ def main() -> None:
     for paragraph in (AUTHORS, *PARAGRAPHS):
         paper.multi_cell(0, 6, paragraph, new_x="LMARGIN", new_y="NEXT")
         paper.ln(3)
-    paper.output(str(HERE.parent / "examples" / "paper.pdf"))
+    paper.output(str(ROOT / "examples" / "paper.pdf"))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,36 @@
+"""A DuckDB function: `register(connection)`, then `SELECT keyphrases(text) FROM papers`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mudy.extractor import DEFAULT_METHOD
+from mudy.integrations import from_extra
+from mudy.integrations.extraction import check_plain_settings
+from mudy.integrations.table_columns import phrase_column
+from mudy.validation import TopN
+
+with from_extra("duckdb"):
+    import duckdb
+    import pyarrow
+
+
+def register_keyphrases(
+    connection: duckdb.DuckDBPyConnection,
+    name: str = "keyphrases",
+    method: str = DEFAULT_METHOD,
+    *,
+    top_n: TopN = 10,
+    **settings: Any,
+) -> None:
+    """Give a connection a function from a text to its keyphrases, a list of texts; NULL gives NULL.
+
+    Further `settings` are those of `Extractor` and `extract`. DuckDB calls it with up to 2,048 rows at a time.
+    """
+    plain = {"method": method, "top_n": top_n, **settings}
+    check_plain_settings(plain)
+
+    def keyphrases(texts: pyarrow.ChunkedArray) -> pyarrow.Array:
+        return pyarrow.array(phrase_column(texts.to_pylist(), plain), pyarrow.list_(pyarrow.string()))
+
+    connection.create_function(name, keyphrases, ["VARCHAR"], "VARCHAR[]", type="arrow", null_handling="special")

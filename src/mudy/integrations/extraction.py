@@ -1,0 +1,98 @@
+"""Keyphrases by plain settings: what every integration does, written once.
+
+Settings are arguments of `Extractor` and options of `extract` in one mapping of plain JSON values, so that they can be
+copied, pickled and saved. An extractor is made when its first text comes, and shared by all that have equal settings.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from threading import Lock, RLock
+from typing import Any
+
+from mudy.errors import SettingError
+from mudy.extractor import Extractor
+from mudy.options import SHARED_OPTION_NAMES
+from mudy.results import Result
+from mudy.storage import dump_json
+from mudy.text import Document
+
+PER_TEXT = (*SHARED_OPTION_NAMES, "seeds", "query")  # what `extract_many` takes; all else makes the extractor
+MOST_SHARED = 4  # extractors with their models in memory; the one used longest ago goes first
+
+
+@dataclass
+class SharedExtractor:
+    """An extractor that computes for one thread at a time."""
+
+    extractor: Extractor
+    turn: RLock = field(default_factory=RLock)
+
+    def results(self, texts: Iterable[str | Document], options: Mapping[str, Any]) -> Iterator[Result]:
+        """One result for each text, in order. Between two results another thread may have its turn."""
+        results = self.extractor.extract_many(texts, **options)
+        while True:
+            with self.turn:
+                result = next(results, None)
+            if result is None:
+                return
+            yield result
+
+
+def results_of(texts: Iterable[str | Document], settings: Mapping[str, Any]) -> Iterator[Result]:
+    """The keyphrases of each text, in order; short texts are computed together."""
+    shared = shared_extractor(settings)
+    return shared.results(texts, {name: settings[name] for name in PER_TEXT if name in settings})
+
+
+def check_plain_settings(settings: Mapping[str, Any]) -> None:
+    """Raise what is wrong with settings now, not at the first text. Loads no model."""
+    options = {name: value for name, value in settings.items() if name in PER_TEXT}
+    Extractor(**_arguments(settings)).extract_many((), **options)
+
+
+def shared_extractor(settings: Mapping[str, Any]) -> SharedExtractor:
+    """The extractor for some settings, made now if there is none yet."""
+    arguments = _arguments(settings)
+    key = dump_json(dict(sorted(arguments.items())))
+    with _lock:
+        shared = _extractors.get(key) or SharedExtractor(Extractor(**arguments))
+        _extractors[key] = shared
+        _extractors.move_to_end(key)
+        if len(_extractors) > MOST_SHARED:
+            _extractors.popitem(last=False)
+    return shared
+
+
+def _arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those settings that are arguments of `Extractor`."""
+    arguments = {name: value for name, value in settings.items() if name not in PER_TEXT}
+    for name, value in arguments.items():
+        if not _is_plain(value):
+            raise SettingError(f"{name} is of type {type(value).__name__}, but must be a plain value, such as a name.")
+    return arguments
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return isinstance(value, str | int | float | bool | None)
+
+
+_extractors: OrderedDict[str, SharedExtractor] = OrderedDict()
+_lock = Lock()
+
+
+def _renew_locks() -> None:
+    """After a fork: a thread that only the parent has may have held a lock. The models in memory are kept."""
+    global _lock
+    _lock = Lock()
+    for shared in _extractors.values():
+        shared.turn = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)

@@ -1,0 +1,42 @@
+"""A LangChain document transformer that adds keyphrases to the metadata of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mudy.extractor import DEFAULT_METHOD
+from mudy.integrations import from_extra
+from mudy.integrations.extraction import check_plain_settings, results_of
+from mudy.validation import TopN
+
+with from_extra("langchain"):
+    from langchain_core.documents import BaseDocumentTransformer
+    from langchain_core.documents import Document as LangChainDocument
+
+
+class KeyphraseTransformer(BaseDocumentTransformer):  # type: ignore[misc]  # not followed by mypy
+    """Copies of documents whose metadata list their keyphrases, best first.
+
+    Further `settings` are those of `Extractor` and `extract`.
+    """
+
+    def __init__(
+        self, method: str = DEFAULT_METHOD, *, top_n: TopN = 10, metadata_key: str = "keywords", **settings: Any
+    ) -> None:
+        self.settings = {"method": method, "top_n": top_n, **settings}
+        self.metadata_key = metadata_key
+        check_plain_settings(self.settings)
+
+    def transform_documents(
+        self,
+        documents: Sequence[LangChainDocument],
+        **kwargs: Any,  # noqa: ARG002 (as LangChain calls it)
+    ) -> list[LangChainDocument]:
+        results = results_of((document.page_content for document in documents), self.settings)
+        return [
+            document.model_copy(
+                update={"metadata": {**document.metadata, self.metadata_key: [keyphrase.text for keyphrase in result]}}
+            )
+            for document, result in zip(documents, results, strict=True)
+        ]

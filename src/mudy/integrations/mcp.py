@@ -1,0 +1,288 @@
+"""An MCP server: an assistant asks for keyphrases, for the reasons of a score, and for the text of a document.
+
+`mudy mcp` runs it over standard input and output; `mudy serve` offers the same tools at /mcp, computed by its queue.
+All tools only read. Documents are read from folders that a person has opened, and never by the service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import anyio.to_thread
+
+from mudy import __version__
+from mudy.errors import InputError, MudyError
+from mudy.extractor import DEFAULT_METHOD
+from mudy.integrations import from_extra
+from mudy.integrations.extraction import check_plain_settings, results_of, shared_extractor
+from mudy.integrations.open_folders import OpenFolders
+from mudy.methods import METHODS, description
+from mudy.ranking import variant_key
+from mudy.text import squeeze
+
+with from_extra("mcp"):
+    from mcp.server import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp_types import ToolAnnotations
+
+INSTRUCTIONS = (
+    "Keyphrases of texts, found by a language model without training data. Every phrase stands in the text at the "
+    "offsets given (Unicode code points, end exclusive)."
+)
+CONTEXT = 60  # characters shown on either side of an occurrence
+MOST_SHOWN = 10  # occurrences of a phrase that are explained
+CHARACTERS = 20_000  # of a document that one call gives, unless it asks for more or less
+MOST_CHARACTERS = 200_000
+
+
+class KeyphraseBackend(Protocol):
+    """What computes for the tools."""
+
+    default_method: str
+
+    @property
+    def methods(self) -> Sequence[str]:
+        """Those that can be asked for."""
+
+    async def extracted(self, text: str, top_n: int, method: str) -> dict[str, Any]:
+        """A result, as `Result.to_dict` gives it."""
+
+    async def explained(self, text: str, phrase: str, method: str) -> dict[str, Any]:
+        """All phrases of a text with their parts, and where one phrase stands, as `Explanation.to_dict` gives them."""
+
+
+class LocalBackend:
+    """Computes in this process, one text at a time."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.settings = settings
+        self.default_method: str = settings.get("method", DEFAULT_METHOD)
+        self.methods = tuple(METHODS)
+        check_plain_settings(settings)
+
+    async def extracted(self, text: str, top_n: int, method: str) -> dict[str, Any]:
+        return await anyio.to_thread.run_sync(self._extract, text, top_n, method)
+
+    async def explained(self, text: str, phrase: str, method: str) -> dict[str, Any]:
+        return await anyio.to_thread.run_sync(self._explain, text, phrase, method)
+
+    def _extract(self, text: str, top_n: int, method: str) -> dict[str, Any]:
+        (result,) = results_of([text], {**self._for(method), "top_n": top_n})
+        return result.to_dict()
+
+    def _explain(self, text: str, phrase: str, method: str) -> dict[str, Any]:
+        shared = shared_extractor(self._for(method))
+        with shared.turn:
+            return shared.extractor.explain(text, gold=[phrase]).to_dict()
+
+    def _for(self, method: str) -> dict[str, Any]:
+        """The settings for a method; a speed that was chosen for the default method may not be one of another."""
+        if method == self.default_method:
+            return self.settings
+        return {name: value for name, value in self.settings.items() if name != "speed"} | {"method": method}
+
+
+# -- What the tools answer --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PhraseSummary:
+    rank: int
+    text: str
+    score: float
+    variants: list[str]
+    start: int  # of the best occurrence
+    end: int
+    occurrences: int
+
+
+@dataclass(frozen=True)
+class PhraseList:
+    keyphrases: list[PhraseSummary]
+    method: str
+    model: str | None
+    language: str | None
+    words: int
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class ExplainedOccurrence:
+    start: int
+    end: int
+    context: str
+    score: float
+    parts: dict[str, float]
+
+
+@dataclass(frozen=True)
+class PhraseExplanation:
+    phrase: str
+    rank: int | None  # None: it is not ranked, see note
+    ranked_phrases: int
+    score: float | None
+    note: str
+    occurrences: list[ExplainedOccurrence]
+    parts: dict[str, str]  # what each part of a score means
+
+
+@dataclass(frozen=True)
+class DocumentText:
+    text: str
+    start: int
+    characters: int  # of the whole document
+    next_start: int | None  # where to read on; None: the document ends here
+    pages: list[int]  # offsets at which pages begin, if it has pages
+
+
+@dataclass(frozen=True)
+class MethodSummary:
+    name: str
+    title: str
+    description: str
+    needs: list[str]
+    default: bool
+
+
+@dataclass(frozen=True)
+class MethodList:
+    methods: list[MethodSummary]
+
+
+# -- The server -------------------------------------------------------------------------------------------------------
+
+
+def keyphrase_server(backend: KeyphraseBackend, folders: OpenFolders | None = None) -> MCPServer[Any]:
+    """An MCP server with the tools; documents can be read only where folders are given."""
+    server: MCPServer[Any] = MCPServer(
+        "mudy", title="MUDY", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
+    )
+    _add_text_tools(server, backend)
+    if folders is not None and folders.folders:
+        _add_document_tool(server, folders)
+    return server
+
+
+def run_stdio(settings: dict[str, Any], folders: Sequence[str] = ()) -> None:
+    """Serve over standard input and output until the client closes them."""
+    keyphrase_server(LocalBackend(settings), OpenFolders.of(folders)).run("stdio")
+
+
+def _read_only(title: str) -> ToolAnnotations:
+    return ToolAnnotations(
+        title=title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    )
+
+
+def _add_text_tools(server: MCPServer[Any], backend: KeyphraseBackend) -> None:
+    @server.tool(annotations=_read_only("Extract keyphrases"))  # type: ignore[untyped-decorator]
+    async def extract_keyphrases(text: str, top_n: int = 10, method: str | None = None) -> PhraseList:
+        """The keyphrases of a text, best first, each with its score and where it stands. See list_methods."""
+        with _told():
+            return _phrase_list(await backend.extracted(text, top_n, _method(backend, method)))
+
+    @server.tool(annotations=_read_only("Explain a phrase"))  # type: ignore[untyped-decorator]
+    async def explain_phrase(text: str, phrase: str, method: str | None = None) -> PhraseExplanation:
+        """Why a phrase of a text has its rank: its score, what that is made of, and every place where it stands."""
+        with _told():
+            if not phrase.strip():
+                raise InputError("The phrase is empty. Give a phrase of the text.")
+            return _explanation(await backend.explained(text, phrase, _method(backend, method)), text, phrase)
+
+    @server.tool(annotations=_read_only("List methods"))  # type: ignore[untyped-decorator]
+    def list_methods() -> MethodList:
+        """The methods that can rank phrases, with what each does and which models it needs."""
+        return MethodList([_method_summary(name, backend.default_method) for name in backend.methods])
+
+
+def _add_document_tool(server: MCPServer[Any], folders: OpenFolders) -> None:
+    @server.tool(annotations=_read_only("Read a document"))  # type: ignore[untyped-decorator]
+    def read_document(path: str, start: int = 0, characters: int = CHARACTERS) -> DocumentText:
+        """The text of a document (plain text, PDF, HTML, Word) in the folders that were opened, or a part of it."""
+        with _told():
+            if start < 0 or not 1 <= characters <= MOST_CHARACTERS:
+                raise InputError(f"start must be 0 or more, and characters between 1 and {MOST_CHARACTERS:,}.")
+            reading = folders.read(path)
+        end = start + characters
+        return DocumentText(
+            reading.text[start:end],
+            start,
+            len(reading.text),
+            end if end < len(reading.text) else None,
+            list(reading.pages),
+        )
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Let the assistant read what was wrong."""
+    try:
+        yield
+    except MudyError as error:
+        raise ToolError(str(error)) from error
+
+
+def _method(backend: KeyphraseBackend, name: str | None) -> str:
+    if name is not None and name not in backend.methods:
+        raise InputError(f"There is no method {name!r}. Known: {', '.join(backend.methods)}.")
+    return name or backend.default_method
+
+
+def _phrase_list(result: dict[str, Any]) -> PhraseList:
+    return PhraseList(
+        [_summary(keyphrase) for keyphrase in result["keyphrases"]],
+        result["method"],
+        result["model"],
+        result["language"],
+        result["coverage"]["words"],
+        result.get("warnings", []),
+    )
+
+
+def _summary(keyphrase: dict[str, Any]) -> PhraseSummary:
+    places = keyphrase["occurrences"]
+    return PhraseSummary(
+        keyphrase["rank"],
+        keyphrase["text"],
+        keyphrase["score"],
+        keyphrase["variants"],
+        places[0]["start"],
+        places[0]["end"],
+        len(places),
+    )
+
+
+def _explanation(explanation: dict[str, Any], text: str, phrase: str) -> PhraseExplanation:
+    (method,) = explanation["methods"]
+    (gold,) = explanation["gold"]
+    ranked = method["keyphrases"]
+    wanted = variant_key(squeeze(phrase))
+    found = next((k for k in ranked if wanted in map(variant_key, (k["text"], *k["variants"]))), None)
+    if found is None:
+        return PhraseExplanation(phrase, None, len(ranked), None, _why_not(bool(gold["places"])), [], {})
+    occurrences = [_explained_occurrence(place, text) for place in found["occurrences"][:MOST_SHOWN]]
+    more = len(found["occurrences"]) - len(occurrences)
+    note = f"{more} more occurrences are not shown." if more else ""
+    meaning = {part["name"]: part["words"] for part in description(method["method"])["parts"]}
+    return PhraseExplanation(found["text"], found["rank"], len(ranked), found["score"], note, occurrences, meaning)
+
+
+def _why_not(in_text: bool) -> str:
+    if not in_text:
+        return "It does not stand in the text."
+    return "It stands in the text but is not ranked: it is no noun phrase, or a better phrase says the same."
+
+
+def _explained_occurrence(place: dict[str, Any], text: str) -> ExplainedOccurrence:
+    start, end = place["start"], place["end"]
+    context = squeeze(text[max(0, start - CONTEXT) : end + CONTEXT])
+    parts = {name: value for name, value in place.items() if name not in ("start", "end", "page", "score")}
+    return ExplainedOccurrence(start, end, context, place["score"], parts)
+
+
+def _method_summary(name: str, default: str) -> MethodSummary:
+    described = description(name)
+    return MethodSummary(name, described["title"], described["description"], described["needs"], name == default)

@@ -1,0 +1,137 @@
+"""A scikit-learn vectorizer whose features are keyphrases. It also fits `BERTopic(vectorizer_model=...)`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from mudy.candidates import PhraseLookup
+from mudy.errors import InputError, SettingError
+from mudy.extractor import DEFAULT_METHOD
+from mudy.integrations import from_extra
+from mudy.integrations.extraction import results_of
+from mudy.ranking import variant_key
+from mudy.results import Keyphrase, Result
+from mudy.text import Document
+from mudy.validation import TopN, seen, several
+
+with from_extra("scikit-learn"):
+    import numpy as np
+    from scipy.sparse import csr_matrix
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import check_is_fitted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Texts -> a sparse matrix that counts phrases: the keyphrases of the texts that it was fitted on.
+
+    Fitting finds the keyphrases of each text. After that phrases are only looked up, as whole words in any casing, so
+    `transform` needs no model. Forms with equal stems (model, models) are one column, named after the form that most
+    texts show, in lower case. `min_df` leaves out phrases that are keyphrases of fewer texts (a number, or a share
+    below 1); `max_features` keeps those of the most texts. `settings` are further ones of `Extractor` and `extract`.
+    """
+
+    def __init__(
+        self,
+        method: str = DEFAULT_METHOD,
+        *,
+        speed: str | None = None,
+        top_n: TopN = 10,
+        min_df: int | float = 1,
+        max_features: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.method = method
+        self.speed = speed
+        self.top_n = top_n
+        self.min_df = min_df
+        self.max_features = max_features
+        self.settings = settings
+
+    def fit(self, raw_documents: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002 (as scikit-learn calls it)
+        """Learn the columns."""
+        settings = {"method": self.method, "speed": self.speed, "top_n": self.top_n, **(self.settings or {})}
+        results = list(results_of(_texts(raw_documents), settings))
+        columns = self._chosen(_phrase_forms(results), len(results))
+        if not columns:
+            raise SettingError(f"No keyphrases for columns in {len(results):,} texts. Lower min_df, or see the texts.")
+        columns.sort(key=lambda phrase: phrase.name)
+        self.feature_names_ = np.array([phrase.name for phrase in columns], dtype=object)
+        self.form_columns_ = {form: column for column, phrase in enumerate(columns) for form in phrase.forms}
+        return self
+
+    def transform(self, raw_documents: Iterable[str]) -> csr_matrix:
+        """How often the phrase of each column stands in each text."""
+        check_is_fitted(self, "feature_names_")
+        lookup = PhraseLookup.of(tuple(self.form_columns_))
+        rows = [self._counts(lookup, text) for text in _texts(raw_documents)]
+        starts = np.cumsum([0, *map(len, rows)])
+        columns = np.array([column for row in rows for column in sorted(row)], dtype=np.int64)
+        counts = np.array([row[column] for row in rows for column in sorted(row)], dtype=np.int64)
+        return csr_matrix((counts, columns, starts), shape=(len(rows), len(self.feature_names_)))
+
+    def fit_transform(self, raw_documents: Iterable[str], y: Any = None) -> csr_matrix:
+        """Learn the columns, and count them in the same texts."""
+        texts = list(_texts(raw_documents))
+        return self.fit(texts, y).transform(texts)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002 (as scikit-learn calls it)
+        """The phrase of each column."""
+        check_is_fitted(self, "feature_names_")
+        return np.array(self.feature_names_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+    def _chosen(self, phrases: Iterable[PhraseForms], texts: int) -> list[PhraseForms]:
+        """The phrases that get a column: of equally frequent ones the first in alphabetical order."""
+        least = self.min_df * texts if isinstance(self.min_df, float) else self.min_df
+        frequent = [phrase for phrase in phrases if phrase.texts >= least]
+        return sorted(frequent, key=lambda phrase: (-phrase.texts, phrase.name))[: self.max_features]
+
+    def _counts(self, lookup: PhraseLookup, text: str) -> Counter[int]:
+        places = lookup.occurrences(Document(_checked_text(text), (), ()))
+        return Counter(self.form_columns_[form] for form, _ in places)
+
+
+class PhraseForms:
+    """A phrase in the forms that texts show, all in lower case."""
+
+    def __init__(self) -> None:
+        self.shown: Counter[str] = Counter()  # the form that a text's keyphrase has -> number of texts
+        self.forms: set[str] = set()  # these, and those merged into them
+
+    def add(self, keyphrase: Keyphrase) -> None:
+        self.shown[keyphrase.text.lower()] += 1
+        self.forms.update(form.lower() for form in (keyphrase.text, *keyphrase.variants))
+
+    @property
+    def texts(self) -> int:
+        return self.shown.total()
+
+    @property
+    def name(self) -> str:
+        return min(self.shown, key=lambda form: (-self.shown[form], form))
+
+
+def _phrase_forms(results: Iterable[Result]) -> Iterable[PhraseForms]:
+    phrases: dict[tuple[str, ...], PhraseForms] = {}
+    for keyphrase in (keyphrase for result in results for keyphrase in result):
+        phrases.setdefault(variant_key(keyphrase.text), PhraseForms()).add(keyphrase)
+    return phrases.values()
+
+
+def _texts(raw_documents: Iterable[str]) -> Iterable[str]:
+    return several("raw_documents", raw_documents, "texts")
+
+
+def _checked_text(text: Any) -> str:
+    if not isinstance(text, str):
+        raise InputError(f"A text must be a str, not {seen(text)}.")
+    return text

@@ -1,0 +1,97 @@
+"""The MCP tools of the service at /mcp: computed by its queue, behind its limits and its key, and without its disk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import FastAPI
+from mcp.server import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import ValidationError
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+from mudy.errors import InputError
+from mudy.integrations.mcp import keyphrase_server
+from mudy.server.config import Config
+from mudy.server.jobs import ExtractionJob
+from mudy.server.problems import problem_of
+from mudy.server.queue import RequestQueue
+from mudy.server.request_schemas import ExplainRequest, ExtractRequest
+from mudy.server.requests import explanation_job, extraction_job
+from mudy.server.setting_schemas import served_methods
+from mudy.server.streaming import watched
+
+PATH = "/mcp"
+LOG_ID = "mcp"  # for logs: one HTTP request may hold any call
+
+
+class QueueBackend:
+    """Puts each call of a tool into the queue, checked as a request to /v1 is."""
+
+    def __init__(self, config: Config, queue: RequestQueue) -> None:
+        self.config, self.queue = config, queue
+        self.default_method = config.method
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return served_methods()
+
+    async def extracted(self, text: str, top_n: int, method: str) -> dict[str, Any]:
+        def job() -> ExtractionJob:
+            request = ExtractRequest.model_validate({"text": text, "top_n": top_n, "method": method})
+            return extraction_job(request, self.config, LOG_ID)
+
+        (result,) = (await self._answer(job))["results"]
+        return dict(result)
+
+    async def explained(self, text: str, phrase: str, method: str) -> dict[str, Any]:
+        def job() -> ExtractionJob:
+            request = ExplainRequest.model_validate({"text": text, "methods": [method], "gold": [phrase]})
+            return explanation_job(request, self.config, LOG_ID)
+
+        return await self._answer(job)
+
+    async def _answer(self, job: Callable[[], ExtractionJob]) -> dict[str, Any]:
+        """The answer to a job; what goes wrong is told in the words of the service's problems."""
+        try:
+            admitted = self.queue.admit(job())
+            async with watched(self.queue, admitted, _nothing) as over:
+                await over.wait()
+            answer: dict[str, Any] = json.loads(admitted.answer.result())
+        except ValidationError as error:
+            raise InputError("; ".join(str(detail["msg"]) for detail in error.errors(include_input=False))) from None
+        except Exception as error:
+            raise InputError(problem_of(error, self.queue.retry_after()).detail) from error
+        return answer
+
+
+async def _nothing() -> Message:
+    """Nothing more comes from the client: its whole request has been read."""
+    nothing: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+    return await nothing
+
+
+class McpEndpoint:
+    """Each POST is answered by itself: no sessions, and no streams that stay open."""
+
+    def __init__(self, server: MCPServer[Any]) -> None:
+        server.streamable_http_app(
+            json_response=True,
+            stateless_http=True,
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # middleware does it
+        )
+        self.manager = server.session_manager
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.manager.handle_request(scope, receive, send)
+
+
+def add_mcp_route(app: FastAPI, config: Config, queue: RequestQueue) -> McpEndpoint:
+    """Add the route; what is returned has a `manager` that must run as long as the app."""
+    endpoint = McpEndpoint(keyphrase_server(QueueBackend(config, queue)))
+    app.router.routes.append(Route(PATH, endpoint=endpoint, methods=["POST"]))
+    return endpoint

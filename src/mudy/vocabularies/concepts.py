@@ -1,0 +1,171 @@
+"""Concepts and vocabularies: what was listed, checked once; an index of all labels, built once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from mudy.cancellation import cancellable
+from mudy.errors import InputError, VocabularyWarning
+from mudy.text import squeeze
+from mudy.validation import seen, several
+from mudy.vocabularies.label_index import LabelIndex
+
+_SHOWN = 3  # examples in a note
+_FIELDS = ("id", "label", "alternatives")
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """One entry of a vocabulary."""
+
+    id: str
+    label: str  # the preferred one
+    alternatives: tuple[str, ...] = ()  # other labels by which it is found
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The preferred label, then the others."""
+        return (self.label, *self.alternatives)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Concepts to be found in texts, in any number of them.
+
+    >>> Vocabulary.load("terms.csv")
+    >>> Vocabulary.of(["flood insurance", {"id": "Q8068", "label": "flood", "alternatives": ["inundation"]}])
+    """
+
+    concepts: tuple[Concept, ...]
+    unlabelled: tuple[str, ...] = field(default=(), compare=False)  # ids of entries that were left out
+
+    @classmethod
+    def load(cls, path: str | Path, *, language: str = "en", encoding: str | None = None) -> Vocabulary:
+        """A vocabulary from a file: .csv, .tsv, .json, .jsonl, .txt, or SKOS as .ttl, .nt, .rdf or .xml.
+
+        `language` chooses among labels in several languages.
+        """
+        from mudy.vocabularies.term_files import concepts_in
+
+        vocabulary = cls._checked(concepts_in(Path(path), language, encoding), f"{path}: ")
+        for note in vocabulary.notes:
+            warnings.warn(f"{path}: {note}", VocabularyWarning, stacklevel=2)
+        return vocabulary
+
+    @classmethod
+    def of(cls, value: Any) -> Vocabulary:
+        """A vocabulary as it is; or one of labels, or of mappings with `label` and perhaps `id` and `alternatives`."""
+        if isinstance(value, Vocabulary):
+            return value
+        if isinstance(value, str | Path):
+            raise InputError(f"vocabulary is {seen(value)}; to read a file, pass Vocabulary.load({str(value)!r}).")
+        return cls._checked(map(concept_of, several("vocabulary", value, "labels")), "")
+
+    @classmethod
+    def _checked(cls, concepts: Iterable[Concept], where: str) -> Vocabulary:
+        """Concepts with labels, those of one id joined."""
+        unlabelled: list[str] = []
+        joined: dict[str, list[str]] = {}
+        for concept in cancellable(concepts, every=1024):
+            labels = [label for label in map(squeeze, concept.labels) if label]
+            if labels:
+                joined.setdefault(concept.id or labels[0], []).extend(labels)
+            else:
+                unlabelled.append(concept.id)
+        if not joined:
+            raise InputError(f"{where}there is no label in this vocabulary.")
+        return cls(tuple(_joined(joined)), tuple(name for name in unlabelled if name not in joined))
+
+    def __len__(self) -> int:
+        return len(self.concepts)
+
+    def __repr__(self) -> str:
+        return f"<Vocabulary: {len(self):,} concepts, sha256 {self.fingerprint}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent without the index, which each process builds once, however often it is sent the same vocabulary."""
+        return _received, (self.fingerprint, self.concepts, self.unlabelled)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out, and which labels are ambiguous, in sentences; `load` warns of them."""
+        return (*_unlabelled_note(self.unlabelled), *_ambiguous_note(self))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all ids and labels, by which a resumed run knows its vocabulary."""
+        digest = sha256()
+        for concept in self.concepts:
+            digest.update("\0".join((concept.id, *concept.labels)).encode(errors="surrogatepass") + b"\n")
+        return digest.hexdigest()[:16]
+
+    @cached_property
+    def index(self) -> LabelIndex:
+        """All labels, ready to be found; built on first use."""
+        return LabelIndex([concept.labels for concept in self.concepts])
+
+
+def _received(fingerprint: str, concepts: tuple[Concept, ...], unlabelled: tuple[str, ...]) -> Vocabulary:
+    kept = _kept_vocabulary(fingerprint)
+    if not kept:
+        kept.append(Vocabulary(concepts, unlabelled))
+    return kept[0]
+
+
+@lru_cache(maxsize=2)
+def _kept_vocabulary(fingerprint: str) -> list[Vocabulary]:  # noqa: ARG001 (the key)
+    """Where a vocabulary of this fingerprint is kept once it was received."""
+    return []
+
+
+def concept_of(entry: Any) -> Concept:
+    """A concept from a label, or from a mapping."""
+    if isinstance(entry, Concept):
+        return entry
+    if isinstance(entry, str):
+        return Concept(entry.strip(), entry)
+    if not isinstance(entry, Mapping):
+        raise InputError(f"A vocabulary holds {seen(entry)}, but labels or objects with `label` are needed.")
+    if unknown := [name for name in entry if name not in _FIELDS]:
+        raise InputError(f"A concept has the field {unknown[0]!r}; known are {', '.join(_FIELDS)}.")
+    label, alternatives = entry.get("label") or "", entry.get("alternatives") or ()
+    if not isinstance(label, str) or isinstance(alternatives, str) or not _are_texts(alternatives):
+        raise InputError(f"A concept is {seen(dict(entry))}; `label` is a text, `alternatives` a list of texts.")
+    name = entry.get("id")
+    return Concept("" if name is None else str(name), label, tuple(alternatives))
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, Iterable) and all(isinstance(item, str) for item in value)
+
+
+def _joined(labels: Mapping[str, list[str]]) -> Iterator[Concept]:
+    for name, (first, *others) in labels.items():
+        yield Concept(name, first, tuple(dict.fromkeys(label for label in others if label != first)))
+
+
+def _unlabelled_note(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        first = ", ".join(repr(name) for name in names[:_SHOWN] if name)
+        yield f"{len(names):,} of the entries have no label and are left out{': ' + first if first else ''}."
+
+
+def _ambiguous_note(vocabulary: Vocabulary) -> Iterator[str]:
+    """Labels that several concepts share: which one is meant cannot be told from the text."""
+    shared = vocabulary.index.shared_labels()
+    if shared:
+        concepts = vocabulary.concepts
+        examples = "; ".join(
+            f"{label!r} of {', '.join(concepts[number].id for number in numbers[:_SHOWN])}"
+            for label, numbers in shared[:_SHOWN]
+        )
+        yield (
+            f"{len(shared):,} labels belong to more than one concept ({examples}). Where one of them is its preferred "
+            "label that concept is taken, else the first."
+        )

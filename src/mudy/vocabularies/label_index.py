@@ -1,0 +1,137 @@
+"""Labels found in a text by their stems, in one walk: "flood insurances" for the label "Flood insurance".
+
+White space, hyphens and underscores between words do not matter; other marks do ("C++", "AT&T"), and a blank line ends
+a phrase. A label in capitals such as IT or WHO is found in capitals only. Of places inside one another the longest
+counts: "flood" is not found in "flood insurance" where both are labels.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from mudy.cancellation import cancellable
+from mudy.candidates import UNSPACED, stands_alone
+from mudy.phrase_index import PhraseIndex
+from mudy.porter import stem
+from mudy.text import Span, squeeze
+
+_UNIT = re.compile(rf"\s+|[-‐‑_]+|{UNSPACED}|(?:(?!{UNSPACED})[^\W_])+|.", re.DOTALL)
+_BREAK = "\n"  # the unit of a blank line: no label has it
+_JOINS = "-‐‑_"
+_LONGEST_ACRONYM = 5  # characters
+_MOSTLY = 0.5  # share of longer labels in capitals above which capitals mean nothing
+
+
+class LabelPlace(NamedTuple):
+    """Where a concept stands."""
+
+    span: Span
+    concept: int  # index into the concepts
+
+
+class LabelIndex:
+    """The labels of all concepts, ready to be found in any number of texts."""
+
+    def __init__(self, labels: Sequence[Sequence[str]]) -> None:
+        """`labels` are those of each concept, the preferred one first."""
+        self._labels: list[str] = []
+        self._concepts = array("i")  # label -> its concept
+        self._first = array("i")  # phrase of the index -> its first label
+        self._others: dict[int, list[int]] = {}  # phrase -> further labels with the same stems
+        self._preferred = bytearray()  # label -> whether it is the preferred one
+        numbers: dict[tuple[str, ...], int] = {}
+        for concept, own in enumerate(cancellable(labels, every=1024)):
+            for position, label in enumerate(own):
+                self._add(numbers, concept, label, position == 0)
+        self._capitals_matter = not _mostly_capitals(self._labels)
+        self._index = PhraseIndex(list(numbers))
+
+    def _add(self, numbers: dict[tuple[str, ...], int], concept: int, label: str, preferred: bool) -> None:
+        key = tuple(unit for unit, _ in stem_units(label) if unit != _BREAK)
+        if not key:
+            return
+        number = len(self._labels)
+        self._labels.append(label)
+        self._concepts.append(concept)
+        self._preferred.append(preferred)
+        phrase = numbers.setdefault(key, len(numbers))
+        if phrase == len(self._first):
+            self._first.append(number)
+        else:
+            self._others.setdefault(phrase, []).append(number)
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def places(self, text: str) -> list[LabelPlace]:
+        """Every place of every concept, in text order, none of them inside another."""
+        units = list(cancellable(stem_units(text), every=4096))
+        found: list[LabelPlace] = []
+        for start, end, phrase in self._index.places(unit for unit, _ in units):
+            span = Span(units[start][1].start, units[end - 1][1].end)
+            if stands_alone(text, span) and (label := self._meant(phrase, squeeze(span.of(text)))) is not None:
+                found.append(LabelPlace(span, self._concepts[label]))
+        return list(_longest(found))
+
+    def _meant(self, phrase: int, form: str) -> int | None:
+        """The label of a form: spelt alike if there is one, then a preferred one, then the first."""
+        same_stems = (self._first[phrase], *self._others.get(phrase, ()))
+        spelling = form.casefold()
+        fitting = (
+            (self._labels[number].casefold() != spelling, not self._preferred[number], number)
+            for number in same_stems
+            if self._fits(self._labels[number], form)
+        )
+        best = min(fitting, default=None)
+        return None if best is None else best[-1]
+
+    def _fits(self, label: str, form: str) -> bool:
+        acronym = self._capitals_matter and 2 <= len(label) <= _LONGEST_ACRONYM and label.isupper()
+        return not acronym or form.removesuffix("s").isupper()
+
+    def shared_labels(self) -> list[tuple[str, list[int]]]:
+        """Labels that several concepts have, in one spelling, with the concepts; none that one alone prefers."""
+        shared = []
+        for phrase, others in self._others.items():
+            spellings: dict[str, list[int]] = {}
+            for number in (self._first[phrase], *others):
+                spellings.setdefault(self._labels[number].casefold(), []).append(number)
+            for numbers in spellings.values():
+                concepts = list(dict.fromkeys(self._concepts[number] for number in numbers))
+                if len(concepts) > 1:
+                    shared.append((self._labels[numbers[0]], concepts))
+        return shared
+
+
+def _mostly_capitals(labels: Sequence[str]) -> bool:
+    """Whether labels too long for acronyms are mostly written in capitals."""
+    longer = [label.isupper() for label in labels if len(label) > _LONGEST_ACRONYM]
+    return sum(longer) > _MOSTLY * len(longer)
+
+
+def stem_units(text: str) -> Iterator[tuple[str, Span]]:
+    """The stem of each word, marks, and blank lines; each with its place."""
+    for match in _UNIT.finditer(text):
+        unit = match[0]
+        if unit.isspace():
+            if unit.count("\n") > 1:
+                yield _BREAK, Span(match.start(), match.end())
+        elif unit[0] not in _JOINS or not _joins(text, match.start(), match.end()):
+            yield stem(unit), Span(match.start(), match.end())
+
+
+def _joins(text: str, start: int, end: int) -> bool:
+    """Whether a hyphen or underscore stands between two words, not between white space."""
+    return text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
+
+
+def _longest(places: Sequence[LabelPlace]) -> Iterator[LabelPlace]:
+    """Without places that lie inside others."""
+    end = -1
+    for place in sorted(places, key=lambda place: (place.span.start, -place.span.end)):
+        if place.span.end > end:
+            yield place
+            end = place.span.end

@@ -1,0 +1,171 @@
+"""Files -> concepts: tables, JSON, lists of labels, and SKOS."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mudy.errors import InputError, MudyError, SettingError
+from mudy.vocabularies.concepts import Concept, concept_of
+from mudy.vocabularies.rdf_xml import RdfXmlReader
+from mudy.vocabularies.skos import skos_concepts, speaks
+from mudy.vocabularies.turtle import turtle_triples
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {  # what a column may be called, in lower case without spaces and marks
+    "id": ("id", "uri", "iri", "code", "notation", "identifier", "concept"),
+    "label": ("label", "preflabel", "preferredlabel", "preferred", "term", "name", "tag", "descriptor"),
+    "alternatives": ("alternatives", "altlabel", "altlabels", "alternative", "synonyms", "synonym", "aliases"),
+    "language": ("language", "lang"),
+}
+_SEPARATORS = ("|", ";")  # between alternatives in one cell
+_LONGEST_CELL = 1 << 20
+
+
+def concepts_in(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
+    """The concepts of a file, by its ending; every error begins with its name."""
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        known = ", ".join(sorted(_READERS))
+        raise SettingError(f"{path}: a vocabulary ends in one of {known}.")
+    try:
+        yield from reader(path, language, encoding)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    except RecursionError:
+        raise InputError(f"{path}: it is nested too deeply.") from None
+    except MudyError as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def _text(path: Path, encoding: str | None) -> str:
+    data = path.read_bytes()
+    if encoding is None:
+        encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except LookupError:
+        raise SettingError(f"{encoding!r} is no encoding of text; try utf-8, utf-16, latin-1 or cp1252.") from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"line {line} is not {error.encoding} (byte 0x{data[error.start]:02x}); save the file as UTF-8, or name "
+            "its encoding."
+        ) from None
+
+
+# -- Lists and JSON ---------------------------------------------------------------------------------------------------
+
+
+def _lines(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:  # noqa: ARG001
+    """A label a line; blank lines and those that start with # are left out."""
+    lines = (line.strip() for line in _text(path, encoding).splitlines())
+    return (Concept(line, line) for line in lines if line and not line.startswith("#"))
+
+
+def _json(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:  # noqa: ARG001
+    value = _parsed(_text(path, encoding))
+    if isinstance(value, Mapping) and ("@context" in value or "@graph" in value):
+        raise InputError("this is JSON-LD, which is not read. Export the vocabulary as Turtle (.ttl).")
+    entries = value.get("concepts") if isinstance(value, Mapping) else value
+    if not isinstance(entries, list):
+        raise InputError('a list of labels or objects is needed, or {"concepts": [...]}.')
+    return map(concept_of, entries)
+
+
+def _json_lines(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:  # noqa: ARG001
+    return (concept_of(_parsed(line)) for line in _text(path, encoding).splitlines() if line.strip())
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InputError(f"this is no JSON ({error}).") from None
+
+
+# -- Tables -----------------------------------------------------------------------------------------------------------
+
+
+def _table(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
+    """Rows with a head that names a column of labels; rows of one id are one concept."""
+    text = _text(path, encoding)
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(text)
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        head = next(rows, [])
+        places = _places(head)
+        for row in rows:
+            if any(cell.strip() for cell in row):
+                yield _row_concept(row, places, language)
+    except csv.Error as error:
+        raise InputError(f"line {rows.line_num}: {error}.") from None
+
+
+def _delimiter(text: str) -> str:
+    """The mark that parts the cells of the head."""
+    head = text.split("\n", 1)[0]
+    return max(",;\t", key=head.count)
+
+
+def _places(head: list[str]) -> dict[str, int]:
+    """Which column holds what."""
+    names = ["".join(filter(str.isalnum, name.lower())) for name in head]
+    places = {
+        meaning: next(names.index(name) for name in known if name in names)
+        for meaning, known in COLUMNS.items()
+        if any(name in names for name in known)
+    }
+    if "label" not in places:
+        shown = ", ".join(map(repr, head[:8])) or "nothing"
+        raise InputError(
+            f"the head has no column `label`, but {shown}. Known columns are {', '.join(COLUMNS)}; for labels alone, "
+            "one a line, use a .txt file."
+        )
+    return places
+
+
+def _row_concept(row: list[str], places: Mapping[str, int], language: str) -> Concept:
+    def cell(name: str) -> str:
+        place = places.get(name)
+        return row[place].strip() if place is not None and place < len(row) else ""
+
+    label = cell("label") if speaks(cell("language"), language) else ""
+    return Concept(cell("id") or label, label, tuple(_alternatives(cell("alternatives"))) if label else ())
+
+
+def _alternatives(cell: str) -> list[str]:
+    separator = next((mark for mark in _SEPARATORS if mark in cell), None)
+    return [part for part in map(str.strip, cell.split(separator)) if part] if separator else [cell] if cell else []
+
+
+# -- SKOS -------------------------------------------------------------------------------------------------------------
+
+
+def _turtle(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
+    return skos_concepts(turtle_triples(_text(path, encoding)), language)
+
+
+def _rdf_xml(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
+    if encoding is not None:
+        raise SettingError("XML names its own encoding; pass none.")
+    with path.open("rb") as stream:
+        yield from skos_concepts(RdfXmlReader().triples(stream), language)
+
+
+_READERS: Mapping[str, Callable[[Path, str, str | None], Iterator[Concept]]] = {
+    ".txt": _lines,
+    ".list": _lines,
+    ".json": _json,
+    ".jsonl": _json_lines,
+    ".csv": _table,
+    ".tsv": _table,
+    ".ttl": _turtle,
+    ".nt": _turtle,
+    ".rdf": _rdf_xml,
+    ".xml": _rdf_xml,
+}
