@@ -36,6 +36,11 @@ def test_equal_settings_share_an_extractor_whatever_their_options() -> None:
     assert shared_extractor({"method": "yake", "window": 3}) is not first
 
 
+def test_seeds_and_questions_belong_to_the_texts_not_to_the_extractor() -> None:
+    first = shared_extractor({"speed": "quick", "seeds": ["flood"]})
+    assert shared_extractor({"speed": "quick", "query": "what does it cost?"}) is first
+
+
 def test_only_a_few_extractors_are_kept_and_the_one_used_longest_ago_goes_first() -> None:
     first, second = (shared_extractor({"method": "yake", "window": n}) for n in (1, 2))
     for n in range(3, MOST_SHARED + 1):

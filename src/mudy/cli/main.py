@@ -48,6 +48,7 @@ from mudy.cli.parameters import (
 )
 from mudy.cli.reproduce_command import reproduce_command
 from mudy.cli.serve_command import serve_command
+from mudy.cli.tag_command import tag_command
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extractor import DEFAULT_METHOD
 from mudy.readers.file_arguments import is_pattern
@@ -158,6 +159,7 @@ def cli(ctx: click.Context) -> None:
 for command in (
     explain_command,
     corpus_command,
+    tag_command,
     models_command,
     languages_command,
     methods_command,

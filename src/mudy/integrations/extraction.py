@@ -20,6 +20,7 @@ from mudy.results import Result
 from mudy.storage import dump_json
 from mudy.text import Document
 
+PER_TEXT = (*SHARED_OPTION_NAMES, "seeds", "query")  # what `extract_many` takes; all else makes the extractor
 MOST_SHARED = 4  # extractors with their models in memory; the one used longest ago goes first
 
 
@@ -28,7 +29,7 @@ class SharedExtractor:
     """An extractor that computes for one thread at a time."""
 
     extractor: Extractor
-    turn: RLock = field(default_factory=RLock)  # type: ignore[valid-type]  # a function in the eyes of mypy
+    turn: RLock = field(default_factory=RLock)
 
     def results(self, texts: Iterable[str | Document], options: Mapping[str, Any]) -> Iterator[Result]:
         """One result for each text, in order. Between two results another thread may have its turn."""
@@ -44,12 +45,12 @@ class SharedExtractor:
 def results_of(texts: Iterable[str | Document], settings: Mapping[str, Any]) -> Iterator[Result]:
     """The keyphrases of each text, in order; short texts are computed together."""
     shared = shared_extractor(settings)
-    return shared.results(texts, {name: settings[name] for name in SHARED_OPTION_NAMES if name in settings})
+    return shared.results(texts, {name: settings[name] for name in PER_TEXT if name in settings})
 
 
 def check_plain_settings(settings: Mapping[str, Any]) -> None:
     """Raise what is wrong with settings now, not at the first text. Loads no model."""
-    options = {name: value for name, value in settings.items() if name in SHARED_OPTION_NAMES}
+    options = {name: value for name, value in settings.items() if name in PER_TEXT}
     Extractor(**_arguments(settings)).extract_many((), **options)
 
 
@@ -68,7 +69,7 @@ def shared_extractor(settings: Mapping[str, Any]) -> SharedExtractor:
 
 def _arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Those settings that are arguments of `Extractor`."""
-    arguments = {name: value for name, value in settings.items() if name not in SHARED_OPTION_NAMES}
+    arguments = {name: value for name, value in settings.items() if name not in PER_TEXT}
     for name, value in arguments.items():
         if not _is_plain(value):
             raise SettingError(f"{name} is of type {type(value).__name__}, but must be a plain value, such as a name.")

@@ -42,7 +42,7 @@ class KeyphraseAnnotator:
             shared.extractor.load_tagger()
             shared.extractor.load()
 
-    @component.output_types(documents=list[HaystackDocument])
+    @component.output_types(documents=list[HaystackDocument])  # type: ignore[untyped-decorator]
     def run(self, documents: list[HaystackDocument]) -> dict[str, list[HaystackDocument]]:
         texts = [document.content for document in documents if document.content is not None]
         results = results_of(texts, self._plain_settings())

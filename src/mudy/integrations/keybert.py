@@ -25,7 +25,6 @@ INSTEAD = {  # options of KeyBERT without a meaning here, and what to use
     "nr_candidates": "use use_mmr=True with diversity",
     "vectorizer": "noun phrases of the text are ranked. Use candidates or keyphrase_ngram_range",
     "highlight": "use mudy.Extractor().extract(text).to_html(), or show that result in a notebook",
-    "seed_keywords": "use candidates=[...] to keep to certain phrases",
     "doc_embeddings": "texts are read by MUDY's own models. Leave it out",
     "word_embeddings": "phrases are scored by MUDY's own models. Leave it out",
     "threshold": "use mudy.Extractor().extract(text, min_score=0.3) to leave out unlikely phrases",
@@ -62,7 +61,7 @@ class KeyBERT:
         nr_candidates: int = 20,
         vectorizer: Any = None,
         highlight: bool = False,
-        seed_keywords: Any = None,
+        seed_keywords: Iterable[str] | None = None,
         doc_embeddings: Any = None,
         word_embeddings: Any = None,
         threshold: float | None = None,
@@ -71,7 +70,8 @@ class KeyBERT:
 
         Two defaults differ from KeyBERT's. `keyphrase_ngram_range` is None: phrases of one to six words, each as long
         as it is in the text; (1, 1) gives single words. `stop_words` are words that no phrase may hold; those of a
-        language need not be named, since phrases neither begin nor end with them.
+        language need not be named, since phrases neither begin nor end with them. `seed_keywords` turn the ranking of
+        all texts towards them; MUDY+ can do that.
         """
         unused = {
             "min_df": min_df,
@@ -79,7 +79,6 @@ class KeyBERT:
             "nr_candidates": nr_candidates,
             "vectorizer": vectorizer,
             "highlight": highlight,
-            "seed_keywords": seed_keywords,
             "doc_embeddings": doc_embeddings,
             "word_embeddings": word_embeddings,
             "threshold": threshold,
@@ -88,7 +87,8 @@ class KeyBERT:
         texts = [docs] if isinstance(docs, str) else list(several("docs", docs, "texts"))
         wanted = {"top_n": top_n, "diversity": diversity if use_mmr else 0.0}
         chosen = None if candidates is None else phrases("candidates", candidates)
-        settings = {**self.settings, **wanted, "candidates": chosen}
+        seeds = {} if seed_keywords is None else {"seeds": phrases("seed_keywords", seed_keywords)}
+        settings = {**self.settings, **wanted, **seeds, "candidates": chosen}
         words = _stop_words(stop_words)
         if chosen is None and (keyphrase_ngram_range is not None or words):
             results = self._within(texts, _lengths(keyphrase_ngram_range), words, settings)

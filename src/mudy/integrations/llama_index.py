@@ -11,7 +11,7 @@ from mudy.integrations.extraction import check_plain_settings, results_of
 with from_extra("llama-index"):
     from llama_index.core.bridge.pydantic import Field
     from llama_index.core.extractors import BaseExtractor
-    from llama_index.core.schema import BaseNode, MetadataMode, TextNode
+    from llama_index.core.schema import BaseNode, MetadataMode
 
 METADATA_KEY = "excerpt_keywords"  # as KeywordExtractor names it
 
@@ -40,14 +40,9 @@ class KeyphraseExtractor(BaseExtractor):  # type: ignore[misc]  # not followed b
 
     def _metadata(self, nodes: Sequence[BaseNode]) -> list[dict[str, str]]:
         """The metadata of each node; none for those without text."""
-        texts = [node.get_content(MetadataMode.NONE) for node in nodes if isinstance(node, TextNode)]
-        results = results_of(texts, self._plain_settings())
-        return [
-            {METADATA_KEY: ", ".join(keyphrase.text for keyphrase in next(results))}
-            if isinstance(node, TextNode)
-            else {}
-            for node in nodes
-        ]
+        texts = [node.get_content(MetadataMode.NONE) for node in nodes]
+        results = results_of([text for text in texts if text], self._plain_settings())
+        return [{METADATA_KEY: ", ".join(k.text for k in next(results))} if text else {} for text in texts]
 
     def _plain_settings(self) -> dict[str, Any]:
         return {"method": self.method, "speed": self.speed, "top_n": self.top_n, **self.settings}

@@ -1,7 +1,5 @@
 """A tool for Simon Willison's `llm`, found by its entry point: `llm -T extract_keyphrases "..."`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -42,7 +42,10 @@ class KeyphraseBackend(Protocol):
     """What computes for the tools."""
 
     default_method: str
-    methods: Sequence[str]  # that can be asked for
+
+    @property
+    def methods(self) -> Sequence[str]:
+        """Those that can be asked for."""
 
     async def extracted(self, text: str, top_n: int, method: str) -> dict[str, Any]:
         """A result, as `Result.to_dict` gives it."""
@@ -175,13 +178,13 @@ def _read_only(title: str) -> ToolAnnotations:
 
 
 def _add_text_tools(server: MCPServer[Any], backend: KeyphraseBackend) -> None:
-    @server.tool(annotations=_read_only("Extract keyphrases"))
+    @server.tool(annotations=_read_only("Extract keyphrases"))  # type: ignore[untyped-decorator]
     async def extract_keyphrases(text: str, top_n: int = 10, method: str | None = None) -> PhraseList:
         """The keyphrases of a text, best first, each with its score and where it stands. See list_methods."""
         with _told():
             return _phrase_list(await backend.extracted(text, top_n, _method(backend, method)))
 
-    @server.tool(annotations=_read_only("Explain a phrase"))
+    @server.tool(annotations=_read_only("Explain a phrase"))  # type: ignore[untyped-decorator]
     async def explain_phrase(text: str, phrase: str, method: str | None = None) -> PhraseExplanation:
         """Why a phrase of a text has its rank: its score, what that is made of, and every place where it stands."""
         with _told():
@@ -189,14 +192,14 @@ def _add_text_tools(server: MCPServer[Any], backend: KeyphraseBackend) -> None:
                 raise InputError("The phrase is empty. Give a phrase of the text.")
             return _explanation(await backend.explained(text, phrase, _method(backend, method)), text, phrase)
 
-    @server.tool(annotations=_read_only("List methods"))
+    @server.tool(annotations=_read_only("List methods"))  # type: ignore[untyped-decorator]
     def list_methods() -> MethodList:
         """The methods that can rank phrases, with what each does and which models it needs."""
         return MethodList([_method_summary(name, backend.default_method) for name in backend.methods])
 
 
 def _add_document_tool(server: MCPServer[Any], folders: OpenFolders) -> None:
-    @server.tool(annotations=_read_only("Read a document"))
+    @server.tool(annotations=_read_only("Read a document"))  # type: ignore[untyped-decorator]
     def read_document(path: str, start: int = 0, characters: int = CHARACTERS) -> DocumentText:
         """The text of a document (plain text, PDF, HTML, Word) in the folders that were opened, or a part of it."""
         with _told():

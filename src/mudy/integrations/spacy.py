@@ -61,7 +61,7 @@ class KeyphraseComponent:
             yield _stored(waiting.popleft(), result)
 
 
-@Language.factory(
+@Language.factory(  # type: ignore[untyped-decorator]
     NAME,
     default_config={"method": DEFAULT_METHOD, "speed": None, "top_n": 10, "settings": {}},
     requires=["token.tag"],

@@ -11,7 +11,7 @@ from mudy.batching import score_each
 from mudy.cancellation import Check, checked_by
 from mudy.errors import MudyError
 from mudy.explanation import Explained
-from mudy.extractor import Extractor, explained_result
+from mudy.extractor import Extractor
 from mudy.loading import give_back
 from mudy.options import Options
 from mudy.preparation import PreparedText
@@ -149,7 +149,7 @@ def _text(
     if isinstance(result, Exception):
         return result
     method = extractor.scorer if text.candidates else None
-    explained = explained_result(result, method, text.options, 0.0)
+    explained = Explained.of(result, method, text.options, 0.0)
     return ComputedText(explained, text.document if keep_document else None)
 
 

@@ -43,10 +43,10 @@ def log_fault(error: BaseException, *request_ids: str) -> None:
 
 
 def write_to_stderr() -> None:
-    """Send our records, and the warnings of uvicorn and asyncio, to standard error as JSON."""
+    """Send our records, and the warnings of uvicorn, asyncio and the MCP tools, to standard error as JSON."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
-    for name, level in (("mudy.server", logging.INFO), ("uvicorn", logging.WARNING), ("asyncio", logging.WARNING)):
+    for name in ("mudy.server", "uvicorn", "asyncio", "mcp"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(level)
+        logger.setLevel(logging.INFO if name == "mudy.server" else logging.WARNING)

@@ -26,7 +26,7 @@ from mudy.server.setting_schemas import served_methods
 from mudy.server.streaming import watched
 
 PATH = "/mcp"
-REQUEST_ID = "mcp"  # for logs: one HTTP request may hold any call
+LOG_ID = "mcp"  # for logs: one HTTP request may hold any call
 
 
 class QueueBackend:
@@ -41,16 +41,19 @@ class QueueBackend:
         return served_methods()
 
     async def extracted(self, text: str, top_n: int, method: str) -> dict[str, Any]:
-        answer = await self._answer(
-            lambda: extraction_job(ExtractRequest(text=text, top_n=top_n, method=method), self.config, REQUEST_ID)
-        )
-        (result,) = answer["results"]
+        def job() -> ExtractionJob:
+            request = ExtractRequest.model_validate({"text": text, "top_n": top_n, "method": method})
+            return extraction_job(request, self.config, LOG_ID)
+
+        (result,) = (await self._answer(job))["results"]
         return dict(result)
 
     async def explained(self, text: str, phrase: str, method: str) -> dict[str, Any]:
-        return await self._answer(
-            lambda: explanation_job(ExplainRequest(text=text, methods=[method], gold=[phrase]), self.config, REQUEST_ID)
-        )
+        def job() -> ExtractionJob:
+            request = ExplainRequest.model_validate({"text": text, "methods": [method], "gold": [phrase]})
+            return explanation_job(request, self.config, LOG_ID)
+
+        return await self._answer(job)
 
     async def _answer(self, job: Callable[[], ExtractionJob]) -> dict[str, Any]:
         """The answer to a job; what goes wrong is told in the words of the service's problems."""
@@ -68,7 +71,8 @@ class QueueBackend:
 
 async def _nothing() -> Message:
     """Nothing more comes from the client: its whole request has been read."""
-    return await asyncio.get_running_loop().create_future()
+    nothing: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+    return await nothing
 
 
 class McpEndpoint:

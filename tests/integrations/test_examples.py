@@ -1,0 +1,44 @@
+"""Every example of an integration runs, with the real models and the real packages, and prints phrases of its text."""
+
+import runpy
+
+import pytest
+
+from tests.integrations.texts import EXAMPLES
+
+pytestmark = [pytest.mark.real, pytest.mark.filterwarnings("ignore")]
+HEAVY = ("bertopic", "haystack", "keyllm", "llama_index")
+PRINTED = {  # by the tool
+    "bertopic": "Oyster reefs",
+    "duckdb": "sourdough starters",
+    "haystack": "floodplain restoration",
+    "keybert_calls": "floodplain restoration",
+    "keyllm": "floodplain restoration",
+    "langchain": "floodplain restoration",
+    "llama_index": "floodplain restoration",
+    "llm": "floodplain restoration",
+    "mcp": "floodplain restoration",
+    "pandas": "sourdough starters",
+    "polars": "sourdough starters",
+    "sklearn": "['water', 'food']",
+    "spacy": "floodplain restoration",
+}
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [pytest.param(tool, marks=[pytest.mark.heavy_package] if tool in HEAVY else []) for tool in PRINTED],
+)
+def test_an_example_prints_what_it_promises(tool: str, capfd: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(EXAMPLES / "integrations" / f"with_{tool}.py"), run_name="__main__")
+    assert PRINTED[tool] in capfd.readouterr().out
+
+
+def test_no_example_is_left_out() -> None:
+    assert {path.stem.removeprefix("with_") for path in (EXAMPLES / "integrations").glob("*.py")} == set(PRINTED)
+
+
+def test_examples_are_short() -> None:
+    for path in (EXAMPLES / "integrations").glob("*.py"):
+        code = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        assert len(code) <= 20, path.name

@@ -1,0 +1,150 @@
+"""The MCP server over standard input and output, asked by the real client."""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from mudy import Extractor
+from mudy.methods import METHODS
+from tests.integrations.texts import EXAMPLES, TEXT
+
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "extract": ("extract_keyphrases", {"text": TEXT, "top_n": 4}),
+    "another method": ("extract_keyphrases", {"text": TEXT, "top_n": 4, "method": "textrank"}),
+    "empty text": ("extract_keyphrases", {"text": ""}),
+    "unknown method": ("extract_keyphrases", {"text": TEXT, "method": "yakke"}),
+    "wrong number": ("extract_keyphrases", {"text": TEXT, "top_n": -1}),
+    "explain": ("explain_phrase", {"text": TEXT, "phrase": "flood wall"}),
+    "explain absent": ("explain_phrase", {"text": TEXT, "phrase": "submarine"}),
+    "explain verb": ("explain_phrase", {"text": TEXT, "phrase": "were raised"}),
+    "explain nothing": ("explain_phrase", {"text": TEXT, "phrase": "  "}),
+    "methods": ("list_methods", {}),
+    "read": ("read_document", {"path": "floodplain.txt", "characters": 100}),
+    "read on": ("read_document", {"path": "floodplain.txt", "start": len(TEXT) - 100, "characters": 200}),
+    "read outside": ("read_document", {"path": "../pyproject.toml"}),
+    "read too much": ("read_document", {"path": "floodplain.txt", "characters": 10**9}),
+}
+
+
+def talk(conversation: Callable[[Client], Any], *options: str) -> Any:
+    """What a conversation with `mudy mcp` in a process of its own gives."""
+
+    async def converse() -> Any:
+        arguments = ["-m", "mudy", "mcp", "--method", "yake", *options]
+        command = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))
+        async with Client(stdio_client(command)) as client:
+            return await conversation(client)
+
+    return anyio.run(converse)
+
+
+@pytest.fixture(scope="module")
+def said() -> dict[str, Any]:
+    """The answers to all calls, and the list of tools."""
+
+    async def conversation(client: Client) -> dict[str, Any]:
+        tools = (await client.list_tools()).tools
+        return {"tools": tools} | {name: await client.call_tool(*call) for name, call in CALLS.items()}
+
+    answers: dict[str, Any] = talk(conversation, "--folder", str(EXAMPLES))
+    return answers
+
+
+def structured(said: dict[str, Any], name: str) -> dict[str, Any]:
+    assert not said[name].is_error, said[name].content
+    content: dict[str, Any] = said[name].structured_content
+    return content
+
+
+def error(said: dict[str, Any], name: str) -> str:
+    assert said[name].is_error
+    return str(said[name].content[0].text)
+
+
+def test_all_tools_only_read_and_describe_what_they_give(said: dict[str, Any]) -> None:
+    assert {tool.name for tool in said["tools"]} == {
+        "extract_keyphrases",
+        "explain_phrase",
+        "list_methods",
+        "read_document",
+    }
+    for tool in said["tools"]:
+        assert tool.annotations.read_only_hint
+        assert not tool.annotations.open_world_hint
+        assert tool.description
+        assert tool.output_schema["properties"]
+
+
+def test_keyphrases_are_those_of_an_extractor_and_stand_in_the_text(said: dict[str, Any]) -> None:
+    content = structured(said, "extract")
+    wanted = Extractor("yake").extract(TEXT, top_n=4)
+    assert [(k["text"], k["score"]) for k in content["keyphrases"]] == wanted.as_tuples()
+    assert all(TEXT[k["start"] : k["end"]] == k["text"] for k in content["keyphrases"])
+    assert (content["method"], content["words"], content["warnings"]) == ("yake", len(TEXT.split()), [])
+
+
+def test_a_call_may_name_another_method(said: dict[str, Any]) -> None:
+    wanted = Extractor("textrank").extract(TEXT, top_n=4)
+    assert [k["text"] for k in structured(said, "another method")["keyphrases"]] == [k.text for k in wanted]
+
+
+def test_an_empty_text_has_no_keyphrases(said: dict[str, Any]) -> None:
+    assert structured(said, "empty text")["keyphrases"] == []
+
+
+def test_a_phrase_is_explained_by_its_rank_its_places_and_its_parts(said: dict[str, Any]) -> None:
+    content = structured(said, "explain")
+    ranking = Extractor("yake").extract(TEXT, top_n=None)
+    wanted = next(k for k in ranking if k.text == "flood walls")
+    assert (content["phrase"], content["rank"], content["score"]) == ("flood walls", wanted.rank, wanted.score)
+    assert content["ranked_phrases"] == len(ranking)
+    (place,) = content["occurrences"]
+    assert TEXT[place["start"] : place["end"]] == "flood walls"
+    assert "flood walls" in place["context"]
+    assert place["parts"].keys() <= content["parts"].keys()
+
+
+def test_a_phrase_without_a_rank_is_told_why(said: dict[str, Any]) -> None:
+    absent, verb = structured(said, "explain absent"), structured(said, "explain verb")
+    assert (absent["rank"], absent["note"]) == (None, "It does not stand in the text.")
+    assert verb["rank"] is None
+    assert "stands in the text but is not ranked" in verb["note"]
+
+
+def test_the_methods_are_listed_with_the_default_marked(said: dict[str, Any]) -> None:
+    methods = structured(said, "methods")["methods"]
+    assert [method["name"] for method in methods] == list(METHODS)
+    assert [method["name"] for method in methods if method["default"]] == ["yake"]
+
+
+def test_a_document_is_read_in_parts(said: dict[str, Any]) -> None:
+    first, last = structured(said, "read"), structured(said, "read on")
+    assert (first["text"], first["next_start"], first["characters"]) == (TEXT[:100], 100, len(TEXT))
+    assert (last["text"], last["next_start"]) == (TEXT[-100:], None)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("unknown method", "There is no method 'yakke'"),
+        ("wrong number", "top_n is -1"),
+        ("explain nothing", "The phrase is empty"),
+        ("read outside", "There is no document '../pyproject.toml'"),
+        ("read too much", "characters between 1 and 200,000"),
+    ],
+)
+def test_the_assistant_reads_what_was_wrong(said: dict[str, Any], name: str, told: str) -> None:
+    assert told in error(said, name)
+
+
+def test_without_a_folder_there_is_no_tool_that_reads_files() -> None:
+    async def tools(client: Client) -> set[str]:
+        return {tool.name for tool in (await client.list_tools()).tools}
+
+    assert talk(tools) == {"extract_keyphrases", "explain_phrase", "list_methods"}
