@@ -61,15 +61,13 @@ def without_repetition(
 ) -> list[list[OccurrenceScore]]:
     """The groups that say something new, best first: as many as are wanted."""
     nested = _nested_spans({score.occurrence.span for group in groups for score in group})
-    mentions = [
-        Mention(
-            frozenset(stems(squeeze_hyphens(_form(text, group[0])))),
-            len(group),
-            sum(score.occurrence.span not in nested for score in group),
-        )
-        for group in groups
-    ]
+    mentions = [_mention(stems(squeeze_hyphens(_form(text, group[0]))), group, nested) for group in groups]
     return [groups[index] for index in distinct_mentions(mentions, top_n)]
+
+
+def _mention(words: Sequence[str], group: Sequence[OccurrenceScore], nested: set[Span]) -> Mention:
+    alone = sum(score.occurrence.span not in nested for score in group)
+    return Mention(frozenset(words), len(group), alone, words[-1] if words else "")
 
 
 def _nested_spans(spans: Iterable[Span]) -> set[Span]:
