@@ -14,7 +14,7 @@ RUN pip install --require-hashes --no-deps --requirement lock/run.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
 # The version comes from git's tags, which are not copied. The first extraction writes the 8-bit weights.
-RUN SETUPTOOLS_SCM_PRETEND_VERSION_FOR_MUDY="$VERSION" pip install --no-deps --no-build-isolation . \
+RUN SETUPTOOLS_SCM_PRETEND_VERSION="$VERSION" pip install --no-deps --no-build-isolation . \
     && mudy models pull gemma3-270m minilm-l6 \
     && mudy extract --quiet --text "River gauges measure the flood."
 

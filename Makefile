@@ -45,7 +45,7 @@ types: $(VENV)/test.installed
 docs: $(VENV)/test.installed  ## the documentation site, in site/; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
 
-bench: $(VENV)/test.installed  ## speed and memory on this machine, over an hour; the report is benchmarks/README.md
+bench: $(VENV)/test.installed  ## speed and memory on this machine, in half an hour; the report is benchmarks/README.md
 	$(PIP) --constraint constraints.txt --requirement benchmarks/requirements.txt
 	$(PYTHON) -m benchmarks
 

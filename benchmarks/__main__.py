@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from argparse import ArgumentParser
+from collections.abc import Sequence
 
 from benchmarks import QUESTIONS
 from benchmarks.measure import say
-from benchmarks.report import common, folder_of, readme, sections, write
+from benchmarks.report import common, folder_of, forget, readme, sections, write
+
+MINUTES = 6.0  # for each question: all five in half an hour
 
 
 def main() -> int:
@@ -16,6 +21,7 @@ def main() -> int:
     parser = ArgumentParser("python -m benchmarks", description="Speed and memory, measured on this machine.")
     common(parser)
     parser.add_argument("--only", nargs="+", choices=QUESTIONS, default=QUESTIONS, help="some of the questions")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="for each question; one that takes longer fails")
     parser.add_argument("--again", action="store_true", help="measure nothing; write the report from the figures there")
     asked, others = parser.parse_known_args()
     if others and len(asked.only) > 1:
@@ -31,14 +37,30 @@ def main() -> int:
         *(["--output", str(asked.output)] if asked.output else []),
         *others,
     ]
+    if set(asked.only) == set(QUESTIONS):
+        forget(folder)  # the report is from one run
     failed = []
     for name in asked.only:
         say(f"-- {name}")
-        if subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *shared], check=False).returncode:
+        if not answered([sys.executable, "-m", f"benchmarks.{name}", *shared], 60 * asked.minutes):
             failed.append(name)
     if failed:
         say(f"Failed: {', '.join(failed)}")
     return len(failed)
+
+
+def answered(command: Sequence[str], seconds: float) -> bool:
+    """Run a question and whatever it starts; whether it gave an answer in time."""
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        return process.wait(seconds) == 0
+    except subprocess.TimeoutExpired:
+        say(f"It took longer than {seconds / 60:g} minutes.")
+        return False
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own
+            process.wait()
 
 
 if __name__ == "__main__":

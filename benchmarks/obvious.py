@@ -354,14 +354,14 @@ def whole_table(figures: Figures) -> str:
 
 
 def options(parser: ArgumentParser) -> None:
-    parser.add_argument("--models", nargs="+", default=MODELS)
-    parser.add_argument("--texts", type=int, help="how many of the texts; all by default")
+    parser.add_argument("--models", nargs="+", default=MODELS[:1])
+    parser.add_argument("--texts", type=int, default=3, help="how many of the texts")
     parser.add_argument("--sample", type=int, default=4, help="occurrences of each text for the obvious way")
     parser.add_argument("--full", type=int, default=1, metavar="N", help="texts on which it scores every occurrence")
-    parser.add_argument("--full-words", type=int, default=350, help="of each of these, how much: all takes 5 minutes")
+    parser.add_argument("--full-words", type=int, default=150, help="of each of these, how much: all takes 5 minutes")
     parser.add_argument("--batch", type=int, default=16, help="prompts in a batch")
     parser.add_argument("--repeats", type=int, default=1, help="of each text; the median over texts is told")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--threads", type=int, nargs="+", default=[1])
 
 
 QUESTION = Question(

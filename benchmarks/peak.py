@@ -235,8 +235,8 @@ def steps_table(flops: dict[str, dict[str, float]], variants: dict[str, Any], do
 
 
 def options(parser: ArgumentParser) -> None:
-    parser.add_argument("--models", nargs="+", default=MODELS)
-    parser.add_argument("--texts", type=int, default=3, help="how many of the texts")
+    parser.add_argument("--models", nargs="+", default=MODELS[:1])
+    parser.add_argument("--texts", type=int, default=2, help="how many of the texts")
     parser.add_argument("--repeats", type=int, default=1, help="of each text; the median over texts is told")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
 

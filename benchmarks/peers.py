@@ -312,7 +312,7 @@ def draw(figures: Figures) -> dict[str, bytes]:
 
 
 def options(parser: ArgumentParser) -> None:
-    parser.add_argument("--texts", type=int, help="how many of our own texts; all by default")
+    parser.add_argument("--texts", type=int, default=2, help="how many of our own texts")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--data", type=Path, help="a folder of data sets to use in place of our own texts")
     parser.add_argument("--limit", type=int, help="documents of each data set")

@@ -84,6 +84,13 @@ def save(folder: Path, name: str, answer: Mapping[str, Any]) -> None:
     (results / f"{name}.json").write_text(json.dumps(answer, indent=1) + "\n", encoding="utf-8")
 
 
+def forget(folder: Path) -> None:
+    """Remove the sections of an earlier run, and their charts."""
+    for path in sorted((folder / "results").glob("*")):
+        if path.suffix in (".json", ".md", ".png"):
+            path.unlink()
+
+
 def write(folder: Path, name: str) -> None:
     """The section of a question, with its charts, from its figures."""
     results, question = folder / "results", asked_by(name)

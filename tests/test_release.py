@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -172,13 +173,21 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
-def version_of(folder: Path) -> str:
+def version_of(folder: Path, **environment: str) -> str:
     """The version that a build would have."""
     code = "from hatchling.metadata.core import ProjectMetadata; from hatchling.plugin.manager import PluginManager; "
     code += "print(ProjectMetadata('.', PluginManager()).version)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    own = {**os.environ, **environment}
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=own, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def test_the_image_has_the_version_that_it_is_given_and_one_if_it_is_given_none(repository: Path) -> None:
+    (variable,) = re.findall(r'(\w+)="\$VERSION"', (ROOT / "Dockerfile").read_text(encoding="utf-8"))
+    (default,) = (argument.partition("=")[2] for name, argument in instructions() if name == "ARG")
+    assert version_of(repository, **{variable: "0.2.0"}) == "0.2.0"
+    assert version_of(repository, **{variable: default}) == default
 
 
 def test_the_version_is_that_of_the_tag_and_there_is_one_without_tags_and_without_git(repository: Path) -> None:

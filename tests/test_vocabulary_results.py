@@ -237,7 +237,7 @@ def client() -> Iterator[TestClient]:
 
 def test_the_service_gives_what_the_library_gives_on_both_routes(client: TestClient, yake: Extractor) -> None:
     expected = yake.extract(TEXT, None, vocabulary=VOCABULARY, boost=1).to_dict()["keyphrases"]
-    body = {"text": TEXT, "vocabulary": ENTRIES, "boost": 1, "top_n": None}
+    body = {"text": TEXT, "vocabulary": {"concepts": ENTRIES, "boost": 1}, "top_n": None}
     (extracted,) = client.post("/v1/extract", json={**body, "method": "yake"}).json()["results"]
     assert extracted["keyphrases"] == expected
     (explained,) = client.post("/v1/explain", json={**body, "methods": ["yake"]}).json()["methods"]
@@ -247,12 +247,11 @@ def test_the_service_gives_what_the_library_gives_on_both_routes(client: TestCli
 @pytest.mark.parametrize(
     "body",
     [
-        {"boost": 1},
-        {"near": 0.5},
-        {"vocabulary": []},
-        {"vocabulary": [{"name": "x"}]},
-        {"vocabulary": ["x"], "candidates": ["y"]},
-        {"vocabulary": [{"label": "x", "alternatives": ["y"] * 5_000}]},
+        {"vocabulary": {"boost": 1}},
+        {"vocabulary": {"concepts": []}},
+        {"vocabulary": {"concepts": [{"name": "x"}]}},
+        {"vocabulary": {"concepts": ["x"]}, "candidates": ["y"]},
+        {"vocabulary": {"concepts": [{"label": "x", "alternatives": ["y"] * 5_000}]}},
     ],
 )
 def test_the_service_refuses_a_vocabulary_that_cannot_be_used(body: dict[str, Any]) -> None:

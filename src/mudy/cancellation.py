@@ -25,6 +25,11 @@ def check() -> None:
         callback()
 
 
+def current_check() -> Check:
+    """The callback of this thread, to be called from a callback that is put in its place."""
+    return _callback.get() or (lambda: None)
+
+
 @contextmanager
 def checked_by(callback: Check) -> Iterator[None]:
     """Have `check` call this while the block runs."""

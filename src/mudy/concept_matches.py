@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from mudy.near_concepts import MOST_PHRASES, LabelVectors
 from mudy.results import ConceptMatch, Keyphrase
 from mudy.vocabularies import Concept
+
+if TYPE_CHECKING:
+    from mudy.near_concepts import LabelVectors
+
+MOST_PHRASES = 50  # of a text, the best ones, that are compared with labels
 
 
 def with_concepts(keyphrases: Sequence[Keyphrase], known: Mapping[str, Concept]) -> tuple[Keyphrase, ...]:

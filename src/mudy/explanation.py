@@ -10,6 +10,9 @@ from typing import Any
 
 from mudy.cancellation import cancellable
 from mudy.errors import InputError
+from mudy.methods import settings_in_use
+from mudy.methods.method import Method
+from mudy.options import Options
 from mudy.phrase_index import PhraseIndex
 from mudy.porter import stems
 from mudy.ranking import variant_key
@@ -27,6 +30,12 @@ class Explained:
     settings: Mapping[str, Any]  # those in use, also where the caller gave none
     free: tuple[str, ...]  # settings under which scores follow from their parts, without asking the model again
     seconds: float | None = None  # None where nobody looked at the clock
+
+    @classmethod
+    def of(cls, result: Result, method: Method | None, options: Options, seconds: float) -> Explained:
+        """A result with how its method was set; where a vocabulary raised scores, none follows from other settings."""
+        free = method.rescorable if method is not None and options.boost is None else ()
+        return cls(result, settings_in_use(method), free, seconds)
 
     def __repr__(self) -> str:
         return f"Explained({self.result!r})"

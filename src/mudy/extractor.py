@@ -19,10 +19,9 @@ from mudy.explanation import Explained, Explanation, gold_places
 from mudy.keyphrase_list import keyphrase_list
 from mudy.languages import mismatch
 from mudy.loading import loading
-from mudy.methods import checked_settings, method_class, model_fields, settings_in_use
+from mudy.methods import checked_settings, method_class, model_fields, shared_speed
 from mudy.methods.method import Architecture, BatchMethod, GenerativeMethod, ScoredCandidates
 from mudy.model_loader import ModelLoader
-from mudy.near_concepts import LabelVectors
 from mudy.options import DEFAULT_OPTIONS, CandidateKind, Compute, Options, Speed
 from mudy.preparation import PreparedText, with_candidates
 from mudy.progress import with_bar
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from mudy.many_texts import Outcomes
     from mudy.methods.method import Method
     from mudy.models import Report
+    from mudy.near_concepts import LabelVectors
     from mudy.tagging import Tagger
     from mudy.vocabularies import Vocabulary
 
@@ -223,7 +223,7 @@ class Extractor(ModelLoader):
         start = perf_counter()
         (result,) = self.finish([text])
         seconds = perf_counter() - start
-        return explained_result(result, scorer, text.options, seconds)
+        return Explained.of(result, scorer, text.options, seconds)
 
     def extract_many(
         self,
@@ -293,6 +293,8 @@ class Extractor(ModelLoader):
 
     def _label_vectors(self, vocabulary: Vocabulary) -> LabelVectors:
         """The vectors of a vocabulary's labels, encoded on first use."""
+        from mudy.near_concepts import LabelVectors
+
         kept: LabelVectors | None = self._loaded.get("labels")
         if kept is None or kept.vocabulary != vocabulary:
             kept = self._loaded["labels"] = LabelVectors(self.encoder(), vocabulary)  # those of one at a time
@@ -395,18 +397,6 @@ class Extractor(ModelLoader):
     def load(self) -> None:
         """Load the method's models now, unless they are in memory; otherwise they are loaded on first use."""
         self.scorer  # noqa: B018 (a property that loads)
-
-
-def explained_result(result: Result, scorer: Method | None, options: Options, seconds: float) -> Explained:
-    """A result with how its method was set; no score follows from its parts alone where a vocabulary raised some."""
-    free = scorer.rescorable if scorer is not None and options.boost is None else ()
-    return Explained(result, settings_in_use(scorer), free, seconds)
-
-
-def shared_speed(method: str, speed: Speed) -> Speed:
-    """The speed of a method on models that were loaded for some speed: quick is for those that can be."""
-    kind = method_class(method)
-    return "fast" if speed == "quick" and "backbone" in kind.needs and speed not in kind.speeds else speed
 
 
 def _warnings(document: Document) -> tuple[str, ...]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from mudy.concept_matches import of_concepts, with_concepts, with_near_concepts
 from mudy.errors import SettingError
 from mudy.methods.method import Method, ScoredCandidates
-from mudy.near_concepts import LabelVectors
 from mudy.options import Options
 from mudy.preparation import PreparedText
 from mudy.ranking import how_many, rank
 from mudy.results import Keyphrase
 from mudy.vocabularies import Vocabulary
 from mudy.vocabulary_boost import boosted
+
+if TYPE_CHECKING:
+    from mudy.near_concepts import LabelVectors
 
 LIKELY = 0.12  # the probability from which top_n="auto" returns a phrase: its lists had the best F1 in development
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mudy.backbones.encoder import SentenceEncoder
 
 MOST_LABELS = 250_000  # that are encoded
-MOST_PHRASES = 50  # of a text, the best ones, that are compared
 _BLOCK = 4096  # labels encoded or compared at once
 
 

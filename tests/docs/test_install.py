@@ -25,7 +25,13 @@ def planned(goal: str, folder: Path) -> str:
 @needs_make
 @pytest.mark.parametrize(
     ("goal", "lock"),
-    [("run", "lock/run.txt"), ("serve", "lock/run.txt"), ("test", "lock/dev.txt"), ("test-all", "lock/dev.txt")],
+    [
+        ("run", "lock/run.txt"),
+        ("serve", "lock/run.txt"),
+        ("docs", "lock/dev.txt"),
+        ("test", "lock/dev.txt"),
+        ("test-all", "lock/dev.txt"),
+    ],
 )
 def test_a_goal_installs_what_it_needs_by_hash_and_says_so(goal: str, lock: str, tmp_path: Path) -> None:
     commands = planned(goal, tmp_path)

@@ -7,11 +7,17 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
+import mudy
+from tests.browser import launched, visiting
 from tools.llms import DOCS, ROOT, llms, sections
 
 pytest.importorskip("mkdocs")
@@ -28,8 +34,9 @@ class Fetched(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
-        if given.get("rel") not in ("canonical", "next", "prev"):
-            self.addresses += [address] if (address := given.get(FETCHING.get(tag, ""))) else []
+        fetched = given.get(FETCHING.get(tag, ""))
+        if fetched and given.get("rel") not in ("canonical", "next", "prev"):
+            self.addresses.append(fetched)
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +76,9 @@ def test_the_search_index_holds_every_page(site: Path) -> None:
     assert {path.name for path in site.glob("*.html")} - {"404.html", "floodplain.html"} <= found
 
 
-@pytest.mark.parametrize("name", ["Extractor", "Result", "Keyphrase", "Coverage", "SettingError", "run"])
+@pytest.mark.parametrize("name", [*mudy.__all__, "extract_many", "explain", "run"])
 def test_the_api_page_names_what_a_program_uses(name: str, site: Path) -> None:
-    assert re.search(rf'id="mudy\.[\w.]*{name}"', (site / "api.html").read_text(encoding="utf-8"))
+    assert re.search(rf'id="mudy\.[\w.]*\b{name}"', (site / "api.html").read_text(encoding="utf-8"))
 
 
 def test_llms_txt_is_written_from_the_nav_and_served(site: Path) -> None:
@@ -80,3 +87,38 @@ def test_llms_txt_is_written_from_the_nav_and_served(site: Path) -> None:
     links = re.findall(r"\]\(([^)]+)\)", served)
     assert len(links) >= 20
     assert [link for link in links if not (site / link).exists()] == []
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """Where a plain file server offers the site."""
+    handler = partial(QuietHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """A file server that writes no log."""
+
+    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
+        pass
+
+
+@pytest.mark.load
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_page_fits_the_window_without_an_error_or_another_host(site: Path, address: str, width: int) -> None:
+    with launched() as browser, visiting(browser, f"{address}/index.html", width=width) as visit:
+        for page in sorted(site.glob("*.html")):
+            visit.page.goto(f"{address}/{page.name}")
+            wider = visit.page.evaluate("document.documentElement.scrollWidth > innerWidth")
+            broken = visit.page.evaluate("[...document.images].filter(image => !image.naturalWidth).length")
+            assert (page.name, wider, broken) == (page.name, False, 0)
+
+
+@pytest.mark.load
+def test_the_search_finds_a_page(address: str) -> None:
+    with launched() as browser, visiting(browser, f"{address}/index.html") as visit:
+        visit.page.fill("input[name=query]", "air-gapped")
+        visit.page.wait_for_selector(".md-search-result__link[href*='offline.html']", state="attached")

@@ -12,12 +12,10 @@ from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.fit import SET_BY_HAND, FittedWeights, fit_weights, in_parts
-from mudy.evaluation.fit_texts import TextEvidence, cheap_evidence, sums
+from mudy.evaluation.fit_texts import ASKED, FitText, fit_text
 from mudy.evaluation.measures import DEPTHS, F1
 from mudy.extractor import Extractor
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.cascade import leading
-from mudy.methods.mudyplus.evidence_table import Table
 from mudy.methods.mudyplus.weights import Weights, load_weights
 from mudy.porter import stems
 from tests import small
@@ -59,10 +57,10 @@ def extractor(speed: Any = "quick", **settings: Any) -> Extractor:
     return made
 
 
-def evidence(record: Record = RIVERS.documents[0]) -> TextEvidence:
+def evidence(record: Record = RIVERS.documents[0]) -> FitText:
     made = extractor()
     assert isinstance(made.scorer, MudyPlus)
-    return cheap_evidence(made, made.scorer, RIVERS, record)
+    return fit_text(made, made.scorer, RIVERS, record)
 
 
 @pytest.fixture(scope="module")
@@ -145,22 +143,55 @@ def test_all_weights_are_fitted_on_request(quick: FittedWeights) -> None:
     assert free.options["set_by_hand"] == {"quick": {}, "full": {}}
 
 
-def test_the_model_is_asked_about_what_leads_by_the_new_weights(
+def test_the_model_is_asked_once_a_text_and_about_more_phrases_than_lead(
     full: FittedWeights, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[Table, set[int]]] = []
+    asked: list[int] = []
     ask = MudyPlus.with_answers
 
     def noting(self: MudyPlus, table: Any, document: Any, candidates: Any, rows: Any) -> Any:
-        asked.append((table, set(rows)))
+        asked.append(len(rows) - min(ASKED, len(candidates)))
         return ask(self, table, document, candidates, rows)
 
     monkeypatch.setattr(MudyPlus, "with_answers", noting)
     again = fit_weights(extractor("fast", leaders=4), [RIVERS, ROADS])
     assert again.weights == full.weights
-    assert len(asked) == 12
-    for table, rows in asked:
-        assert set(leading(sums(table, again.weights.quick), 4)) <= rows
+    assert asked == [0] * 12
+
+
+def test_evidence_in_the_cache_is_not_computed_again(
+    full: FittedWeights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = fit_weights(extractor("fast", leaders=4), [RIVERS, ROADS], cache=tmp_path / "cache")
+    assert first.weights == full.weights
+    monkeypatch.setattr(MudyPlus, "with_similarities", lambda *_: pytest.fail("computed again"))
+    again = fit_weights(extractor("fast", leaders=4), [RIVERS, ROADS], cache=tmp_path / "cache")
+    assert again.weights == first.weights
+    assert again.figures == first.figures
+
+
+def test_an_interrupted_run_is_taken_up_where_it_ended(tmp_path: Path) -> None:
+    fit_weights(extractor(), [RIVERS], cache=tmp_path)
+    file = tmp_path / "rivers.jsonl"
+    whole = file.read_text()
+    file.write_text(whole[: len(whole) // 2])
+    again = fit_weights(extractor(), [RIVERS], cache=tmp_path)
+    assert again.weights == fit_weights(extractor(), [RIVERS]).weights
+
+
+def test_a_cache_of_other_evidence_is_refused(tmp_path: Path) -> None:
+    fit_weights(extractor(), [RIVERS], cache=tmp_path)
+    with pytest.raises(InputError, match=r"computed in another way .*encoded was None, now 5.* another folder"):
+        fit_weights(extractor(encoded=5), [RIVERS], cache=tmp_path)
+
+
+def test_a_folder_that_is_no_cache_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "made-with.json").write_text("{")
+    with pytest.raises(InputError, match="not written by `mudy fit`"):
+        fit_weights(extractor(), [RIVERS], cache=tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be used as a cache"):
+        fit_weights(extractor(), [RIVERS], cache=tmp_path / "file" / "cache")
 
 
 def test_the_file_says_what_it_was_fitted_on_and_how(full: FittedWeights) -> None:
@@ -214,4 +245,4 @@ def test_progress_names_what_is_done() -> None:
     steps: list[tuple[str, int, int]] = []
     fit_weights(extractor("fast"), [RIVERS], progress=lambda *step: steps.append(step))
     assert steps[0] == ("Reading rivers", 0, 6)
-    assert steps[-1] == ("Asking the language model", 5, 6)
+    assert steps[-1] == ("Reading rivers", 5, 6)

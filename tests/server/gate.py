@@ -48,6 +48,7 @@ class Gate:
 
     method = "mudy"
     scorer = object()
+    loaded: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []

@@ -7,6 +7,7 @@ from time import monotonic
 import pytest
 
 from mudy import Extractor, InputError, SettingError
+from mudy.server.batch_scorer import local_scorers
 from mudy.server.jobs import (
     ClientGone,
     ExtractorKey,
@@ -218,7 +219,7 @@ def test_a_model_that_cannot_be_loaded_ends_the_worker_and_whoever_waits() -> No
         go_on.wait(PATIENCE)
         raise InputError("no model")
 
-    queue = RequestQueue(load, failed=told.set)
+    queue = RequestQueue(local_scorers(load), failed=told.set)
     queue.start()
     waiting = queue.admit(job("waiting"))
     go_on.set()

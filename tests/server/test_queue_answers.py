@@ -9,6 +9,7 @@ import pytest
 from mudy.backbones import seq2seq
 from mudy.cancellation import check
 from mudy.options import Options
+from mudy.server.batch_scorer import local_scorers
 from mudy.server.jobs import (
     ClientGone,
     ExtractionJob,
@@ -36,7 +37,7 @@ TEXTS = [
 def test_answers_do_not_depend_on_company(method: str) -> None:
     alone = extractor().using(method)
     expected = [alone.extract(text, 5).to_dict() for text in TEXTS]
-    queue = RequestQueue(extractor)
+    queue = RequestQueue(local_scorers(extractor))
     jobs = [asking(text, method=method) for text in TEXTS] + [asking(*TEXTS, method=method)]
     for each in jobs:
         queue.admit(each)
@@ -62,7 +63,7 @@ def test_a_model_that_was_ended_in_the_middle_works_as_before(monkeypatch: pytes
         check()
 
     monkeypatch.setattr(seq2seq, "check", counting)
-    queue = RequestQueue(extractor)
+    queue = RequestQueue(local_scorers(extractor))
     queue.start()
     queue.admit(victim)
     with pytest.raises(ClientGone):
@@ -88,7 +89,7 @@ def test_an_explanation_reads_its_text_once_and_equals_the_librarys(monkeypatch:
     explaining = ExtractionJob(
         requested, lambda done: json.dumps([e.to_dict() for e in done.in_order]).encode(), one_text=True
     )
-    queue = RequestQueue(lambda: made)
+    queue = RequestQueue(local_scorers(lambda: made))
     queue.start()
     found = json.loads(queue.admit(explaining).answer.result(PATIENCE))
     queue.stop()
@@ -101,7 +102,7 @@ def test_an_explanation_reads_its_text_once_and_equals_the_librarys(monkeypatch:
 def test_short_texts_are_computed_by_one_thread_which_is_not_the_services(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: set[int] = set()
     monkeypatch.setattr(seq2seq, "check", lambda: threads.add(get_ident()))
-    queue = RequestQueue(extractor)
+    queue = RequestQueue(local_scorers(extractor))
     queue.start()
     for text in TEXTS:
         queue.admit(asking(text)).answer.result(PATIENCE)

@@ -22,6 +22,7 @@ from pathlib import Path
 from mudy import Extractor
 from mudy.backbones.causal import CausalBackbone
 from mudy.backbones.compute import Machine
+from mudy.server.batch_scorer import local_scorers
 from mudy.server.queue import RequestQueue
 from tests import small
 from tests.taggers import english
@@ -35,7 +36,7 @@ def load():
 def resident():
     return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024
 
-queue, words, chance = RequestQueue(load), small.TEXT.split(), random.Random(0)
+queue, words, chance = RequestQueue(local_scorers(load)), small.TEXT.split(), random.Random(0)
 queue.start()
 for number in range(1, {REQUESTS + 1}):
     text = " ".join(chance.choice(words) for _ in range(chance.randint(5, 120)))

@@ -8,6 +8,7 @@ import pytest
 
 from mudy.cancellation import check
 from mudy.server import turn_lock
+from mudy.server.batch_scorer import local_scorers
 from mudy.server.jobs import ExtractorKey, TimeLimit
 from mudy.server.queue import RequestQueue
 from mudy.server.turn_lock import TurnLock
@@ -75,7 +76,7 @@ def test_who_waits_is_told_of_those_ahead_in_its_own_lane_alone(gate: Gate, queu
 
 
 def test_a_long_request_has_a_time_limit_while_others_have_their_turns(gate: Gate) -> None:
-    queue = RequestQueue(gate.load, seconds=0.2)
+    queue = RequestQueue(local_scorers(gate.load), seconds=0.2)
     queue.start()
     until(lambda: queue.ready)
     gate.open.clear()
@@ -92,7 +93,7 @@ def test_answers_in_between_and_the_long_answer_are_the_librarys(method: str) ->
     alone = extractor().using(method)
     long = MEDIUM[:12_000]
     expected = {text: alone.extract(text, 5).to_dict() for text in (SHORT, long)}
-    queue = RequestQueue(extractor)
+    queue = RequestQueue(local_scorers(extractor))
     long_job = queue.admit(asking(long, method=method))
     short_jobs = [queue.admit(asking(SHORT, method=method)) for _ in range(4)]
     queue.start()
@@ -108,7 +109,7 @@ def test_a_short_text_is_computed_between_two_passes_of_a_long_one(monkeypatch: 
     from mudy.backbones import seq2seq
 
     passes, answered = 0, Event()
-    queue = RequestQueue(extractor)
+    queue = RequestQueue(local_scorers(extractor))
     long_job = asking(MEDIUM[:12_000])
 
     def third_pass() -> None:

@@ -56,6 +56,11 @@ def test_a_vocabulary_is_sent_to_other_processes_without_its_index() -> None:
     assert copy.index.places("a flood")
 
 
+def test_a_process_that_is_sent_a_vocabulary_twice_builds_one_index() -> None:
+    sent = pickle.dumps(Vocabulary.of(["a vocabulary of its own"]))
+    assert pickle.loads(sent) is pickle.loads(sent)
+
+
 def test_loading_warns_of_what_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "terms.csv"
     path.write_text("id,label\n1,flood\n2,\n")

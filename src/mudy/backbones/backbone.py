@@ -122,6 +122,10 @@ class LanguageModel(Protocol[E]):
     def name(self) -> str: ...
 
     @property
+    def template(self) -> str:
+        """What follows the text, with {} in the phrase's place."""
+
+    @property
     def family(self) -> str:
         """Its architecture, as transformers names it."""
 

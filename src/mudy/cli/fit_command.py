@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the weights here, as JSON.")
 @click.option("--quick", is_flag=True, help="Without a language model; the weights are then for --speed quick alone.")
 @click.option("--fit-all", is_flag=True, help="Fit `generic` and `nested_frequency` too, which are set by hand.")
+@click.option("--cache", metavar="FOLDER", help="Keep the evidence here: fitting again then takes seconds.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first documents of each data set.  [default: all]")
 @click.option("--model", **MODEL_OPTION, default=DEFAULT_MODEL, show_default=True, help="As for `mudy extract`.")
 @click.option("--encoder", **MODEL_OPTION, default=DEFAULT_ENCODER, show_default=True, help="As for `mudy extract`.")
@@ -93,7 +94,9 @@ def _speed(quick: bool, speed: str | None) -> str | None:
     return "quick" if quick else speed
 
 
-def _fitted(screen: Screen, sets: Sequence[Dataset], *, protocol: str, fit_all: bool, **options: Any) -> FittedWeights:
+def _fitted(
+    screen: Screen, sets: Sequence[Dataset], *, protocol: str, fit_all: bool, cache: str | None, **options: Any
+) -> FittedWeights:
     from mudy.evaluation.fit import fit_weights
     from mudy.extractor import Extractor
 
@@ -101,7 +104,7 @@ def _fitted(screen: Screen, sets: Sequence[Dataset], *, protocol: str, fit_all: 
         "mudyplus", protocol="promptrank" if protocol == "promptrank" else None, report=screen.report, **options
     )
     screen.show("Loading mudyplus")
-    return fit_weights(extractor, sets, fit_all=fit_all, progress=_progress(screen))
+    return fit_weights(extractor, sets, fit_all=fit_all, cache=cache, progress=_progress(screen))
 
 
 def _progress(screen: Screen) -> Callable[[str, int, int], None]:

@@ -27,6 +27,7 @@ COUNT: dict[str, Any] = {"type": click.IntRange(1), "show_default": True}
     "--encoder", **MODEL_OPTION, default=DEFAULT_ENCODER, show_default=True, help="Loaded when it is first needed."
 )
 @click.option("--language", **LANGUAGE)
+@click.option("--workers", **COUNT, default=Config.workers, help="Processes that compute, a model each.")
 @click.option("--queue", **COUNT, default=Config.queue, help="Requests that may wait; further ones are refused (503).")
 @click.option("--max-body", **COUNT, default=Config.max_body, metavar="BYTES", help="The largest body of a request.")
 @click.option("--max-characters", **COUNT, default=Config.max_characters, help="The longest text.")

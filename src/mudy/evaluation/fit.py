@@ -3,9 +3,9 @@
 >>> fitted = fit_weights(Extractor(protocol="promptrank"), [load("mine.jsonl")])
 >>> Path("mine.json").write_text(json.dumps(fitted.weights.to_dict()))
 
-Evidence is computed once for each text, as the method computes it: counted and encoded for all candidates, and then the
-language model is asked about those that lead by the weights just fitted. `quick` is fitted on all candidates, `full` on
-those asked about. Every data set weighs the same.
+Evidence is computed once for each text, and kept if a cache is named: counted and encoded as the method does it, and
+the language model is asked about more phrases than will lead. `quick` is fitted on all candidates, `full` on those that
+lead by it.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset
+from mudy.evaluation.evidence_cache import EvidenceCache
 from mudy.evaluation.experiment import refuse_equal_names
 from mudy.evaluation.fit_figures import Calibration, Figure, calibration, f1_values, mean_figure
-from mudy.evaluation.fit_texts import TextEvidence, cheap_evidence, log_odds, sums
+from mudy.evaluation.fit_texts import FitText, fit_text, log_odds
 from mudy.evidence.places import Numbers
 from mudy.extractor import Extractor
 from mudy.methods.mudyplus.calibration import Bend, calibrate
-from mudy.methods.mudyplus.cascade import MOST, MudyPlus, leading
+from mudy.methods.mudyplus.cascade import MOST, MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE
 from mudy.methods.mudyplus.fitting import RIDGE, Fit, Sample, expit, fit, leave_one_out, text_shares
 from mudy.methods.mudyplus.weights import Sum, Weights
@@ -35,10 +37,10 @@ FOLDS = 5  # of the texts, where there is one data set
 LEAST_TEXTS = 2  # one to fit on, one to measure on
 ENOUGH_TEXTS = 50  # with fewer, the weights follow the texts' chances
 SET_BY_HAND: Mapping[str, Mapping[str, float]] = {  # as for the shipped weights; before the calibration scales all
-    "quick": {"generic": -1.5, "nested_frequency": 0.3},
-    "full": {"generic": -1.5, "nested_frequency": 0.18},
+    "quick": {"generic": -2.5, "nested_frequency": 0.3},
+    "full": {"generic": -2.5, "nested_frequency": 0.18},
 }
-WeightsOf = Callable[[TextEvidence], Weights]
+WeightsOf = Callable[[FitText], Weights]
 FitProgress = Callable[[str, int, int], None]  # what is being done, texts done, of how many
 
 
@@ -66,58 +68,77 @@ def fit_weights(
     datasets: Sequence[Dataset],
     *,
     fit_all: bool = False,
+    cache: str | Path | None = None,
     progress: FitProgress | None = None,
 ) -> FittedWeights:
     """Fit the weights of an extractor's MUDY+ on data sets.
 
     Without a language model (speed "quick") the weights have no sum `full`, and speeds that need it refuse them. Two
     weights are set by hand, as for those shipped, unless `fit_all`. Figures on texts left out come from weights fitted
-    on the other data sets or, where there is one, on the other folds of its texts.
+    on the other data sets or, where there is one, on the other folds of its texts. `cache` is a folder that keeps
+    evidence: what it holds is not computed again.
     """
     method = extractor.scorer
     if not isinstance(method, MudyPlus):
         raise SettingError(f"Weights are fitted for mudyplus; {extractor.method} has none.")
     refuse_equal_names(datasets)
     by_hand: Mapping[str, Mapping[str, float]] = {name: {} for name in SET_BY_HAND} if fit_all else SET_BY_HAND
-    show = progress or (lambda *_: None)
-    texts = _read(extractor, method, datasets, show)
+    known = None if cache is None else EvidenceCache.at(cache, extractor)
+    texts = gather(extractor, datasets, known, progress or (lambda *_: None))
+    leaders = method.leaders if method.backbone is not None else 0
+    judged = judge_texts(texts, method.model, leaders, by_hand, _options(extractor, by_hand))
+    return judged.fitted()
+
+
+def judge_texts(
+    texts: Sequence[FitText],
+    before: Weights,
+    leaders: int,
+    by_hand: Mapping[str, Mapping[str, float]] = SET_BY_HAND,
+    options: Mapping[str, Any] | None = None,
+) -> JudgedWeights:
+    """Weights fitted on texts, and on all parts of them but one, with the texts that they are judged on."""
     usable = in_parts([text for text in texts if text.candidates])
     samples = [text.sample(CHEAP) for text in usable]
     telling = check_samples(samples, "its candidates")
     fitted_on = dict(Counter(text.dataset for text in usable))
-    overall = Weights(_fitted_sum(samples, CHEAP, by_hand["quick"]), None, fitted_on, _options(extractor, by_hand))
+    overall = Weights(_fitted_sum(samples, CHEAP, by_hand["quick"]), None, fitted_on, dict(options or {}))
     without = {
         part: replace(overall, quick=own)
         for part, own in _left_out_sums(usable, samples, CHEAP, by_hand["quick"]).items()
     }
-    if method.backbone is not None and method.leaders:
-        usable = _ask(method, usable, overall, without, show)
-        samples = [text.sample(EVIDENCE, text.asked) for text in usable]
-        check_samples(samples, "the phrases that the language model was asked about")
-        overall = replace(overall, full=_fitted_sum(samples, EVIDENCE, by_hand["full"]))
-        full = _left_out_sums(usable, samples, EVIDENCE, by_hand["full"])
-        without = {part: replace(weights, full=full[part]) for part, weights in without.items()}
-    overall, without = _calibrated(usable, overall, without, method.leaders)
-    one = len(fitted_on) == 1
-    left_out = f"one of {len(without)} folds of the texts" if one else "one data set"
+    if leaders:
+        overall = _with_full(usable, overall, leaders, by_hand["full"])
+        without = {
+            part: _with_full([text for text in usable if text.part != part], own, leaders, by_hand["full"])
+            for part, own in without.items()
+        }
+    overall, without = _calibrated(usable, overall, without, leaders)
     empty = [text for text in texts if not text.candidates]
-    judged = _Judged(usable, empty, method, overall, without)
-    return FittedWeights(overall, judged.figures(), judged.calibrations(), left_out, telling)
+    return JudgedWeights(usable, empty, before, leaders, overall, without, telling)
 
 
 # -- Evidence ---------------------------------------------------------------------------------------------------------
 
 
-def _read(extractor: Extractor, method: MudyPlus, datasets: Sequence[Dataset], show: FitProgress) -> list[TextEvidence]:
-    texts = []
+def gather(
+    extractor: Extractor, datasets: Sequence[Dataset], cache: EvidenceCache | None, show: FitProgress
+) -> list[FitText]:
+    """Every text with its evidence, from the cache where it is there."""
+    method, texts = extractor.scorer, []
+    assert isinstance(method, MudyPlus)
     for data in datasets:
         for done, record in enumerate(data.documents):
             show(f"Reading {data.name}", done, len(data.documents))
-            texts.append(cheap_evidence(extractor, method, data, record))
+            known = cache.get(data, record) if cache else None
+            text = known or fit_text(extractor, method, data, record)
+            if cache and known is None:
+                cache.add(data, record, text)
+            texts.append(text)
     return texts
 
 
-def in_parts(texts: Sequence[TextEvidence]) -> list[TextEvidence]:
+def in_parts(texts: Sequence[FitText]) -> list[FitText]:
     """The texts in parts that are left out in turn: data sets or, of a single one, folds of its texts."""
     if len({text.dataset for text in texts}) != 1:
         return [replace(text, part=text.dataset) for text in texts]
@@ -143,24 +164,6 @@ def check_samples(samples: Sequence[Sample], among: str) -> int:
     return telling.total()
 
 
-def _ask(
-    method: MudyPlus,
-    texts: Sequence[TextEvidence],
-    overall: Weights,
-    without: Mapping[str, Weights],
-    show: FitProgress,
-) -> list[TextEvidence]:
-    """Ask the language model about what leads by any weights that the figures need."""
-    asked = []
-    for done, text in enumerate(texts):
-        show("Asking the language model", done, len(texts))
-        ranked_by = (overall, without[text.part], method.model)
-        rows = sorted({row for own in ranked_by for row in leading(sums(text.table, own.quick), method.leaders)})
-        table = method.with_answers(text.table, text.document, text.candidates, rows)
-        asked.append(replace(text, table=table, asked=tuple(rows)))
-    return asked
-
-
 # -- Sums -------------------------------------------------------------------------------------------------------------
 
 
@@ -168,8 +171,15 @@ def _fitted_sum(samples: Sequence[Sample], names: Sequence[str], by_hand: Mappin
     return _sum(fit(samples, RIDGE, _columns(names, by_hand)), names)
 
 
+def _with_full(texts: Sequence[FitText], weights: Weights, leaders: int, by_hand: Mapping[str, float]) -> Weights:
+    """The weights with a sum of all evidence, fitted on the phrases that lead without the language model."""
+    samples = [text.sample(EVIDENCE, text.leaders(weights.quick, leaders)) for text in texts]
+    check_samples(samples, "the phrases that the language model was asked about")
+    return replace(weights, full=_fitted_sum(samples, EVIDENCE, by_hand))
+
+
 def _left_out_sums(
-    texts: Sequence[TextEvidence], samples: Sequence[Sample], names: Sequence[str], by_hand: Mapping[str, float]
+    texts: Sequence[FitText], samples: Sequence[Sample], names: Sequence[str], by_hand: Mapping[str, float]
 ) -> dict[str, Sum]:
     """For each part, a sum fitted on the others."""
     fits = leave_one_out(samples, RIDGE, _columns(names, by_hand), [text.part for text in texts])
@@ -177,7 +187,7 @@ def _left_out_sums(
 
 
 def _calibrated(
-    texts: Sequence[TextEvidence], overall: Weights, without: Mapping[str, Weights], leaders: int
+    texts: Sequence[FitText], overall: Weights, without: Mapping[str, Weights], leaders: int
 ) -> tuple[Weights, dict[str, Weights]]:
     """The weights with the bend that texts left out ask for: one number for each sum, the same for all weights."""
     hits = [text.hits for text in texts]
@@ -216,26 +226,33 @@ def _options(extractor: Extractor, by_hand: Mapping[str, Mapping[str, float]]) -
 
 
 @dataclass(frozen=True)
-class _Judged:
+class JudgedWeights:
     """Texts, and the weights that each is judged by."""
 
-    texts: Sequence[TextEvidence]
-    empty: Sequence[TextEvidence]  # without candidates: nothing is found in them
-    method: MudyPlus  # with the weights from before
+    texts: Sequence[FitText]
+    empty: Sequence[FitText]  # without candidates: nothing is found in them
+    before: Weights  # those that the extractor had
+    leaders: int
     overall: Weights
     without: Mapping[str, Weights]  # part -> weights fitted on the others
+    telling: int  # texts with a gold phrase among their candidates, beside others
 
     @property
     def sums(self) -> tuple[str, ...]:
         return ("quick",) if self.overall.full is None else ("quick", "full")
 
-    def chances(self, texts: Sequence[TextEvidence], name: str, weights_of: WeightsOf) -> list[Numbers]:
+    def fitted(self) -> FittedWeights:
+        one = len(self.overall.fitted_on) == 1
+        left_out = f"one of {len(self.without)} folds of the texts" if one else "one data set"
+        return FittedWeights(self.overall, self.figures(), self.calibrations(), left_out, self.telling)
+
+    def chances(self, texts: Sequence[FitText], name: str, weights_of: WeightsOf) -> list[Numbers]:
         """The probabilities of the candidates of each text."""
         found = []
         for text in texts:
             weights = weights_of(text)
             used = replace(weights, full=None) if name == "quick" else weights
-            bent = (used.full or used.quick).calibration.bent(log_odds(text, used, self.method.leaders))
+            bent = (used.full or used.quick).calibration.bent(log_odds(text, used, self.leaders))
             found.append(np.clip(expit(bent), 1 - MOST, MOST))
         return found
 
@@ -248,12 +265,16 @@ class _Judged:
         return tuple(figures)
 
     def figure(self, dataset: str, name: str) -> Figure:
-        texts = [text for text in (*self.texts, *self.empty) if text.dataset == dataset]
-        weights: tuple[WeightsOf, ...] = (lambda _: self.method.model, lambda _: self.overall, self.left_out)
+        texts = self.of(dataset)
+        weights: tuple[WeightsOf, ...] = (lambda _: self.before, lambda _: self.overall, self.left_out)
         values = [f1_values(texts, self.chances(texts, name, weights_of)) for weights_of in weights]
         return Figure(dataset, len(texts), name, *values)
 
-    def left_out(self, text: TextEvidence) -> Weights:
+    def of(self, dataset: str) -> list[FitText]:
+        """All texts of a data set."""
+        return [text for text in (*self.texts, *self.empty) if text.dataset == dataset]
+
+    def left_out(self, text: FitText) -> Weights:
         return self.without.get(text.part, self.overall)  # of a text without candidates it does not matter
 
     def calibrations(self) -> tuple[Calibration, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mudy.evaluation.fit_texts import TextEvidence
+from mudy.evaluation.fit_texts import FitText
 from mudy.evaluation.measures import DEPTHS, F1, Outcome
 from mudy.evidence.places import Numbers
 from mudy.methods.method import same_at_each
@@ -52,17 +52,19 @@ class Calibration:
         return {"brier": self.brier, "brier_of_mean": self.brier_of_mean, "reliability": bins}
 
 
-def f1_values(texts: Sequence[TextEvidence], chances: Sequence[Numbers]) -> _Values:
+def f1_values(texts: Sequence[FitText], chances: Sequence[Numbers]) -> _Values:
     """Micro F1 in per cent, ranked and counted as `mudy evaluate` does."""
-    outcomes = [outcome(str(i), *pair) for i, pair in enumerate(zip(texts, chances, strict=True))]
+    outcomes = [outcome(text, own, max(DEPTHS)) for text, own in zip(texts, chances, strict=True)]
     return tuple((F1 @ depth)(outcomes) for depth in DEPTHS)
 
 
-def outcome(name: str, text: TextEvidence, chances: Numbers) -> Outcome:
+def outcome(
+    text: FitText, chances: Numbers, top_n: int | None, *, min_score: float | None = None, distinct: bool = False
+) -> Outcome:
     """The best phrases of a text beside its gold."""
     scores = same_at_each(text.candidates, chances.tolist())
-    best = rank(text.document.text, text.candidates, scores, merge=False, top_n=max(DEPTHS))
-    return Outcome(name, [keyphrase.text.lower() for keyphrase in best], text.gold, len(scores))
+    best = rank(text.text, text.candidates, scores, merge=distinct, top_n=top_n, min_score=min_score, distinct=distinct)
+    return Outcome(text.id, [keyphrase.text.lower() for keyphrase in best], text.gold, len(scores))
 
 
 def mean_figure(figures: Sequence[Figure]) -> Figure:
@@ -74,7 +76,7 @@ def mean_figure(figures: Sequence[Figure]) -> Figure:
     return Figure(MEAN, sum(figure.documents for figure in figures), figures[0].sum, *columns)
 
 
-def calibration(name: str, texts: Sequence[TextEvidence], chances: Sequence[Numbers]) -> Calibration:
+def calibration(name: str, texts: Sequence[FitText], chances: Sequence[Numbers]) -> Calibration:
     """Over all candidates; for Brier's score every data set weighs the same."""
     hits = [text.hits for text in texts]
     samples = [Sample(text.dataset, np.zeros((len(text.hits), 0)), text.hits, np.zeros(0)) for text in texts]

@@ -13,26 +13,48 @@ from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import read_record
 from mudy.evidence.places import Numbers
 from mudy.extractor import Extractor
-from mudy.methods.mudyplus.cascade import MudyPlus, leading, not_asked, totals
+from mudy.methods.mudyplus.cascade import MudyPlus, TextEvidence, leading, not_asked, totals
 from mudy.methods.mudyplus.evidence_table import CONTEXT, Table, counted
 from mudy.methods.mudyplus.fitting import Sample
 from mudy.methods.mudyplus.weights import Sum, Weights
 from mudy.porter import stems
-from mudy.text import Document
+
+ASKED = 45  # phrases that the language model is asked about while fitting: more than will lead
+START = Sum(  # chooses the phrases that are encoded and asked about while fitting, whatever weights there are
+    {
+        "own_frequency": 1.3,
+        "nested_frequency": 0.3,
+        "noun_phrase": 1.0,
+        "one_word": -0.4,
+        "one_word_noun_phrase": -0.2,
+        "usual_length": 0.25,
+        "first_position": -0.3,
+        "generic": -1.5,
+        "similarity": 0.7,
+    },
+    {},
+    0.0,
+)
 
 
 @dataclass(frozen=True)
-class TextEvidence:
+class FitText:
     """One text with its evidence, its gold, and the part of the data that is left out together with it."""
 
     dataset: str
-    document: Document
+    id: str
+    text: str
     candidates: tuple[Candidate, ...]
     gold: tuple[str, ...]
-    hits: NDArray[np.bool_]
     table: Table
-    part: str = ""
     asked: tuple[int, ...] = ()  # rows that the language model was asked about
+    part: str = ""
+
+    @property
+    def hits(self) -> NDArray[np.bool_]:
+        """Which candidates have the stems of a gold phrase."""
+        right = set(map(stems, self.gold))
+        return np.array([stems(candidate.phrase) in right for candidate in self.candidates], dtype=bool)
 
     def sample(self, names: Sequence[str], rows: Sequence[int] | None = None) -> Sample:
         """Some evidence of some rows, or of all, to fit on."""
@@ -45,18 +67,25 @@ class TextEvidence:
         """Whether there is a gold phrase among the candidates, beside others."""
         return bool(self.hits.any() and not self.hits.all())
 
+    def leaders(self, weights: Sum, most: int) -> list[int]:
+        """The rows that lead by a sum, of those that the language model was asked about."""
+        return sorted(set(leading(sums(self.table, weights), most)).intersection(self.asked))
 
-def cheap_evidence(extractor: Extractor, method: MudyPlus, data: Dataset, record: Record) -> TextEvidence:
-    """A text as `mudy evaluate` reads it, with the evidence that needs no language model."""
+
+def fit_text(extractor: Extractor, method: MudyPlus, data: Dataset, record: Record) -> FitText:
+    """A text as `mudy evaluate` reads it, with all evidence that the extractor's speed has."""
     prepared = extractor.prepare(read_record(extractor, data, record))
     document, candidates = prepared.document, prepared.candidates
     gold = tuple(phrase.lower() for phrase in record.keyphrases)
-    right = set(map(stems, gold))
-    hits = np.array([stems(candidate.phrase) in right for candidate in candidates], dtype=bool)
-    table = Table({}, {})
-    if candidates:
-        table = method.with_similarity(counted(document, candidates, method.encoder.tokenizer), document, candidates)
-    return TextEvidence(data.name, document, candidates, gold, hits, table)
+    if not candidates:
+        return FitText(data.name, record.id, document.text, candidates, gold, Table({}, {}))
+    table = counted(document, candidates, method.encoder.tokenizer)
+    (table,) = method.with_similarities([TextEvidence(table, document, candidates)], START)
+    rows: list[int] = []
+    if method.backbone is not None and method.leaders:
+        rows = leading(totals(table, START), max(ASKED, method.leaders))
+        table = method.with_answers(table, document, candidates, rows)
+    return FitText(data.name, record.id, document.text, candidates, gold, table, tuple(rows))
 
 
 def sums(table: Table, weights: Sum) -> Numbers:
@@ -66,14 +95,16 @@ def sums(table: Table, weights: Sum) -> Numbers:
     return found
 
 
-def log_odds(text: TextEvidence, weights: Weights, leaders: int) -> Numbers:
+def log_odds(text: FitText, weights: Weights, leaders: int) -> Numbers:
     """The log-odds that MUDY+ gives every candidate: by `quick`, and those of the leaders by `full` if there is one."""
     if not text.candidates:
         return np.zeros(0)
     values = sums(text.table, weights.quick)
     if weights.full is None:
         return values
-    asked = leading(values, leaders)
+    asked = text.leaders(weights.quick, leaders)
+    if not asked:
+        return values
     values[asked] = sums(text.table, weights.full)[asked]
     rest, lead = not_asked(values, asked)
     values[rest] -= lead

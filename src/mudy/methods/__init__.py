@@ -13,6 +13,7 @@ from mudy.validation import checked
 
 if TYPE_CHECKING:
     from mudy.methods.method import Method, ModelField
+    from mudy.options import Speed
 
 METHODS = {
     "mudyplus": "mudy.methods.mudyplus:MudyPlus",
@@ -47,6 +48,12 @@ def method_class(name: str) -> type[Method]:
 def model_fields(name: str) -> frozenset[ModelField]:
     """The models that a method may be given."""
     return frozenset(method_class(name).needs)
+
+
+def shared_speed(method: str, speed: Speed) -> Speed:
+    """The speed of a method on models that were loaded for some speed: quick is for those that can be."""
+    kind = method_class(method)
+    return "fast" if speed == "quick" and "backbone" in kind.needs and speed not in kind.speeds else speed
 
 
 def is_batched(name: str) -> bool:

@@ -38,18 +38,23 @@ def require(name: str, value: object, fine: bool, needed: str) -> None:
         raise SettingError(f"{name} is {value!r}, but must be {needed}.")
 
 
-def check_template(template: str) -> None:
-    """A prompt has one place for the phrase, and words on both sides: those that are scored with it."""
+def prompted(backbone: Backbone, template: str) -> Backbone:
+    """A language model that is asked with a template of the caller's.
+
+    It has one place for the phrase, and words on both sides: they are scored with it. Where the model's own template
+    begins with a space, because it follows the text, this one does too.
+    """
     before, mark, after = template.partition("{}")
     fine = bool(mark and before.strip() and after.strip()) and "{}" not in after
     require("template", template, fine, "a text with one {} for the phrase, and something before and after it")
+    spaced = backbone.template.startswith(" ") and not template[0].isspace()
+    return backbone.with_template(f" {template}" if spaced else template)
 
 
 def with_own_template(method: Any) -> None:
     """Give a method's language model the prompt that its setting `template` asks for, if it asks for one."""
     if method.template is not None:
-        check_template(method.template)
-        object.__setattr__(method, "backbone", method.backbone.with_template(method.template))
+        object.__setattr__(method, "backbone", prompted(method.backbone, method.template))
 
 
 # -- Scores -----------------------------------------------------------------------------------------------------------

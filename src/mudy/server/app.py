@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from importlib.resources import files
 from pathlib import Path
@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from mudy import __version__
 from mudy.errors import MudyError
-from mudy.extractor import Extractor
+from mudy.server.batch_scorer import BatchScorer, local_scorers
 from mudy.server.body_limits import BodyLimitsMiddleware
 from mudy.server.config import Config
 from mudy.server.deadline import DeadlineMiddleware
@@ -30,6 +30,7 @@ from mudy.server.queue import QueueFull, RequestQueue
 from mudy.server.read_queue import ReadQueue, reader_limits
 from mudy.server.route_table import RouteTable
 from mudy.server.routes import add_routes
+from mudy.server.scoring_processes import process_scorers
 from mudy.server.setting_schemas import served_methods
 
 if TYPE_CHECKING:
@@ -41,11 +42,13 @@ def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> Fas
     metrics = Metrics()
     metrics.model.labels(__version__, config.method, config.model, config.encoder, config.speed).set(1)
 
-    def load() -> Extractor:
+    def load() -> Sequence[BatchScorer]:
         served_methods()  # imports all methods, which is slow the first time
-        return config.load()
+        return local_scorers(config.load)() if config.workers == 1 else process_scorers(config)
 
-    queue = RequestQueue(load, size=config.queue, seconds=config.timeout, metrics=metrics, failed=failed)
+    queue = RequestQueue(
+        load, workers=config.workers, size=config.queue, seconds=config.timeout, metrics=metrics, failed=failed
+    )
     read_queue = ReadQueue(reader_limits(config.max_characters, config.timeout), config.timeout, metrics)
 
     @asynccontextmanager

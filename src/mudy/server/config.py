@@ -24,6 +24,7 @@ class Config:
     compute: Compute = field(default_factory=Compute)
     report: Report | None = None  # called with the progress of a model's download
 
+    workers: int = 1  # processes that compute; 1: the service's own
     queue: int = 64  # requests that may wait
     max_body: int = 4_000_000  # bytes
     max_characters: int = 300_000  # per text

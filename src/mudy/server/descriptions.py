@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from mudy import __version__, models, readers
-from mudy.extractor import Extractor
 from mudy.methods import METHODS, description, model_fields
 from mudy.server import response_schemas as schemas
 from mudy.server.config import Config
@@ -46,9 +45,8 @@ def _asks(name: str) -> Literal["backbone", "encoder", "chat"] | None:
     return "backbone" if "backbone" in needed else "encoder" if "encoder" in needed else "chat" if needed else None
 
 
-def known_models(config: Config, extractor: Extractor | None) -> schemas.ModelsSchema:
+def known_models(config: Config, loaded: frozenset[str]) -> schemas.ModelsSchema:
     """The known models, after those that are served under a name of their own."""
-    loaded = set() if extractor is None else extractor.loaded
     served = {config.model: "backbone" in loaded, config.encoder: "encoder" in loaded}
     own = [
         schemas.ModelInfoSchema(

@@ -15,7 +15,8 @@ LONGEST_RETRY_AFTER = 60  # seconds
 class Eta:
     """Seconds per word, by method. Settings can change the rate; the next batches correct it."""
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int = 1) -> None:
+        self.workers = workers  # processes that share the work
         self._rates: dict[str, float] = {}
 
     def learn(self, key: ExtractorKey, words: Iterable[int], seconds: float) -> None:
@@ -37,7 +38,7 @@ class Eta:
     def retry_after(self, work: Iterable[tuple[ExtractorKey, int]]) -> int:
         """Seconds until about half of the waiting work is done; methods without a rate count as nothing."""
         known = ((key, words) for key, words in work if key.method in self._rates)
-        return max(1, min(LONGEST_RETRY_AFTER, ceil((self.expected(known) or 0) / 2)))
+        return max(1, min(LONGEST_RETRY_AFTER, ceil((self.expected(known) or 0) / 2 / self.workers)))
 
 
 def _cost(words: int) -> int:

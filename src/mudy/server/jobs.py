@@ -133,10 +133,10 @@ class ExtractionJob:
         """The text to read, or its document if another method has read it already."""
         return self.texts[index].text if self.document is None else self.document
 
-    def add_result(self, index: int, result: Explained, document: Document) -> None:
+    def add_result(self, index: int, result: Explained, document: Document | None) -> None:
         """Store the result of one text; the last one completes the answer."""
         self.results[index] = result
-        self.document = document if self.one_text else None
+        self.document = document
         if len(self.results) == len(self.texts) and not self.over:
             self.settle(self.write_answer(self))
 

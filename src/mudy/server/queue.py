@@ -1,47 +1,38 @@
-"""The request queue and its worker threads, one per lane, of which only one at a time uses the models.
+"""The request queue and its worker threads, one per lane of each scorer; a scorer computes one batch at a time.
 
 An admitted request waits in the queue. The worker of a lane (short, medium or long texts) takes up the next text of its
 length in a batch with texts of other requests that have the same method and settings; requests that are not finished go
-to the end of the queue. Workers take turns: one that computes a long text offers its turn before each pass through a
-model. No answer depends on which texts were computed together or in between.
+to the end of the queue. Batches of one scorer take turns: that of a long text offers its turn before each pass through
+a model. No answer depends on which texts were computed together or in between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Condition, Thread
-from time import monotonic, perf_counter
+from time import monotonic
 from typing import NamedTuple
 
-from mudy.batching import score_each
 from mudy.cancellation import checked_by
 from mudy.errors import MudyError, SettingError
-from mudy.extractor import Extractor, explained_result
-from mudy.loading import give_back
-from mudy.preparation import PreparedText
-from mudy.results import Result
-from mudy.server import logs, turn_lock
+from mudy.server import logs
+from mudy.server.batch_scorer import Batch, BatchScorer, BatchText, ComputedText
 from mudy.server.config import Config
 from mudy.server.eta import Eta
-from mudy.server.extractor_cache import ExtractorCache
 from mudy.server.jobs import (
     LANE_WORDS,
     BatchItem,
     Cancelled,
     ClientGone,
     ExtractionJob,
-    ExtractorKey,
     ShuttingDown,
     TextFailed,
     TimeLimit,
     next_batch,
 )
 from mudy.server.metrics import Metrics
-from mudy.server.turn_lock import TurnLock
 
-WARM_UP = "The first text that a model reads takes longer than the next ones."
-RELEASE_SECONDS = 10.0  # between two returns of freed memory to the system
 STOP_SECONDS = 2.0  # for the workers to leave their computations at shutdown
 
 
@@ -67,21 +58,22 @@ class Lane:
     """The batch of one worker."""
 
     number: int
+    scorer: BatchScorer
     items: Sequence[BatchItem] = ()
-    away: float = 0.0  # seconds that other workers had their turns during this batch
 
 
 class RequestQueue:
     """Admits jobs, and has them computed.
 
-    `load` makes the extractor, in the first worker's thread; if that fails, `failed` is called and the worker ends.
-    `size` is how many requests may wait, `seconds` how long one may take.
+    `load` makes the scorers, in the first worker's thread; if that fails, `failed` is called and the worker ends.
+    `workers` is how many scorers these are, `size` how many requests may wait, `seconds` how long one may take.
     """
 
     def __init__(
         self,
-        load: Callable[[], Extractor],
+        load: Callable[[], Sequence[BatchScorer]],
         *,
+        workers: int = 1,
         size: int = Config.queue,
         seconds: float = Config.timeout,
         metrics: Metrics | None = None,
@@ -89,15 +81,13 @@ class RequestQueue:
     ) -> None:
         self._load, self._size, self._seconds, self._failed = load, size, seconds, failed
         self.metrics = metrics or Metrics()
-        self.eta = Eta()
-        self.extractor: Extractor | None = None  # once it is loaded
+        self.eta = Eta(workers)
         self.failure: BaseException | None = None  # of loading
         self._jobs: list[ExtractionJob] = []  # all that are not over, in the order in which they are taken up
-        self._released = monotonic()  # when freed memory was last returned to the system
         self._closed = self._stopped = False
         self._changed = Condition()
-        self._turn = TurnLock()
-        self._lanes = [Lane(number) for number in range(len(LANE_WORDS) + 1)]
+        self._scorers: Sequence[BatchScorer] = ()  # once their models are loaded
+        self._lanes: list[Lane] = []
         self._workers = [Thread(target=self._start, name="mudy-worker-0", daemon=True)]
 
     # -- Called by the service, from its own thread -------------------------------------------------------------------
@@ -107,7 +97,12 @@ class RequestQueue:
 
     @property
     def ready(self) -> bool:
-        return self.extractor is not None and self.alive and not self._closed
+        return bool(self._scorers) and self.alive and not self._closed
+
+    @property
+    def loaded(self) -> frozenset[str]:
+        """Which models are in memory."""
+        return frozenset[str]().union(*(scorer.loaded for scorer in self._scorers))
 
     @property
     def alive(self) -> bool:
@@ -182,45 +177,48 @@ class RequestQueue:
         for worker in self._workers:
             if worker.is_alive():
                 worker.join(max(0.0, end - monotonic()))
-        return not any(worker.is_alive() for worker in self._workers)
+        if any(worker.is_alive() for worker in self._workers):
+            return False
+        for scorer in self._scorers:
+            scorer.close()
+        return True
 
     # -- The workers --------------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
         """Load the models, start the workers of the other lanes, and work in the first."""
         try:
-            root = self._load()
-            root.load_tagger()
-            extractors = ExtractorCache(root)
-            extractors[ExtractorKey(root.method)].extract(WARM_UP)
+            scorers = self._load()
         except BaseException as error:
             self.failure = error
             self.stop()
             self._failed()
             return
+        self._lanes = [Lane(number, scorer) for scorer in scorers for number in range(len(LANE_WORDS) + 1)]
         others = [
-            Thread(target=self._work, args=(extractors, lane), name=f"mudy-worker-{lane.number}", daemon=True)
-            for lane in self._lanes[1:]
+            Thread(target=self._work, args=(lane,), name=f"mudy-worker-{number}", daemon=True)
+            for number, lane in enumerate(self._lanes[1:], start=1)
         ]
         for worker in others:
             worker.start()
         self._workers += others
-        self.extractor = root
+        self._scorers = scorers
         self.metrics.ready.set(1)
-        self._work(extractors, self._lanes[0])
+        self.metrics.workers.set(len(scorers) if len(scorers) > 1 else 0)
+        self._work(self._lanes[0])
 
-    def _work(self, extractors: ExtractorCache, lane: Lane) -> None:
+    def _work(self, lane: Lane) -> None:
         while self._take_batch(lane):
             try:
-                with self._turn, checked_by(lambda: self._check(lane)):
-                    self._compute(extractors, lane)
+                with checked_by(lambda: self._check(lane)):
+                    self._compute(lane)
             except Cancelled:
                 pass
             except BaseException as error:  # an unexpected one must not end the worker
                 for item in lane.items:
                     self._fail(item, error)
             self._put_back(lane)
-            self._release_memory()
+            self._release_memory(lane.scorer)
 
     def _take_batch(self, lane: Lane) -> bool:
         """Wait for a batch, and take it; false at shutdown."""
@@ -231,7 +229,7 @@ class RequestQueue:
                 if items:
                     for item in items:
                         item.job.began = item.job.began or monotonic()
-                    lane.items, lane.away = items, 0.0
+                    lane.items = items
                     self._update_gauges()
                     return True
                 self._update_gauges()
@@ -248,8 +246,7 @@ class RequestQueue:
             self._update_gauges()
 
     def _check(self, lane: Lane) -> None:
-        """Called often during a computation: offers the turn to other workers, and cancels what nobody waits for."""
-        lane.away += self._turn.offer(turn_lock.TURN_SECONDS[lane.number])
+        """Called often during a computation: cancels what nobody waits for."""
         jobs = {item.job for item in lane.items}
         self._expire(jobs)
         if all(job.over for job in jobs):
@@ -261,59 +258,44 @@ class RequestQueue:
             if now > job.deadline:
                 self.cancel(job, TimeLimit())
 
-    def _release_memory(self) -> None:
-        """Return freed memory to the system when the queue is empty: glibc keeps most of what a long text has used."""
+    def _release_memory(self, scorer: BatchScorer) -> None:
+        """Return freed memory to the system when the queue is empty."""
         with self._changed:
-            idle = not self._jobs and monotonic() - self._released > RELEASE_SECONDS
-            self._released = monotonic() if idle else self._released
+            idle = not self._jobs
         if idle:
-            give_back()
+            scorer.release_memory()
 
     # -- One batch ----------------------------------------------------------------------------------------------------
 
-    def _compute(self, extractors: ExtractorCache, lane: Lane) -> None:
-        extractor = extractors[lane.items[0].request.key]
-        start = perf_counter()
-        prepared = {item: text for item in lane.items if (text := self._prepare(extractor, item)) is not None}
-        results = self._score(extractor, prepared)
-        seconds = perf_counter() - start - lane.away
-        self._learn(list(results), seconds)
-        total = sum(item.request.words for item in results) or 1
-        for item, result in results.items():
-            method = extractor.scorer if prepared[item].candidates else None
+    def _compute(self, lane: Lane) -> None:
+        texts = [
+            BatchText(item.job.text_or_document(item.index), item.request.options, item.job.one_text)
+            for item in lane.items
+        ]
+        batch = Batch(lane.items[0].request.key, lane.number, texts)
+        computed = lane.scorer.compute(batch, lambda: self._check(lane))
+        for fault in computed.faults:
+            logs.log_fault(fault, *(item.job.request_id for item in lane.items))
+        outcomes = dict(zip(lane.items, computed.outcomes, strict=True))
+        for item, outcome in outcomes.items():
+            if isinstance(outcome, Exception):
+                self._fail(item, outcome)
+        found = {item: outcome for item, outcome in outcomes.items() if isinstance(outcome, ComputedText)}
+        self._learn(list(found), computed.seconds)
+        self._answer(found, computed.seconds)
+
+    def _answer(self, computed: Mapping[BatchItem, ComputedText], seconds: float) -> None:
+        """Hand each result to its job; the time of a batch is divided by words."""
+        total = sum(item.request.words for item in computed) or 1
+        for item, text in computed.items():
             share = seconds * item.request.words / total
-            explained = explained_result(result, method, item.request.options, share)
+            explained = replace(text.explained, seconds=share)
             try:
-                item.job.add_result(item.index, explained, prepared[item].document)
+                item.job.add_result(item.index, explained, text.document)
             except Cancelled:
                 raise
             except Exception as error:
                 self._fail(item, error)
-
-    def _prepare(self, extractor: Extractor, item: BatchItem) -> PreparedText | None:
-        try:
-            return extractor.prepare(item.job.text_or_document(item.index), item.request.options)
-        except Cancelled:
-            raise
-        except Exception as error:
-            self._fail(item, error)
-            return None
-
-    def _score(self, extractor: Extractor, prepared: Mapping[BatchItem, PreparedText]) -> dict[BatchItem, Result]:
-        """The results of a batch, without those texts that failed."""
-
-        def log_unexpected(error: Exception) -> None:
-            if not isinstance(error, MudyError | ArithmeticError):
-                logs.log_fault(error, *(item.job.request_id for item in prepared))
-
-        results: dict[BatchItem, Result] = {}
-        outcomes = score_each(extractor, list(prepared.values()), fatal=(Cancelled,), failed_together=log_unexpected)
-        for item, outcome in zip(prepared, outcomes, strict=True):
-            if isinstance(outcome, Exception):
-                self._fail(item, outcome)
-            else:
-                results[item] = outcome
-        return results
 
     def _fail(self, item: BatchItem, error: BaseException) -> None:
         if isinstance(error, ArithmeticError) and item.request.key.settings:

@@ -29,7 +29,6 @@ from mudy.validation import TopN
 EXAMPLE_TEXT = "River ice is thin in spring. The ice road closes, and a ferry crosses the river until the ice is back."
 MAX_PHRASES = 5_000
 MAX_METHODS = 4
-MAX_SEEDS = 64
 MAX_TOP_N = 1_000_000
 _MISSING: LiteralString = "is missing; send text, or texts for several"
 
@@ -122,9 +121,30 @@ def _within_labels(entries: list[Any]) -> list[Any]:
     return entries
 
 
-VocabularyField = Annotated[
-    list[Phrase | ConceptEntry], Field(min_length=1, max_length=MAX_PHRASES), AfterValidator(_within_labels)
-]
+class VocabularySchema(StrictSchema):
+    """Concepts to find, and how."""
+
+    concepts: Annotated[
+        list[Phrase | ConceptEntry], Field(min_length=1, max_length=MAX_PHRASES), AfterValidator(_within_labels)
+    ] = Field(description="Labels, or concepts with ids; found by stems.")
+    boost: Annotated[float, Field(ge=0, le=100)] | None = Field(
+        None, description="Return other phrases too, and raise those of the vocabulary by so much."
+    )
+    near: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="From which similarity on a phrase is given a concept that does not stand in the text."
+    )
+
+    def to_options(self) -> dict[str, Any]:
+        concepts = [entry if isinstance(entry, str) else entry.model_dump() for entry in self.concepts]
+        return {"vocabulary": concepts, "boost": self.boost, "near": self.near}
+
+
+EXAMPLE_VOCABULARY = {"concepts": ["ice road", {"id": "W1", "label": "ferry", "alternatives": ["boat"]}]}
+# To OpenAPI: phrases are named as candidates or as a vocabulary.
+ONE_LIST: dict[str, Any] = {
+    "required": ["candidates", "vocabulary"],
+    "properties": {"candidates": {"type": "array"}, "vocabulary": {"type": "object"}},
+}
 
 
 class OptionsSchema(StrictSchema):
@@ -158,47 +178,27 @@ class OptionsSchema(StrictSchema):
         None, description="Whether phrases that say what one before them says are left out; null: as the method does."
     )
 
-    vocabulary: VocabularyField | None = Field(
+    vocabulary: VocabularySchema | None = Field(
         None,
-        description="Labels, or concepts with ids: nothing but these is returned, found by stems, each with its "
-        "`concept`.",
-        examples=[["ice road", {"id": "W1", "label": "ferry", "alternatives": ["boat"]}]],
+        description="Nothing but these concepts is returned, each keyphrase with its `concept`.",
+        examples=[EXAMPLE_VOCABULARY],
     )
-    boost: Annotated[float, Field(ge=0, le=100)] | None = Field(
-        None, description="Return other phrases too, and raise those of the vocabulary by so much."
-    )
-    near: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        None, description="From which similarity on a phrase is given a concept that does not stand in the text."
-    )
-    seeds: Annotated[list[Phrase], Field(max_length=MAX_SEEDS)] = Field(
-        [], description="Phrases towards which the ranking is turned (mudyplus).", examples=[["ferry"]]
-    )
-    query: Phrase | None = Field(None, description="A question towards which the ranking is turned (mudyplus).")
 
     @model_validator(mode="after")
-    def _vocabulary_in_use(self) -> Self:
-        if self.vocabulary is None and (self.boost is not None or self.near is not None):
-            raise ValueError("boost and near say how a vocabulary is used, but none is given")
+    def _one_list(self) -> Self:
         if self.vocabulary is not None and isinstance(self.candidates, list):
             raise ValueError("both candidates and vocabulary are given, but only one is needed")
         return self
 
     def options(self) -> Options:
-        return Options(**{name: getattr(self, name) for name in SHARED_OPTION_NAMES} | {"vocabulary": self._concepts()})
-
-    def _concepts(self) -> list[Any] | None:
-        entries = self.vocabulary
-        return None if entries is None else [e if isinstance(e, str) else e.model_dump() for e in entries]
-
-    def turning(self) -> dict[str, Any]:
-        """Settings of a method that turn its ranking, where something is looked for."""
-        wishes = {"seeds": self.seeds, "query": self.query}
-        return {name: value for name, value in wishes.items() if value}
+        shared = {name: getattr(self, name) for name in SHARED_OPTION_NAMES if name in type(self).model_fields}
+        return Options(**shared | (self.vocabulary.to_options() if self.vocabulary else {}))
 
 
 def _text_or_texts(schema: dict[str, Any]) -> None:
     """Tell OpenAPI that exactly one of text and texts is required."""
     schema["oneOf"] = [{"required": ["text"]}, {"required": ["texts"]}]
+    schema["not"] = ONE_LIST
     for name in ("text", "texts"):
         schema["properties"][name].pop("default", None)
     schema["examples"] = [{"text": EXAMPLE_TEXT, "top_n": 3}, {"texts": [EXAMPLE_TEXT, EXAMPLE_TEXT], "method": "yake"}]
@@ -243,7 +243,8 @@ class ExplainRequest(OptionsSchema):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"text": EXAMPLE_TEXT, "methods": ["promptrank", "mudy"], "gold": ["ice road"]}]
+            "not": ONE_LIST,
+            "examples": [{"text": EXAMPLE_TEXT, "methods": ["promptrank", "mudy"], "gold": ["ice road"]}],
         }
     )
 

@@ -25,8 +25,7 @@ def extraction_job(request: ExtractRequest, config: Config, request_id: str) -> 
     """One or more texts for one method."""
     texts = _within_limits(request.by_place, config)
     method = request.method or config.method
-    settings = {**request.settings, **request.turning()}
-    key = ExtractorKey(method, validated_settings(method, settings, "settings"))
+    key = ExtractorKey(method, validated_settings(method, request.settings, "settings"))
     options = request.options()
     requested = [TextRequest.of(text, key, options, where) for where, text in texts.items()]
     return ExtractionJob(requested, _write_results, request_id)
@@ -41,16 +40,12 @@ def explanation_job(request: ExplainRequest, config: Config, request_id: str) ->
             message = f"settings were given for {name!r}, which is not one of the methods to compare"
             raise HttpProblem("not-valid", f"settings: {message}", errors=[("settings", message)])
     keys = [
-        ExtractorKey(name, validated_settings(name, _settings_for(request, name), f"settings.{name}"))
+        ExtractorKey(name, validated_settings(name, request.settings.get(name, {}), f"settings.{name}"))
         for name in methods
     ]
     options = request.options()
     requested = [TextRequest.of(texts["text"], key, options) for key in keys]
     return ExtractionJob(requested, lambda job: _write_explanation(job, request.gold), request_id, one_text=True)
-
-
-def _settings_for(request: ExplainRequest, method: str) -> dict[str, Any]:
-    return {**request.settings.get(method, {}), **request.turning()}
 
 
 def _within_limits(texts: Mapping[str, str], config: Config) -> Mapping[str, str]:

@@ -101,7 +101,7 @@ def _add_description_routes(app: FastAPI, config: Config, queue: RequestQueue) -
     @app.get("/v1/models", responses=problem_responses(*ANY_ROUTE), tags=["about"])
     async def models() -> schemas.ModelsSchema:
         """The known models, and which of them are loaded."""
-        return await run_in_threadpool(descriptions.known_models, config, queue.extractor)
+        return await run_in_threadpool(descriptions.known_models, config, queue.loaded)
 
 
 def _add_health_routes(app: FastAPI, queue: RequestQueue) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -88,9 +88,9 @@ class Vocabulary:
     def __repr__(self) -> str:
         return f"<Vocabulary: {len(self):,} concepts, sha256 {self.fingerprint}>"
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the index, which each process builds for itself."""
-        return {"concepts": self.concepts, "unlabelled": self.unlabelled}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent without the index, which each process builds once, however often it is sent the same vocabulary."""
+        return _received, (self.fingerprint, self.concepts, self.unlabelled)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -109,6 +109,19 @@ class Vocabulary:
     def index(self) -> LabelIndex:
         """All labels, ready to be found; built on first use."""
         return LabelIndex([concept.labels for concept in self.concepts])
+
+
+def _received(fingerprint: str, concepts: tuple[Concept, ...], unlabelled: tuple[str, ...]) -> Vocabulary:
+    kept = _kept_vocabulary(fingerprint)
+    if not kept:
+        kept.append(Vocabulary(concepts, unlabelled))
+    return kept[0]
+
+
+@lru_cache(maxsize=2)
+def _kept_vocabulary(fingerprint: str) -> list[Vocabulary]:  # noqa: ARG001 (the key)
+    """Where a vocabulary of this fingerprint is kept once it was received."""
+    return []
 
 
 def concept_of(entry: Any) -> Concept:

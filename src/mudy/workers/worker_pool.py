@@ -114,7 +114,7 @@ class WorkerPool(Generic[Item, Outcome]):
         self.close()
 
 
-def pickled_work(work: Work[Any, Any]) -> bytes:
+def pickled_work(work: object) -> bytes:
     """Work as it is sent to a process."""
     try:
         return pickle.dumps(work)

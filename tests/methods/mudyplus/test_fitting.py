@@ -2,7 +2,16 @@ import numpy as np
 import pytest
 
 from mudy.errors import InputError
-from mudy.methods.mudyplus.fitting import Sample, expit, fit, leave_one_out, ranking_weights, reliability, text_shares
+from mudy.methods.mudyplus.fitting import (
+    Contest,
+    Sample,
+    expit,
+    fit,
+    leave_one_out,
+    ranking_weights,
+    reliability,
+    text_shares,
+)
 
 
 def samples(dataset: str, texts: int, seed: int) -> list[Sample]:
@@ -22,11 +31,26 @@ def test_weights_of_a_known_rule_are_found_again_as_log_odds() -> None:
     assert found.intercept == pytest.approx(-1, abs=0.15)
 
 
-def test_data_sets_weigh_the_same_however_large() -> None:
-    both = samples("a", 30, 0) + samples("b", 10, 1)
+def test_a_data_set_weighs_as_the_square_root_of_its_texts() -> None:
+    both = samples("a", 40, 0) + samples("b", 10, 1)
     shares = text_shares(both)
-    assert sum(shares[:30]) == pytest.approx(0.5)
+    assert sum(shares[:40]) == pytest.approx(2 / 3)
     assert sum(shares) == pytest.approx(1)
+
+
+def test_the_gradient_of_surprise_is_that_of_its_differences() -> None:
+    contest = Contest.of([sample for sample in samples("a", 5, 0) if sample.tells])
+    weights, step = np.array([0.3, -0.2]), 1e-6
+    surprise, gradient = contest.surprise(weights)
+    for column in range(2):
+        moved = weights + step * np.eye(2)[column]
+        assert gradient[column] == pytest.approx((contest.surprise(moved)[0] - surprise) / step, abs=1e-5)
+
+
+def test_the_surprise_of_equal_scores_is_that_of_a_draw() -> None:
+    evidence, hits = np.zeros((4, 1)), np.array([True, False, False, False])
+    surprise, _ = Contest.of([Sample("a", evidence, hits, np.zeros(1))]).surprise(np.ones(1))
+    assert surprise == pytest.approx(np.log(4))
 
 
 def test_a_weight_set_by_hand_stays_in_the_ranking() -> None:

@@ -22,7 +22,6 @@ from mudy.evidence.boundary import ending
 from mudy.evidence.keyword_likelihood import TEMPLATE, likelihood
 from mudy.evidence.places import Numbers
 from mudy.evidence.received_attention import attention
-from mudy.evidence.seeds import seed_similarity
 from mudy.evidence.similarity import similarity
 from mudy.methods.method import (
     Architecture,
@@ -31,7 +30,7 @@ from mudy.methods.method import (
     OccurrenceScore,
     ScorePart,
     Work,
-    check_template,
+    prompted,
     require,
     same_at_each,
     setting,
@@ -39,6 +38,7 @@ from mudy.methods.method import (
 from mudy.methods.mudy.presets import SAM_LAYERS
 from mudy.methods.mudyplus.evidence_table import MODEL, UNKNOWN_SIMILARITY, Table, counted, long
 from mudy.methods.mudyplus.fitting import expit
+from mudy.methods.mudyplus.turning import MOST_PHRASES, Turning
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
 from mudy.text import Document, Span
 
@@ -55,16 +55,20 @@ _WORDS = {  # what each contribution is, for people
     "usual_length": "as long as phrases here are",
     "first_position": "named late",
     "generic": "an everyday word",
+    "plain_own_frequency": "named by itself, in plain language",
+    "plain_one_word": "a single word, in plain language",
     "similarity": "near the text's meaning",
+    "plain_similarity": "near the text's meaning, in plain language",
     "likelihood": "likely as a keyword",
     "ending": "ends where it should",
+    "plain_ending": "ends where it should, in plain language",
     "attention": "attention received",
     "seeds": "near what is looked for",
+    "query": "stands where the question is answered",
     "not_asked": "not among the leaders",
     "calibration": "high sums are right less often than they say",
     "vocabulary": "known to the vocabulary",
 }
-SEED_PHRASES = 300  # that are held against seeds: those that lead by what can be counted
 MOST = 1 - 1e-6  # a probability is never quite 0 or 1
 Answer = tuple[float, float, float]  # likelihood, ending and attention of a phrase
 
@@ -94,18 +98,19 @@ class MudyPlus(BatchMethod):
     )
     read_words: int = setting(900, "Words at the text's beginning that the language model reads.")
     encoded_words: int = setting(300, "Words at the text's beginning that the encoder reads, in one window.")
-    template: str = setting(TEMPLATE, "What follows the text, with {} for the phrase; weights were fitted with this.")
+    template: str | None = setting(
+        None, "What follows the text, with {} for the phrase; none: ' Keywords: {},', for which weights are fitted."
+    )
     seeds: tuple[str, ...] = setting((), "Phrases towards which the ranking is turned.")
     query: str | None = setting(None, "A question towards which the ranking is turned.")
     seed_weight: float = setting(
-        6.0, "Log-odds that a cosine of 1 to a seed or the query adds, over the mean of the text's phrases."
+        8.0, "Log-odds that a cosine of 1 to a seed or the query adds, over the mean of the text's phrases."
     )
 
     def __post_init__(self) -> None:
         require("leaders", self.leaders, self.leaders >= 0, "1 or more, or 0 for no language model")
         require("seed_weight", self.seed_weight, self.seed_weight >= 0, "0 or more")
         require("seeds", self.seeds, all(map(str.strip, self.seeds)), "phrases that are not blank")
-        check_template(self.template)
         for name in ("encoded", "read_words", "encoded_words"):
             require(name, value := getattr(self, name), value >= 1, "1 or more")
         weights = self.model  # those that cannot be used raise now
@@ -134,7 +139,7 @@ class MudyPlus(BatchMethod):
 
     def _scored(self, texts: Sequence[TextEvidence]) -> Iterator[list[OccurrenceScore]]:
         """The scores of each text; the language model is asked about the leaders of all of them at once."""
-        sums = [QuickSums.of(text, self.model.quick, self.turned(text.table, text.candidates)) for text in texts]
+        sums = [QuickSums.of(text, self.model.quick, self.turned(text)) for text in texts]
         if self.backbone is None or not self.leaders:
             return (finished(text, own, self.model.quick) for text, own in zip(texts, sums, strict=True))
         asked = [leading(own.log_odds, self.leaders) for own in sums]
@@ -144,14 +149,9 @@ class MudyPlus(BatchMethod):
             for text, own, table, rows in zip(texts, sums, tables, asked, strict=True)
         )
 
-    def with_similarity(self, table: Table, document: Document, candidates: Sequence[Candidate]) -> Table:
-        """The table of one text with the similarity of those phrases that lead without it."""
-        (found,) = self.with_similarities([TextEvidence(table, document, candidates)])
-        return found
-
-    def with_similarities(self, texts: Sequence[TextEvidence]) -> list[Table]:
+    def with_similarities(self, texts: Sequence[TextEvidence], weights: Sum | None = None) -> list[Table]:
         """The table of each text with the similarity of those of its phrases that lead without it."""
-        chosen = [leading(totals(text.neutral, self.model.quick), self.encoded) for text in texts]
+        chosen = [leading(totals(text.neutral, weights or self.model.quick), self.encoded) for text in texts]
         near = similarities(
             self.encoder,
             [
@@ -161,17 +161,13 @@ class MudyPlus(BatchMethod):
         )
         return [text.adding_similarity(rows, own) for text, rows, own in zip(texts, chosen, near, strict=True)]
 
-    def turned(self, table: Table, candidates: Sequence[Candidate]) -> list[dict[str, float]]:
+    def turned(self, text: TextEvidence) -> list[dict[str, float]]:
         """What seeds and query add to the log-odds of each phrase; nothing where there are none."""
-        wanted = [*self.seeds, *([self.query] if self.query else [])]
-        if not wanted:
-            return [{} for _ in candidates]
-        chosen = leading(totals(table, self.model.quick), SEED_PHRASES)
-        vectors = phrase_vectors(self.encoder, [*wanted, *(candidates[row].phrase for row in chosen)])
-        near = self.seed_weight * seed_similarity(vectors[len(wanted) :], vectors[: len(wanted)])
-        found = np.full(len(candidates), near.min())  # a phrase that was not encoded is as far as the farthest
-        found[chosen] = near
-        return [{"seeds": value} for value in found.tolist()]
+        if not self.seeds and not self.query:
+            return [{} for _ in text.candidates]
+        leaders = leading(totals(text.table, self.model.quick), MOST_PHRASES)
+        turning = Turning(self.seeds, self.query, self.seed_weight)
+        return turning.added(self.encoder, text.document, text.candidates, leaders)
 
     def with_answers(
         self, table: Table, document: Document, candidates: Sequence[Candidate], rows: Sequence[int]
@@ -193,7 +189,7 @@ class MudyPlus(BatchMethod):
     def prompted(self) -> Backbone:
         """The language model with the template of MUDY+."""
         assert self.backbone is not None
-        return self.backbone.with_template(self.template)
+        return prompted(self.backbone, self.template) if self.template else self.backbone.with_template(TEMPLATE)
 
 
 # -- Texts ----------------------------------------------------------------------------------------------------------
@@ -322,12 +318,6 @@ def similarities(encoder: SentenceEncoder, texts: Sequence[tuple[str, Sequence[s
         similarity(np.stack([vectors[row] for row in own]), vectors[text])
         for text, own in zip(rows, alone, strict=True)
     ]
-
-
-def phrase_vectors(encoder: SentenceEncoder, phrases: Sequence[str]) -> Numbers:
-    """Phrases, each encoded alone; (phrases, width)."""
-    states = encoder.states([encoder.read_alone(phrase) for phrase in phrases], pool=lambda state: state.mean(0))
-    return np.stack(states).astype(np.float64)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from mudy.evidence.generality import generic
 from mudy.evidence.length import one_word, usual_length
 from mudy.evidence.noun_phrase import noun_phrase
 from mudy.evidence.places import Numbers, Places
+from mudy.evidence.plainness import plainness
 from mudy.evidence.position import first_position
 from mudy.text import Document
 
@@ -29,8 +30,9 @@ COUNTED = (
     "first_position",
     "generic",
 )
-CHEAP = (*COUNTED, "similarity")
-MODEL = ("likelihood", "ending", "attention")  # what the language model is asked for
+PLAIN_PREFIX = "plain_"  # before the name of evidence that counts for more or less in plain language
+CHEAP = (*COUNTED, "plain_own_frequency", "plain_one_word", "similarity", "plain_similarity")
+MODEL = ("likelihood", "ending", "plain_ending", "attention")  # what the language model is asked for
 EVIDENCE = (*CHEAP, *MODEL)
 CONTEXT = ("words",)
 
@@ -44,13 +46,17 @@ class Table:
 
     columns: Mapping[str, Numbers]
     context: Mapping[str, float]
+    plainness: float = 0.0
 
     def rows(self, names: Sequence[str]) -> Numbers:
         """Some columns as a matrix; (candidates, names)."""
         return np.column_stack([self.columns[name] for name in names])
 
     def adding(self, **columns: Numbers) -> Table:
-        return Table({**self.columns, **columns}, self.context)
+        """The table with some columns more, and with each of them as it counts in plain language, if it does."""
+        scaled = {PLAIN_PREFIX + name: self.plainness * column for name, column in columns.items()}
+        plain = {name: column for name, column in scaled.items() if name in EVIDENCE}
+        return Table({**self.columns, **columns, **plain}, self.context, self.plainness)
 
 
 def counted(document: Document, candidates: Sequence[Candidate], tokenizer: Any) -> Table:
@@ -59,6 +65,7 @@ def counted(document: Document, candidates: Sequence[Candidate], tokenizer: Any)
     containment = Containment.of(places)
     words = len(document.text.split())
     whole, single = noun_phrase(document, candidates), one_word(places)
+    plain = plainness(document)
     columns = {
         "own_frequency": own_frequency(places, containment),
         "nested_frequency": nested_frequency(places, containment),
@@ -67,9 +74,9 @@ def counted(document: Document, candidates: Sequence[Candidate], tokenizer: Any)
         "one_word_noun_phrase": whole * single,
         "usual_length": long(words) * usual_length(places, containment),
         "first_position": long(words) * first_position(places),
-        "generic": generic(places, [candidate.phrase for candidate in candidates], tokenizer),
+        "generic": (1 - plain) * generic(places, [candidate.phrase for candidate in candidates], tokenizer),
     }
-    return Table(columns, {"words": log(max(words, 20) / 200)})
+    return Table({}, {"words": log(max(words, 20) / 200)}, plain).adding(**columns)
 
 
 def long(words: int) -> float:

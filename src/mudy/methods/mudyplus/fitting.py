@@ -1,8 +1,8 @@
-"""Weights from texts with gold keyphrases: a pairwise logistic regression, then a calibration to log-odds.
+"""Weights from texts with gold keyphrases: a conditional logistic regression, then a calibration to log-odds.
 
-Pairwise, because a ranking only compares phrases of one text: the weights are those under which a right phrase of a
-text most likely stands above a wrong one. Every data set weighs the same, and so does every text within it. What is the
-same for all phrases of a text (its length) cannot change a ranking, and comes in with the calibration.
+Conditional, because a ranking only compares phrases of one text: the weights are those under which a right phrase of a
+text most likely stands above all wrong ones, so that the wrong ones that stand highest count most. What is the same for
+all phrases of a text (its length) cannot change a ranking, and comes in with the calibration.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ _Numbers = NDArray[np.float64]
 RIDGE = 0.03  # penalty on a squared weight, in units of what its evidence varies
 CONTEXT_RIDGE = 1e-3  # the same for context: texts of nearly one length say little about others
 _STEPS = 50  # of Newton's method; about ten are needed
+_SEARCH = {"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-9}  # so that the weights are settled to the digits of a file
+FLAT_EVIDENCE = 1e-9  # evidence that varies less is the same for all phrases
 _ENOUGH = 1e-8  # change of a weight below which they have settled
 LARGEST_STEP = 5.0
 LEAST_SCALE = 0.01  # of the ranking's weights in the log-odds
@@ -57,7 +60,7 @@ class Fit:
 def fit(samples: Sequence[Sample], ridge: float = RIDGE, fixed: Mapping[int, float] | None = None) -> Fit:
     """Weights of the ranking, scaled and shifted so that their sum is a log-odds.
 
-    `fixed` are weights set by hand: column -> weight in the pairwise regression.
+    `fixed` are weights set by hand: column -> weight in the ranking.
     """
     weights = ranking_weights(samples, ridge, fixed)
     sums = [sample.evidence @ weights for sample in samples]
@@ -98,25 +101,68 @@ def ranking_weights(
     telling = [sample for sample in samples if sample.tells]
     if not telling:
         raise InputError("Nothing can be fitted: no text has a gold phrase among its candidates, beside others.")
-    pairs, shares = [], []
-    for sample, share in zip(telling, text_shares(telling), strict=True):
-        right, wrong = sample.evidence[sample.hits], sample.evidence[~sample.hits]
-        difference = (right[:, None] - wrong[None]).reshape(-1, right.shape[1])
-        pairs.append(difference)
-        shares.append(np.full(len(difference), share / len(difference)))
-    rows = np.concatenate(pairs)
-    every = np.concatenate(shares)
-    free = [column for column in range(rows.shape[1]) if column not in fixed]
-    weights = np.array([fixed.get(column, 0.0) for column in range(rows.shape[1])])
-    penalty = ridge * (every[:, None] * rows[:, free] ** 2).sum(0).clip(1e-9)  # the same for evidence of any scale
-    weights[free] = logistic(rows[:, free], np.ones(len(rows)), every, penalty, offset=rows @ weights)
+    contest = Contest.of(telling)
+    scales = np.concatenate([contest.right, contest.wrong]).std(0)
+    scales = np.where(scales > FLAT_EVIDENCE, scales, 1.0)
+    free = np.array([column not in fixed for column in range(len(scales))])
+    weights = np.array([fixed.get(column, 0.0) for column in range(len(scales))])
+
+    def penalised(scaled: _Numbers) -> tuple[float, _Numbers]:
+        weights[free] = scaled / scales[free]
+        surprise, gradient = contest.surprise(weights)
+        return surprise + ridge / 2 * float(scaled @ scaled), gradient[free] / scales[free] + ridge * scaled
+
+    from scipy.optimize import minimize  # not needed to extract
+
+    best = minimize(penalised, np.zeros(free.sum()), jac=True, method="L-BFGS-B", options=_SEARCH)
+    weights[free] = best.x / scales[free]
     return weights
 
 
+@dataclass(frozen=True)
+class Contest:
+    """Every right phrase of some texts against the wrong ones of its text."""
+
+    right: _Numbers  # (right phrases, kinds of evidence)
+    wrong: _Numbers
+    right_texts: NDArray[np.intp]  # the number of the text that each stands in
+    wrong_texts: NDArray[np.intp]
+    shares: _Numbers  # what each right phrase weighs
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample]) -> Contest:
+        """Of texts that each have right and wrong phrases."""
+        each = list(zip(samples, text_shares(samples), strict=True))
+        return cls(
+            np.concatenate([sample.evidence[sample.hits] for sample in samples]),
+            np.concatenate([sample.evidence[~sample.hits] for sample in samples]),
+            np.concatenate([np.full(sample.hits.sum(), i) for i, sample in enumerate(samples)]),
+            np.concatenate([np.full((~sample.hits).sum(), i) for i, sample in enumerate(samples)]),
+            np.concatenate([np.full(sample.hits.sum(), share / sample.hits.sum()) for sample, share in each]),
+        )
+
+    def surprise(self, weights: _Numbers) -> tuple[float, _Numbers]:
+        """How little the weights expect the right phrases, -log of their probability, and its gradient."""
+        scores = self.wrong @ weights
+        starts = np.flatnonzero(np.diff(self.wrong_texts, prepend=-1))
+        highest = np.maximum.reduceat(scores, starts)[self.wrong_texts]
+        powers = np.exp(scores - highest)
+        totals = np.add.reduceat(powers, starts)
+        against = (highest[starts] + np.log(totals))[self.right_texts]
+        deficits = against - self.right @ weights
+        pull = self.shares * expit(deficits)
+        push = np.bincount(self.right_texts, pull, len(starts))[self.wrong_texts] * powers / totals[self.wrong_texts]
+        return float(self.shares @ np.logaddexp(0, deficits)), self.wrong.T @ push - self.right.T @ pull
+
+
 def text_shares(samples: Sequence[Sample], *, per_phrase: bool = False) -> list[float]:
-    """What each text weighs, so that every data set weighs the same; all together weigh 1."""
+    """What each text weighs; all together weigh 1.
+
+    A data set weighs as the square root of its texts: a large one says more than a small one, but does not drown it.
+    """
     texts = Counter(sample.dataset for sample in samples)
-    shares = [1 / len(texts) / texts[sample.dataset] for sample in samples]
+    whole = sum(sqrt(count) for count in texts.values())
+    shares = [1 / sqrt(texts[sample.dataset]) / whole for sample in samples]
     return [share / len(s.hits) for share, s in zip(shares, samples, strict=True)] if per_phrase else shares
 
 

@@ -15,7 +15,7 @@ from mudy.errors import SettingError
 from mudy.methods.mudyplus.calibration import Bend
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE
 
-VERSION = 2  # raise it when a kind of evidence changes its meaning: weights of another version are refused
+VERSION = 3  # raise it when a kind of evidence changes its meaning: weights of another version are refused
 SUMS = ("quick", "full")
 NO_BEND = Bend()
 _DIGITS = 4  # after the point, of a weight in a file

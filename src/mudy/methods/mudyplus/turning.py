@@ -1,0 +1,79 @@
+"""A ranking turned towards what somebody looks for: what seeds and a query add to the log-odds of phrases.
+
+A phrase is held against the seeds and the query's own words; and the sentences in which it stands against the query as
+a whole, since what answers a question need not share its words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mudy.candidates import Candidate, stop_words
+from mudy.evidence.places import Numbers
+from mudy.evidence.seeds import seed_similarity
+from mudy.text import Document
+
+if TYPE_CHECKING:
+    from mudy.backbones.encoder import SentenceEncoder
+
+MOST_PHRASES = 300  # that are held against seeds: those that lead without them
+MOST_SENTENCES = 200  # of a text, the first ones, that are held against a query
+
+
+@dataclass(frozen=True, slots=True)
+class Turning:
+    """What is looked for, and how much it counts."""
+
+    seeds: tuple[str, ...]
+    query: str | None
+    weight: float  # log-odds of a cosine of 1 over the mean
+
+    def added(
+        self, encoder: SentenceEncoder, document: Document, candidates: Sequence[Candidate], leaders: Sequence[int]
+    ) -> list[dict[str, float]]:
+        """The contributions to each candidate; those that do not lead count as the farthest of those that do."""
+        parts: list[dict[str, float]] = [{} for _ in candidates]
+        columns = {}
+        if wanted := [*self.seeds, *content_words(self.query or "", document.language)]:
+            columns["seeds"] = self._of_phrases(encoder, [candidates[row].phrase for row in leaders], wanted)
+        if self.query:
+            columns["query"] = self._of_sentences(encoder, document, [candidates[row] for row in leaders], self.query)
+        for name, values in columns.items():
+            everywhere = np.full(len(candidates), values.min())
+            everywhere[list(leaders)] = values
+            for part, value in zip(parts, everywhere.tolist(), strict=True):
+                part[name] = value
+        return parts
+
+    def _of_phrases(self, encoder: SentenceEncoder, phrases: Sequence[str], wanted: Sequence[str]) -> Numbers:
+        vectors = vectors_alone(encoder, [*wanted, *phrases])
+        return self.weight * seed_similarity(vectors[len(wanted) :], vectors[: len(wanted)])
+
+    def _of_sentences(
+        self, encoder: SentenceEncoder, document: Document, phrases: Sequence[Candidate], query: str
+    ) -> Numbers:
+        """The mean over the sentences of each phrase, else what is named everywhere would always be near."""
+        sentences = [span.of(document.text) for span in document.sentences[:MOST_SENTENCES]]
+        vectors = vectors_alone(encoder, [query, *sentences])
+        near = self.weight * seed_similarity(vectors[1:], vectors[:1])
+        own = [[o.sentence for o in phrase.occurrences if o.sentence < len(near)] for phrase in phrases]
+        return np.array([near[places].mean() if places else near.min() for places in own])
+
+
+def content_words(query: str, language: str) -> list[str]:
+    """The words of a question that are no stop words, as one phrase; none where there are no others."""
+    stops = stop_words(language)
+    words = [word for word in re.findall(r"[\w'-]+", query) if word.lower() not in stops]
+    return [" ".join(words)] if words else []
+
+
+def vectors_alone(encoder: SentenceEncoder, texts: Sequence[str]) -> Numbers:
+    """Texts as vectors, each read alone; (texts, width)."""
+    rows = [tuple(encoder.read_alone(text)) for text in texts]
+    states = encoder.states(rows, pool=lambda state: state.mean(0))
+    return np.stack([state.astype(np.float64) for state in states])
