@@ -50,9 +50,11 @@ curl() { command curl --fail "${@/localhost:8000/127.0.0.1:$PORT}"; }
 
 # Runs blocks of Python, given as JSON, each with names of its own, and prints what each has printed, as JSON.
 PYTHON = """
-import io, json, sys, traceback, warnings
+import io, json, os, sys, traceback, warnings
 from contextlib import redirect_stdout
 
+answer = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)  # what a library prints past Python is no output: DuckDB's progress bar
 warnings.simplefilter("ignore")  # as a reader's own session may have it
 printed = []
 for name, code in json.load(sys.stdin):
@@ -63,7 +65,7 @@ for name, code in json.load(sys.stdin):
     except BaseException:
         sys.exit(f"{name}:\\n{code}\\n{traceback.format_exc()}")
     printed.append(output.getvalue())
-json.dump(printed, sys.stdout)
+json.dump(printed, answer)
 """
 
 

@@ -35,6 +35,7 @@ REASONS = {
     "it installs",
     "it needs a chat server",
     "it needs Docker",
+    "it needs a heavy package",
     "it needs Spark",
     "it needs the data sets",
     "the files are yours",
@@ -166,7 +167,7 @@ def test_pip_is_asked_for_extras_that_there_are() -> None:
     lines = [line for block in SHELL for line in block.code.splitlines() if line.startswith("pip ")]
     assert lines
     for line in lines:
-        for asked in re.findall(r"\[([\w,]+)\]", line):
+        for asked in re.findall(r"\[([\w,-]+)\]", line):
             assert set(asked.split(",")) <= extras.keys(), line
 
 

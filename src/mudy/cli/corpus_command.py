@@ -50,6 +50,16 @@ from mudy.validation import TopN
     show_default=True,
     help="Rows written at once; after a minute, fewer.",
 )
+@click.option(
+    "--summary",
+    metavar="FILE",
+    help="Also write the phrases of the whole corpus, with the number of their documents (.parquet .csv .tsv .jsonl).",
+)
+@click.option(
+    "--tfidf",
+    metavar="FILE",
+    help="Also write the rows with scores weighed by how rare phrases are; it ends like OUTPUT.",
+)
 @click.option("--restart", is_flag=True, help="Throw away what an earlier run to OUTPUT has done.")
 @click.option("--workers", **WORKERS, help="Processes that compute, a model each. The rows are the same.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
@@ -87,6 +97,8 @@ def corpus_command(
     near: float | None,
     seed: tuple[str, ...],
     query: str | None,
+    summary: str | None,
+    tfidf: str | None,
     quiet: bool,
     method: str,
     form: str | None,
@@ -128,9 +140,12 @@ def corpus_command(
     from mudy.corpus.checkpoint import Parts
     from mudy.corpus.row_sources import Files
     from mudy.corpus.row_writers import writer_for
+    from mudy.corpus.views import Views
 
     output = Path(names[-1])
-    source = Files.of(names[:-1], Parts(output, writer_for(output, form)).owns)
+    parts = Parts(output, writer_for(output, form))
+    views = Views.of(summary, tfidf, output, parts.form)
+    source = Files.of(names[:-1], lambda file: parts.owns(file) or views.owns(file))
     with Screen(quiet) as screen:
         if source.ignored:
             some = ", ".join(source.ignored[:3])
@@ -138,7 +153,7 @@ def corpus_command(
         warn_of_vocabulary(screen, options)
         screen.show("Reading")
         try:
-            summary = corpus.run(
+            ended = corpus.run(
                 source,
                 output,
                 columns=corpus.Columns(text_column, id_column, _kept(keep)),
@@ -151,6 +166,8 @@ def corpus_command(
                 actors=actors,
                 report=lambda progress: _show(screen, progress),
                 options=options.shared(),
+                summary=summary,
+                tfidf=tfidf,
                 method=method,
                 **machine_and_model,
                 **settings(method, pairs),
@@ -159,8 +176,8 @@ def corpus_command(
         except KeyboardInterrupt:
             screen.warning("interrupted; the same command goes on from here.")
             raise
-        screen.warning(_told(summary))
-    if summary.failed:
+        screen.warning(_told(ended))
+    if ended.failed:
         click.get_current_context().exit(1)
 
 

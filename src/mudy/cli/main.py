@@ -16,8 +16,8 @@ from typing import Any
 
 import click
 
-from mudy import __version__
-from mudy.cli import formats, interrupts, lean_imports, sources, validate
+from mudy import __version__, lean_imports
+from mudy.cli import formats, interrupts, sources, validate
 from mudy.cli.console import Screen
 from mudy.cli.corpus_command import corpus_command
 from mudy.cli.data_commands import data_command
@@ -48,6 +48,7 @@ from mudy.cli.parameters import (
 )
 from mudy.cli.reproduce_command import reproduce_command
 from mudy.cli.serve_command import serve_command
+from mudy.cli.tag_command import tag_command
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extractor import DEFAULT_METHOD
 from mudy.readers.file_arguments import is_pattern
@@ -158,6 +159,7 @@ def cli(ctx: click.Context) -> None:
 for command in (
     explain_command,
     corpus_command,
+    tag_command,
     models_command,
     languages_command,
     methods_command,

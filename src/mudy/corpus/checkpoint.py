@@ -257,6 +257,13 @@ class Parts:
             manifests.write_manifest(self.summary, asked, inputs=inputs, found={**found, "bytes": size})
         self._clean_up()
 
+    def written(self) -> list[Path]:
+        """The files that hold the rows of a finished run, in their order."""
+        if self.single:
+            return [self.output]
+        summary = manifests.read_summary(self.summary)
+        return [self.part(index) for index in range(0 if summary is None else summary["found"]["parts"])]
+
     def _clean_up(self) -> None:
         """Delete the parts of a run and what says so, but nothing else that lies in their folder."""
         if manifests.read_manifest(self._manifest) is None:

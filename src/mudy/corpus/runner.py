@@ -16,6 +16,7 @@ from mudy.corpus.row_sources import RowSource, source_of
 from mudy.corpus.row_writers import RowWriter, writer_for
 from mudy.corpus.run_arguments import check_run
 from mudy.corpus.scoring import Recipe, score_by_workers, score_rows
+from mudy.corpus.views import Views
 from mudy.errors import InputError
 from mudy.progress import reported_to
 from mudy.storage import output_lock
@@ -61,6 +62,8 @@ def run(
     actors: int | None = None,
     report: Callable[[Progress], None] | None = None,
     options: Mapping[str, Any] | None = None,
+    summary: str | Path | None = None,
+    tfidf: str | Path | None = None,
     **extractor: Any,
 ) -> Summary:
     """Find the keyphrases of all rows of a corpus. Resumable: the same call continues after an interruption.
@@ -69,12 +72,16 @@ def run(
     ends in .jsonl, .parquet, .csv or .tsv, or is a folder of parts in the form named. `options` are those of
     `Extractor.extract`, further arguments those of `Extractor`. `workers` is the number of processes that compute on
     this machine; it changes no row.
+
+    `summary` is a file for the phrases of the whole corpus, each with the number of its documents; `tfidf` one for the
+    rows with scores weighed by that. Both are made of the finished output, also of a run that was done before.
     """
     machinery = {"workers": workers, "engine": engine, "address": address, "actors": actors, "report": report}
     check_run(output, columns, form, options, part_rows=part_rows, restart=restart, **machinery)
     path = Path(output)
     parts = Parts(path, writer_for(path, form))
-    source = source_of(inputs, parts.owns)
+    views = Views.of(summary, tfidf, path, parts.form)
+    source = source_of(inputs, lambda file: parts.owns(file) or views.owns(file))
     columns.check(source.heads(columns))
     recipe = Recipe(extractor, {"top_n": 10, **(options or {})})
     if workers > 1:
@@ -87,6 +94,7 @@ def run(
         if restart:
             parts.forget()
         if (before := parts.finished(asked)) is not None:
+            views.write(parts.written(), parts.form)
             return Summary(str(path), before["rows"], before["failed"], before["rows"], 0.0)
         reached = parts.begin(asked, prints)
         reporter = ProgressReporter(report, source, reached.rows, reached, start)
@@ -99,6 +107,7 @@ def run(
                 f"{changed} changed while it was read, so old and new rows may be mixed. Pass --restart to begin anew."
             )
         parts.finish(asked, prints, reached)
+        views.write(parts.written(), parts.form)
     return Summary(str(path), reached.rows, reached.failed, reporter.resumed, perf_counter() - start)
 
 

@@ -107,6 +107,7 @@ def _read(content: str) -> Rows:
 
 def _line(text: FitText) -> dict[str, Any]:
     return {
+        "id": text.id,
         "text": text.text,
         "gold": text.gold,
         "candidates": [
@@ -127,4 +128,4 @@ def _text(dataset: str, line: Mapping[str, Any]) -> FitText:
     )
     columns = {name: np.array(column, dtype=np.float64) for name, column in line["columns"].items()}
     table = Table(columns, line["context"], line["plainness"])
-    return FitText(dataset, line["text"], candidates, tuple(line["gold"]), table, tuple(line["asked"]))
+    return FitText(dataset, line["id"], line["text"], candidates, tuple(line["gold"]), table, tuple(line["asked"]))

@@ -54,15 +54,17 @@ class Calibration:
 
 def f1_values(texts: Sequence[FitText], chances: Sequence[Numbers]) -> _Values:
     """Micro F1 in per cent, ranked and counted as `mudy evaluate` does."""
-    outcomes = [outcome(str(i), *pair) for i, pair in enumerate(zip(texts, chances, strict=True))]
+    outcomes = [outcome(text, own, max(DEPTHS)) for text, own in zip(texts, chances, strict=True)]
     return tuple((F1 @ depth)(outcomes) for depth in DEPTHS)
 
 
-def outcome(name: str, text: FitText, chances: Numbers) -> Outcome:
+def outcome(
+    text: FitText, chances: Numbers, top_n: int | None, *, min_score: float | None = None, distinct: bool = False
+) -> Outcome:
     """The best phrases of a text beside its gold."""
     scores = same_at_each(text.candidates, chances.tolist())
-    best = rank(text.text, text.candidates, scores, merge=False, top_n=max(DEPTHS))
-    return Outcome(name, [keyphrase.text.lower() for keyphrase in best], text.gold, len(scores))
+    best = rank(text.text, text.candidates, scores, merge=distinct, top_n=top_n, min_score=min_score, distinct=distinct)
+    return Outcome(text.id, [keyphrase.text.lower() for keyphrase in best], text.gold, len(scores))
 
 
 def mean_figure(figures: Sequence[Figure]) -> Figure:

@@ -42,6 +42,7 @@ class FitText:
     """One text with its evidence, its gold, and the part of the data that is left out together with it."""
 
     dataset: str
+    id: str
     text: str
     candidates: tuple[Candidate, ...]
     gold: tuple[str, ...]
@@ -77,14 +78,14 @@ def fit_text(extractor: Extractor, method: MudyPlus, data: Dataset, record: Reco
     document, candidates = prepared.document, prepared.candidates
     gold = tuple(phrase.lower() for phrase in record.keyphrases)
     if not candidates:
-        return FitText(data.name, document.text, candidates, gold, Table({}, {}))
+        return FitText(data.name, record.id, document.text, candidates, gold, Table({}, {}))
     table = counted(document, candidates, method.encoder.tokenizer)
     (table,) = method.with_similarities([TextEvidence(table, document, candidates)], START)
     rows: list[int] = []
     if method.backbone is not None and method.leaders:
         rows = leading(totals(table, START), max(ASKED, method.leaders))
         table = method.with_answers(table, document, candidates, rows)
-    return FitText(data.name, document.text, candidates, gold, table, tuple(rows))
+    return FitText(data.name, record.id, document.text, candidates, gold, table, tuple(rows))
 
 
 def sums(table: Table, weights: Sum) -> Numbers:

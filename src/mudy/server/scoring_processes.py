@@ -27,13 +27,7 @@ class ScoringWork:
     def start(self) -> Callable[[Batch], ComputedBatch]:
         scorer = LocalScorer(self.config.load())
 
-        def compute(batch: Batch) -> ComputedBatch:
-            try:
-                return scorer.compute(batch, current_check())
-            finally:
-                scorer.release_memory()
-
-        return compute
+        return lambda batch: scorer.compute(batch, current_check())
 
 
 class ProcessScorer:

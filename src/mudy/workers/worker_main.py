@@ -19,14 +19,17 @@ from threading import Event, Lock
 from time import monotonic
 from typing import IO, Any
 
+from mudy import lean_imports
 from mudy.cancellation import checked_by
 from mudy.errors import MudyError, WorkerError
+from mudy.loading import give_back
 from mudy.messages import receive, send
 from mudy.processes import private_stdout
 from mudy.progress import reported_to
 from mudy.workers.work import Cancelling
 
 _PROGRESS_SECONDS = 0.2  # between two messages about the progress of a task
+_RELEASE_SECONDS = 2.0  # between two returns of freed memory to the system
 
 
 class Answers:
@@ -85,6 +88,8 @@ def answer_tasks() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one, and ends it
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # of libraries, for their authors; ours come with the results
+    lean_imports.keep_torch_from_thinc()
+    lean_imports.shorten_spacy()
     requests, answers = sys.stdin.buffer, Answers(private_stdout())
     try:
         header, body = receive(requests)
@@ -96,10 +101,15 @@ def answer_tasks() -> None:
         return
     answers.send("ready")
     running: dict[int, RunningTask] = {}
+    released = monotonic()
 
     def run(task: RunningTask, body: bytes) -> None:
+        nonlocal released
         task.run(compute, body)
         del running[task.number]
+        if monotonic() - released > _RELEASE_SECONDS:  # glibc keeps most of what a long text has used
+            released = monotonic()
+            give_back()
 
     threads = ThreadPoolExecutor(header["at_once"])
     while True:

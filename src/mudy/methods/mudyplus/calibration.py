@@ -16,7 +16,7 @@ from mudy.evidence.places import Numbers
 from mudy.methods.mudyplus.fitting import expit
 
 KNEE = -0.6  # log-odds: a probability of 0.35
-SLOPES = tuple(np.linspace(0.1, 1.0, 19).round(2).tolist())  # that are tried
+SLOPES = tuple(np.linspace(0.2, 1.0, 17).round(2).tolist())  # that are tried; below, scores would all look alike
 
 
 @dataclass(frozen=True, slots=True)

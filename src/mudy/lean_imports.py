@@ -1,4 +1,4 @@
-"""A command starts without libraries that it does not need."""
+"""A process of our own starts without libraries that it does not need."""
 
 from __future__ import annotations
 

@@ -1,0 +1,216 @@
+"""MUDY+: the shipped weights made again, and every table about them, from evidence that is computed once.
+
+    python experiments/mudyplus.py DATA --cache evidence --output src/mudy/methods/mudyplus/weights.json > mudyplus.md
+
+DATA is a folder with the development halves, a file of JSON lines each. Resumable: what the cache holds is not computed
+again, and with a full cache the command takes minutes. `--read none` reads whole texts with the shipped weights
+instead, and fits nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from mudy import Extractor
+from mudy.evaluation.datasets import Dataset, load
+from mudy.evaluation.evidence_cache import EvidenceCache
+from mudy.evaluation.experiment import evaluate
+from mudy.evaluation.fit import JudgedWeights, WeightsOf, gather, judge_texts
+from mudy.evaluation.fit_figures import Calibration, outcome
+from mudy.evaluation.fit_texts import FitText
+from mudy.evaluation.measures import DEPTHS, F1, Outcome, compare
+from mudy.evaluation.measures.outcome import Depth
+from mudy.evaluation.readability import overlapping
+from mudy.evidence.places import Numbers
+from mudy.keyphrase_list import LIKELY
+from mudy.methods.mudyplus import MudyPlus
+from mudy.methods.mudyplus.weights import load_weights
+from mudy.porter import stems
+from mudy.storage import dump_json
+
+TEXTS = {  # of each data set that the weights are fitted on: all, up to this many
+    "duc2001": 250,
+    "nus": 250,
+    "semeval2017": 250,
+    "wikihow": 250,
+    "inspec": 250,
+    "kp20k": 250,
+    "stackexchange": 40,
+    "www": 40,
+    "pubmed": 40,
+    "citeulike180": 40,
+    "semeval2010_train": 40,
+    "kptimes_sample10": 10,
+}
+WHOLE = {"nus": 25, "semeval2010": 25, "pubmed": 25, "citeulike180": 25}
+PEERS = ("yake", "embedrank")
+TOP = 10
+Chances = Callable[[Sequence[FitText], str, WeightsOf], list[Numbers]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="folder of data sets")
+    parser.add_argument("--cache", type=Path, required=True, help="folder for evidence and runs of other methods")
+    parser.add_argument("--output", type=Path, help="write the weights here")
+    parser.add_argument(
+        "--read", choices=["promptrank", "none"], default="promptrank", help="512 words, or whole texts"
+    )
+    parser.add_argument("--no-peers", action="store_true", help="leave YAKE and EmbedRank out")
+    arguments = parser.parse_args()
+    whole = arguments.read == "none"
+    wanted = WHOLE if whole else TEXTS
+    sets = [load(arguments.data / f"{name}.jsonl", limit=most) for name, most in wanted.items()]
+    extractor = Extractor("mudyplus", protocol=None if whole else "promptrank", threads=1)
+    assert isinstance(extractor.scorer, MudyPlus)
+    cache = EvidenceCache.at(arguments.cache / f"mudyplus-{arguments.read}", extractor)
+    texts = gather(extractor, sets, cache, lambda *_: None)
+    peers = {} if arguments.no_peers else {name: runs(name, sets, arguments.cache, whole=whole) for name in PEERS}
+    if whole:
+        print("\n".join(whole_page(texts, peers)))
+        return
+    judged = judge_texts(texts, load_weights(), extractor.scorer.leaders)
+    if arguments.output:
+        arguments.output.write_text(dump_json(shipped_form(judged), indent=1) + "\n", encoding="utf-8")
+    print("\n".join(page(judged, peers)))
+
+
+def shipped_form(judged: JudgedWeights) -> dict[str, object]:
+    about = "Fitted by `python experiments/mudyplus.py` on the development halves of public data sets."
+    return {"version": judged.overall.to_dict()["version"], "about": about, **judged.overall.to_dict()}
+
+
+def runs(method: str, sets: Sequence[Dataset], folder: Path, *, whole: bool) -> dict[str, list[Outcome]]:
+    """The outcomes of another method on the same texts, read in the same way."""
+    extractor = Extractor(method, protocol=None if whole else "promptrank", threads=1)
+    file = folder / f"{method}-{'none' if whole else 'promptrank'}.json"
+    run = evaluate(extractor, sets, file)
+    return {data.name: list(run.outcomes(data.name)) for data in sets}
+
+
+# -- Tables -----------------------------------------------------------------------------------------------------------
+
+
+def page(judged: JudgedWeights, peers: dict[str, dict[str, list[Outcome]]]) -> Iterator[str]:
+    yield from f1_table(judged, peers)
+    yield ""
+    yield from list_table(judged)
+    yield ""
+    for own in judged.calibrations():
+        yield from calibration_table(own)
+
+
+def f1_table(judged: JudgedWeights, peers: dict[str, dict[str, list[Outcome]]]) -> Iterator[str]:
+    """F1@5/10/15 of all methods; of MUDY+ with the set left out of the fit, and fitted on it."""
+    head = [*peers, "quick, left out", "fast, left out", "95 % at 10", "fast, fitted", "left out - best peer at 10"]
+    yield f"| set | texts | ceiling | {' | '.join(head)} |"
+    yield "|---|---:|---:" + "|---" * len(head) + "|"
+    for dataset in judged.overall.fitted_on:
+        texts = judged.of(dataset)
+        quick, full = (outcomes(judged, texts, name, judged.left_out) for name in ("quick", "full"))
+        fitted = outcomes(judged, texts, "full", lambda _: judged.overall)
+        interval = (F1 @ TOP).interval(full)
+        others = [found[dataset] for found in peers.values()]
+        best = max(others, key=F1 @ TOP, default=None)
+        cells = [*map(values, others), values(quick), values(full), f"±{(interval.high - interval.low) / 2:.1f}"]
+        cells += [values(fitted), "" if best is None else difference(best, full)]
+        yield f"| {dataset} | {len(texts)} | {ceiling(texts):.1f} | {' | '.join(cells)} |"
+
+
+def outcomes(
+    judged: JudgedWeights,
+    texts: Sequence[FitText],
+    name: str,
+    weights_of: WeightsOf,
+    *,
+    top_n: int | None = max(DEPTHS),
+    min_score: float | None = None,
+    distinct: bool = False,
+) -> list[Outcome]:
+    chances = judged.chances(texts, name, weights_of)
+    return [
+        outcome(text, own, top_n, min_score=min_score, distinct=distinct)
+        for text, own in zip(texts, chances, strict=True)
+    ]
+
+
+def values(found: Sequence[Outcome]) -> str:
+    return "/".join(f"{(F1 @ depth)(found):.1f}" for depth in DEPTHS)
+
+
+def difference(before: Sequence[Outcome], after: Sequence[Outcome]) -> str:
+    found = compare(F1 @ TOP, before, after).difference
+    return f"{found.value:+.1f} [{found.low:+.1f}, {found.high:+.1f}]"
+
+
+def ceiling(texts: Sequence[FitText]) -> float:
+    """The share of gold that stands among the candidates, in per cent."""
+    gold = [stems(phrase) for text in texts for phrase in text.gold]
+    found = [
+        stems(phrase) in {stems(candidate.phrase) for candidate in text.candidates}
+        for text in texts
+        for phrase in text.gold
+    ]
+    return 100 * sum(found) / len(gold)
+
+
+def list_table(judged: JudgedWeights) -> Iterator[str]:
+    """What a list without repetition costs, and what lists as long as the text deserves are worth."""
+    yield "| set | F1@10 | distinct | overlapping pairs % | distinct % | F1@M of auto | phrases | F1@O |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    for dataset in judged.overall.fitted_on:
+        texts = judged.of(dataset)
+        all_, distinct = (
+            outcomes(judged, texts, "full", judged.left_out, top_n=TOP, distinct=own) for own in (False, True)
+        )
+        auto = outcomes(judged, texts, "full", judged.left_out, top_n=None, min_score=LIKELY)
+        ranked = outcomes(judged, texts, "full", judged.left_out, top_n=None)
+        cells = [
+            (F1 @ TOP)(all_),
+            (F1 @ TOP)(distinct),
+            overlap_share(all_),
+            overlap_share(distinct),
+            (F1 @ Depth.RETURNED)(auto),
+            float(np.mean([len(own.predictions) for own in auto])),
+            (F1 @ Depth.GOLD)(ranked),
+        ]
+        yield f"| {dataset} | {' | '.join(f'{cell:.1f}' for cell in cells)} |"
+
+
+def overlap_share(found: Sequence[Outcome]) -> float:
+    """Of all pairs of phrases in lists, those of which one is made of words of the other, in per cent."""
+    pairs = [
+        overlapping(stems(one), stems(other)) for own in found for one, other in combinations(own.predictions[:TOP], 2)
+    ]
+    return 100 * sum(pairs) / max(1, len(pairs))
+
+
+def calibration_table(own: Calibration) -> Iterator[str]:
+    yield f"{own.sum}: Brier {own.brier:.4f} (a constant: {own.brier_of_mean:.4f})"
+    yield "\n| said | true | phrases |\n|---:|---:|---:|"
+    for said, true, phrases in own.reliability.values():
+        yield f"| {said:.2f} | {true:.2f} | {phrases:,} |"
+    yield ""
+
+
+def whole_page(texts: Sequence[FitText], peers: dict[str, dict[str, list[Outcome]]]) -> Iterator[str]:
+    """Whole texts with the shipped weights."""
+    shipped = load_weights()
+    judged = JudgedWeights(texts, (), shipped, 30, shipped, {}, 0)
+    yield f"| set | texts | words | ceiling | {' | '.join(peers)} | quick | fast |"
+    yield "|---|---:|---:|---:" + "|---" * (len(peers) + 2) + "|"
+    for dataset in dict.fromkeys(text.dataset for text in texts):
+        own = judged.of(dataset)
+        cells = [values(found[dataset]) for found in peers.values()]
+        cells += [values(outcomes(judged, own, name, lambda _: shipped)) for name in ("quick", "full")]
+        words = np.mean([len(text.text.split()) for text in own])
+        yield f"| {dataset} | {len(own)} | {words:,.0f} | {ceiling(own):.1f} | {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()
