@@ -112,9 +112,9 @@ def test_the_document_knows_the_language_of_its_text() -> None:
 @pytest.mark.parametrize(
     ("rules", "detected", "advice"),
     [
-        ("en", "fr", "set the language to 'fr'."),
-        ("fr", "en", "set the language to 'en'."),
-        ("en", "de", "no tagger for German was checked; see `mudy languages`."),
+        ("en", "fr", "set the language to 'fr' or 'auto'."),
+        ("fr", "en", "set the language to 'en' or 'auto'."),
+        ("en", "de", "set the language to 'de' or 'auto'."),
     ],
 )
 def test_a_text_in_another_language_is_told_in_one_sentence(rules: str, detected: str, advice: str) -> None:
@@ -145,8 +145,9 @@ def test_python_warns_once_for_each_text_where_it_was_called() -> None:
         extractor.explain(FRENCH, ["yake", "textrank"])
     assert [warning.category for warning in caught] == [LanguageWarning] * 3
     assert {warning.filename for warning in caught} == {__file__}
-    assert result.language == "fr"
-    assert result.to_dict()["language"] == "fr"
+    assert result.language == "en"
+    assert result.read_by == english().name
+    assert result.to_dict()["language"] == "en"
     assert result.to_dict()["warnings"] == list(result.warnings)
 
 
@@ -161,18 +162,22 @@ def test_english_is_not_warned_of() -> None:
 def test_the_command_line_writes_one_line_for_all_texts_of_a_language(tmp_path: Path) -> None:
     for name, text in (("a.txt", FRENCH), ("b.txt", FRENCH), ("c.txt", ENGLISH)):
         (tmp_path / name).write_text(text, encoding="utf-8")
-    done = CliRunner().invoke(cli, ["extract", str(tmp_path / "*.txt"), "-m", "yake", "-f", "jsonl"])
+    done = CliRunner().invoke(
+        cli, ["extract", str(tmp_path / "*.txt"), "-m", "yake", "-f", "jsonl", "--language", "en"]
+    )
     assert done.exit_code == 0
     assert [line for line in done.stderr.splitlines() if "French" in line] == done.stderr.splitlines()
     assert done.stderr.count("\n") == 1
     assert "a.txt" in done.stderr
     assert "b.txt" in done.stderr
     assert "c.txt" not in done.stderr
-    assert [json.loads(line)["language"] for line in done.stdout.splitlines()] == ["fr", "fr", "en"]
+    assert [json.loads(line)["language"] for line in done.stdout.splitlines()] == ["en", "en", "en"]
 
 
 def test_explain_warns_on_the_command_line() -> None:
-    done = CliRunner().invoke(cli, ["explain", "--text", FRENCH, "--methods", "yake,textrank", "--json"])
+    done = CliRunner().invoke(
+        cli, ["explain", "--text", FRENCH, "--methods", "yake,textrank", "--json", "--language", "en"]
+    )
     assert done.stderr.count("French") == 1
 
 
@@ -189,7 +194,7 @@ def test_an_answer_of_the_service_holds_language_and_warning() -> None:
     extractor = Extractor("yake", language=english())
     (result,) = extractor.finish([extractor.prepare(FRENCH, top_n=5)])
     served = ResultSchema.model_validate(result.to_dict())
-    assert served.language == "fr"
+    assert (served.language, served.read_by) == ("en", english().name)
     assert "French" in served.warnings[0]
 
 

@@ -37,10 +37,14 @@ def test_limits_and_stop_phrases() -> None:
     assert phrases("fuzzy/JJ modeling", stop_phrases=["Modeling"]) == ["fuzzy modeling"]
 
 
-def test_every_place_is_kept_and_other_languages_have_noun_phrases() -> None:
+def test_every_place_is_kept() -> None:
     (candidate,) = nested_candidates(tagged("ice . ice"))
     assert len(candidate.occurrences) == 2
-    assert [c.phrase for c in nested_candidates(tagged("ice/NOUN road/NOUN", "xx"))] == ["ice road"]
+
+
+def test_phrases_inside_phrases_of_other_languages_follow_their_grammar() -> None:
+    found = [c.phrase for c in nested_candidates(tagged("tasa/NOUN de/ADP interés/NOUN fija/ADJ", "es"))]
+    assert found == ["tasa de interés fija", "tasa de interés", "tasa", "interés fija", "interés"]
 
 
 def test_many_citations_take_time_in_proportion_to_the_text() -> None:

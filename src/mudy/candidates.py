@@ -15,7 +15,8 @@ from mudy.cancellation import cancellable
 from mudy.errors import InputError, SettingError
 from mudy.markup import IN_WORD, no_prose
 from mudy.phrase_index import PhraseIndex
-from mudy.text import Document, Span, Word, squeeze
+from mudy.stemming import UNSPACED
+from mudy.text import CONTENT, MODIFIER, Document, Span, Word, squeeze
 
 MAX_PHRASE_WORDS = 6  # the lowest limit that lost no gold keyphrase in any of 11 data sets (60 documents of each)
 MAX_CHARACTERS = 100  # of a noun phrase; six words have about fifty
@@ -52,6 +53,7 @@ class Grammar:
     nouns: frozenset[str]
     adjectives: frozenset[str]
     joins: frozenset[str] = frozenset()
+    inner: str = "[AN]*N"  # what may be a phrase inside a longer one
 
     def letter(self, word: str, tag: str) -> str:
         if not any(map(str.isalnum, word)) or IN_WORD.search(word):
@@ -70,7 +72,8 @@ def _romance(joins: str) -> Grammar:
     Share of gold among the candidates, on 60 texts of French news and 60 of Spanish science: 62.5 and 51.0 per cent.
     Never joining gives 65.0 and 41.0, joining repeatedly 62.4 and 52.4, also by "de la" 60.9 and 49.5.
     """
-    return Grammar("(?<!A)A*N[AN]*(?:PA*N[AN]*)?", _NOUNS, _ADJECTIVES, frozenset(joins.split()))
+    part = "A*N[AN]*"
+    return Grammar(f"(?<!A){part}(?:P{part})?", _NOUNS, _ADJECTIVES, frozenset(joins.split()), f"{part}(?:P{part})?")
 
 
 ADJECTIVES_AND_NOUNS = "(?<![AN])[AN]*N"  # tried once for a row of words, not again from each of them
@@ -85,7 +88,30 @@ GRAMMARS: Mapping[str, Grammar] = {
     "it": _romance("di d' d’ del dello della dell' dell’ dei degli delle"),
     "ca": _romance("de d' d’ del dels"),
     "ro": _romance("de"),
+    "zh": Grammar(  # a verb may end a phrase that has a noun: "machine learn" is how Chinese says machine learning
+        "(?<![AN])[AN]*NA?", _NOUNS, frozenset({"ADJ", "VERB"}), inner="[AN]*NA?"
+    ),
 }
+UNTAGGED_JOINS = {  # what joins two nouns in languages that hardly ever put one right after the other
+    code: GRAMMARS[code].joins for code in ("fr", "es", "pt", "it", "ca", "ro")
+}
+
+
+SYLLABLES = frozenset({"vi"})  # languages with a space after every syllable
+
+
+@cache
+def grammar_of(language: str, tagged: bool) -> Grammar:
+    """The noun phrases of a language; without parts of speech, all that stands between stop words and marks."""
+    if tagged:
+        return GRAMMARS.get(language, UNIVERSAL)
+    joins = UNTAGGED_JOINS.get(language, frozenset())
+    if joins:
+        return Grammar("N+(?:PN+)*", frozenset({CONTENT}), frozenset(), joins, "N{1,4}|N{1,2}PN{1,2}")
+    longest = MAX_PHRASE_WORDS if language in SYLLABLES else 4
+    inner = f"[AN]{{0,{longest - 1}}}N"
+    return Grammar(ADJECTIVES_AND_NOUNS, frozenset({CONTENT}), frozenset({MODIFIER}), joins, inner)
+
 
 # -- Stop words -------------------------------------------------------------------------------------------------------
 
@@ -108,16 +134,33 @@ oneself
 """
 PRONOUNS = frozenset(_PRONOUNS.split())  # of English, tagged as nouns
 
+LISTED_UNDER = {"no": "nb", "bs": "hr", "gl": "pt", "oc": "ca"}  # languages that share a list with a near one
+_CHINESE_CONTENT = "保险 反应 任务 应用 处理 个人 人民 先生 中小 产生 传说 经济 安全 社会 城市 技术 教育 环境"
+_PORTUGUESE_CONTENT = "sistema grupo estado governo"
+CONTENT_WORDS = {  # that spaCy's lists hold, though texts are about them
+    "zh": frozenset(_CHINESE_CONTENT.split()),
+    "pt": frozenset(_PORTUGUESE_CONTENT.split()),
+}
+_VIETNAMESE = """
+và là của có được cho với các những một trong khi này đó thì mà ở từ đến đang đã sẽ cũng như về tại bởi nhưng hay hoặc
+rất nhiều hơn phải không vì nên ra vào lên xuống lại ta họ chúng tôi bị để do nếu tuy theo trên dưới sau trước giữa còn
+chỉ rằng làm muốn mỗi mọi vẫn rồi nữa thế nào gì ai đâu sang dần
+"""
+VIETNAMESE_STOP_WORDS = frozenset(_VIETNAMESE.split())  # spaCy's 1,943 hold half of all syllables
+
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
     """NLTK's stop words for English; spaCy's for other languages, none where it has no list."""
     if language == "en":
         return ENGLISH_STOP_WORDS
+    if language == "vi":
+        return VIETNAMESE_STOP_WORDS
     try:
-        return frozenset(import_module(f"spacy.lang.{language}.stop_words").STOP_WORDS)
+        listed = import_module(f"spacy.lang.{LISTED_UNDER.get(language, language)}.stop_words").STOP_WORDS
     except ImportError:
         return frozenset()
+    return frozenset(listed) - CONTENT_WORDS.get(language, frozenset())
 
 
 # -- Candidates of a text ---------------------------------------------------------------------------------------------
@@ -137,7 +180,7 @@ def candidates(
     forms = Counter(word.span.of(document.text).lower() for word in document.words)
     found = (
         (_phrase(document, span), Occurrence(span, words[0].sentence))
-        for words in _noun_phrases(document)
+        for words in noun_phrases(document)
         if max_words is None or len(words) <= max_words
         if _is_phrase((span := _trimmed(document.text, words, forms)).of(document.text))
     )
@@ -156,8 +199,9 @@ def _phrase(document: Document, span: Span) -> str:
     return squeeze(span.of(document.text)).lower()
 
 
-def _noun_phrases(document: Document) -> Iterator[Sequence[Word]]:
-    grammar = GRAMMARS.get(document.language, UNIVERSAL)
+def noun_phrases(document: Document) -> Iterator[Sequence[Word]]:
+    """The words of every noun phrase of maximal length, in text order."""
+    grammar = grammar_of(document.language, document.tagged)
     pattern = re.compile(grammar.pattern)
     excluded = starts_within(document.words, no_prose(document.text))
     sentence, mixed_case = -1, False
@@ -233,11 +277,6 @@ def _is_phrase(text: str) -> bool:
 
 # -- Candidates of the caller -----------------------------------------------------------------------------------------
 
-# Characters of scripts written without spaces between words (or, in Korean, with particles stuck to them).
-UNSPACED = (
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
-)
 MOST_KEPT = 500_000  # characters of a list whose index is kept for the next text
 _UNIT = re.compile(rf"\s+|{UNSPACED}|(?:(?!{UNSPACED})\w)+|.", re.DOTALL)
 

@@ -17,11 +17,11 @@ from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import InputError, LanguageWarning, SettingError
 from mudy.explanation import Explained, Explanation, gold_places
 from mudy.keyphrase_list import keyphrase_list
-from mudy.languages import mismatch
+from mudy.languages import AUTO, mismatch
 from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, shared_speed
 from mudy.methods.method import Architecture, BatchMethod, GenerativeMethod, ScoredCandidates
-from mudy.model_loader import ModelLoader
+from mudy.model_loader import DEFAULT_ENCODER, ModelLoader
 from mudy.options import DEFAULT_OPTIONS, CandidateKind, Compute, Options, Speed
 from mudy.preparation import PreparedText, with_candidates
 from mudy.progress import with_bar
@@ -37,12 +37,11 @@ if TYPE_CHECKING:
     from mudy.methods.method import Method
     from mudy.models import Report
     from mudy.near_concepts import LabelVectors
-    from mudy.tagging import Tagger
+    from mudy.tagging import TextReader
     from mudy.vocabularies import Vocabulary
 
 DEFAULT_METHOD = "mudyplus"
 DEFAULT_MODEL = "gemma3-270m"
-DEFAULT_ENCODER = "minilm-l6"
 
 
 class Extractor(ModelLoader):
@@ -62,7 +61,7 @@ class Extractor(ModelLoader):
         model: str = DEFAULT_MODEL,
         *,
         preset: str | None = None,
-        language: str | Language | Tagger = "en",
+        language: str | Language | TextReader = AUTO,
         protocol: ProtocolName | None = None,
         max_words: int | None = None,
         encoder: str = DEFAULT_ENCODER,
@@ -86,7 +85,7 @@ class Extractor(ModelLoader):
             raise SettingError(f"An endpoint was given, but {method} does not write phrases. Use method='empirical'.")
 
     def __repr__(self) -> str:
-        usual = {"method": self.method, "model": self.model, "language": "en", "encoder": DEFAULT_ENCODER}
+        usual = {"method": self.method, "model": self.model, "language": AUTO, "encoder": DEFAULT_ENCODER}
         given = {name: value for name, value in self.arguments().items() if value not in (None, usual.get(name))}
         shown = "".join(f", {name}={value!r}" for name, value in given.items())
         return f"Extractor({self.method!r}, {self.model!r}{shown})"
@@ -145,6 +144,7 @@ class Extractor(ModelLoader):
         vocabulary: Vocabulary | Iterable[Any] | None = None,
         boost: float | None = None,
         near: float | None = None,
+        language: str | None = None,
         source: str | None = None,
         pages: Sequence[int] = (),
     ) -> Result:
@@ -156,8 +156,8 @@ class Extractor(ModelLoader):
         `Result.not_found`. `stop_phrases` are never returned. `merge` joins forms with equal stems. `distinct` leaves
         out phrases that say what one before them says; None leaves that to the method. `diversity` above 0 keeps
         phrases that share words apart. `min_score` leaves out phrases that score less. What a model wrote but cannot be
-        returned is in `Result.dropped`. `pages` are the offsets at which pages begin; every occurrence then has its
-        page.
+        returned is in `Result.dropped`. `language` is that of this text, None: the extractor's. `pages` are the offsets
+        at which pages begin; every occurrence then has its page.
 
         `vocabulary` finds the concepts of a `Vocabulary` (or of a list of labels) and nothing else; each keyphrase has
         its `concept`. With `boost` other phrases are returned too, and those of the vocabulary gain so much over them.
@@ -176,6 +176,7 @@ class Extractor(ModelLoader):
             vocabulary,
             boost,
             near,
+            language,
             source,
             pages,
         )
@@ -208,7 +209,7 @@ class Extractor(ModelLoader):
         names = [self.method] if methods is None else list(dict.fromkeys(phrases("methods", methods)))
         gold = phrases("gold", gold)
         extractors = [self._sharing(name).towards(seeds, query) for name in names]
-        document = text if isinstance(text, Document) else self.read(text)
+        document = text if isinstance(text, Document) else self.read(text, wanted.language)
         _warn(_warnings(document))
         explained = [extractor.explained(extractor.prepare(document, wanted)) for extractor in extractors]
         return Explanation(document.text, tuple(explained), gold_places(document, gold), source)
@@ -266,7 +267,7 @@ class Extractor(ModelLoader):
         `changes` are options of `extract` that differ from `options`: those of one text among many.
         """
         options = options.changed(changes)
-        document = text if isinstance(text, Document) else self.read(text)
+        document = text if isinstance(text, Document) else self.read(text, options.language)
         kind: Any = options.candidates if isinstance(options.candidates, str) else self._kind.candidate_kind
         return with_candidates(document, options, kind, self._reading)
 
@@ -287,7 +288,8 @@ class Extractor(ModelLoader):
             options.source,
             text.missing,
             scored.dropped,
-            document.detected,
+            document.language if document.words else None,
+            document.read_by or None,
             _warnings(document),
         )
 
@@ -300,13 +302,18 @@ class Extractor(ModelLoader):
             kept = self._loaded["labels"] = LabelVectors(self.encoder(), vocabulary)  # those of one at a time
         return kept
 
-    def read(self, text: str) -> Document:
-        """The document that a text becomes: cut to `max_words`, or cleaned as the protocol asks."""
+    def read(self, text: str, language: str | None = None) -> Document:
+        """The document that a text becomes: cut to `max_words`, or cleaned as the protocol asks.
+
+        `language` is that of this text; None: the extractor's.
+        """
         if not isinstance(text, str):
             raise InputError(f"A text must be a str, not {seen(text)}. Decode bytes, or read the file first.")
         protocol = self._reading
         text, omitted = first_words(text, self.max_words) if protocol is None else protocol.read(text, self.max_words)
-        return self.tagger.document(text, omitted) if text.strip() else Document(text, (), (), omitted_words=omitted)
+        if not text.strip():
+            return Document(text, (), (), omitted_words=omitted)
+        return self.document(text, omitted, self.language if language is None else language)
 
     @property
     def _reading(self) -> ReadingProtocol | None:

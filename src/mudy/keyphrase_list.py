@@ -40,6 +40,7 @@ def keyphrase_list(
         min_score=least_score(options, kind),
         distinct=distinct if options.distinct is None else options.distinct,
         groups_of={phrase: concept.id for phrase, concept in known.items()},
+        language=text.document.language,
     )
     keyphrases = with_concepts(keyphrases, known) if known else keyphrases
     if options.concepts is not None and options.near is not None:

@@ -9,9 +9,12 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mudy.errors import SettingError, UnsupportedModel
+from mudy.languages import AUTO, detection_of
 from mudy.loading import loading
 from mudy.options import Compute, Speed
-from mudy.tagging import Tagger
+from mudy.tagging import TextReader
+from mudy.text import Document
+from mudy.untagged import reader_of
 from mudy.validation import checked, seen
 
 if TYPE_CHECKING:
@@ -20,9 +23,12 @@ if TYPE_CHECKING:
     from mudy.backbones.backbone import Backbone
     from mudy.backbones.chat import Chat
     from mudy.backbones.encoder import SentenceEncoder
+    from mudy.backbones.universal_encoder import UniversalEncoder
     from mudy.models import Report
 
 T = TypeVar("T")
+DEFAULT_ENCODER = "minilm-l6"
+MULTILINGUAL_ENCODER = "use-multilingual"  # for texts in other languages, unless an encoder is chosen
 
 
 class ModelLoader:
@@ -32,7 +38,7 @@ class ModelLoader:
         self,
         model: str,
         encoder: str,
-        language: str | Language | Tagger,
+        language: str | Language | TextReader,
         endpoint: str | None,
         compute: Compute,
         report: Report | None,
@@ -57,11 +63,23 @@ class ModelLoader:
         return set(self._loaded) & {"tagger", "backbone", "encoder", "chat"}
 
     @property
-    def tagger(self) -> Tagger:
-        language = self.language
-        return (
-            language if isinstance(language, Tagger) else self._once("tagger", lambda: Tagger(language, self._report))
-        )
+    def tagger(self) -> TextReader:
+        """What reads texts of the language that was given; of English, if it is looked for."""
+        return self.reader("en" if self.language == AUTO else self.language)
+
+    def reader(self, language: str | Language | TextReader) -> TextReader:
+        """What reads texts of a language: its tagger where there is one, else its stop words or segmenter."""
+        if isinstance(language, TextReader):
+            return language
+        name = f"tagger {language}" if isinstance(language, str) and language != "en" else "tagger"
+        return self._once(name, lambda: reader_of(language, self._report))
+
+    def document(self, text: str, omitted_words: int, language: str | Language | TextReader) -> Document:
+        """A text, read by the rules of a language, or, for "auto", of its own."""
+        if language != AUTO:
+            return self.reader(language).document(text, omitted_words)
+        detection = detection_of(text)
+        return self.reader(detection.likely).document(text, omitted_words, detection)
 
     def load_tagger(self) -> None:
         """Load the tagger now, unless it is in memory."""
@@ -93,6 +111,20 @@ class ModelLoader:
             return backbones.load_encoder(path, self._compute_at_speed(), self.encoder_name, self._report)
 
         return self._once("encoder", load)
+
+    def multilingual(self) -> UniversalEncoder | None:
+        """The encoder for other languages than English; None if the caller chose an encoder for all."""
+        if self.encoder_name != DEFAULT_ENCODER:
+            return None
+        from mudy import models
+        from mudy.backbones.universal_encoder import UniversalEncoder
+
+        return self._once(
+            "multilingual",
+            lambda: UniversalEncoder.load(
+                models.locate(MULTILINGUAL_ENCODER, report=self._report), MULTILINGUAL_ENCODER
+            ),
+        )
 
     def chat(self) -> Chat:
         """The model that writes: behind the endpoint, if there is one, else fetched if need be, and loaded."""
@@ -136,11 +168,11 @@ class ModelLoader:
         return replace(self.compute, speed=self.speed)
 
 
-def _checked_language(language: Any) -> str | Language | Tagger:
+def _checked_language(language: Any) -> str | Language | TextReader:
     """A language's name, a tagger, or a spaCy pipeline."""
-    if isinstance(language, str | Tagger) or (callable(language) and hasattr(language, "pipe_names")):
+    if isinstance(language, str | TextReader) or (callable(language) and hasattr(language, "pipe_names")):
         return language
     raise SettingError(
-        f"language is {seen(language)}, but must be a code such as 'en', the name or path of a spaCy package, or a "
-        "pipeline that spaCy has loaded."
+        f"language is {seen(language)}, but must be 'auto', a code such as 'en', the name or path of a spaCy "
+        "package, or a pipeline that spaCy has loaded."
     )

@@ -1,4 +1,4 @@
-"""Candidates beyond maximal noun phrases, for English: phrases inside phrases, participles, numbers, "x of y".
+"""Candidates beyond maximal noun phrases: phrases inside phrases; in English also participles, numbers, "x of y".
 
 Noun phrases of maximal length miss a third to a half of the gold that stands in a text: "fuzzy modeling" in "hybrid
 fuzzy modeling", "sliding mode control", "1990 census", "quality of service". Here every run of words that could be a
@@ -20,8 +20,9 @@ from mudy.candidates import (
     QUOTES,
     Candidate,
     Occurrence,
-    candidates,
+    grammar_of,
     grouped,
+    noun_phrases,
     starts_within,
     stretches,
 )
@@ -53,21 +54,29 @@ _NUMBER = re.compile(r"\d[\d.,]*")
 def nested_candidates(
     document: Document, *, max_words: int | None = MAX_WORDS, stop_phrases: Iterable[str] = ()
 ) -> list[Candidate]:
-    """The phrases of a text, also those inside longer ones, in the order in which they first stand there.
-
-    A text in another language than English has its maximal noun phrases.
-    """
-    if document.language != "en":
-        return candidates(document, max_words=max_words, stop_phrases=stop_phrases)
+    """The phrases of a text, also those inside longer ones, in the order in which they first stand there."""
     excluded = {squeeze(phrase).lower() for phrase in stop_phrases}
     most = MAX_WORDS if max_words is None else max_words
+    found = _phrases(document, most) if document.language == "en" else inner_phrases(document, most)
     spans = {
         (span.start, -span.end): Occurrence(span, words[0].sentence)
-        for words in _phrases(document, most)
+        for words in found
         if _is_phrase((span := _trimmed(document.text, words)).of(document.text))
     }
     named = ((squeeze(spans[key].span.of(document.text)).lower(), spans[key]) for key in sorted(spans))
     return grouped((phrase, occurrence) for phrase, occurrence in named if phrase not in excluded)
+
+
+def inner_phrases(document: Document, max_words: int) -> Iterator[Sequence[Word]]:
+    """Every run of words inside a noun phrase that could be one of its own, by the grammar of another language."""
+    grammar = grammar_of(document.language, document.tagged)
+    inner = re.compile(grammar.inner)
+    for words in cancellable(noun_phrases(document), every=1024):
+        letters = "".join(grammar.letter(word.span.of(document.text), word.tag) for word in words)
+        for i in range(len(words)):
+            for j in range(i + 1, min(len(words), i + max_words) + 1):
+                if inner.fullmatch(letters, i, j):
+                    yield words[i:j]
 
 
 def _phrases(document: Document, max_words: int) -> Iterator[Sequence[Word]]:

@@ -34,6 +34,7 @@ class Options:
     vocabulary: Vocabulary | Iterable[Any] | None = None  # concepts to find; labels or mappings become one
     boost: float | None = None  # what the vocabulary's phrases gain over others; None: others are not returned
     near: float | None = None  # the similarity from which a phrase is given a concept that does not stand in the text
+    language: str | None = None  # of this text: "auto" or a code; None: the extractor's
     source: str | None = None
     pages: Sequence[int] = ()  # where each page begins
 
@@ -51,6 +52,7 @@ class Options:
             "vocabulary": None if self.vocabulary is None else Vocabulary.of(self.vocabulary),
             "boost": checked("boost", self.boost, float | None, least=0),
             "near": checked("near", self.near, float | None, least=0, most=1),
+            "language": checked("language", self.language, str | None),
             "source": checked("source", self.source, str | None),
             "pages": page_starts(self.pages),
         }.items():

@@ -43,7 +43,7 @@ class PreparedText:
 
     @property
     def words(self) -> int:
-        return len(self.document.text.split())
+        return self.document.word_count
 
 
 def with_candidates(

@@ -12,8 +12,8 @@ from mudy.candidates import Candidate
 from mudy.errors import SettingError
 from mudy.methods.method import OccurrenceScore
 from mudy.overlap import Mention, distinct_mentions
-from mudy.porter import stems
 from mudy.results import Keyphrase, ScoredOccurrence
+from mudy.stemming import stem_parts, stems_of
 from mudy.text import Span, squeeze
 from mudy.validation import TopN, checked_top_n
 
@@ -31,8 +31,9 @@ def rank(
     min_score: float | None = None,
     distinct: bool = False,
     groups_of: Mapping[str, Hashable] | None = None,
+    language: str = "en",
 ) -> tuple[Keyphrase, ...]:
-    """The best phrases, each with all its occurrences.
+    """The best phrases, each with all its occurrences; forms are compared by the stems of the language.
 
     `distinct` leaves out phrases that say what a phrase before them says, and shows each phrase in its usual form.
     `groups_of` are phrases that are one whatever their stems: the labels of one concept.
@@ -40,7 +41,7 @@ def rank(
     shared = groups_of or {}
 
     def key(phrase: str) -> Hashable:
-        return shared[phrase] if phrase in shared else variant_key(phrase) if merge else phrase
+        return shared[phrase] if phrase in shared else variant_key(phrase, language) if merge else phrase
 
     groups: dict[Hashable, list[OccurrenceScore]] = {}
     for score in cancellable(sorted(scores, key=best_first), every=1024):
@@ -49,27 +50,27 @@ def rank(
         group for group in groups.values() if min_score is None or group[0].score >= min_score
     ]
     if distinct:
-        ordered = [usual_form_first(text, group) for group in without_repetition(text, ordered, top_n)]
+        ordered = [usual_form_first(text, group) for group in without_repetition(text, ordered, top_n, language)]
     if diversity:
-        ordered = diversified(ordered, [stems(squeeze_hyphens(_form(text, g[0]))) for g in ordered], diversity, top_n)
+        words = [variant_key(_form(text, group[0]), language) for group in ordered]
+        ordered = diversified(ordered, words, diversity, top_n)
     chosen = cancellable(ordered[:top_n], every=256)
     return tuple(_keyphrase(text, place, group) for place, group in enumerate(chosen, start=1))
 
 
 def without_repetition(
-    text: str, groups: Sequence[list[OccurrenceScore]], top_n: int | None
+    text: str, groups: Sequence[list[OccurrenceScore]], top_n: int | None, language: str = "en"
 ) -> list[list[OccurrenceScore]]:
     """The groups that say something new, best first: as many as are wanted."""
     nested = _nested_spans({score.occurrence.span for group in groups for score in group})
-    mentions = [
-        Mention(
-            frozenset(stems(squeeze_hyphens(_form(text, group[0])))),
-            len(group),
-            sum(score.occurrence.span not in nested for score in group),
-        )
-        for group in groups
-    ]
+    mentions = [_mention(squeeze_hyphens(_form(text, group[0])), language, group, nested) for group in groups]
     return [groups[index] for index in distinct_mentions(mentions, top_n)]
+
+
+def _mention(phrase: str, language: str, group: Sequence[OccurrenceScore], nested: set[Span]) -> Mention:
+    alone = sum(score.occurrence.span not in nested for score in group)
+    words = stems_of(phrase, language) if language == "en" else ()  # elsewhere the last word need not be the head
+    return Mention(stem_parts(phrase, language), len(group), alone, words[-1] if words else "")
 
 
 def _nested_spans(spans: Iterable[Span]) -> set[Span]:
@@ -108,9 +109,9 @@ def rounded(score: float) -> float:
     return float(f"{score:.{_DIGITS}g}")
 
 
-def variant_key(phrase: str) -> tuple[str, ...]:
+def variant_key(phrase: str, language: str = "en") -> tuple[str, ...]:
     """Phrases with the same stems are one: singular and plural, "decision-making" and "decision making"."""
-    return stems(squeeze_hyphens(phrase))
+    return stems_of(squeeze_hyphens(phrase), language)
 
 
 def squeeze_hyphens(phrase: str) -> str:

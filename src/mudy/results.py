@@ -118,7 +118,8 @@ class Result:
     source: str | None = None
     not_found: tuple[str, ...] = ()  # candidates of the caller that do not stand in the text
     dropped: tuple[str, ...] = ()  # phrases that a model wrote but that do not stand in the text or may not be returned
-    language: str | None = None  # that the text is surely in, as an ISO 639 code
+    language: str | None = None  # by whose rules it was read, as an ISO 639 code; None for a text without words
+    read_by: str | None = None  # what found the words: a tagger, a segmenter, or the stop words of the language
     warnings: tuple[str, ...] = ()  # such as: the text is in another language than the rules by which it was read
 
     def __repr__(self) -> str:
@@ -163,6 +164,7 @@ class Result:
             "method": self.method,
             "model": self.model,
             "language": self.language,
+            "read_by": self.read_by,
             "coverage": self.coverage.to_dict(),
             "keyphrases": [keyphrase.to_dict() for keyphrase in self.keyphrases],
         }

@@ -3,6 +3,7 @@
 import os
 import re
 import warnings
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mudy.cancellation import cancellable, check
 from mudy.errors import InputError, MissingExtra, SettingError
-from mudy.languages import detect
+from mudy.languages import Detection, detect
 from mudy.languages.taggers import installed, locate_tagger
 from mudy.models.download_progress import Report
 from mudy.text import Document, Span, Word
@@ -48,14 +49,68 @@ class Token(NamedTuple):
     opens: bool  # the first of a sentence, says the pipeline
 
 
-class Tagger:
+class TextReader(ABC):
+    """Cuts texts into sentences and words, by the rules of one language.
+
+    Texts are read one at a time: no result can depend on its neighbours, and each is there as soon as it is read.
+    """
+
+    tagged: bool = True  # whether words get parts of speech
+    _spaced: bool = True  # whether words have white space between them
+    _longest_piece: int = PIECE_CHARACTERS
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What reads, and its version, such as "en_core_web_sm 3.8.0"."""
+
+    @property
+    @abstractmethod
+    def language(self) -> str:
+        """The code of the language by whose rules it reads."""
+
+    @abstractmethod
+    def _tokens(self, piece: str, offset: int) -> list[Token]:
+        """The words and marks of a piece of text."""
+
+    def documents(self, texts: Iterable[str]) -> Iterator[Document]:
+        """One Document a text, in order, each made when it is asked for."""
+        return map(self.document, texts)
+
+    def document(self, text: str, omitted_words: int = 0, detection: Detection | None = None) -> Document:
+        """Cut a text into sentences and tagged words.
+
+        Every character that is not white space lies in one sentence. A run of more than 200 characters without white
+        space is no prose and yields no words; it is counted in `skipped_words`. `detection` is the text's language, if
+        it was looked for before.
+        """
+        if not isinstance(text, str):
+            raise InputError(f"A text was expected, not {type(text).__name__}. Decode bytes or read the file first.")
+        readable, skipped = _readable(text, LONGEST_RUN if self._spaced else None)
+        tokens = _joined(readable, (t for offset, piece in self._pieces(readable) for t in self._tokens(piece, offset)))
+        sentences = _sentences(text, [tokens[i].start for i in _openings(readable, tokens)])
+        words = _words(self._mended(readable, tokens, sentences), sentences)
+        detected = detect(text) if detection is None else detection.sure
+        return Document(
+            text, tuple(sentences), words, self.language, omitted_words, skipped, detected, self.tagged, self.name
+        )
+
+    def _pieces(self, text: str) -> Iterator[tuple[int, str]]:
+        size = self._longest_piece if self._spaced else min(self._longest_piece, PIECE_CHARACTERS_WITHOUT_SPACES)
+        return ((offset, piece) for offset, piece in _pieces(text, size) if not piece.isspace())
+
+    def _mended(self, text: str, tokens: list[Token], sentences: Sequence[Span]) -> list[Token]:  # noqa: ARG002
+        """The tokens once the sentences are known, with mistakes put right that can be."""
+        return tokens
+
+
+class Tagger(TextReader):
     """Reads texts with a spaCy pipeline.
 
     `pipeline` is "en" (the default), the code of another language, the name of an installed spaCy package, the path of
     a pipeline's folder (written as a path: ./name), or a pipeline already loaded, which is used as it is and not
     changed. A language of `mudy languages` whose tagger is not there is fetched first; `report` is told of it.
 
-    Texts are read one at a time: no result can depend on its neighbours, and each is there as soon as it is read.
     Batches by `nlp.pipe` gave the same tags, a third faster on texts of 90 words and no faster on longer ones.
     Safe to share between threads; pickled, it is loaded anew by name.
     """
@@ -66,6 +121,7 @@ class Tagger:
         self._owned = isinstance(pipeline, str)
         self._lock = Lock()
         self._spaced = _rule_based(self._nlp)
+        self._longest_piece = min(PIECE_CHARACTERS, self._nlp.max_length)
         if not _tags(self._nlp):
             raise SettingError(
                 f"The spaCy pipeline {self.name} does not tag words. Give one with a tagger or morphologizer."
@@ -84,37 +140,19 @@ class Tagger:
     def language(self) -> str:
         return str(self._nlp.lang)
 
-    def document(self, text: str, omitted_words: int = 0) -> Document:
-        """Cut a text into sentences and tagged words.
-
-        Every character that is not white space lies in one sentence. A run of more than 200 characters without white
-        space is no prose and yields no words; it is counted in `skipped_words`.
-        """
-        if not isinstance(text, str):
-            raise InputError(f"A text was expected, not {type(text).__name__}. Decode bytes or read the file first.")
-        readable, skipped = _readable(text, LONGEST_RUN if self._spaced else None)
-        tokens = _joined(readable, (t for offset, piece in self._pieces(readable) for t in self._tokens(piece, offset)))
-        sentences = _sentences(text, [tokens[i].start for i in _openings(readable, tokens)])
-        if self.language == "en":
-            tokens = self._with_verbs_of_headlines(readable, tokens, sentences)
-        words = _words(tokens, sentences)
-        return Document(text, tuple(sentences), words, self.language, omitted_words, skipped, detect(text))
-
-    def _with_verbs_of_headlines(self, text: str, tokens: list[Token], sentences: Sequence[Span]) -> list[Token]:
+    def _mended(self, text: str, tokens: list[Token], sentences: Sequence[Span]) -> list[Token]:
         """Tag the verbs of headlines as verbs: in "Senate Passes Budget Bill" all four look like names to the tagger.
 
         A headline is read again in lower case, and its finite verbs are taken over from that.
         """
+        if self.language != "en":
+            return tokens
         verbs = {
             verb.start: verb.tag
             for line in _headlines(text, sentences)
             for verb in _finite_verbs(self._tokens(line.of(text).lower(), line.start))
         }
         return [t._replace(tag=verbs[t.start]) if t.start in verbs and t.tag[:2] in ("NN", "JJ") else t for t in tokens]
-
-    def _pieces(self, text: str) -> Iterator[tuple[int, str]]:
-        size = min(PIECE_CHARACTERS if self._spaced else PIECE_CHARACTERS_WITHOUT_SPACES, self._nlp.max_length)
-        return ((offset, piece) for offset, piece in _pieces(text, size) if not piece.isspace())
 
     def _tokens(self, piece: str, offset: int) -> list[Token]:
         """Run the pipeline on a piece of the text."""

@@ -7,6 +7,7 @@ text and fed to every method.
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import islice
 from operator import attrgetter
 
 from mudy.errors import SettingError
@@ -23,10 +24,16 @@ class Span:
         return text[self.start : self.end]
 
 
+UNSPACED_LANGUAGES = frozenset({"zh", "ja", "th", "lo", "km", "my", "bo"})  # whose words have no spaces between them
+CONTENT = "CONTENT"  # the tag of a word that may be part of a phrase, where parts of speech are not known
+
+MODIFIER = "MODIFIER"  # the same for a word that may stand in a phrase but not end it
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     span: Span
-    tag: str  # Penn Treebank for English, Universal POS for other languages
+    tag: str  # Penn Treebank for English, Universal POS for other languages; CONTENT or "" without a tagger
     sentence: int  # index of the sentence that holds it
 
 
@@ -37,10 +44,24 @@ class Document:
     text: str
     sentences: tuple[Span, ...]
     words: tuple[Word, ...]
-    language: str = "en"  # of the tagger
+    language: str = "en"  # by whose rules it was read
     omitted_words: int = 0  # white-space words beyond a limit that was set; they are not in `text`
     skipped_words: int = 0  # white-space words of `text` that are no prose: runs of hundreds of characters
     detected: str | None = None  # the language that the text is surely in
+    tagged: bool = True  # whether words have parts of speech; else phrases are what stands between stop words
+    read_by: str = ""  # the tagger or segmenter that found the words
+
+    @property
+    def word_count(self) -> int:
+        """White-space words; of a text in a script without spaces, those that were found."""
+        return len(self.text.split()) if self.language not in UNSPACED_LANGUAGES else len(self.words)
+
+    def end_of_words(self, n: int) -> int:
+        """Where the first words end, as `word_count` counts them."""
+        if self.language in UNSPACED_LANGUAGES:
+            return self.words[min(n, len(self.words)) - 1].span.end if self.words else len(self.text)
+        ends = [match.end() for match in islice(re.finditer(r"\S+", self.text), n)]
+        return ends[-1] if ends else len(self.text)
 
     def sentence_at(self, position: int) -> int:
         """Index of the sentence holding a character; white space belongs to the sentence before it."""

@@ -70,6 +70,9 @@ class SmallModels:
     def chat(self) -> ScriptedChat:
         return ScriptedChat()
 
+    def multilingual(self) -> None:
+        return None
+
 
 def built(name: str, batch_tokens: int = 512, **settings: Any) -> Method:
     made: Method = method_class(name).build(SmallModels(batch_tokens), None, settings)

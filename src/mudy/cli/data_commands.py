@@ -12,7 +12,7 @@ from mudy.cli import formats
 from mudy.cli.console import Screen
 from mudy.cli.parameters import THREADS
 from mudy.errors import InputError
-from mudy.extractor import DEFAULT_ENCODER
+from mudy.model_loader import DEFAULT_ENCODER
 from mudy.storage import dump_json
 
 if TYPE_CHECKING:

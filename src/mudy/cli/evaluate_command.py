@@ -17,7 +17,8 @@ from mudy.cli.data_commands import FORM, loaded, sentence_encoder
 from mudy.cli.measure_options import Measured, measured
 from mudy.cli.parameters import ENDPOINT, LANGUAGE, METHOD, MODEL_OPTION, PRESET, SET, on_machine, settings
 from mudy.errors import InputError
-from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
+from mudy.extractor import DEFAULT_METHOD, DEFAULT_MODEL
+from mudy.model_loader import DEFAULT_ENCODER
 from mudy.storage import dump_json, refuse_inputs
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from mudy.cli import formats, validate
 from mudy.cli.console import Screen
 from mudy.cli.data_commands import FORM, loaded
 from mudy.cli.parameters import LANGUAGE, MODEL_OPTION, on_machine
-from mudy.extractor import DEFAULT_ENCODER, DEFAULT_MODEL
+from mudy.extractor import DEFAULT_MODEL
+from mudy.model_loader import DEFAULT_ENCODER
 from mudy.storage import dump_json, refuse_inputs
 
 if TYPE_CHECKING:

@@ -174,8 +174,8 @@ def _languages_as_table() -> str:
     head = ("Code", "Language", "Package", "Version", "Licence", "Download", "State")
     return (
         formats.text_table(head, rows, {"Download"}, sys.stdout.isatty())
-        + "\nA tagger is fetched when its language is first used, or by `mudy languages pull CODE`.\n"
-        + "For other languages: --language with the name of an installed spaCy package or the path of a folder.\n"
+        + "\nA text is read by the tagger of its language where it is installed or was pulled, by `mudy languages pull "
+        "CODE`.\nTexts in other languages are read by stop words, or by a segmenter: pip install mudy[languages].\n"
     )
 
 

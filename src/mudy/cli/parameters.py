@@ -12,8 +12,10 @@ from click.shell_completion import CompletionItem
 
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import ModelError, SettingError, unknown
-from mudy.extractor import DEFAULT_ENCODER, DEFAULT_MODEL
+from mudy.extractor import DEFAULT_MODEL
+from mudy.languages.names import AUTO
 from mudy.methods import METHODS, check_settings, setting_types
+from mudy.model_loader import DEFAULT_ENCODER
 from mudy.options import Precision, Speed
 from mudy.protocols import ProtocolName
 from mudy.validation import TopN, checked_top_n
@@ -136,9 +138,9 @@ DISTINCT: dict[str, Any] = {
 NO_MERGE: dict[str, Any] = {"is_flag": True, "help": "Keep forms with equal stems apart (model, models)."}
 ENCODING: dict[str, Any] = {"help": "Encoding of the files.  [default: by byte-order mark, else UTF-8]"}
 LANGUAGE: dict[str, Any] = {
-    "default": "en",
+    "default": AUTO,
     "show_default": True,
-    "help": "A code of `mudy languages`, an installed spaCy package, or the path of a pipeline (./name).",
+    "help": "Of the texts: auto, a code such as de, an installed spaCy package, or the path of a pipeline (./name).",
 }
 ENDPOINT: dict[str, Any] = {"metavar": "URL", "is_eager": True}  # for it decides what --model may be
 KNOWN_MODEL: dict[str, Any] = {"callback": _known_model_names, "shell_complete": _models}

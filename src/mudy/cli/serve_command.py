@@ -9,8 +9,9 @@ import click
 from mudy.cli.console import Screen
 from mudy.cli.parameters import LANGUAGE, METHOD, MODEL_OPTION, on_machine
 from mudy.errors import MissingExtra
-from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
+from mudy.extractor import DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.methods import model_fields
+from mudy.model_loader import DEFAULT_ENCODER
 from mudy.options import COMPUTE_NAMES, Compute
 from mudy.server.config import Config
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mudy.candidates import Candidate
 from mudy.phrase_index import PhraseIndex
-from mudy.porter import stem
+from mudy.stemming import stem_of
 from mudy.text import Document
 
 Numbers = NDArray[np.float64]
@@ -32,7 +32,7 @@ class Places:
         """Look up every candidate in the text; candidates with the same stems stand in the same places."""
         word_starts = [word.span.start for word in document.words]
         word_ends = [word.span.end for word in document.words]
-        stems = tuple(stem(word.span.of(document.text)) for word in document.words)
+        stems = tuple(stem_of(word.span.of(document.text), document.language) for word in document.words)
         first_places = [_first_place(word_starts, word_ends, candidate) for candidate in candidates]
         keys = tuple(stems[start:end] for start, end in first_places)
         wanted = list(dict.fromkeys(keys))

@@ -12,6 +12,7 @@ sl Slovenian, so Somali, sq Albanian, sr Serbian, sv Swedish, sw Swahili, ta Tam
 tl Tagalog, tr Turkish, tt Tatar, ug Uyghur, uk Ukrainian, ur Urdu, uz Uzbek, vi Vietnamese, yo Yoruba, zh Chinese,
 zu Zulu
 """
+AUTO = "auto"  # in place of a language: each text is read by its own
 LANGUAGE_NAMES: dict[str, str] = dict(entry.split() for entry in _NAMES.split(","))
 
 

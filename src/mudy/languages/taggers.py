@@ -92,6 +92,11 @@ def installed(code: str) -> str | None:
     return None
 
 
+def tagger_is_here(code: str) -> bool:
+    """Whether a language has a tagger that need not be fetched."""
+    return installed(code) is not None or (code in TAGGERS and find_fault(TAGGERS[code]) is None)
+
+
 def _version(package: str) -> str | None:
     try:
         return version(package)

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy.cancellation import cancellable, check
-from mudy.candidates import GRAMMARS, UNIVERSAL, Candidate, stop_words
+from mudy.candidates import Candidate, grammar_of, stop_words
 from mudy.methods.method import require
 from mudy.methods.sparse_table import Indices, SparseTable, Vector, average_linkage
 from mudy.methods.word_index import WordIndex, WordRange, is_word
-from mudy.porter import stem
+from mudy.stemming import stem_of
 from mudy.text import Document
 
 TOLERANCE = 1e-10  # the sum of all changes in the last step; ranks are decided by five digits
@@ -84,7 +84,7 @@ def word_nodes(document: Document, reading: WordIndex) -> Indices:
     Nodes are nouns and adjectives, as the grammar of the language has them, and the words of candidates, whatever their
     tags. Stop words (but "IT" in capitals) and punctuation have none, but take up their places between the others.
     """
-    grammar, stops = GRAMMARS.get(document.language, UNIVERSAL), stop_words(document.language)
+    grammar, stops = grammar_of(document.language, document.tagged), stop_words(document.language)
     inside = {i for places in reading.places for place in places for i in range(place.first, place.last + 1)}
     numbers: dict[str, int] = {}
     nodes = np.full(len(reading.forms), -1, dtype=np.int64)
@@ -110,14 +110,15 @@ def co_occurrences(nodes: Indices, window: int, weighted: bool) -> SparseTable:
 # -- Topics (TopicRank, MultipartiteRank) -----------------------------------------------------------------------------
 
 
-def topics(reading: WordIndex, threshold: float) -> Indices:
+def topics(reading: WordIndex, threshold: float, language: str = "en") -> Indices:
     """The topic of each candidate: average linkage on the Jaccard distance of their stems, cut at a distance.
 
     Candidates without a common stem, not even through others, lie at distance 1 and never meet below it, so each
     connected part is clustered alone: the same topics, with less memory. Topics are numbered by their first candidate.
     Parts of more than 5,000 candidates (books) are cut in text order.
     """
-    similarity = jaccard([{stem(word) for word in words} for words in cancellable(reading.words(), every=256)])
+    words = cancellable(reading.words(), every=256)
+    similarity = jaccard([{stem_of(word, language) for word in own} for own in words])
     found = np.empty(similarity.size, dtype=np.int64)
     topic = 0
     for part, inside in cancellable(_connected(similarity)):

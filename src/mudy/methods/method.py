@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from mudy.backbones.backbone import Backbone
     from mudy.backbones.chat import Chat
     from mudy.backbones.encoder import SentenceEncoder
+    from mudy.backbones.universal_encoder import UniversalEncoder
 
 T = TypeVar("T")
 
-ModelField = Literal["backbone", "encoder", "chat"]  # the field of a method that holds a model
+ModelField = Literal["backbone", "encoder", "chat", "multilingual"]  # the field of a method that holds a model
 Work = Sequence[tuple[Document, Sequence[Candidate]]]  # documents with their candidates
 
 
@@ -134,6 +135,8 @@ class Models(Protocol):
 
     def chat(self) -> Chat: ...
 
+    def multilingual(self) -> UniversalEncoder | None: ...
+
 
 class Method(ABC):
     """A way to rank candidates, which describes itself."""
@@ -208,6 +211,8 @@ def _model(models: Models, name: ModelField) -> Any:
             return models.encoder()
         case "chat":
             return models.chat()
+        case "multilingual":
+            return models.multilingual  # called for the first text that is not in English
 
 
 class BatchMethod(Method):

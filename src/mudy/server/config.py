@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from mudy.extractor import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL, Extractor
+from mudy.extractor import DEFAULT_METHOD, DEFAULT_MODEL, Extractor
+from mudy.languages import AUTO
 from mudy.methods import method_class
+from mudy.model_loader import DEFAULT_ENCODER
 from mudy.options import Compute
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ class Config:
     method: str = DEFAULT_METHOD  # for requests that name none
     model: str = DEFAULT_MODEL
     encoder: str = DEFAULT_ENCODER
-    language: str = "en"
+    language: str = AUTO
     compute: Compute = field(default_factory=Compute)
     report: Report | None = None  # called with the progress of a model's download
 

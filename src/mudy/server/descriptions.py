@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from mudy import __version__, models, readers
+from mudy.languages import LANGUAGE_NAMES
 from mudy.methods import METHODS, description, model_fields
 from mudy.server import response_schemas as schemas
 from mudy.server.config import Config
@@ -26,6 +27,7 @@ def service(config: Config) -> schemas.ServiceInfoSchema:
         default_method=config.method,
         limits=limits,
         readers=list(readers.endings()),
+        languages=sorted(LANGUAGE_NAMES),
     )
 
 

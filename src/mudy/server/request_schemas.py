@@ -20,7 +20,8 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from mudy.errors import SettingError
+from mudy.errors import SettingError, unknown
+from mudy.languages import AUTO, LANGUAGE_NAMES
 from mudy.methods import METHODS, check_settings
 from mudy.options import DEFAULT_OPTIONS, SHARED_OPTION_NAMES, CandidateKind, Options
 from mudy.server.setting_schemas import served_methods
@@ -40,11 +41,23 @@ def _check_served(name: str) -> str:
     return name
 
 
+def _check_language(code: str) -> str:
+    """Codes alone: the name of a package or a path would let a request load files of this machine."""
+    if code != AUTO and code not in LANGUAGE_NAMES:
+        raise SettingError(unknown("language", code, [AUTO, *LANGUAGE_NAMES]))
+    return code
+
+
 Name = Annotated[str, Field(max_length=40)]
 MethodName = Annotated[
     Name,
     AfterValidator(_check_served),
     Field(json_schema_extra=lambda schema: schema.update(enum=list(served_methods())), examples=["mudy"]),
+]
+LanguageCode = Annotated[
+    Name,
+    AfterValidator(_check_language),
+    Field(json_schema_extra={"enum": [AUTO, *sorted(LANGUAGE_NAMES)]}, examples=["de"]),
 ]
 Phrase = Annotated[str, Field(max_length=1_000, pattern=r"[^\s\x1c-\x1f]")]  # not blank
 Phrases = Annotated[list[Phrase], Field(max_length=MAX_PHRASES)]
@@ -178,6 +191,9 @@ class OptionsSchema(StrictSchema):
         None, description="Whether phrases that say what one before them says are left out; null: as the method does."
     )
 
+    language: LanguageCode | None = Field(
+        None, description="Of the text: an ISO 639 code, or 'auto' to look for it; null: as the service does."
+    )
     vocabulary: VocabularySchema | None = Field(
         None,
         description="Nothing but these concepts is returned, each keyphrase with its `concept`.",

@@ -50,7 +50,12 @@ class CoverageSchema(ResponseSchema):
 class MethodResultSchema(ResponseSchema):
     method: str
     model: str | None = Field(description="Null for a method that uses none.")
-    language: str | None = Field(description="The detected language as an ISO 639 code; null if uncertain.")
+    language: str | None = Field(
+        description="The language by whose rules the text was read, as an ISO 639 code; null for a text without words."
+    )
+    read_by: str | None = Field(
+        description="What found the words: a tagger, a segmenter, or the stop words of the language."
+    )
     coverage: CoverageSchema
     keyphrases: list[KeyphraseSchema] = Field(description="Best first.")
     warnings: list[str] = Field([], description="For example that the text is in another language.")
@@ -163,6 +168,7 @@ class ServiceInfoSchema(ResponseSchema):
     default_method: str
     limits: LimitsSchema
     readers: list[str] = Field(description="Extensions of files that can be read.")
+    languages: list[str] = Field(description="Codes that a request may give as its language, besides auto.")
 
 
 class MethodInfoSchema(ResponseSchema):

@@ -20,8 +20,9 @@ from mudy.evaluation.experiment import evaluate, run_request
 from mudy.evaluation.measures import DEPTHS
 from mudy.evaluation.reproduce.markdown import Gap
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
-from mudy.extractor import DEFAULT_ENCODER, Extractor
+from mudy.extractor import Extractor
 from mudy.methods import model_fields
+from mudy.model_loader import DEFAULT_ENCODER
 from mudy.models import Report
 from mudy.storage import refuse_inputs
 from mudy.tagging import Tagger

@@ -103,7 +103,10 @@ class Mudy(
             for chunk, p, g, local in zip(batch, *self._factors(batch), strict=True):
                 scores[chunk.owner] += self._combine(chunk, self.lambda_, p, g, local)  # Eqs. 11-12
         documents = zip(work, scores, strict=True)
-        return [recurring(candidates, scored, self.recurrence) for (_, candidates), scored in documents]
+        return [
+            recurring(candidates, scored, self.recurrence, document.language)
+            for (document, candidates), scored in documents
+        ]
 
     def _factors(self, batch: Sequence[DocumentChunk]) -> tuple[list[list[Likelihood]], Factors, Factors]:
         """The p, G and L of every occurrence; what a model remembers of the texts is gone afterwards."""

@@ -10,7 +10,7 @@ from math import log, log1p
 from mudy.candidates import Candidate
 from mudy.methods.method import OccurrenceScore
 from mudy.methods.mudy.settings import Attention
-from mudy.porter import stems
+from mudy.stemming import stems_of
 
 
 def attention_score(g: float, local: float, attention: Attention, clip: float | None) -> float:
@@ -30,13 +30,13 @@ def final_score(p: float, attention: float, lambda_: float, *, outside: bool = F
 
 
 def recurring(
-    candidates: Sequence[Candidate], scores: Sequence[OccurrenceScore], recurrence: float
+    candidates: Sequence[Candidate], scores: Sequence[OccurrenceScore], recurrence: float, language: str = "en"
 ) -> list[OccurrenceScore]:
     """Raise phrases that come back: FS / (1 + rho log m), m the number of chunks that hold the phrase's stems.
 
     Ours. In a text of one chunk m is 1 and nothing changes, so the paper's equations stand.
     """
-    keys = [stems(candidate.phrase) for candidate in candidates]
+    keys = [stems_of(candidate.phrase, language) for candidate in candidates]
     chunks: dict[tuple[str, ...], set[int]] = defaultdict(set)
     for score in scores:
         chunks[keys[score.candidate]].add(score.section)

@@ -15,7 +15,7 @@ from mudy.errors import SettingError
 from mudy.methods.chunks import DocumentChunk
 from mudy.methods.mudy.multi_granular import sentences_around
 from mudy.methods.mudy.settings import WeightingSettings
-from mudy.porter import stems
+from mudy.stemming import stems_of
 
 if TYPE_CHECKING:
     from mudy.methods.mudy.algorithm import SpanEncoder
@@ -155,18 +155,19 @@ def span_vectors(backbone: Backbone, encoder: SpanEncoder | None, chunk: Documen
 def most_similar(vectors: Floats, chunk: DocumentChunk, k_sem: int) -> list[tuple[int, ...]]:
     """The k_sem most similar occurrences to each one, as indices, of candidates that share no stem with it."""
     vectors = unit_length(vectors)
-    others = distinct([chunk.candidates[p.candidate].phrase for p in chunk.places])
+    phrases = [chunk.candidates[place.candidate].phrase for place in chunk.places]
+    others = distinct(phrases, chunk.document.language)
     similarity = np.where(others, vectors @ vectors.T, -np.inf)
     best = np.argsort(-similarity, axis=1, kind="stable")[:, :k_sem]  # of equals, the earlier one
     return [tuple(i for i in row if others[own, i]) for own, row in enumerate(best.tolist())]
 
 
-def distinct(phrases: Sequence[str]) -> Flags:
+def distinct(phrases: Sequence[str], language: str = "en") -> Flags:
     """Which pairs of phrases share no stem; (phrases, phrases)."""
-    names = sorted({s for phrase in phrases for s in stems(phrase)})
+    names = sorted({s for phrase in phrases for s in stems_of(phrase, language)})
     position = {name: i for i, name in enumerate(names)}
     bags = np.zeros((len(phrases), len(names)), np.float32)
     for bag, phrase in zip(bags, phrases, strict=True):
-        bag[[position[s] for s in stems(phrase)]] = 1
+        bag[[position[s] for s in stems_of(phrase, language)]] = 1
     found: Flags = bags @ bags.T == 0
     return found

@@ -7,11 +7,9 @@ once, which share the passes through the models.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -39,11 +37,12 @@ from mudy.methods.mudy.presets import SAM_LAYERS
 from mudy.methods.mudyplus.evidence_table import MODEL, UNKNOWN_SIMILARITY, Table, counted, long
 from mudy.methods.mudyplus.fitting import expit
 from mudy.methods.mudyplus.turning import MOST_PHRASES, Turning
-from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
+from mudy.methods.mudyplus.weights import Sum, Weights, load_weights, other_languages
 from mudy.text import Document, Span
 
 if TYPE_CHECKING:
     from mudy.backbones.encoder import SentenceEncoder
+    from mudy.backbones.universal_encoder import UniversalEncoder
 
 _WORDS = {  # what each contribution is, for people
     "base": "the same for all phrases",
@@ -79,7 +78,7 @@ class MudyPlus(BatchMethod):
 
     title: ClassVar = "MUDY+"
     citation: ClassVar = "This project, after Kang and Yoon, SIGIR 2026"
-    needs: ClassVar = ("backbone", "encoder")
+    needs: ClassVar = ("backbone", "encoder", "multilingual")
     parts: ClassVar = tuple(ScorePart(name, words, kind="contribution") for name, words in _WORDS.items())
     speeds: ClassVar = {"quick": {"leaders": 0, "encoded": 60}, "fast": {"read_words": 400}}
     candidate_kind: ClassVar = "nested"
@@ -89,6 +88,7 @@ class MudyPlus(BatchMethod):
 
     encoder: SentenceEncoder
     backbone: Backbone | None = None  # None: without a language model
+    multilingual: Callable[[], UniversalEncoder | None] | None = None  # the encoder of texts not in English
 
     weights: str | None = setting(None, "File of weights made by `mudy fit`; none: those shipped.")
     encoded: int = setting(80, "Phrases that are encoded: those that lead by what can be counted.")
@@ -122,7 +122,7 @@ class MudyPlus(BatchMethod):
         """Without leaders nothing of a language model is fetched or loaded; nor with weights that cannot be used."""
         weights = load_weights(settings.get("weights"))
         if not settings.get("leaders", cls.leaders):
-            return frozenset(("encoder",))
+            return frozenset(("encoder", "multilingual"))
         weights.with_model  # noqa: B018 (raises)
         return frozenset(cls.needs)
 
@@ -139,21 +139,23 @@ class MudyPlus(BatchMethod):
 
     def _scored(self, texts: Sequence[TextEvidence]) -> Iterator[list[OccurrenceScore]]:
         """The scores of each text; the language model is asked about the leaders of all of them at once."""
-        sums = [QuickSums.of(text, self.model.quick, self.turned(text)) for text in texts]
+        weights = [self.weights_for(text.document) for text in texts]
+        sums = [QuickSums.of(text, own.quick, self.turned(text)) for text, own in zip(texts, weights, strict=True)]
         if self.backbone is None or not self.leaders:
-            return (finished(text, own, self.model.quick) for text, own in zip(texts, sums, strict=True))
+            return (finished(text, own, by.quick) for text, own, by in zip(texts, sums, weights, strict=True))
         asked = [leading(own.log_odds, self.leaders) for own in sums]
         tables = self.with_many_answers(texts, asked)
         return (
-            finished(text, own.corrected(table, self.model.with_model, rows), self.model.with_model)
-            for text, own, table, rows in zip(texts, sums, tables, asked, strict=True)
+            finished(text, own.corrected(table, by.with_model, rows), by.with_model)
+            for text, own, table, rows, by in zip(texts, sums, tables, asked, weights, strict=True)
         )
 
     def with_similarities(self, texts: Sequence[TextEvidence], weights: Sum | None = None) -> list[Table]:
         """The table of each text with the similarity of those of its phrases that lead without it."""
-        chosen = [leading(totals(text.neutral, weights or self.model.quick), self.encoded) for text in texts]
-        near = similarities(
-            self.encoder,
+        sums = [weights or self.weights_for(text.document).quick for text in texts]
+        chosen = [leading(totals(text.neutral, own), self.encoded) for text, own in zip(texts, sums, strict=True)]
+        near = self._similarities(
+            [text.document for text in texts],
             [
                 (text.beginning(self.encoded_words), [text.candidates[row].phrase for row in rows])
                 for text, rows in zip(texts, chosen, strict=True)
@@ -161,11 +163,27 @@ class MudyPlus(BatchMethod):
         )
         return [text.adding_similarity(rows, own) for text, rows, own in zip(texts, chosen, near, strict=True)]
 
+    def _similarities(self, documents: Sequence[Document], texts: Sequence[tuple[str, Sequence[str]]]) -> list[Numbers]:
+        """How near phrases are to their text, by the encoder that knows its language."""
+        foreign = [self.multilingual is not None and document.language != "en" for document in documents]
+        encoder = self.multilingual() if self.multilingual is not None and any(foreign) else None
+        if encoder is None:
+            return similarities(self.encoder, texts)
+        near = iter(similarities(self.encoder, [text for text, other in zip(texts, foreign, strict=True) if not other]))
+        return [
+            multilingual_similarity(encoder, *text) if other else next(near)
+            for text, other in zip(texts, foreign, strict=True)
+        ]
+
+    def weights_for(self, document: Document) -> Weights:
+        """Those of the document's language: the shipped ones differ for texts in other languages than English."""
+        return self.model if self.weights is not None or document.language == "en" else other_languages()
+
     def turned(self, text: TextEvidence) -> list[dict[str, float]]:
         """What seeds and query add to the log-odds of each phrase; nothing where there are none."""
         if not self.seeds and not self.query:
             return [{} for _ in text.candidates]
-        leaders = leading(totals(text.table, self.model.quick), MOST_PHRASES)
+        leaders = leading(totals(text.table, self.weights_for(text.document).quick), MOST_PHRASES)
         turning = Turning(self.seeds, self.query, self.seed_weight)
         return turning.added(self.encoder, text.document, text.candidates, leaders)
 
@@ -205,10 +223,10 @@ class TextEvidence:
 
     @property
     def words(self) -> int:
-        return len(self.document.text.split())
+        return self.document.word_count
 
     def end(self, words: int) -> int:
-        return end_of_words(self.document.text, words)
+        return self.document.end_of_words(words)
 
     def beginning(self, words: int) -> str:
         return self.document.text[: self.end(words)]
@@ -295,12 +313,6 @@ def leading(values: Numbers, most: int) -> list[int]:
     return sorted(np.argsort(-np.round(values, 9), kind="stable")[:most].tolist())
 
 
-def end_of_words(text: str, words: int) -> int:
-    """Where the first words of a text end."""
-    ends = [match.end() for match in islice(re.finditer(r"\S+", text), words)]
-    return ends[-1] if ends else len(text)
-
-
 # -- Models -----------------------------------------------------------------------------------------------------------
 
 
@@ -318,6 +330,12 @@ def similarities(encoder: SentenceEncoder, texts: Sequence[tuple[str, Sequence[s
         similarity(np.stack([vectors[row] for row in own]), vectors[text])
         for text, own in zip(rows, alone, strict=True)
     ]
+
+
+def multilingual_similarity(encoder: UniversalEncoder, text: str, phrases: Sequence[str]) -> Numbers:
+    """How near phrases are to a text in another language than English."""
+    of_text, *of_phrases = encoder.embed([text, *phrases]).astype(np.float64)
+    return similarity(np.stack(of_phrases), of_text)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def counted(document: Document, candidates: Sequence[Candidate], tokenizer: Any)
     """The evidence that needs no model; the tokeniser knows which words are common."""
     places = Places.of(document, candidates)
     containment = Containment.of(places)
-    words = len(document.text.split())
+    words = document.word_count
     whole, single = noun_phrase(document, candidates), one_word(places)
     plain = plainness(document)
     columns = {

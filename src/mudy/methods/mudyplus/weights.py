@@ -129,6 +129,13 @@ def shipped() -> Weights:
     return Weights.of(json.loads(text), "weights.json")
 
 
+@cache
+def other_languages() -> Weights:
+    """The weights for texts in other languages than English, fitted on French, Portuguese and Spanish ones."""
+    text = (files("mudy.methods.mudyplus") / "weights_other_languages.json").read_text(encoding="utf-8")
+    return Weights.of(json.loads(text), "weights_other_languages.json")
+
+
 def _read(path: Path) -> Weights:
     try:
         row = json.loads(path.read_text(encoding="utf-8"))

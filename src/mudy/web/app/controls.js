@@ -2,7 +2,7 @@
 /** The bar: method menus and sliders. */
 
 import {create} from "../view/elements.js";
-import {figure} from "../view/words.js";
+import {figure, languageName} from "../view/words.js";
 import {page} from "./page.js";
 import {answerKey, chosenMethods, hasWeights, methodInfo, recommended, state} from "./state.js";
 
@@ -16,6 +16,10 @@ export function fillMenus() {
   fillMenu(page.method);
   fillMenu(page.compare);
   page.compare.prepend(create("option", {value: ""}, "nothing"));
+  const languages = (state.service?.languages ?? []).map((code) => ({code, name: languageName(code)}));
+  languages.sort((one, other) => one.name.localeCompare(other.name, "en"));
+  page.language.replaceChildren(create("option", {value: "auto"}, "auto"),
+    ...languages.map(({code, name}) => create("option", {value: code}, name)));
 }
 
 /** @param {HTMLSelectElement} select */
@@ -40,6 +44,7 @@ export function showSettings() {
   for (const option of page.compare.options) {
     option.disabled = option.value === settings.method || option.dataset.off === "";
   }
+  page.language.value = settings.language;
   page.top.input.value = page.top.output.value = String(settings.top);
   for (const element of document.querySelectorAll(".weights-only")) {
     if (element instanceof HTMLElement) element.hidden = !weighted.length;

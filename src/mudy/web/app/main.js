@@ -49,6 +49,7 @@ function listenToControls() {
   page.bar.addEventListener("submit", (event) => { event.preventDefault(); run(); });
   page.method.addEventListener("change", () => changeSettings({method: page.method.value}, {ask: true}));
   page.compare.addEventListener("change", () => changeSettings({compare: page.compare.value}, {ask: true}));
+  page.language.addEventListener("change", () => changeSettings({language: page.language.value}, {ask: true}));
   page.top.input.addEventListener("input", () => changeSettings({top: Number(page.top.input.value)}));
   page.lambda.input.addEventListener("input", () => changeSettings({lambda: sliderValue("lambda")}));
   page.lambda.input.addEventListener("change", () => {

@@ -23,6 +23,7 @@ export const page = {
   bar: byId("bar", HTMLFormElement),
   method: byId("method", HTMLSelectElement),
   compare: byId("compare", HTMLSelectElement),
+  language: byId("language", HTMLSelectElement),
   top: slider("top"),
   lambda: slider("lambda"),
   kappa: slider("kappa"),

@@ -77,14 +77,14 @@ export async function run() {
  * @param {AbortSignal} signal
  */
 async function answersFor(text, names, signal) {
-  const gold = goldPhrases(), subject = JSON.stringify([text, gold]);
+  const gold = goldPhrases(), {language} = state.settings, subject = JSON.stringify([text, gold, language]);
   if (state.answers.subject !== subject) state.answers = {subject, gold: [], methods: new Map()};
   const {answers} = state, missing = names.filter((name) => !answers.methods.has(answerKey(name)));
   if (!missing.length) return answers;
   const keys = missing.map((name) => answerKey(name));
   const settings = missing.map((name) => [name, settingsToSend(name)]).filter(([, sent]) => Object.keys(sent).length);
   startProgress();
-  const body = {text, methods: missing, settings: Object.fromEntries(settings), gold, top_n: null};
+  const body = {text, methods: missing, settings: Object.fromEntries(settings), gold, top_n: null, language};
   const explanation = await explain(body, signal, updateProgress);
   explanation.methods.forEach((method, index) => answers.methods.set(keys[index], method));
   answers.gold = explanation.gold ?? [];

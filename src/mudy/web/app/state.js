@@ -7,6 +7,7 @@
  * @typedef {object} Settings  what the address holds; null means "as recommended"
  * @property {string} method
  * @property {string} compare  empty for none
+ * @property {string} language  "auto" or an ISO 639 code
  * @property {number} top
  * @property {number | null} lambda
  * @property {number | null} kappa
@@ -18,6 +19,7 @@
  * @property {string} default_method
  * @property {{body_bytes: number, characters: number, texts: number, seconds: number}} limits
  * @property {string[]} readers
+ * @property {string[]} languages
  *
  * @typedef {MethodInfo & {name: string, description: string, asks: string | null, available: boolean,
  *   settings: Record<string, any>, descriptions: Record<string, string>}} Method  one of /v1/methods
@@ -29,7 +31,7 @@
  */
 
 /** @type {Settings} */
-const DEFAULTS = {method: "mudyplus", compare: "", top: 10, lambda: null, kappa: null};
+const DEFAULTS = {method: "mudyplus", compare: "", language: "auto", top: 10, lambda: null, kappa: null};
 
 export const state = {
   settings: {...DEFAULTS},
@@ -102,8 +104,9 @@ export function readAddress(limits) {
   /** @param {string | null | undefined} name */
   const usable = (name) => (name && available.includes(name) ? name : null);
   const method = usable(given.get("method")) ?? usable(state.service?.default_method) ?? available[0];
-  const compare = usable(given.get("compare")) ?? "";
-  state.settings = {method, compare: compare === method ? "" : compare, top: Math.round(number("top") ?? DEFAULTS.top),
+  const compare = usable(given.get("compare")) ?? "", language = given.get("language") ?? "";
+  state.settings = {method, compare: compare === method ? "" : compare,
+    language: state.service?.languages.includes(language) ? language : DEFAULTS.language, top: Math.round(number("top") ?? DEFAULTS.top),
     lambda: number("lambda"), kappa: number("kappa")};
 }
 

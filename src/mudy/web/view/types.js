@@ -10,6 +10,7 @@
  * @property {string} method
  * @property {string | null} [model]
  * @property {string | null} [language]  ISO 639 code
+ * @property {string | null} [read_by]  the tagger or segmenter that found the words
  * @property {string[]} [warnings]
  * @property {Coverage} [coverage]
  * @property {KeyphraseData[]} keyphrases

@@ -67,12 +67,14 @@ export function rankChange(rank, otherRank, otherTitle) {
  * @returns {string[]}
  */
 export function textNotes(readings) {
-  const languages = new Set(readings.flatMap(({method}) => method.language ?? []));
+  const languages = new Map(readings.flatMap(({method}) => (
+    method.language ? [[method.language, method.read_by]] : [])));
   /** @type {Map<string, string[]>} */
   const titles = new Map();
   for (const {title, method} of readings)
     for (const warning of method.warnings ?? []) titles.set(warning, [...(titles.get(warning) ?? []), title]);
   const warnings = [...titles].map(([warning, by]) => (
     by.length === readings.length ? warning : `${by.join(", ")}: ${warning}`));
-  return [...[...languages].map((code) => `Language: ${languageName(code)}`), ...warnings];
+  const read = [...languages].map(([code, by]) => `Language: ${languageName(code)}${by ? `, read by ${by}` : ""}`);
+  return [...read, ...warnings];
 }
