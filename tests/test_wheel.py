@@ -45,9 +45,18 @@ def test_the_wheel_alone_in_an_empty_environment_runs_the_example(tmp_path: Path
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True, timeout=300)
     binaries = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
-    install = [binaries / "python", "-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt", wheel]
+    install: list[str | Path] = [
+        binaries / "python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--constraint",
+        ROOT / "constraints.txt",
+        wheel,
+    ]
     subprocess.run(install, env=environment, check=True, timeout=1800)
-    command = [binaries / "mudy", "extract", ROOT / "examples" / "floodplain.txt"]
+    command: list[str | Path] = [binaries / "mudy", "extract", ROOT / "examples" / "floodplain.txt"]
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stderr
     assert "floodplain" in ran.stdout
