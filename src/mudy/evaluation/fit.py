@@ -38,7 +38,7 @@ LEAST_TEXTS = 2  # one to fit on, one to measure on
 ENOUGH_TEXTS = 50  # with fewer, the weights follow the texts' chances
 SET_BY_HAND: Mapping[str, Mapping[str, float]] = {  # as for the shipped weights; before the calibration scales all
     "quick": {"generic": -2.5, "nested_frequency": 0.3},
-    "full": {"generic": -2.5, "nested_frequency": 0.18},
+    "full": {"generic": -3.0, "nested_frequency": 0.18},
 }
 WeightsOf = Callable[[FitText], Weights]
 FitProgress = Callable[[str, int, int], None]  # what is being done, texts done, of how many
