@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 from pyarrow import parquet
 
 from mudy import Extractor, InputError, Keyphrase, Result, SettingError, Vocabulary, corpus
+from mudy.concept_matches import MOST_PHRASES
 from mudy.near_concepts import LabelVectors
 from mudy.server.app import create_app
 from mudy.server.config import Config
@@ -142,6 +143,14 @@ def test_a_threshold_that_nothing_reaches_leaves_what_stands_in_the_text(near: E
     result = near.extract(TEXT, None, vocabulary=VOCABULARY, near=1.0)
     assert sorted(map(str, concept_ids(result))) == ["Q1", "Q2", "Q3"]
     assert [k.rank for k in result] == [1, 2, 3]
+
+
+def test_a_near_concept_goes_to_the_phrase_nearest_to_it(near: Extractor) -> None:
+    (marked,) = [k for k in near.extract(TEXT, None, vocabulary=["volcano"], near=0.0) if k.concept]
+    best = [k.text for k in near.extract(TEXT, None)[:MOST_PHRASES]]
+    similarities = [n.similarity for n in LabelVectors(small.bert(), Vocabulary.of(["volcano"])).nearest(best)]
+    assert marked.concept is not None
+    assert marked.concept.similarity == max(similarities)
 
 
 def test_the_nearest_label_is_that_of_a_plain_loop() -> None:

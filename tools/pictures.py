@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 TEXT = ROOT / "examples" / "floodplain.txt"
-PHRASE = "Hydrologists"  # the card that is open
+PHRASE = "Hydrologists"  # the card that is open: of the method that is compared, whose card is small
 
 
 def page(browser: Browser, name: str, options: tuple[str, ...], compare: str, card: bool, **size: Any) -> None:
@@ -43,7 +43,7 @@ def page(browser: Browser, name: str, options: tuple[str, ...], compare: str, ca
         shown.click("#run")
         shown.wait_for_selector("#view[data-ready]", state="attached", timeout=120_000)
         if card:
-            shown.locator(".mv-panel").last.get_by_text(PHRASE, exact=True).first.hover()
+            shown.locator(".mv-panel").first.get_by_text(PHRASE, exact=True).first.hover()
             shown.wait_for_selector(".mv-card:visible")
         else:
             shown.locator("#view").scroll_into_view_if_needed()

@@ -6,4 +6,4 @@ import llm
 
 text = Path(__file__).parents[1].joinpath("floodplain.txt").read_text(encoding="utf-8")
 tool = llm.get_tools()["extract_keyphrases"]
-print([keyphrase["text"] for keyphrase in tool.implementation(text, top_n=3)])
+print([keyphrase["text"] for keyphrase in tool.implementation(text, top_n=5)])

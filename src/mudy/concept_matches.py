@@ -27,12 +27,13 @@ def _match(keyphrase: Keyphrase, known: Mapping[str, Concept]) -> ConceptMatch |
 
 
 def with_near_concepts(keyphrases: Sequence[Keyphrase], vectors: LabelVectors, least: float) -> tuple[Keyphrase, ...]:
-    """Phrases without a concept are given the nearest, from a similarity on; no concept is given twice."""
+    """Phrases without a concept are given the nearest, from a similarity on; each goes to the phrase nearest to it."""
     used = {keyphrase.concept.id for keyphrase in keyphrases if keyphrase.concept is not None}
     open_phrases = [keyphrase for keyphrase in keyphrases if keyphrase.concept is None][:MOST_PHRASES]
     found: dict[int, ConceptMatch] = {}
     nearest = vectors.nearest([keyphrase.text for keyphrase in open_phrases]) if open_phrases else []
-    for keyphrase, (concept, similarity) in zip(open_phrases, nearest, strict=True):
+    pairs = sorted(zip(open_phrases, nearest, strict=True), key=lambda pair: (-pair[1].similarity, pair[0].rank))
+    for keyphrase, (concept, similarity) in pairs:
         if similarity >= least and concept.id not in used:
             used.add(concept.id)
             found[keyphrase.rank] = ConceptMatch(concept.id, concept.label, "near", similarity)

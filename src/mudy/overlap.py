@@ -2,7 +2,8 @@
 
 A phrase is left out of a list if it has the stems of one chosen before it, or stands inside one, or contains one. Two
 such phrases may stay together only where both have a life of their own: "heat pump" beside "heat pump tariff", if the
-shorter one is named alone often enough, or the longer one is not a passing mention.
+shorter one is named alone often enough, or the longer one is not a passing mention. Of phrases with one head that
+differ in one word of three or more ("hybrid fuzzy modeling", "adaptive fuzzy modeling") the first stays.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from mudy.cancellation import cancellable
 
 INSIDE = 2.0  # a part of a chosen phrase must stand alone so many times as often as that phrase stands
+MORE_THAN_A_HEAD = 2  # words that two phrases share
 OUTSIDE = 0.2  # a longer form of a chosen phrase must stand so many times as often as that one stands alone
 
 
@@ -24,6 +26,7 @@ class Mention:
     stems: frozenset[str]
     places: int  # where it stands, also inside longer phrases
     alone: int  # where it stands by itself
+    head: str = ""  # the stem of its last word; empty where that is not known to be its head
 
 
 def says_the_same(phrase: Mention, chosen: Mention) -> bool:
@@ -34,7 +37,16 @@ def says_the_same(phrase: Mention, chosen: Mention) -> bool:
         return phrase.alone < INSIDE * chosen.places
     if phrase.stems > chosen.stems:
         return phrase.places < OUTSIDE * chosen.alone
-    return False
+    return differ_in_a_modifier(phrase, chosen)
+
+
+def differ_in_a_modifier(phrase: Mention, other: Mention) -> bool:
+    """Whether two phrases of one head share all words but one, and more than the head."""
+    if not phrase.head or phrase.head != other.head:
+        return False
+    shared = phrase.stems & other.stems
+    longest = max(len(phrase.stems), len(other.stems))
+    return len(shared) >= MORE_THAN_A_HEAD and len(shared) >= longest - 1
 
 
 def distinct_mentions(ranked: Sequence[Mention], most: int | None = None) -> list[int]:

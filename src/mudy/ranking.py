@@ -63,15 +63,14 @@ def without_repetition(
 ) -> list[list[OccurrenceScore]]:
     """The groups that say something new, best first: as many as are wanted."""
     nested = _nested_spans({score.occurrence.span for group in groups for score in group})
-    mentions = [
-        Mention(
-            stem_parts(squeeze_hyphens(_form(text, group[0])), language),
-            len(group),
-            sum(score.occurrence.span not in nested for score in group),
-        )
-        for group in groups
-    ]
+    mentions = [_mention(squeeze_hyphens(_form(text, group[0])), language, group, nested) for group in groups]
     return [groups[index] for index in distinct_mentions(mentions, top_n)]
+
+
+def _mention(phrase: str, language: str, group: Sequence[OccurrenceScore], nested: set[Span]) -> Mention:
+    alone = sum(score.occurrence.span not in nested for score in group)
+    words = stems_of(phrase, language) if language == "en" else ()  # elsewhere the last word need not be the head
+    return Mention(stem_parts(phrase, language), len(group), alone, words[-1] if words else "")
 
 
 def _nested_spans(spans: Iterable[Span]) -> set[Span]:

@@ -30,6 +30,10 @@ def test_results_are_those_of_an_extractor() -> None:
     assert list(results_of(PARAGRAPHS, YAKE)) == list(Extractor("yake").extract_many(PARAGRAPHS, top_n=5))
 
 
+def test_several_processes_give_the_same_results() -> None:
+    assert list(results_of(PARAGRAPHS, {**YAKE, "workers": 2})) == list(results_of(PARAGRAPHS, YAKE))
+
+
 def test_equal_settings_share_an_extractor_whatever_their_options() -> None:
     first = shared_extractor({"method": "yake", "window": 2, "top_n": 5})
     assert shared_extractor({"window": 2, "method": "yake", "top_n": 9}) is first

@@ -147,3 +147,12 @@ def test_the_default_method_gives_the_same_in_a_pipeline() -> None:
     wanted = Extractor(language=nlp).extract(PARAGRAPHS[0])
     nlp.add_pipe("mudy")
     assert nlp(PARAGRAPHS[0])._.keyphrases == list(wanted)
+
+
+@pytest.mark.real
+@pytest.mark.filterwarnings("ignore:This process.*multi-threaded:DeprecationWarning")
+def test_two_processes_compute_with_models_that_their_parent_has_used() -> None:
+    nlp = spacy.load(ENGLISH, exclude=["ner", "lemmatizer"])
+    nlp.add_pipe("mudy", config={"speed": "quick", "settings": {"threads": 2}})
+    alone = [texts_of(doc) for doc in nlp.pipe(PARAGRAPHS)]
+    assert [texts_of(doc) for doc in nlp.pipe(PARAGRAPHS, n_process=2, batch_size=2)] == alone

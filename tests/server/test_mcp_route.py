@@ -1,7 +1,9 @@
 """The MCP tools of the service, asked by the real client over HTTP."""
 
+import sys
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 
 import anyio
 import httpx
@@ -9,6 +11,8 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from mudy.server.app import create_app
+from mudy.server.config import Config
 from tests.served import Served, serving
 
 TEXT = "River ice is thin in spring. The ice road closes, and a ferry crosses the river until the ice is back."
@@ -98,3 +102,14 @@ def test_logs_hold_no_texts(service: Served) -> None:
     called(service, "extract_keyphrases", {"text": "Xylophone quartets rehearse."})
     called(service, "extract_keyphrases", {"text": "Xylophone", "top_n": "Xylophone"})
     assert "ylophone" not in service.written
+
+
+@pytest.mark.parametrize("package", [None, ModuleType("mcp")])
+def test_without_the_extra_or_with_another_version_of_it_the_service_has_no_such_route(
+    package: ModuleType | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith(("mcp.", "mudy.integrations.mcp", "mudy.server.mcp"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp", cast("Any", package))  # None: it cannot be imported
+    app = create_app(Config(method="yake"))
+    assert "/mcp" not in {getattr(route, "path", None) for route in app.routes}

@@ -79,7 +79,7 @@ def test_a_client_that_goes_away_ends_the_work_and_not_the_process(several: Serv
     until(lambda: several.metric("mudy_working_requests") == 0, several)
     with several.client() as client:
         assert client.post("/v1/extract", json={"text": small.TEXT}).status_code == 200
-    assert workers(several) == before
+    assert set(before) <= set(workers(several))  # no process had to be replaced
 
 
 def test_no_process_is_left_when_the_service_ends(model: str, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """How little a word says by itself: "people", "time" and "water" stand in every text.
 
 No list of words is needed: the vocabulary of a tokeniser is one, numbered from common to rare. Where an everyday word
-is the subject the text repeats it, so the evidence fades with every place and is gone at twenty.
+is the subject the text repeats it, so the evidence fades with every place and is gone at sixty.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mudy.evidence.places import Numbers, Places
 
 COMMON, RARE = 2_200, 10_000  # ranks: up to the first a word is everyday, from the second on it is not
 UNKNOWN = 30_000  # rank of a word that is cut into pieces
-ENOUGH = 20  # places at which a word is taken for a subject
+ENOUGH = 60  # places at which a word is taken for a subject
 
 
 def generic(places: Places, phrases: Sequence[str], tokenizer: Any) -> Numbers:

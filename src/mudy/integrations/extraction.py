@@ -20,7 +20,12 @@ from mudy.results import Result
 from mudy.storage import dump_json
 from mudy.text import Document
 
-PER_TEXT = (*SHARED_OPTION_NAMES, "seeds", "query")  # what `extract_many` takes; all else makes the extractor
+PER_TEXT = (
+    *SHARED_OPTION_NAMES,
+    "seeds",
+    "query",
+    "workers",
+)  # what `extract_many` takes; all else makes the extractor
 MOST_SHARED = 4  # extractors with their models in memory; the one used longest ago goes first
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,11 +80,11 @@ def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> Fas
 
 
 def _add_mcp(app: FastAPI, config: Config, queue: RequestQueue) -> McpEndpoint | None:
-    """The tools for assistants, if the extra for them is installed."""
-    if find_spec("mcp") is None:
+    """The tools for assistants, if the extra for them is installed; another version of its package does not do."""
+    try:
+        from mudy.server.mcp_route import add_mcp_route
+    except ImportError:
         return None
-    from mudy.server.mcp_route import add_mcp_route
-
     return add_mcp_route(app, config, queue)
 
 

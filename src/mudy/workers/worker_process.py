@@ -61,7 +61,7 @@ class WorkerProcess:
             python_command("-m", f"{__package__}.worker_main"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=package_environment(),
+            env={"MALLOC_ARENA_MAX": "1", **package_environment()},  # glibc: less memory is kept without use
             bufsize=0,  # a buffer has a lock, which a fork could leave locked for good
         )
         self._send({"kind": "work", "task": 0, "at_once": at_once}, work)
