@@ -130,7 +130,7 @@ def test_there_are_many_cases() -> None:
         ("dtype", "half", r"dtype is 'half' .* must be 'float32' or 'bfloat16' or 'float16' or None"),
         ("model", Path("here"), r"model is PosixPath\('here'\) .* must be a str|WindowsPath"),
         ("window", 1.5, "window is 1.5, but must be a whole number"),
-        ("language", 5, "language is 5, but must be a code"),
+        ("language", 5, "language is 5, but must be 'auto', a code"),
     ],
 )
 def test_the_error_names_the_argument_what_was_seen_and_what_is_needed(name: str, value: Any, needed: str) -> None:

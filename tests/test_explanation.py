@@ -167,7 +167,7 @@ def test_an_explanation_holds_all_phrases_unless_fewer_are_asked_for(models: dic
     written = every.to_dict()
     assert (written["source"], written["gold"][0]["text"]) == ("ice.txt", "radar maps")
     assert set(written["methods"][0]) == {
-        *("method", "model", "language", "coverage", "keyphrases"),
+        *("method", "model", "language", "read_by", "coverage", "keyphrases"),
         *("settings", "free", "seconds"),
     }
 

@@ -168,7 +168,7 @@ def test_promptranks_protocol_lower_cases_and_cuts() -> None:
 
 def test_results_are_ready_for_json() -> None:
     found = extractor().extract(small.TEXT, 2, source="a.txt").to_dict()
-    assert list(found) == ["source", "method", "model", "language", "coverage", "keyphrases"]
+    assert list(found) == ["source", "method", "model", "language", "read_by", "coverage", "keyphrases"]
     assert list(found["keyphrases"][0]) == ["rank", "text", "score", "variants", "occurrences"]
     occurrence = found["keyphrases"][0]["occurrences"][0]
     assert {"start", "end", "score", "p", "G", "L", "AS", "lambda", "m"} == set(occurrence)

@@ -109,7 +109,7 @@ class Compute:
 
     device: str | None = None  # None: a GPU where there is one
     dtype: str | None = None  # a Precision; None: float32 on a CPU, half precision on a GPU
-    threads: int | None = None  # None: as torch has it
+    threads: int | None = None  # None: all CPUs, or as OMP_NUM_THREADS says
     batch_tokens: int | None = None  # None: 256 on a CPU, else 8192
     speed: Speed | None = None  # None: as the method has it
 

@@ -76,9 +76,20 @@ def test_contributions_are_signed_bars_that_add_up(visit: Visit) -> None:
 def test_language_and_warnings_stand_above_the_text(visit: Visit) -> None:
     page, warning = visit.page, "The text is in French, but was read by the rules of English."
     page.select_option("#method", "yake")
-    answer(page, [result(language="fr", warnings=[warning])])
+    answer(page, [result(language="fr", read_by="stop words of French", warnings=[warning])])
     find(page, TEXT)
-    assert page.locator(".mv-notes").text_content() == f"Language: French · {warning}"
+    assert page.locator(".mv-notes").text_content() == f"Language: French, read by stop words of French · {warning}"
+
+
+def test_the_language_is_chosen_in_the_bar_and_shown_above_the_text(visit: Visit) -> None:
+    page = visit.page
+    page.select_option("#method", "yake")
+    assert page.locator("#language").input_value() == "auto"
+    text = "Die Wärmepumpe ersetzt in vielen Häusern die alte Gasheizung. Wärmepumpen brauchen wenig Strom im Winter."
+    find(page, text)
+    assert (page.locator(".mv-notes").text_content() or "").startswith("Language: German, read by stop words of German")
+    page.select_option("#language", "nl")
+    page.wait_for_function("document.querySelector('.mv-notes').textContent.startsWith('Language: Dutch')")
 
 
 def test_a_warning_of_one_method_names_it(visit: Visit) -> None:

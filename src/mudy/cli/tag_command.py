@@ -17,6 +17,7 @@ from mudy.cli.formats import printable
 from mudy.cli.parameters import METHOD, MIN_SCORE, SET, TOP_N, on_machine, settings, with_models
 from mudy.errors import InputError, MudyError, VocabularyWarning
 from mudy.extractor import DEFAULT_METHOD
+from mudy.languages.names import AUTO
 from mudy.options import Options
 from mudy.readers.file_arguments import matching_files
 from mudy.storage import atomic_output
@@ -58,7 +59,7 @@ Examples:
 @click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="See `mudy methods`.")
 @with_models
 @click.option("--min-score", **MIN_SCORE)
-@click.option("--language", default="en", show_default=True, help="As for `mudy extract`.")
+@click.option("--language", default=AUTO, show_default=True, help="As for `mudy extract`.")
 @click.option("--set", "pairs", **SET)
 @on_machine
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors are still shown.")

@@ -14,6 +14,7 @@ import click
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.cli import formats, sources
 from mudy.errors import InputError, SettingError, VocabularyWarning
+from mudy.languages.names import AUTO
 from mudy.options import CandidateKind, Options
 from mudy.storage import same_file
 from mudy.validation import TopN
@@ -98,7 +99,7 @@ def vocabulary_option(path: str | None, language: str, encoding: str | None) -> 
     """The vocabulary of a file, in the language of the texts; its notes are for the command to show."""
     if path is None:
         return None
-    code = language.partition("_")[0]
+    code = "en" if language == AUTO else language.partition("_")[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VocabularyWarning)
         try:

@@ -177,7 +177,9 @@ class MethodInfoSchema(ResponseSchema):
     description: str
     summary: str = Field(description="The same as `description`.")
     citation: str
-    needs: list[Literal["backbone", "encoder", "chat"]] = Field(description="The models that it may ask.")
+    needs: list[Literal["backbone", "encoder", "chat", "multilingual"]] = Field(
+        description="The models that it may ask."
+    )
     parts: list[ScorePartSchema] = Field(description="What a score is made of, as named in occurrences.")
     asks: Literal["backbone", "encoder", "chat"] | None = Field(description="Which kind of model; null for none.")
     available: bool

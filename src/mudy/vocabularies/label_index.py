@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from mudy.cancellation import cancellable
-from mudy.candidates import UNSPACED, stands_alone
+from mudy.candidates import stands_alone
 from mudy.phrase_index import PhraseIndex
 from mudy.porter import stem
+from mudy.stemming import UNSPACED
 from mudy.text import Span, squeeze
 
 _UNIT = re.compile(rf"\s+|[-‐‑_]+|{UNSPACED}|(?:(?!{UNSPACED})[^\W_])+|.", re.DOTALL)

@@ -1,5 +1,6 @@
 """Decoder-only models: the same answers as the engine with torch."""
 
+import copy
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,18 @@ def test_it_says_what_a_text_and_a_model_are(folder: Path) -> None:
     assert light.room() == torch.room()
     assert light.token_ends(TEXT) == torch.token_ends(TEXT)
     assert light.window(TEXT, Span(5, 60)) == torch.window(TEXT, Span(5, 60))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_weights_in_half_precision_are_read_as_torch_reads_them(dtype: str, tmp_path: Path) -> None:
+    import torch
+
+    kept = getattr(torch, dtype)
+    model = copy.deepcopy(small.decoder("llama").model).to(kept)
+    folder = saved.save(tmp_path / "model", model, small.tokenizer("decoder"))
+    assert light.supports(folder)
+    expected = likelihoods(saved.torch_decoder(folder, dtype="float32"), [TEXT])
+    assert close(likelihoods(saved.light_decoder(folder), [TEXT]), expected, 1e-4)
 
 
 # --- What only torch does ----------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mudy.errors import ModelUnavailable
 
-_DTYPES = {"F32": np.float32, "F16": np.float16, "I8": np.int8, "U8": np.uint8, "I64": np.int64}
+_DTYPES = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "I8": np.int8, "U8": np.uint8, "I64": np.int64}
 _LARGEST_HEADER = 100_000_000  # bytes; as the format has it
 
 
@@ -41,19 +41,27 @@ class WeightFile:
         return tuple(self._table[name]["shape"])
 
     def tensor(self, name: str) -> NDArray[Any]:
-        """A tensor as it lies in the file."""
+        """A tensor as it lies in the file; bfloat16, which numpy does not know, as float32."""
         if name not in self._table:
             raise ModelUnavailable(f"The weights in {self.path} hold no {name}.")
         entry = self._table[name]
         kind = _DTYPES.get(entry["dtype"])
         if kind is None:
-            raise ModelUnavailable(f"{name} in {self.path} is {entry['dtype']}; F32 or F16 is needed without torch.")
+            raise ModelUnavailable(
+                f"{name} in {self.path} is {entry['dtype']}; F32, F16 or BF16 is needed without torch."
+            )
         start = self._start + entry["data_offsets"][0]
-        return np.frombuffer(self._data, kind, prod(entry["shape"]), start).reshape(entry["shape"])
+        found = np.frombuffer(self._data, kind, prod(entry["shape"]), start).reshape(entry["shape"])
+        return widened(found) if entry["dtype"] == "BF16" else found
 
     def floats(self, name: str) -> NDArray[np.float32]:
         """A tensor in float32: the file itself, if it holds float32."""
         return np.ascontiguousarray(self.tensor(name), np.float32)
+
+
+def widened(values: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """bfloat16 as float32, of which it is the upper half."""
+    return (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
 def _header(data: mmap.mmap) -> tuple[dict[str, str], dict[str, Any], int]:

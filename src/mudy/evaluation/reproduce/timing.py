@@ -98,7 +98,7 @@ def timing(workspace: Workspace) -> Page:
         "this figure that we know of, so there are none in brackets."
     )
     page.remarks.append(
-        f"Threads: {workspace.options.threads or 'as torch has it'}. Measured afresh each time; nothing of it is kept."
+        f"Threads: {workspace.options.threads or 'all CPUs'}. Measured afresh each time; nothing of it is kept."
     )
     return finish(workspace, page, [name], len(data.documents), "Texts are read as published experiments read them.")
 
