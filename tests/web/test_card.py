@@ -89,7 +89,7 @@ def test_the_language_is_chosen_in_the_bar_and_shown_above_the_text(visit: Visit
     find(page, text)
     assert (page.locator(".mv-notes").text_content() or "").startswith("Language: German, read by stop words of German")
     page.select_option("#language", "nl")
-    page.wait_for_function("document.querySelector('.mv-notes').textContent.startsWith('Language: Dutch')")
+    page.locator(".mv-notes", has_text="Language: Dutch").wait_for()
 
 
 def test_a_warning_of_one_method_names_it(visit: Visit) -> None:
