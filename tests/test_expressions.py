@@ -39,6 +39,7 @@ MADE = {
     ("mudy.evaluation.dataset_formats", r"between"): r"[;,\n]",
     ("mudy.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
     ("mudy.candidates", r"grammar.pattern"): UNIVERSAL.pattern,  # and all others, below
+    ("mudy.nested_candidates", r"grammar.inner"): r"[AN]{0,3}N",
     ("mudy.backbones.local_chat", r"marks"): r"<\|user\|>|</s>|<s>",
     ("mudy.backbones.light.byte_pairs", r"self._added"): r"[<]",
     ("mudy.backbones.light.byte_pairs", r"(?={SPACE})"): r"[^▁](?=▁)",

@@ -15,8 +15,11 @@ LOCKS = sorted((ROOT / "lock").glob("*.txt"))
 
 
 def pins(path: Path) -> dict[str, str]:
-    """Names and versions of a file of requirements."""
-    return dict(re.findall(r"^([a-z0-9][\w.-]*)==(\S+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    """Names and versions of a file of requirements; of a package with several versions, the one for this Python."""
+    lines = re.findall(r"^[a-z0-9][\w.-]*==[^\\\n]+", path.read_text(encoding="utf-8"), re.MULTILINE)
+    wanted = [Requirement(line) for line in lines]
+    here = [each for each in wanted if each.marker is None or each.marker.evaluate()]
+    return {each.name: str(each.specifier).removeprefix("==") for each in (*wanted, *here)}
 
 
 def needed(requirement: str, seen: set[tuple[str, str]]) -> Iterator[str]:

@@ -65,7 +65,7 @@ def test_candidates_options_and_warnings_are_those_of_each_text() -> None:
     some = ["River ice is thin.", "Die Fähre überquert den Fluss, und die Mannschaft liest die Karte des Eises."]
     lists = [["river"], ["Karte", "Boot"]]
     with pytest.warns(LanguageWarning):
-        found = list(Extractor("yake").extract_many(some, candidates=lists, workers=2))
+        found = list(Extractor("yake", language="en").extract_many(some, candidates=lists, workers=2))
     assert [[k.text for k in result] for result in found] == [["River"], ["Karte"]]
     assert found[1].not_found == ("Boot",)
 

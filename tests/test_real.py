@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from mudy import Extractor
+from mudy import Extractor, models
+from mudy.backbones.backbone import Backbone
+from mudy.backbones.causal import CausalBackbone
+from mudy.backbones.compute import Machine
 from mudy.candidates import candidates
 from mudy.errors import UnsupportedModel
 from mudy.methods.mudy import Mudy
@@ -24,19 +27,25 @@ def extractor(model: str) -> Extractor:
     return Extractor("mudy", model=model, threads=1 if "PYTEST_XDIST_WORKER" in os.environ else 2)
 
 
+def every_part(backbone: Backbone) -> Mudy:
+    return Mudy(backbone, mixture=False, sam_layers=(3,))  # every part of the method at work
+
+
 @pytest.mark.parametrize("model", ["gemma3-270m", "smollm2-135m"])
 def test_sharing_the_document_equals_a_whole_forward_pass_per_occurrence(model: str) -> None:
     found = extractor(model)
     document = found.read(EXAMPLE[: EXAMPLE.index("Instead of building")])
     phrases = candidates(document)[::3]  # the plain way takes a whole forward pass for each of their occurrences
-    backbone = found.scorer.backbone  # type: ignore[attr-defined]
-    mudy = Mudy(backbone, mixture=False, sam_layers=(3,))  # every part of the method at work
-    expected = oracle.scores(mudy, document, phrases)
-    scored = {(phrases[s.candidate].phrase, s.occurrence.span.start): s.score for s in mudy.score(document, phrases)}
-    assert scored.keys() == expected.keys()
-    for place, score in scored.items():
-        assert score == pytest.approx(expected[place][-1], abs=1e-3)
-    assert sorted(scored, key=lambda p: -scored[p]) == sorted(expected, key=lambda p: -expected[p][-1])
+    light = found.scorer.backbone  # type: ignore[attr-defined]
+    torch_engine = CausalBackbone.load(models.locate(model), Machine.of(threads=1), model)
+    expected = oracle.scores(every_part(torch_engine), document, phrases)
+    for backbone in (light, torch_engine):
+        scores = every_part(backbone).score(document, phrases)
+        scored = {(phrases[s.candidate].phrase, s.occurrence.span.start): s.score for s in scores}
+        assert scored.keys() == expected.keys()
+        for place, score in scored.items():
+            assert score == pytest.approx(expected[place][-1], abs=1e-3)
+        assert sorted(scored, key=lambda p: -scored[p]) == sorted(expected, key=lambda p: -expected[p][-1])
 
 
 def test_the_example_gives_the_phrases_that_the_readme_shows() -> None:

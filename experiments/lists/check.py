@@ -1,7 +1,7 @@
 """How lists read: ten phrases of each text by several methods, held against subjects written down before.
 
     python experiments/lists/check.py mudyplus mudy embedrank yake                     # methods of this project
-    python experiments/lists/check.py mudyplus keybert-package yake-package --page docs/lists.md
+    python experiments/lists/check.py mudyplus keybert-package yake-package --page experiments/lists/README.md
 
 `keybert-package` and `yake-package` are the packages of these names (benchmarks/requirements.txt), KeyBERT with n-grams
 of up to three words. The texts are our own; judge and writer were one person, who saw no list before.

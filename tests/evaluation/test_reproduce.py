@@ -318,4 +318,4 @@ def test_steps_of_a_method_add_up_and_leave_its_backbone_alone(folder: Folder) -
     spent = seconds(extractor, data)
     assert set(spent) == set(TIMED_STEPS)
     assert spent["log_likelihood"] > 0 == spent["received_attention"]
-    assert type(extractor.scorer.backbone).__name__ == "CausalBackbone"  # type: ignore[attr-defined]
+    assert type(extractor.scorer.backbone).__name__ == "LightDecoder"  # type: ignore[attr-defined]

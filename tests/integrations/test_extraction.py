@@ -62,7 +62,7 @@ def test_only_a_few_extractors_are_kept_and_the_one_used_longest_ago_goes_first(
         ({"method": "yake", "windo": 2}, "Did you mean 'window'"),
         ({"method": "yake", "top_n": 0}, "top_n is 0"),
         ({"method": "yake", "speed": "slow"}, "speed is 'slow'"),
-        ({"method": "yake", "language": object()}, "language is of type object"),
+        ({"method": "yake", "language": object()}, "language is <object object"),
         ({"method": "yake", "source": "a.txt"}, "source"),
     ],
 )

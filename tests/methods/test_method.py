@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -14,7 +14,7 @@ from mudy.backbones.causal import CausalBackbone
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.candidates import Candidate, candidates, given
 from mudy.methods import METHODS, check_settings, descriptions_of, method_class, model_fields, settings_of
-from mudy.methods.method import Method, OccurrenceScore
+from mudy.methods.method import Method, ModelField, OccurrenceScore
 from mudy.ranking import rank
 from mudy.text import Document, squeeze
 from tests import small
@@ -293,7 +293,7 @@ def test_a_method_asks_for_no_other_models_than_its_fields_name(name: str) -> No
             return super().__getattribute__(model)
 
     method_class(name).build(Watched(), None, {})
-    assert asked & {"backbone", "encoder", "chat"} == model_fields(name)
+    assert asked & set(get_args(ModelField)) == model_fields(name)
 
 
 # -- What a method says of itself -------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ def test_a_method_describes_itself_in_full(name: str) -> None:
     assert kind.title.replace("-", "").replace("+", "plus").lower() == name
     assert kind.citation
     assert kind.summary()
-    assert set(kind.needs) == set(fields) & {"backbone", "encoder", "chat"}
+    assert set(kind.needs) == set(fields) & set(get_args(ModelField))
     assert all(descriptions_of(name).values())
     given_settings = [*kind.presets.values(), *kind.speeds.values(), dict.fromkeys(kind.rescorable)]
     assert all(set(settings) <= set(settings_of(name)) for settings in given_settings)

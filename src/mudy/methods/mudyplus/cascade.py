@@ -8,7 +8,7 @@ once, which share the passes through the models.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -88,7 +88,9 @@ class MudyPlus(BatchMethod):
 
     encoder: SentenceEncoder
     backbone: Backbone | None = None  # None: without a language model
-    multilingual: Callable[[], UniversalEncoder | None] | None = None  # the encoder of texts not in English
+    multilingual: Callable[[], UniversalEncoder | None] | None = field(
+        default=None, compare=False
+    )  # the encoder of texts not in English
 
     weights: str | None = setting(None, "File of weights made by `mudy fit`; none: those shipped.")
     encoded: int = setting(80, "Phrases that are encoded: those that lead by what can be counted.")
