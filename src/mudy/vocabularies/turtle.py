@@ -34,7 +34,7 @@ _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
 _DEEPEST = 100  # blank nodes and lists within one another
 
 
-class Token(NamedTuple):
+class TurtleToken(NamedTuple):
     kind: str
     text: str
     start: int
@@ -62,7 +62,7 @@ class TurtleReader:
 
     # -- Tokens -------------------------------------------------------------------------------------------------------
 
-    def _read_tokens(self) -> Iterator[Token]:
+    def _read_tokens(self) -> Iterator[TurtleToken]:
         position = 0
         while position < len(self._text):
             match = _TOKEN.match(self._text, position)
@@ -70,11 +70,11 @@ class TurtleReader:
                 raise self._unreadable(position)
             kind = match.lastgroup or ""
             if kind != "space":
-                yield Token(kind, match[kind], position)
+                yield TurtleToken(kind, match[kind], position)
             position = match.end()
-        yield Token("end", "", position)
+        yield TurtleToken("end", "", position)
 
-    def _next(self) -> Token:
+    def _next(self) -> TurtleToken:
         token, self._token = self._token, next(self._tokens, self._token)
         return token
 
@@ -188,13 +188,13 @@ class TurtleReader:
             self._value(0)
         return (unescaped(text) if "\\" in text else text), language, True
 
-    def _expanded(self, token: Token) -> str:
+    def _expanded(self, token: TurtleToken) -> str:
         prefix, _, local = token.text.partition(":")
         if f"{prefix}:" not in self._prefixes:
             raise self._unreadable(token.start, f"the prefix {prefix + ':'!r} is not declared")
         return self._prefixes[f"{prefix}:"] + re.sub(r"\\(.)", r"\1", local)
 
-    def _nested(self, token: Token, depth: int) -> str:
+    def _nested(self, token: TurtleToken, depth: int) -> str:
         """A blank node with its properties, or a list, whose items are read."""
         if depth > _DEEPEST:
             raise self._unreadable(token.start, f"more than {_DEEPEST} levels are too deep")
