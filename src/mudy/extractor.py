@@ -20,13 +20,14 @@ from mudy.keyphrase_list import keyphrase_list
 from mudy.languages import AUTO, mismatch
 from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, shared_speed
-from mudy.methods.method import Architecture, BatchMethod, GenerativeMethod, ScoredCandidates
+from mudy.methods.method import Architecture, ScoredCandidates
 from mudy.model_loader import DEFAULT_ENCODER, ModelLoader
 from mudy.options import DEFAULT_OPTIONS, CandidateKind, Compute, Options, Speed
 from mudy.preparation import PreparedText, with_candidates
 from mudy.progress import with_bar
 from mudy.protocols import ProtocolName, ReadingProtocol, reading_protocol
-from mudy.results import Coverage, Result, on_pages
+from mudy.results import Result, on_pages
+from mudy.scoring import coverage, score_texts
 from mudy.text import Document, first_words
 from mudy.validation import TopN, checked, phrases, seen, several
 
@@ -273,7 +274,9 @@ class Extractor(ModelLoader):
 
     def finish(self, prepared: Sequence[PreparedText]) -> list[Result]:
         """Score and rank texts that were prepared, together where the method can; no result depends on the others."""
-        scored = self._scored(prepared)
+        if not any(text.candidates for text in prepared):  # no model is loaded for them
+            return [self._result(text, ScoredCandidates((), ())) for text in prepared]
+        scored = score_texts(self.scorer, prepared)
         return [self._result(text, candidates) for text, candidates in zip(prepared, scored, strict=True)]
 
     def _result(self, text: PreparedText, scored: ScoredCandidates) -> Result:
@@ -282,7 +285,7 @@ class Extractor(ModelLoader):
         return Result(
             document.text,
             on_pages(keyphrases, () if self.protocol else options.pages),  # a protocol's cleaning moves the text
-            _coverage(document, scored),
+            coverage(document, scored),
             self.method,
             self.model_used,
             options.source,
@@ -318,24 +321,6 @@ class Extractor(ModelLoader):
     @property
     def _reading(self) -> ReadingProtocol | None:
         return None if self.protocol is None else reading_protocol(self.protocol)
-
-    def _scored(self, prepared: Sequence[PreparedText]) -> list[ScoredCandidates]:
-        """Candidates with their scores; several texts together where the method can, and no model for none at all."""
-        full = [text for text in prepared if text.candidates]
-        if len(full) > 1 and isinstance(self.scorer, BatchMethod):
-            scores = iter(self.scorer.score_many([(text.document, text.candidates) for text in full]))
-            return [
-                ScoredCandidates(text.candidates, tuple(next(scores)) if text.candidates else ()) for text in prepared
-            ]
-        return [self._scored_alone(text) if text.candidates else ScoredCandidates((), ()) for text in prepared]
-
-    def _scored_alone(self, text: PreparedText) -> ScoredCandidates:
-        """One text's candidates; from a method that writes, those chosen, and such others as are allowed."""
-        if isinstance(self.scorer, GenerativeMethod):
-            given, others = set(text.candidates), text.others
-            chosen = self.scorer.choose(text.document, text.candidates)
-            return chosen.only(lambda c: c in given or (others is not None and others(c)))
-        return ScoredCandidates(text.candidates, tuple(self.scorer.score(text.document, text.candidates)))
 
     @property
     def dtype(self) -> str | None:
@@ -415,10 +400,3 @@ def _warnings(document: Document) -> tuple[str, ...]:
 def _warn(messages: Iterable[str]) -> None:
     for message in messages:
         warnings.warn(message, LanguageWarning, stacklevel=3)  # where extract, explain or extract_many was called
-
-
-def _coverage(document: Document, scored: ScoredCandidates) -> Coverage:
-    """How much of a text was read; a text without candidates counts as read in one go."""
-    words = len(document.text.split())
-    read = max(0, words - document.skipped_words - scored.unread_words)
-    return Coverage(read, words + document.omitted_words, max(1, len({score.section for score in scored.scores})))
