@@ -11,6 +11,8 @@ LOCKED := $(PIP) --require-hashes --no-deps
 TORCH     := $(shell grep '^torch==' constraints.txt)
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 
+TOGETHER := $(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 15
+
 .PHONY: run serve test test-all test-integrations fuzz lint types docs bench clean
 
 run: $(VENV)/run.installed  ## the keyphrases of an example, with the embedded model
@@ -21,10 +23,11 @@ serve: $(VENV)/run.installed  ## the page and the service, on http://127.0.0.1:8
 	$(VENV)/bin/mudy serve
 
 test: lint types  ## all checks but the heavy ones; those in a browser are skipped where there is no chromium
-	$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15 -m "not load and not heavy_package"
+	$(TOGETHER) -m "not slow and not load and not heavy_package"
 
-test-all: test  ## and the service under load, with the machine to itself
-	$(PYTHON) -m pytest -m "load and not heavy_package"
+test-all: test  ## and the slow ones; then the service under load, with the machine to itself
+	$(TOGETHER) -m "slow and not heavy_package"
+	$(PYTHON) -m pytest -m load
 
 test-integrations: $(VENV)/test.installed  ## the tools that are too heavy for `test`: BERTopic, Haystack, KeyBERT, LlamaIndex
 	$(PIP) --constraint constraints.txt --quiet --editable ".[integrations]"

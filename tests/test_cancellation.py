@@ -125,7 +125,11 @@ def test_reading_a_long_text_is_checked_often() -> None:
 
 @pytest.mark.parametrize(
     ("method", "diversity"),
-    [*((method, 0.0) for method in WITHOUT_MODEL), ("yake", 0.5), ("multipartiterank", 0.5)],  # one code for all
+    [
+        *((method, 0.0) for method in WITHOUT_MODEL),
+        ("yake", 0.5),  # one code for all
+        pytest.param("multipartiterank", 0.5, marks=pytest.mark.slow),
+    ],
 )
 def test_a_long_text_is_checked_often(method: str, diversity: float, long_document: Document) -> None:
     made = Extractor(method, language=english())

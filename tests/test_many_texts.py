@@ -85,6 +85,7 @@ def test_what_would_fail_for_every_text_is_raised_as_in_one_process(pids: list[i
     assert all(map(gone, pids))
 
 
+@pytest.mark.slow
 def test_leaving_early_ends_the_workers(pids: list[int]) -> None:
     results = Extractor("yake").extract_many(texts(200), workers=2)
     next(results)
@@ -210,6 +211,7 @@ def test_the_command_line_takes_no_number_below_one(command: str, capsys: pytest
         assert "--workers" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @posix
 def test_a_corpus_command_that_is_killed_leaves_no_worker_and_goes_on(tmp_path: Path) -> None:
     source, output = made_corpus(tmp_path, 1000), tmp_path / "two.jsonl"

@@ -79,6 +79,7 @@ def test_the_mixture_finds_related_candidates_with_the_sentence_encoder() -> Non
     assert any(abs(a.parts["p"] - b.parts["p"]) > 1e-3 for a, b in zip(plain, mixed, strict=True))
 
 
+@pytest.mark.slow
 def test_half_precision_ranks_much_alike() -> None:
     text = EXAMPLE[:1500]
     full = extractor("smollm2-135m").extract(text, 10)

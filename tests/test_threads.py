@@ -126,6 +126,7 @@ def test_one_thread_needs_no_others() -> None:
     assert told(MODEL, WAIT, script) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.real
 def test_a_forked_child_finds_the_keyphrases_that_its_parent_finds() -> None:
     script = """

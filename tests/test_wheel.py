@@ -37,7 +37,7 @@ def test_a_wheel_and_an_sdist_have_the_same_bytes_whenever_they_are_built(tmp_pa
 
 
 @needs_builder
-@pytest.mark.load
+@pytest.mark.slow
 @pytest.mark.real
 def test_the_wheel_alone_in_an_empty_environment_runs_the_example(tmp_path: Path) -> None:
     built(tmp_path, 1_600_000_000)

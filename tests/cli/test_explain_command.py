@@ -290,6 +290,7 @@ def test_methods_share_one_model_and_have_their_own_settings(folder: Path, monke
     assert set(second["keyphrases"][0]["occurrences"][0]) >= {"p", "G", "L", "AS", "lambda", "m"}
 
 
+@pytest.mark.slow
 @pytest.mark.real
 def test_a_real_model_explains_a_real_text(folder: Path) -> None:
     text = EXAMPLE.read_text(encoding="utf-8")[:1200]

@@ -49,6 +49,7 @@ def test_own_candidates_are_ranked_and_those_in_no_text_are_named(folder: Path) 
     assert "absent 5" not in ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.real
 def test_a_candidate_too_long_for_the_model_fails_its_document_alone(folder: Path) -> None:
     phrase = " ".join(f"word{i}" for i in range(300))

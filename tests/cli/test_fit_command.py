@@ -131,6 +131,7 @@ def test_what_cannot_be_done_is_said_and_changes_no_file(
     assert Path("mine.json").read_text() == "before"
 
 
+@pytest.mark.slow
 @pytest.mark.real
 def test_weights_of_the_example_with_the_real_models(tmp_path: Path) -> None:
     output = tmp_path / "mine.json"

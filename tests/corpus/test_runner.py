@@ -118,6 +118,7 @@ def test_wrong_words_are_told_in_one_line_before_any_work(arguments: list[str], 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.real
 def test_a_model_that_is_removed_in_the_middle_is_not_missed(tmp_path: Path) -> None:
     """What was loaded stays; the next run would fetch it again."""
@@ -143,6 +144,7 @@ def test_a_model_that_is_removed_in_the_middle_is_not_missed(tmp_path: Path) -> 
     assert all(row["keyphrases"] and row["error"] is None for row in rows(tmp_path / "out.jsonl"))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
     """Ten times the rows, at most a fifth more memory; `mudy corpus` on 100,000 rows is in the documentation."""
     peaks = []

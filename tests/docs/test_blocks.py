@@ -30,7 +30,7 @@ SHOWN = [block for block in ALL if block.output is not None]
 SHELL = [block for block in ALL if block.kind == "sh"]
 RUN = [block for block in ALL if block.runs and block.output is None]
 RUN_SHELL = [block for block in RUN if block.kind == "sh"]
-HEAVY = [pytest.param(block, marks=() if block.page == README else pytest.mark.load) for block in RUN_SHELL]
+HEAVY = [pytest.param(block, marks=() if block.page == README else pytest.mark.slow) for block in RUN_SHELL]
 REASONS = {
     "it fetches an encoder",
     "it installs",
@@ -104,7 +104,7 @@ def test_python_runs_as_it_stands(clone: Path, small_home: Path) -> None:
     assert len(run_python(asked, clone, MUDY_HOME=str(small_home), MUDY_OFFLINE="1")) == len(asked)
 
 
-@pytest.mark.load
+@pytest.mark.slow
 @pytest.mark.real
 @needs_shell
 def test_the_readmes_commands_run_one_after_another_with_the_real_models(clone: Path) -> None:
@@ -134,7 +134,7 @@ def test_outputs_are_alike_only_with_the_same_words_and_near_scores() -> None:
     assert not alike("river", "river flood")
 
 
-@pytest.mark.load
+@pytest.mark.slow
 @pytest.mark.real
 @needs_shell
 def test_blocks_print_what_the_pages_show(clone: Path) -> None:
@@ -142,7 +142,7 @@ def test_blocks_print_what_the_pages_show(clone: Path) -> None:
     assert [f"{block}: {printed[block]}" for block in SHOWN if not alike(printed[block], block.output or "")] == []
 
 
-@pytest.mark.load
+@pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize("guide", OURS)
 def test_our_lists_in_the_guides_are_those_that_are_found(guide: str) -> None:

@@ -106,7 +106,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
         pass
 
 
-@pytest.mark.load
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 def test_every_page_fits_the_window_without_an_error_or_another_host(site: Path, address: str, width: int) -> None:
     with launched() as browser, visiting(browser, f"{address}/index.html", width=width) as visit:
@@ -117,7 +117,7 @@ def test_every_page_fits_the_window_without_an_error_or_another_host(site: Path,
             assert (page.name, wider, broken) == (page.name, False, 0)
 
 
-@pytest.mark.load
+@pytest.mark.slow
 def test_the_search_finds_a_page(address: str) -> None:
     with launched() as browser, visiting(browser, f"{address}/index.html") as visit:
         visit.page.fill("input[name=query]", "air-gapped")

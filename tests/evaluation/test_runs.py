@@ -186,6 +186,7 @@ def test_a_journal_cut_anywhere_gives_the_unbroken_run(output: Path, tmp_path: P
         assert not file.journal.exists()
 
 
+@pytest.mark.slow
 def test_a_killed_process_resumes_and_equals_an_unbroken_one(tmp_path: Path) -> None:
     data = tmp_path / "rivers.jsonl"
     rows = [{"id": f"d{i}", "text": f"{TEXT} " * (1 + i % 3), "keyphrases": ["river ice"]} for i in range(60)]

@@ -345,6 +345,7 @@ def test_a_base_model_is_refused_before_it_is_fetched(tmp_path: Path, monkeypatc
         Extractor("empirical", "gemma3-270m", language=english()).extract("A radar map.")
 
 
+@pytest.mark.slow
 @pytest.mark.real
 def test_smollm2_chooses_phrases_that_stand_in_the_text_the_same_ones_every_time() -> None:
     text = "Concrete flood walls failed the town. Beaver dams and new wetlands slow the river down before it arrives."

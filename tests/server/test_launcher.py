@@ -37,6 +37,7 @@ def test_a_model_that_cannot_be_loaded_ends_the_service(tmp_path: Path) -> None:
     assert "Traceback" not in broken.written
 
 
+@pytest.mark.slow
 def test_what_was_admitted_is_answered_whole_when_the_service_is_told_to_end(
     model: str, library: Extractor, tmp_path: Path
 ) -> None:
@@ -62,6 +63,7 @@ def test_what_was_admitted_is_answered_whole_when_the_service_is_told_to_end(
     assert not [line for line in ending.log if line["level"] == "error"]
 
 
+@pytest.mark.slow
 def test_after_the_grace_period_the_service_ends_with_what_is_left(model: str, tmp_path: Path) -> None:
     with (
         serving(tmp_path, "--model", model, "--grace", "0.3") as ending,

@@ -184,6 +184,7 @@ def check(served: Served, known: Sequence[str], clients: int, seconds: float) ->
     return report
 
 
+@pytest.mark.slow
 @pytest.mark.real
 def test_eight_clients_at_once_get_the_librarys_answers(served: Served) -> None:
     check(served, texts()[:9], clients=8, seconds=5)

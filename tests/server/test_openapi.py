@@ -45,6 +45,7 @@ def no_faults(small_service: Served) -> None:
     assert not [line for line in small_service.log if line["level"] == "error"]
 
 
+@pytest.mark.slow
 def test_examples_edges_and_random_requests_are_answered_as_told(small_service: Served, tmp_path: Path) -> None:
     (tmp_path / "schemathesis.toml").write_text(CONFIG)
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{small_service.address}/openapi.json"]

@@ -59,6 +59,7 @@ def test_figures_are_those_of_all_processes(several: Served, model: str) -> None
     assert known[model]
 
 
+@pytest.mark.slow
 def test_a_request_is_answered_though_its_process_is_killed(several: Served, library: Extractor) -> None:
     text = LONG[:20_000]
     with several.client() as client, ThreadPoolExecutor() as threads:
@@ -82,6 +83,7 @@ def test_a_client_that_goes_away_ends_the_work_and_not_the_process(several: Serv
     assert set(before) <= set(workers(several))  # no process had to be replaced
 
 
+@pytest.mark.slow
 def test_no_process_is_left_when_the_service_ends(model: str, tmp_path: Path) -> None:
     with serving(tmp_path, "--model", model, "--workers", "2") as ending:
         pids = workers(ending)

@@ -278,6 +278,7 @@ def test_a_theme_can_be_chosen(browser: Browser, reports: dict[str, str]) -> Non
         assert page.evaluate(ground) != light
 
 
+@pytest.mark.slow
 def test_a_long_text_is_ready_soon_and_can_be_walked_through(browser: Browser, tmp_path: Path) -> None:
     text = "\n\n".join(f"Part {i}. {small.TEXT}" for i in range(1200))
     assert len(text) > 200_000

@@ -70,6 +70,7 @@ def test_places_that_overlap_are_all_reached(visit: Visit) -> None:
     assert "Also here: old flood (2nd), flood walls (3rd)" in (page.locator(".mv-also").text_content() or "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", ["\n\n", " "], ids=["paragraphs", "one-line"])
 def test_200_kb_are_shown_whole_and_can_be_walked_through(visit: Visit, between: str) -> None:
     page = visit.page
