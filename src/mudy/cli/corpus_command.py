@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ from mudy.cli.parameters import (
     with_wishes,
 )
 from mudy.extractor import DEFAULT_METHOD
-from mudy.validation import TopN
 
 
 @click.command("corpus")
@@ -83,32 +83,13 @@ def corpus_command(
     text_column: str,
     id_column: str,
     keep: str | None,
-    top_n: TopN,
-    candidates: str | None,
-    stop_phrases: str | None,
-    max_candidate_words: int | None,
-    pairs: tuple[str, ...],
-    diversity: float,
-    min_score: float | None,
-    distinct: bool | None,
-    no_merge: bool,
-    vocabulary: str | None,
-    boost: float | None,
-    near: float | None,
-    seed: tuple[str, ...],
-    query: str | None,
+    form: str | None,
     summary: str | None,
     tfidf: str | None,
-    quiet: bool,
     method: str,
-    form: str | None,
-    part_rows: int,
-    restart: bool,
-    workers: int,
-    engine: str,
-    address: str | None,
-    actors: int | None,
-    **machine_and_model: Any,
+    pairs: tuple[str, ...],
+    quiet: bool,
+    **given: Any,
 ) -> None:
     """Find the keyphrases of a corpus, and write one row for each row of it, in its order.
 
@@ -121,21 +102,7 @@ def corpus_command(
     """
     if len(names) < 2:
         raise click.UsageError("An input and an output are needed: mudy corpus INPUT... OUTPUT")
-    options = validate.options(
-        candidates,
-        stop_phrases,
-        max_candidate_words,
-        no_merge,
-        protocol=machine_and_model["protocol"],
-        top_n=top_n,
-        diversity=diversity,
-        min_score=min_score,
-        distinct=distinct,
-        vocabulary=vocabulary,
-        boost=boost,
-        near=near,
-        language=machine_and_model["language"],
-    )
+    options, turned = validate.options(given), wishes(given)
     from mudy import corpus
     from mudy.corpus.checkpoint import Parts
     from mudy.corpus.row_sources import Files
@@ -147,9 +114,7 @@ def corpus_command(
     views = Views.of(summary, tfidf, output, parts.form)
     source = Files.of(names[:-1], lambda file: parts.owns(file) or views.owns(file))
     with Screen(quiet) as screen:
-        if source.ignored:
-            some = ", ".join(source.ignored[:3])
-            screen.warning(f"{len(source.ignored):,} files of unknown kind are not read: {some}")
+        _warn_of_ignored(screen, source.ignored)
         warn_of_vocabulary(screen, options)
         screen.show("Reading")
         try:
@@ -158,20 +123,14 @@ def corpus_command(
                 output,
                 columns=corpus.Columns(text_column, id_column, _kept(keep)),
                 form=form,
-                part_rows=part_rows,
-                restart=restart,
-                workers=workers,
-                engine=engine,  # type: ignore[arg-type]
-                address=address,
-                actors=actors,
                 report=lambda progress: _show(screen, progress),
                 options=options.shared(),
                 summary=summary,
                 tfidf=tfidf,
                 method=method,
-                **machine_and_model,
+                **given,
                 **settings(method, pairs),
-                **wishes(seed, query),
+                **turned,
             )
         except KeyboardInterrupt:
             screen.warning("interrupted; the same command goes on from here.")
@@ -179,6 +138,11 @@ def corpus_command(
         screen.warning(_told(ended))
     if ended.failed:
         click.get_current_context().exit(1)
+
+
+def _warn_of_ignored(screen: Screen, files: Sequence[str]) -> None:
+    if files:
+        screen.warning(f"{len(files):,} files of unknown kind are not read: {', '.join(files[:3])}")
 
 
 def _kept(keep: str | None) -> tuple[str, ...] | None:

@@ -97,23 +97,14 @@ def explain_command(
     methods: tuple[str, ...],
     top_n: TopN,
     gold: str | None,
-    candidates: str | None,
-    stop_phrases: str | None,
-    max_candidate_words: int | None,
     pairs: tuple[str, ...],
-    no_merge: bool,
     html: str | None,
     png: str | None,
     as_json: bool,
     whole: bool,
     encoding: str | None,
     quiet: bool,
-    vocabulary: str | None,
-    boost: float | None,
-    near: float | None,
-    seed: tuple[str, ...],
-    query: str | None,
-    **machine_and_model: Any,
+    **given: Any,
 ) -> None:
     """Show where and why phrases of one text matter.
 
@@ -130,27 +121,15 @@ def explain_command(
     source = _source(file, text)
     views = _views(html, png, as_json, whole)
     for view in views:
-        validate.check_output(view.target, [source.label, gold, candidates, stop_phrases, vocabulary])
-    turned = wishes(seed, query)
+        validate.check_output(view.target, [source.label, gold, *(given[name] for name in validate.PHRASE_FILES)])
+    turned = wishes(given)
     settings = {method: {**own, **turned} for method, own in settings_of_each(methods, pairs).items()}
-    protocol = machine_and_model["protocol"]
-    options = validate.options(
-        candidates,
-        stop_phrases,
-        max_candidate_words,
-        no_merge,
-        protocol=protocol,
-        encoding=encoding,
-        vocabulary=vocabulary,
-        boost=boost,
-        near=near,
-        language=machine_and_model["language"],
-    )
+    options = validate.options(given, encoding)
     right = _gold(gold, encoding)
     read = _read(source, encoding)
     with Screen(quiet) as screen:
         warn_of_vocabulary(screen, options)
-        found = _explained(screen, machine_and_model, settings, read, options, right, source.label)
+        found = _explained(screen, given, settings, read, options, right, source.label)
         _warn(screen, found)
         _write(screen, views, found, how_many(top_n, len(found.text.split())))
 

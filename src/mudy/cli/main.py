@@ -52,7 +52,6 @@ from mudy.cli.tag_command import tag_command
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extractor import DEFAULT_METHOD
 from mudy.readers.file_arguments import is_pattern
-from mudy.validation import TopN
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
 
@@ -218,28 +217,15 @@ for command in (
 def extract_command(
     files: tuple[str, ...],
     text: str | None,
-    top_n: TopN,
-    candidates: str | None,
-    stop_phrases: str | None,
-    max_candidate_words: int | None,
+    method: str,
     pairs: tuple[str, ...],
-    diversity: float,
-    min_score: float | None,
-    distinct: bool | None,
-    no_merge: bool,
-    vocabulary: str | None,
-    boost: float | None,
-    near: float | None,
-    seed: tuple[str, ...],
-    query: str | None,
     form: str,
     output: str | None,
     save_text: str | None,
     encoding: str | None,
     workers: int,
     quiet: bool,
-    method: str,
-    **machine_and_model: Any,
+    **given: Any,
 ) -> None:
     """Print the keyphrases of texts.
 
@@ -255,34 +241,19 @@ def extract_command(
         sources.check_encoding(encoding)
     inputs = validate.text_sources(files, text)
     target = formats.Output(None if output == "-" else output, streaming=form == "jsonl")
-    read = [source.name for source in inputs if source.text is None] + [candidates, stop_phrases, vocabulary]
+    read = [source.name for source in inputs if source.text is None] + [given[name] for name in validate.PHRASE_FILES]
     validate.check_output(target, read)
     texts = formats.Texts(save_text, read) if save_text is not None else None
     if texts is not None:
         texts.check()
-    options = validate.options(
-        candidates,
-        stop_phrases,
-        max_candidate_words,
-        no_merge,
-        protocol=machine_and_model["protocol"],
-        top_n=top_n,
-        diversity=diversity,
-        min_score=min_score,
-        distinct=distinct,
-        encoding=encoding,
-        vocabulary=vocabulary,
-        boost=boost,
-        near=near,
-        language=machine_and_model["language"],
-    )
+    options, turned = validate.options(given, encoding), wishes(given)
     several = len(inputs) > 1 or any(map(is_pattern, files))
     with Screen(quiet) as screen:
         extraction = ExtractRun(
             screen,
-            formats.format_of(form, several, target.terminal, concepts=vocabulary is not None),
+            formats.format_of(form, several, target.terminal, concepts=options.concepts is not None),
             target,
-            extractor={"method": method, **machine_and_model, **settings(method, pairs), **wishes(seed, query)},
+            extractor={"method": method, **given, **settings(method, pairs), **turned},
             options=options,
             texts=texts,
             workers=workers,

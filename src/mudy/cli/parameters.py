@@ -209,10 +209,10 @@ def with_wishes(command: Command) -> Command:
     return _with(command, known)
 
 
-def wishes(seed: Sequence[str], query: str | None) -> dict[str, Any]:
-    """Settings of a method that turn its ranking, where something is looked for."""
-    given = {"seeds": tuple(seed), "query": query}
-    return {name: value for name, value in given.items() if value}
+def wishes(given: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a method that turn its ranking, where something is looked for; taken out of what was given."""
+    turned = {"seeds": tuple(given.pop("seed")), "query": given.pop("query")}
+    return {name: value for name, value in turned.items() if value}
 
 
 def _with(command: Command, options: dict[str, dict[str, Any]]) -> Command:

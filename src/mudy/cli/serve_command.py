@@ -61,8 +61,8 @@ def serve_command(
 ) -> None:
     """Serve keyphrases over HTTP, with a page at / that shows where and why.
 
-    --speed is fast here unless you say otherwise: people wait for the page, and requests for one another. Scores differ
-    a little from those of `mudy extract`, whose default is exact.
+    --speed is fast here for every method unless you say otherwise: people wait for the page, and requests for one
+    another. `mudy extract` is exact for all methods but mudyplus, so their scores differ a little.
 
     The model of the default method is loaded at the start, and stays the only one; an encoder joins it when a method
     asks for one. Logs go to standard error, one JSON object a line, and hold no texts. SIGTERM or Ctrl-C ends the

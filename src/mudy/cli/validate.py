@@ -17,7 +17,6 @@ from mudy.errors import InputError, SettingError, VocabularyWarning
 from mudy.languages.names import AUTO
 from mudy.options import CandidateKind, Options
 from mudy.storage import same_file
-from mudy.validation import TopN
 from mudy.vocabularies import Vocabulary
 
 
@@ -55,43 +54,30 @@ def _is_input(name: str, output: Path) -> bool:
         return False
 
 
-def options(
-    candidates: str | None,
-    stop_phrases: str | None,
-    max_candidate_words: int | None,
-    no_merge: bool,
-    *,
-    protocol: str | None,
-    top_n: TopN = None,
-    diversity: float = 0.0,
-    min_score: float | None = None,
-    distinct: bool | None = None,
-    encoding: str | None = None,
-    vocabulary: str | None = None,
-    boost: float | None = None,
-    near: float | None = None,
-    language: str = "en",
-) -> Options:
-    """What is asked of each text; candidates, stop phrases and a vocabulary are read from their files."""
-    given = candidates not in (None, *get_args(CandidateKind))
-    if max_candidate_words and (given or protocol):
-        raise click.UsageError("--max-candidate-words has no effect on --candidates or under a --protocol.")
+PHRASE_FILES = ("candidates", "stop_phrases", "vocabulary")  # the options that may name a file of phrases
+
+
+def options(given: dict[str, Any], encoding: str | None = None) -> Options:
+    """What is asked of each text; candidates, stop phrases and a vocabulary are read from their files.
+
+    All of it is taken out of what a command was given; what is left names the machine and the models.
+    """
+    candidates, stop_phrases, vocabulary = (given.pop(name) for name in PHRASE_FILES)
+    max_words = given.pop("max_candidate_words")
     kind = candidates if candidates in get_args(CandidateKind) else None
+    if max_words and (kind != candidates or given["protocol"]):
+        raise click.UsageError("--max-candidate-words has no effect on --candidates or under a --protocol.")
     ranked: Any = kind or phrases_option("--candidates", candidates, encoding)
     if ranked == []:
         raise click.BadParameter(f"{candidates} holds no phrases.", param_hint="'--candidates'")
     return Options(
-        top_n,
-        ranked,
-        phrases_option("--stop-phrases", stop_phrases, encoding) or (),
-        max_candidate_words or MAX_PHRASE_WORDS,
-        not no_merge,
-        diversity,
-        min_score,
-        distinct,
-        vocabulary_option(vocabulary, language, encoding),
-        boost,
-        near,
+        candidates=ranked,
+        stop_phrases=phrases_option("--stop-phrases", stop_phrases, encoding) or (),
+        max_candidate_words=max_words or MAX_PHRASE_WORDS,
+        merge=not given.pop("no_merge"),
+        vocabulary=vocabulary_option(vocabulary, given["language"], encoding),
+        top_n=given.pop("top_n", None),
+        **{name: given.pop(name) for name in ("diversity", "min_score", "distinct", "boost", "near") if name in given},
     )
 
 

@@ -102,13 +102,17 @@ def run(
             rows = _output_rows(source, columns, reached.after, recipe, engine, address, actors, workers)
             with closing(rows):
                 reached = _write_parts(rows, parts, reached, part_rows, reporter)
-        if (changed := source.changed()) is not None:
-            raise InputError(
-                f"{changed} changed while it was read, so old and new rows may be mixed. Pass --restart to begin anew."
-            )
+        _check_unchanged(source)
         parts.finish(asked, prints, reached)
         views.write(parts.written(), parts.form)
     return Summary(str(path), reached.rows, reached.failed, reporter.resumed, perf_counter() - start)
+
+
+def _check_unchanged(source: RowSource) -> None:
+    if (changed := source.changed()) is not None:
+        raise InputError(
+            f"{changed} changed while it was read, so old and new rows may be mixed. Pass --restart to begin anew."
+        )
 
 
 def _write_parts(
