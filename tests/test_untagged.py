@@ -106,9 +106,34 @@ def test_sentences_end_at_the_marks_of_the_language(code: str, text: str, count:
 
 
 def test_stop_words_elided_articles_and_numbers_bound_a_phrase() -> None:
-    assert phrases("fr", "L'eau de la rivière et 25 bateaux") == {"eau", "rivière", "bateaux"}
+    assert phrases("fr", "L'eau sur la rivière et 25 bateaux") == {"eau", "rivière", "bateaux"}
     assert "tasa de interés" in phrases("es", "Sube la tasa de interés hoy.")
     assert "wiederaufbau" in phrases("de", "Der Wiederaufbau der Stadt")
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "phrase"),
+    [
+        ("es", "El internet de las cosas crece.", "internet de las cosas"),
+        ("fr", "On défend la liberté de la presse.", "liberté de la presse"),
+    ],
+)
+def test_an_article_may_stand_after_what_joins_two_nouns(code: str, text: str, phrase: str) -> None:
+    assert phrase in phrases(code, text)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "found", "left_out"),
+    [
+        ("es", "Los sistemas embebidos ejecutan programas.", "sistemas embebidos", "ejecutan"),  # a participle
+        ("fr", "Le navire transporte du gaz liquéfié.", "gaz liquéfié", "transporte"),
+        ("pt", "Ontem o chefe de Estado falou.", "chefe de estado", "falou"),  # a capital inside a sentence
+        ("pt", "Os operários retomam a luta sindical.", "luta sindical", "retomam"),  # after an article
+    ],
+)
+def test_a_verb_is_told_by_where_it_stands(code: str, text: str, found: str, left_out: str) -> None:
+    assert found in phrases(code, text)
+    assert left_out not in phrases(code, text)
 
 
 def test_japanese_words_are_bounded_by_hiragana_and_cut_where_a_part_comes_back() -> None:
