@@ -78,6 +78,11 @@ def test_mudyplus_names_a_subject_among_its_first_five(code: str) -> None:
     assert any(variant_key(subject, code) in named for subject in row["subjects"]), shown
 
 
+@pytest.mark.real
+def test_the_result_names_the_encoder_that_was_asked() -> None:
+    assert _quick().extract(FIRST["de"]["text"]).model == "use-multilingual"
+
+
 _EXTRACTORS: list[Extractor] = []
 
 
