@@ -150,7 +150,25 @@ def test_chinese_function_words_bound_words_and_latin_words_stay_whole() -> None
     assert {"人工智能", "bert模型"} <= phrases("zh", "我们用BERT模型研究人工智能。人工智能发展很快。")
 
 
+def test_a_space_ends_a_phrase_in_thai_but_not_beside_latin_letters() -> None:
+    assert "ชาวนา ภัยแล้ง" not in phrases("th", "ชาวนา ภัยแล้ง")
+    assert "โมเดล BERT".lower() in phrases("th", "โมเดล BERT")
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "verb"),
+    [
+        ("ar", "يدرس المهندسون الطاقة الشمسية", "يدرس"),
+        ("ru", "Жители просят построить очистные сооружения.", "построить"),
+        ("tr", "Belediye eski binaları yıkacak.", "yıkacak"),
+    ],
+)
+def test_verbs_are_told_by_their_form(code: str, text: str, verb: str) -> None:
+    assert not any(verb in phrase for phrase in phrases(code, text))
+
+
 def test_korean_particles_are_no_part_of_a_phrase() -> None:
+    assert "발효 식품" in phrases("ko", "발효 식품에는 유산균이 많다.")
     assert "기계 학습" in phrases("ko", "기계 학습은 의료 영상 분석에 쓰인다.")
 
 

@@ -16,7 +16,7 @@ from mudy.errors import InputError, SettingError
 from mudy.markup import IN_WORD, no_prose
 from mudy.phrase_index import PhraseIndex
 from mudy.stemming import UNSPACED
-from mudy.text import CONTENT, MODIFIER, Document, Span, Word, squeeze
+from mudy.text import CONTENT, MODIFIER, UNSPACED_LANGUAGES, Document, Span, Word, squeeze
 
 MAX_PHRASE_WORDS = 6  # the lowest limit that lost no gold keyphrase in any of 11 data sets (60 documents of each)
 MAX_CHARACTERS = 100  # of a noun phrase; six words have about fifty
@@ -229,14 +229,22 @@ def noun_phrases(document: Document) -> Iterator[Sequence[Word]]:
 def stretches(document: Document) -> Iterator[Sequence[Word]]:
     """Words of one sentence with nothing but white space between them: what a phrase may not reach across."""
     words, start = document.words, 0
+    adjacent = _written_together if document.language in UNSPACED_LANGUAGES else _adjacent
     for i in range(1, len(words) + 1):
-        if i == len(words) or i - start == LONGEST_STRETCH or not _adjacent(document.text, words[i - 1], words[i]):
+        if i == len(words) or i - start == LONGEST_STRETCH or not adjacent(document.text, words[i - 1], words[i]):
             yield words[start:i]
             start = i
 
 
 def _adjacent(text: str, left: Word, right: Word) -> bool:
     return left.sentence == right.sentence and not text[left.span.end : right.span.start].strip()
+
+
+def _written_together(text: str, left: Word, right: Word) -> bool:
+    """Also no space between two words of an unspaced script, where it has the place of a comma."""
+    spaced = " " in text[left.span.end : right.span.start]
+    marked = spaced and _unspaced(text[left.span.end - 1]) and _unspaced(text[right.span.start])
+    return not marked and _adjacent(text, left, right)
 
 
 def starts_within(words: Sequence[Word], spans: Iterable[Span]) -> frozenset[int]:

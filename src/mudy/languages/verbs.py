@@ -1,7 +1,7 @@
 """Finite verbs, told by their dictionary form: a phrase without a tagger would take them in, "heat pump replaces".
 
-A word is a verb where simplemma's dictionary gives an infinitive for it. Dictionaries are loaded with the first text of
-their language (0.1 to 1 second; Polish 3). Languages that are not listed have no verbs told.
+A word is a verb where simplemma's dictionary gives an infinitive for it, or by its form. Dictionaries are loaded with
+the first text of their language (0.1 to 1 second; Polish 3). Languages that are not listed have no verbs told.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ PARTICIPLES = {  # that follow a noun as adjectives do: "sistemas embebidos", "g
     "it": re.compile(r"\w+[aiu]t[oaie]"),
     "pt": re.compile(r"\w+[ai]d[oa]s?"),
 }
-TURKISH = re.compile(r"\w{2,}(?:[ıiuü]yor|m[ıiuü]ş|[ae]ca[kğ]|ece[kğ]|[dt][ıiuü]ğ[ıiuü]\w*)\w{0,3}")
 
 
 def is_verb_here(word: str, language: str, before: str, after_noun: bool, opening: bool) -> bool:
@@ -64,11 +63,20 @@ def is_verb_here(word: str, language: str, before: str, after_noun: bool, openin
     return not (name or participle or before.lower() in BEFORE_NOUNS.get(language, ()))
 
 
+SURE_FORMS = {  # of verbs, told by their form alone
+    "ar": re.compile(r"[وفس]?ي[\u0621-\u064a]{3,}"),  # "he, they ..."
+    "pl": re.compile(r"\w+(?:ować|ywać|iwać)"),
+    "ru": re.compile(r"\w{2,}(?:ить|ять|ться|овать|евать|ывать|ивать|лся|лась|лись)"),
+    "tr": re.compile(r"\w{2,}(?:[ıiuü]yor|m[ıiuü]ş|[ae]ca[kğ]|ece[kğ]|[dt][ıiuü]ğ[ıiuü]\w*)\w{0,3}"),
+    "uk": re.compile(r"\w{2,}(?:увати|ювати|тися|вся|лася|лися)"),
+}
+
+
 @lru_cache(maxsize=1 << 16)
 def is_verb(word: str, language: str) -> bool:
     """Whether a word of a text is a verb; in German only words in lower case can be one."""
-    if language == "tr":
-        return TURKISH.fullmatch(word.lower()) is not None
+    if language in SURE_FORMS and SURE_FORMS[language].fullmatch(word.lower()):
+        return True
     if language not in INFINITIVES or (language == "de" and word[:1].isupper()):
         return False
     from simplemma import lemmatize
