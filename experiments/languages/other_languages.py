@@ -4,8 +4,7 @@ r"""MUDY+ in other languages than English: the shipped weights made again, and t
         --output src/mudy/methods/mudyplus/weights_other_languages.json > experiments/languages/other_languages.md
 
 DATA is a folder with the development sets, a file of JSON lines each. All texts are read without a tagger, as in a base
-install, in 512 words, and matched by the stemmer of their language; weights are also fitted on a few English abstracts,
-read by the tagger. Resumable: what the cache holds is not computed
+install, in 512 words, and matched by the stemmer of their language. Resumable: what the cache holds is not computed
 again. `--tagger` reads by the taggers that are here instead, `--whole` reads some long texts to their end by the
 shipped weights, and `--prompts` asks in the text's own language; none of them writes weights.
 """
@@ -32,8 +31,6 @@ from mudy.storage import dump_json
 from mudy.untagged import UntaggedReader
 
 SETS = {"wikinews_fr": "fr", "ptbn110_pt": "pt", "semeval2017_es": "es", "cacic57_es": "es"}
-ABSTRACTS = {"inspec": 30}  # English texts that are fitted on too: there are no abstracts but the Spanish ones
-CODES = {**SETS, **dict.fromkeys(ABSTRACTS, "en")}
 PEERS = ("yake", "embedrank", "textrank")
 WORDS = 512
 TOP = 10
@@ -57,7 +54,7 @@ class Reading:
     words: int | None = WORDS
 
     def extractor(self, code: str, method: str = "mudyplus", **settings: str) -> Extractor:
-        language = code if self.tagger or code == "en" else UntaggedReader(code)
+        language = code if self.tagger else UntaggedReader(code)
         return Extractor(method, language=language, max_words=self.words, threads=1, **settings)
 
     def folder(self, name: str) -> Path:
@@ -68,10 +65,9 @@ class Reading:
         """Every text with its evidence; asked in its own language, if `template`."""
         found: list[FitText] = []
         for data in sets:
-            code = CODES[data.name]
-            own = template and code in PROMPTS
-            extractor = self.extractor(code, **({"template": PROMPTS[code]} if own else {}))
-            folder = self.folder(f"mudyplus-{code}{'-prompt' if own else ''}")
+            code = SETS[data.name]
+            extractor = self.extractor(code, **({"template": PROMPTS[code]} if template else {}))
+            folder = self.folder(f"mudyplus-{code}{'-prompt' if template else ''}")
             found += gather(extractor, [data], EvidenceCache.at(folder, extractor), lambda *_: None)
         return found
 
@@ -79,7 +75,7 @@ class Reading:
         """The outcomes of another method on the same texts."""
         found = {}
         for data in sets:
-            code = CODES[data.name]
+            code = SETS[data.name]
             file = self.folder(f"{method}-{data.name}.json")
             file.parent.mkdir(parents=True, exist_ok=True)
             found[data.name] = list(evaluate(self.extractor(code, method), [data], file).outcomes(data.name))
@@ -100,16 +96,14 @@ def main() -> None:
     limits = WHOLE if arguments.whole else dict.fromkeys(SETS, PROMPTED if arguments.prompts else arguments.limit)
     sets = [load(arguments.data / f"{name}.jsonl", limit=most) for name, most in limits.items()]
     reading = Reading(arguments.cache, arguments.tagger, None if arguments.whole else WORDS)
-    abstracts = [load(arguments.data / f"{name}.jsonl", limit=most) for name, most in ABSTRACTS.items()]
     if arguments.prompts:
-        both = [reading.texts([*sets, *abstracts], template=own) for own in (False, True)]
-        print("\n".join(prompt_page(*both)))
+        print("\n".join(prompt_page(reading.texts(sets), reading.texts(sets, template=True))))
         return
     peers = {name: reading.runs(name, sets) for name in PEERS}
     if arguments.whole or arguments.tagger:
         print("\n".join(shipped_page(reading.texts(sets), peers)))
         return
-    judged = judge(reading.texts([*sets, *abstracts]))
+    judged = judge(reading.texts(sets))
     if arguments.output:
         arguments.output.write_text(dump_json(shipped_form(judged.overall), indent=1) + "\n", encoding="utf-8")
     print("\n".join(page(judged, peers)))
@@ -122,7 +116,7 @@ def judge(texts: Sequence[FitText]) -> JudgedWeights:
 def shipped_form(weights: Weights) -> dict[str, object]:
     about = (
         "For texts in other languages than English. Fitted by `python -m experiments.languages.other_languages` on "
-        "French, Portuguese and Spanish development sets, read without a tagger, and on English abstracts."
+        "French, Portuguese and Spanish development sets, read without a tagger."
     )
     found = replace(weights, quick=_telling(weights.quick), full=_telling(weights.with_model)).to_dict()
     return {"version": found.pop("version"), "about": about, **found}
@@ -138,7 +132,7 @@ def _telling(own: Sum) -> Sum:
 
 def page(judged: JudgedWeights, peers: Runs) -> Iterator[str]:
     """F1@5/10/15 of all methods; of MUDY+ with the set or the language left out of the fit, and fitted on it."""
-    head = ["quick, set left out", "fast, set left out", "fast, language left out", "fast, fitted"]
+    head = ["quick, set left out", "quick, fitted", "fast, set left out", "fast, language left out", "fast, fitted"]
     head = [*PEERS, *head, "quick - best peer at 10", "fast - best peer at 10"]
     yield f"| set | texts | ceiling | {' | '.join(head)} |"
     yield "|---|---:|---:" + "|---" * len(head) + "|"
@@ -149,8 +143,9 @@ def page(judged: JudgedWeights, peers: Runs) -> Iterator[str]:
         without = without_language(judged, code)
         quick, full = (outcomes(judged, texts, own, judged.left_out) for own in ("quick", "full"))
         foreign = outcomes(judged, texts, "full", lambda _, own=without: own)
-        fitted = outcomes(judged, texts, "full", lambda _: judged.overall)
-        cells = [*map(values, (*others, quick, full, foreign, fitted)), difference(best, quick), difference(best, full)]
+        fitted = [outcomes(judged, texts, own, lambda _: judged.overall) for own in ("quick", "full")]
+        shown = (*others, quick, fitted[0], full, foreign, fitted[1])
+        cells = [*map(values, shown), difference(best, quick), difference(best, full)]
         yield f"| {name} | {len(texts)} | {ceiling(texts):.1f} | {' | '.join(cells)} |"
 
 
