@@ -69,13 +69,18 @@ def test_every_phrase_stands_in_the_text_at_its_places(row: dict[str, Any]) -> N
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("code", [code for code in FIRST if code != "hi"])  # nothing parts Hindi's from the next word
+@pytest.mark.parametrize("code", FIRST)
 def test_mudyplus_names_a_subject_among_its_first_five(code: str) -> None:
     row = FIRST[code]
     result = _quick().extract(row["text"], 5)
     shown = [form for k in result for form in (k.text, *k.variants)]
     named = {variant_key(form, code) for form in shown}
     assert any(variant_key(subject, code) in named for subject in row["subjects"]), shown
+
+
+@pytest.mark.real
+def test_the_result_names_the_encoder_that_was_asked() -> None:
+    assert _quick().extract(FIRST["de"]["text"]).model == "use-multilingual"
 
 
 _EXTRACTORS: list[Extractor] = []
@@ -106,9 +111,34 @@ def test_sentences_end_at_the_marks_of_the_language(code: str, text: str, count:
 
 
 def test_stop_words_elided_articles_and_numbers_bound_a_phrase() -> None:
-    assert phrases("fr", "L'eau de la rivière et 25 bateaux") == {"eau", "rivière", "bateaux"}
+    assert phrases("fr", "L'eau sur la rivière et 25 bateaux") == {"eau", "rivière", "bateaux"}
     assert "tasa de interés" in phrases("es", "Sube la tasa de interés hoy.")
     assert "wiederaufbau" in phrases("de", "Der Wiederaufbau der Stadt")
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "phrase"),
+    [
+        ("es", "El internet de las cosas crece.", "internet de las cosas"),
+        ("fr", "On défend la liberté de la presse.", "liberté de la presse"),
+    ],
+)
+def test_an_article_may_stand_after_what_joins_two_nouns(code: str, text: str, phrase: str) -> None:
+    assert phrase in phrases(code, text)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "found", "left_out"),
+    [
+        ("es", "Los sistemas embebidos ejecutan programas.", "sistemas embebidos", "ejecutan"),  # a participle
+        ("fr", "Le navire transporte du gaz liquéfié.", "gaz liquéfié", "transporte"),
+        ("pt", "Ontem o chefe de Estado falou.", "chefe de estado", "falou"),  # a capital inside a sentence
+        ("pt", "Os operários retomam a luta sindical.", "luta sindical", "retomam"),  # after an article
+    ],
+)
+def test_a_verb_is_told_by_where_it_stands(code: str, text: str, found: str, left_out: str) -> None:
+    assert found in phrases(code, text)
+    assert left_out not in phrases(code, text)
 
 
 def test_japanese_words_are_bounded_by_hiragana_and_cut_where_a_part_comes_back() -> None:
@@ -120,7 +150,25 @@ def test_chinese_function_words_bound_words_and_latin_words_stay_whole() -> None
     assert {"人工智能", "bert模型"} <= phrases("zh", "我们用BERT模型研究人工智能。人工智能发展很快。")
 
 
+def test_a_space_ends_a_phrase_in_thai_but_not_beside_latin_letters() -> None:
+    assert "ชาวนา ภัยแล้ง" not in phrases("th", "ชาวนา ภัยแล้ง")
+    assert "โมเดล BERT".lower() in phrases("th", "โมเดล BERT")
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "verb"),
+    [
+        ("ar", "يدرس المهندسون الطاقة الشمسية", "يدرس"),
+        ("ru", "Жители просят построить очистные сооружения.", "построить"),
+        ("tr", "Belediye eski binaları yıkacak.", "yıkacak"),
+    ],
+)
+def test_verbs_are_told_by_their_form(code: str, text: str, verb: str) -> None:
+    assert not any(verb in phrase for phrase in phrases(code, text))
+
+
 def test_korean_particles_are_no_part_of_a_phrase() -> None:
+    assert "발효 식품" in phrases("ko", "발효 식품에는 유산균이 많다.")
     assert "기계 학습" in phrases("ko", "기계 학습은 의료 영상 분석에 쓰인다.")
 
 

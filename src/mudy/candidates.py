@@ -16,7 +16,7 @@ from mudy.errors import InputError, SettingError
 from mudy.markup import IN_WORD, no_prose
 from mudy.phrase_index import PhraseIndex
 from mudy.stemming import UNSPACED
-from mudy.text import CONTENT, MODIFIER, Document, Span, Word, squeeze
+from mudy.text import CONTENT, MODIFIER, UNSPACED_LANGUAGES, Document, Span, Word, squeeze
 
 MAX_PHRASE_WORDS = 6  # the lowest limit that lost no gold keyphrase in any of 11 data sets (60 documents of each)
 MAX_CHARACTERS = 100  # of a noun phrase; six words have about fifty
@@ -46,7 +46,7 @@ class Candidate:
 class Grammar:
     """A noun phrase as a regular expression over one letter a word.
 
-    The letters: N a noun, A an adjective, P a word of `joins` (de), x anything else.
+    The letters: N a noun, A an adjective, P a word of `joins` (de), D one of `articles` (la), x anything else.
     """
 
     pattern: str
@@ -54,12 +54,15 @@ class Grammar:
     adjectives: frozenset[str]
     joins: frozenset[str] = frozenset()
     inner: str = "[AN]*N"  # what may be a phrase inside a longer one
+    articles: frozenset[str] = frozenset()
 
     def letter(self, word: str, tag: str) -> str:
         if not any(map(str.isalnum, word)) or IN_WORD.search(word):
             return "x"  # never part of a phrase, whatever the tag
         if word.lower() in self.joins:
             return "P"
+        if word.lower() in self.articles:
+            return "D"
         return "N" if tag in self.nouns else "A" if tag in self.adjectives else "x"
 
 
@@ -95,6 +98,10 @@ GRAMMARS: Mapping[str, Grammar] = {
 UNTAGGED_JOINS = {  # what joins two nouns in languages that hardly ever put one right after the other
     code: GRAMMARS[code].joins for code in ("fr", "es", "pt", "it", "ca", "ro")
 }
+UNTAGGED_ARTICLES = {  # that stand between: "internet de las cosas"; elsewhere they are one word with what joins
+    code: frozenset(words.split())
+    for code, words in {"fr": "la l' l’", "es": "el la los las", "ca": "la les l' l’"}.items()
+}
 
 
 SYLLABLES = frozenset({"vi"})  # languages with a space after every syllable
@@ -107,7 +114,9 @@ def grammar_of(language: str, tagged: bool) -> Grammar:
         return GRAMMARS.get(language, UNIVERSAL)
     joins = UNTAGGED_JOINS.get(language, frozenset())
     if joins:
-        return Grammar("N+(?:PN+)*", frozenset({CONTENT}), frozenset(), joins, "N{1,4}|N{1,2}PN{1,2}")
+        articles = UNTAGGED_ARTICLES.get(language, frozenset())
+        inner = "N{1,4}|N{1,2}PD?N{1,2}"
+        return Grammar("N+(?:PD?N+)*", frozenset({CONTENT}), frozenset(), joins, inner, articles)
     longest = MAX_PHRASE_WORDS if language in SYLLABLES else 4
     inner = f"[AN]{{0,{longest - 1}}}N"
     return Grammar(ADJECTIVES_AND_NOUNS, frozenset({CONTENT}), frozenset({MODIFIER}), joins, inner)
@@ -136,9 +145,12 @@ PRONOUNS = frozenset(_PRONOUNS.split())  # of English, tagged as nouns
 
 LISTED_UNDER = {"no": "nb", "bs": "hr", "gl": "pt", "oc": "ca"}  # languages that share a list with a near one
 _CHINESE_CONTENT = "保险 反应 任务 应用 处理 个人 人民 先生 中小 产生 传说 经济 安全 社会 城市 技术 教育 环境"
-_PORTUGUESE_CONTENT = "sistema grupo estado governo"
+_PORTUGUESE_CONTENT = "sistema grupo estado governo apoio conselho corrente direita nível poder povo área"
+_ITALIAN_CONTENT = "casa città consiglio futuro governo gruppo lavoro ministro mondo nazionale paese persone"
 CONTENT_WORDS = {  # that spaCy's lists hold, though texts are about them
     "zh": frozenset(_CHINESE_CONTENT.split()),
+    "es": frozenset({"acuerdo", "estado", "estados"}),
+    "it": frozenset(_ITALIAN_CONTENT.split()),
     "pt": frozenset(_PORTUGUESE_CONTENT.split()),
 }
 _VIETNAMESE = """
@@ -217,14 +229,22 @@ def noun_phrases(document: Document) -> Iterator[Sequence[Word]]:
 def stretches(document: Document) -> Iterator[Sequence[Word]]:
     """Words of one sentence with nothing but white space between them: what a phrase may not reach across."""
     words, start = document.words, 0
+    adjacent = _written_together if document.language in UNSPACED_LANGUAGES else _adjacent
     for i in range(1, len(words) + 1):
-        if i == len(words) or i - start == LONGEST_STRETCH or not _adjacent(document.text, words[i - 1], words[i]):
+        if i == len(words) or i - start == LONGEST_STRETCH or not adjacent(document.text, words[i - 1], words[i]):
             yield words[start:i]
             start = i
 
 
 def _adjacent(text: str, left: Word, right: Word) -> bool:
     return left.sentence == right.sentence and not text[left.span.end : right.span.start].strip()
+
+
+def _written_together(text: str, left: Word, right: Word) -> bool:
+    """Also no space between two words of an unspaced script, where it has the place of a comma."""
+    spaced = " " in text[left.span.end : right.span.start]
+    marked = spaced and _unspaced(text[left.span.end - 1]) and _unspaced(text[right.span.start])
+    return not marked and _adjacent(text, left, right)
 
 
 def starts_within(words: Sequence[Word], spans: Iterable[Span]) -> frozenset[int]:

@@ -21,7 +21,7 @@ from mudy.languages import AUTO, mismatch
 from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, shared_speed
 from mudy.methods.method import Architecture, ScoredCandidates
-from mudy.model_loader import DEFAULT_ENCODER, ModelLoader
+from mudy.model_loader import DEFAULT_ENCODER, MULTILINGUAL_ENCODER, ModelLoader
 from mudy.options import DEFAULT_OPTIONS, CandidateKind, Compute, Options, Speed
 from mudy.preparation import PreparedText, with_candidates
 from mudy.progress import with_bar
@@ -287,7 +287,7 @@ class Extractor(ModelLoader):
             on_pages(keyphrases, () if self.protocol else options.pages),  # a protocol's cleaning moves the text
             coverage(document, scored),
             self.method,
-            self.model_used,
+            self._model_for(document),
             options.source,
             text.missing,
             scored.dropped,
@@ -295,6 +295,11 @@ class Extractor(ModelLoader):
             document.read_by or None,
             _warnings(document),
         )
+
+    def _model_for(self, document: Document) -> str | None:
+        """The model that was asked about one text: in place of the usual encoder, that for other languages."""
+        foreign = document.language != "en" and "multilingual" in model_fields(self.method)
+        return MULTILINGUAL_ENCODER if foreign and self.model_used == DEFAULT_ENCODER else self.model_used
 
     def _label_vectors(self, vocabulary: Vocabulary) -> LabelVectors:
         """The vectors of a vocabulary's labels, encoded on first use."""

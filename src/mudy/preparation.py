@@ -65,7 +65,7 @@ def _labelled(
     """The phrases that are labels of concepts, each with its concept, and as candidates."""
     known: dict[str, Concept] = {}
     places: list[tuple[str, Occurrence]] = []
-    for span, number in vocabulary.index.places(document.text):
+    for span, number in vocabulary.index_of(document.language).places(document.text):
         phrase = squeeze(span.of(document.text)).lower()
         if phrase not in excluded:
             known.setdefault(phrase, vocabulary.concepts[number])

@@ -14,7 +14,7 @@ from mudy.candidates import stop_words
 from mudy.languages.names import LANGUAGE_NAMES, name_of
 from mudy.languages.segmenters import Morpheme, Segmenter, segmenter_of
 from mudy.languages.taggers import tagger_is_here
-from mudy.languages.verbs import is_verb
+from mudy.languages.verbs import is_verb_here
 from mudy.models.download_progress import Report
 from mudy.tagging import Tagger, TextReader, Token
 from mudy.text import CONTENT, MODIFIER
@@ -60,10 +60,10 @@ class UntaggedReader(TextReader):
     def _tokens(self, piece: str, offset: int) -> list[Token]:
         check()
         morphemes = list(self._segmenter.morphemes(piece)) if self._segmenter else list(self._words(piece))
-        opens = _opening(piece, morphemes)
+        opens = list(_opening(piece, morphemes))
         return [
-            Token(offset + m.start, offset + m.end, self._tag(piece, m), opening)
-            for m, opening in zip(morphemes, opens, strict=True)
+            Token(offset + m.start, offset + m.end, tag, opening)
+            for m, tag, opening in zip(morphemes, self._tags(piece, morphemes, opens), opens, strict=True)
         ]
 
     def _words(self, piece: str) -> Iterator[Morpheme]:
@@ -72,11 +72,16 @@ class UntaggedReader(TextReader):
         for morpheme in found:
             yield from _without_marks(piece, morpheme)
 
-    def _tag(self, text: str, morpheme: Morpheme) -> str:
-        if morpheme.tag is not None:
-            return morpheme.tag
-        form = text[morpheme.start : morpheme.end]
-        if not is_content(form, self._code) or is_verb(form, self._code):
+    def _tags(self, text: str, morphemes: Sequence[Morpheme], opens: Sequence[bool]) -> Iterator[str]:
+        before, tag = "", ""
+        for morpheme, opening in zip(morphemes, opens, strict=True):
+            form = text[morpheme.start : morpheme.end]
+            tag = self._tag(form, before, tag == CONTENT, opening) if morpheme.tag is None else morpheme.tag
+            before = form
+            yield tag
+
+    def _tag(self, form: str, before: str, after_noun: bool, opening: bool) -> str:
+        if not is_content(form, self._code) or is_verb_here(form, self._code, before, after_noun, opening):
             return ""
         return MODIFIER if self._code in CAPITAL_NOUNS and form.islower() else CONTENT
 

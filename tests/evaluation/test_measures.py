@@ -1,5 +1,7 @@
 """Hand-computed cases of every rule in which the published measures differ, and the statistics on top of them."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -133,6 +135,13 @@ def test_a_list_shorter_than_k_is_divided_by_its_own_length_in_macro() -> None:
     assert (P @ 10)([outcome("a, x", "a", 40)], MICRO) == 10
 
 
+@pytest.mark.parametrize("count", [promptrank_counts, stem_counts])
+def test_a_prediction_hits_by_the_stems_of_its_language(count: Callable[[Outcome, int], Counts]) -> None:
+    given = ["réseaux électriques", "élections municipales"], ["réseau électrique", "élection municipale"]
+    assert count(Outcome("a", *given, language="fr"), 5).hits == 2
+    assert count(Outcome("a", *given), 5).hits < 2  # Porter knows no French
+
+
 # -- Present and absent gold ------------------------------------------------------------------------------------------
 
 
@@ -142,6 +151,19 @@ def test_gold_is_present_where_its_stemmed_words_stand_next_to_one_another() -> 
     present, absent = present_and_absent(gold, text)
     assert present == ["decision making", "River Pilot", "map radar", "art", "art works"]
     assert absent == ["radar maps", "pilot river", "iver"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "present"),
+    [
+        ("fr", "Les réseaux électriques sont anciens.", "réseau électrique"),
+        ("pt", "As nações unidas", "nação unida"),
+        ("zh", "我们研究机器学习的方法", "机器学习"),
+        ("hi", "भारत में सौर ऊर्जा", "सौर ऊर्जा"),
+    ],
+)
+def test_gold_is_present_by_the_stems_of_its_language(language: str, text: str, present: str) -> None:
+    assert present_and_absent([present, "x"], text, language) == ([present], ["x"])
 
 
 def test_a_phrase_without_letters_is_looked_for_as_it_is() -> None:

@@ -62,6 +62,11 @@ def test_depths_that_depend_on_the_document() -> None:
     assert (F1 @ Depth.RETURNED).of(outcome("", "a")) == 0
 
 
+def test_rank_based_measures_compare_by_the_stems_of_the_language() -> None:
+    french = Outcome("a", ["réseaux électriques"], ["réseau électrique"], language="fr")
+    assert (MAP @ 5)([french]) == (nDCG @ 5)([french]) == 100
+
+
 def test_gold_with_equal_stems_counts_once_at_o_in_macro_averaging() -> None:
     doubled = outcome("x, map", "map, maps")
     assert (P @ Depth.GOLD).of(doubled, MACRO) == 0  # one is read

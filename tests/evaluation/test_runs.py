@@ -15,8 +15,8 @@ import pytest
 from mudy.errors import InputError
 from mudy.evaluation import rescore
 from mudy.evaluation.datasets import Dataset, Record, load
-from mudy.evaluation.experiment import evaluate, judge
-from mudy.evaluation.measures import F1
+from mudy.evaluation.experiment import evaluate, judge, read_record
+from mudy.evaluation.measures import F1, R
 from mudy.evaluation.rescore import likelihood_alone, rescore_run
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extractor import Extractor
@@ -43,6 +43,41 @@ def content(run: Run) -> list[JudgedDocument]:
 @pytest.fixture
 def output(tmp_path: Path) -> Path:
     return tmp_path / "run.json"
+
+
+FRENCH = Record(
+    "fr",
+    None,
+    "Les réseaux électriques de la Bretagne sont anciens. Les Bretons demandent que les réseaux électriques soient "
+    "renforcés avant l'hiver, car les tempêtes les endommagent chaque année.",
+    ("Réseau électrique", "tempête"),
+)
+
+
+def test_a_text_in_another_language_is_read_and_judged_by_its_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mudy.untagged.tagger_is_here", lambda _: False)
+    found = judge(Extractor("yake", protocol="promptrank"), Dataset("nouvelles", "mudy", (FRENCH,)), FRENCH)
+    assert found.language == "fr"
+    assert found.reached == 2
+    assert found.present == (True, True)
+    outcome = found.outcome()
+    assert outcome is not None
+    assert (R @ 15)([outcome]) == 100
+
+
+def test_other_languages_keep_their_case_under_the_protocol_and_its_number_of_words() -> None:
+    data = Dataset("nouvelles", "mudy", (FRENCH,))
+    short = Extractor("yake", protocol="promptrank", max_words=5)
+    document = read_record(short, data, FRENCH)
+    assert document.text == "Les réseaux électriques de la"
+    assert document.omitted_words > 0
+
+
+def test_a_run_keeps_the_language_of_each_document(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mudy.untagged.tagger_is_here", lambda _: False)
+    run = evaluate(Extractor("yake", protocol="promptrank"), [Dataset("nouvelles", "mudy", (FRENCH,))], output)
+    assert [document.language for document in Run.load(output).documents] == ["fr"]
+    assert Run.load(output).outcomes("nouvelles") == run.outcomes("nouvelles")
 
 
 # -- One document -----------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from mudy.methods.jointgl import JointGL
 from mudy.methods.mderank import MDERank, held
 from mudy.methods.method import OccurrenceScore
 from mudy.text import Document, Span
+from mudy.untagged import UntaggedReader
 from tests import small
 from tests.small import POSITIONS, bert, wordpieces
 from tests.taggers import english
@@ -139,6 +140,38 @@ def test_the_vector_of_a_long_document_is_the_mean_over_the_tokens_of_its_window
     whole = torch.cat(states).mean(0)
     for phrase, score in by_phrase(EmbedRank(bert()).score(text, found), found).items():
         assert score == pytest.approx(cosine(forward(wordpieces()(phrase)["input_ids"]).mean(0), whole), abs=1e-5)
+
+
+class Letters:
+    """In place of the multilingual encoder: how often each letter stands in a text, at length 1."""
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        counts = np.array([[text.lower().count(letter) for letter in "aeinrst"] for text in texts], dtype=np.float32)
+        return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("words", [5, 700])
+def test_embedrank_asks_the_multilingual_encoder_about_other_languages(words: int) -> None:
+    document = UntaggedReader("fr").document(" ".join(["La", "rivière", "inonde", "la", "ville"] * (words // 5)) + ".")
+    found = candidates(document)
+    universal: Any = Letters()
+    scores = EmbedRank(bert(), lambda: universal).score(document, found)
+    pieces = [" ".join(document.text.split()[start : start + 300]) for start in range(0, words, 300)]
+    whole = universal.embed(pieces).mean(0)
+    for score in scores:
+        (phrase,) = universal.embed([found[score.candidate].phrase])
+        assert score.score == pytest.approx(float(phrase @ whole / np.linalg.norm(whole)), abs=1e-5)
+
+
+def test_embedrank_asks_the_encoder_itself_about_english_texts_and_where_there_is_no_other() -> None:
+    def unwanted() -> Any:
+        raise AssertionError
+
+    document = english().document(small.TEXT)
+    found = candidates(document)
+    alone = EmbedRank(bert()).score(document, found)
+    assert EmbedRank(bert(), unwanted).score(document, found) == alone
+    assert EmbedRank(bert(), lambda: None).score(document, found) == alone
 
 
 def test_marginal_relevance_chooses_as_a_plain_loop_does() -> None:
@@ -324,10 +357,12 @@ def test_scores_depend_neither_on_the_batch_nor_on_the_run(name: str, batch_toke
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_methods_are_built_from_an_encoder_alone(name: str) -> None:
+def test_methods_are_built_from_encoders_alone(name: str) -> None:
     class Models:
         def encoder(self) -> SentenceEncoder:
             return bert()
+
+        def multilingual(self) -> None: ...
 
     assert name in METHODS
     assert kind(name).build(Models(), None, {}).encoder is bert()

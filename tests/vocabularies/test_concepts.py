@@ -49,11 +49,11 @@ def test_the_fingerprint_tells_vocabularies_apart() -> None:
 
 def test_a_vocabulary_is_sent_to_other_processes_without_its_index() -> None:
     vocabulary = Vocabulary.of(["flood"])
-    assert vocabulary.index.places("a flood")
+    assert vocabulary.index_of("en").places("a flood")
     copy = pickle.loads(pickle.dumps(vocabulary))
     assert "index" not in vars(copy)
     assert copy == vocabulary
-    assert copy.index.places("a flood")
+    assert copy.index_of("en").places("a flood")
 
 
 def test_a_process_that_is_sent_a_vocabulary_twice_builds_one_index() -> None:

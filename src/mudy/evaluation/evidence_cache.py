@@ -109,6 +109,7 @@ def _line(text: FitText) -> dict[str, Any]:
     return {
         "id": text.id,
         "text": text.text,
+        "language": text.language,
         "gold": text.gold,
         "candidates": [
             [candidate.phrase, *([o.span.start, o.span.end, o.sentence] for o in candidate.occurrences)]
@@ -128,4 +129,13 @@ def _text(dataset: str, line: Mapping[str, Any]) -> FitText:
     )
     columns = {name: np.array(column, dtype=np.float64) for name, column in line["columns"].items()}
     table = Table(columns, line["context"], line["plainness"])
-    return FitText(dataset, line["id"], line["text"], candidates, tuple(line["gold"]), table, tuple(line["asked"]))
+    return FitText(
+        dataset,
+        line["id"],
+        line["text"],
+        candidates,
+        tuple(line["gold"]),
+        table,
+        tuple(line["asked"]),
+        language=line.get("language", "en"),
+    )

@@ -23,12 +23,14 @@ from mudy.evaluation.measures import present_and_absent
 from mudy.evaluation.promptrank_protocol import PROTOCOL_WORDS
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extractor import Extractor
+from mudy.languages import AUTO, detection_of
 from mudy.methods import settings_of
 from mudy.methods.method import GenerativeMethod
-from mudy.porter import stems
 from mudy.results import Keyphrase, Result
 from mudy.run_identity import differences, model_fingerprints, requested_settings
-from mudy.text import Document
+from mudy.stemming import stems_of
+from mudy.tagging import TextReader
+from mudy.text import Document, first_words
 from mudy.validation import checked, seen
 
 PACKAGES = ("mudy", "onnxruntime", "torch", "transformers", "spacy", "numpy")
@@ -146,8 +148,8 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     keyphrases = () if result is None else result.keyphrases
     gold = tuple(phrase.lower() for phrase in record.keyphrases)
-    standing = present_and_absent(gold, document.text)[0]
-    candidates = {stems(keyphrase.text.lower()) for keyphrase in keyphrases}
+    standing = present_and_absent(gold, document.text, document.language)[0]
+    candidates = {stems_of(keyphrase.text.lower(), document.language) for keyphrase in keyphrases}
     return JudgedDocument(
         data=data.name,
         id=record.id,
@@ -157,13 +159,14 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
         phrases=tuple(keyphrase.text.lower() for keyphrase in keyphrases),
         scores=tuple(keyphrase.score for keyphrase in keyphrases),
         occurrences=prediction_count(extractor, keyphrases),
-        reached=sum(stems(phrase) in candidates for phrase in gold),
+        reached=sum(stems_of(phrase, document.language) in candidates for phrase in gold),
         words=len(document.text.split()),
         seconds=round(wall, 4),
         cpu_seconds=round(cpu, 4),
         error=error,
         dropped=0 if result is None else len(result.dropped),
         places=tuple(_places(result)) if places and result is not None else (),
+        language=document.language,
     )
 
 
@@ -183,10 +186,21 @@ def _places(result: Result) -> list[dict[str, float]]:
 
 
 def read_record(extractor: Extractor, data: Dataset, record: Record) -> Document:
-    """A record as the extractor's protocol reads texts of this data set."""
+    """A record as the extractor's protocol reads texts of this data set.
+
+    Published protocols are for English. Of texts in other languages as many words are read, in their own case.
+    """
     if extractor.protocol is None:
         return extractor.read(record.text)
-    return extractor.tagger.document(*data.promptrank_text(record, max_words=extractor.max_words or PROTOCOL_WORDS))
+    reader, words = _reader(extractor, record.text), extractor.max_words or PROTOCOL_WORDS
+    if reader.language == "en":
+        return reader.document(*data.promptrank_text(record, max_words=words))
+    return reader.document(*first_words(record.text, words))
+
+
+def _reader(extractor: Extractor, text: str) -> TextReader:
+    """What reads a text: by the language that was given, or that the whole text is in."""
+    return extractor.tagger if extractor.language != AUTO else extractor.reader(detection_of(text).likely)
 
 
 def hash_of(record: Record) -> str:

@@ -63,8 +63,17 @@ def outcome(
 ) -> Outcome:
     """The best phrases of a text beside its gold."""
     scores = same_at_each(text.candidates, chances.tolist())
-    best = rank(text.text, text.candidates, scores, merge=distinct, top_n=top_n, min_score=min_score, distinct=distinct)
-    return Outcome(text.id, [keyphrase.text.lower() for keyphrase in best], text.gold, len(scores))
+    best = rank(
+        text.text,
+        text.candidates,
+        scores,
+        merge=distinct,
+        top_n=top_n,
+        min_score=min_score,
+        distinct=distinct,
+        language=text.language,
+    )
+    return Outcome(text.id, [keyphrase.text.lower() for keyphrase in best], text.gold, len(scores), text.language)
 
 
 def mean_figure(figures: Sequence[Figure]) -> Figure:

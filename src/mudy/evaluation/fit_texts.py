@@ -17,7 +17,7 @@ from mudy.methods.mudyplus.cascade import MudyPlus, TextEvidence, leading, not_a
 from mudy.methods.mudyplus.evidence_table import CONTEXT, Table, counted
 from mudy.methods.mudyplus.fitting import Sample
 from mudy.methods.mudyplus.weights import Sum, Weights
-from mudy.porter import stems
+from mudy.stemming import stems_of
 
 ASKED = 45  # phrases that the language model is asked about while fitting: more than will lead
 START = Sum(  # chooses the phrases that are encoded and asked about while fitting, whatever weights there are
@@ -49,12 +49,20 @@ class FitText:
     table: Table
     asked: tuple[int, ...] = ()  # rows that the language model was asked about
     part: str = ""
+    language: str = "en"
 
     @property
     def hits(self) -> NDArray[np.bool_]:
         """Which candidates have the stems of a gold phrase."""
-        right = set(map(stems, self.gold))
-        return np.array([stems(candidate.phrase) in right for candidate in self.candidates], dtype=bool)
+        right = {stems_of(phrase, self.language) for phrase in self.gold}
+        phrases = (stems_of(candidate.phrase, self.language) for candidate in self.candidates)
+        return np.fromiter((phrase in right for phrase in phrases), dtype=bool, count=len(self.candidates))
+
+    @property
+    def reached(self) -> int:
+        """How many gold phrases have the stems of a candidate."""
+        found = {stems_of(candidate.phrase, self.language) for candidate in self.candidates}
+        return sum(stems_of(phrase, self.language) in found for phrase in self.gold)
 
     def sample(self, names: Sequence[str], rows: Sequence[int] | None = None) -> Sample:
         """Some evidence of some rows, or of all, to fit on."""
@@ -78,14 +86,15 @@ def fit_text(extractor: Extractor, method: MudyPlus, data: Dataset, record: Reco
     document, candidates = prepared.document, prepared.candidates
     gold = tuple(phrase.lower() for phrase in record.keyphrases)
     if not candidates:
-        return FitText(data.name, record.id, document.text, candidates, gold, Table({}, {}))
+        return FitText(data.name, record.id, document.text, candidates, gold, Table({}, {}), language=document.language)
     table = counted(document, candidates, method.encoder.tokenizer)
     (table,) = method.with_similarities([TextEvidence(table, document, candidates)], START)
     rows: list[int] = []
     if method.backbone is not None and method.leaders:
         rows = leading(totals(table, START), max(ASKED, method.leaders))
         table = method.with_answers(table, document, candidates, rows)
-    return FitText(data.name, record.id, document.text, candidates, gold, table, tuple(rows))
+    asked = tuple(rows)
+    return FitText(data.name, record.id, document.text, candidates, gold, table, asked, language=document.language)
 
 
 def sums(table: Table, weights: Sum) -> Numbers:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mudy.candidates import ADJECTIVES_AND_NOUNS, ENGLISH_STOP_WORDS, Candidate, Occurrence, grouped
+from mudy.candidates import ADJECTIVES_AND_NOUNS, ENGLISH_STOP_WORDS, Candidate, Occurrence, candidates, grouped
 from mudy.text import Document, Span, Word
 
 PROTOCOL_WORDS = 512
@@ -57,7 +57,7 @@ def unbracket(text: str) -> str:
 
 
 def promptrank_candidates(document: Document, *, enable_filter: bool = False) -> list[Candidate]:
-    """Noun phrases `<NN.*|JJ>*<NN.*>` over all words in a row, sentence ends or not.
+    """Noun phrases `<NN.*|JJ>*<NN.*>` over all words in a row, sentence ends or not; for English alone.
 
     A phrase is its words joined by single spaces, as PromptRank joins its tokens. `enable_filter` leaves out single
     words that occur once, and phrases of more than four words (PromptRank_filter in its paper; off by default there).
@@ -101,7 +101,8 @@ class PromptRankProtocol:
         return promptrank_text(text, max_words=max_words or PROTOCOL_WORDS)
 
     def candidates(self, document: Document) -> list[Candidate]:
-        return promptrank_candidates(document)
+        """PromptRank's for English; of other languages, which have other tags or none, the noun phrases."""
+        return promptrank_candidates(document) if document.language == "en" else candidates(document)
 
 
 PROTOCOL = PromptRankProtocol()

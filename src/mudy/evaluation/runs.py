@@ -42,11 +42,12 @@ class JudgedDocument:
     error: str | None = None  # why nothing was found
     dropped: int = 0  # phrases that a language model wrote and that do not stand in the text
     places: tuple[Mapping[str, float], ...] = ()  # every occurrence: "phrase" (index), "start", "end", "score", parts
+    language: str = "en"  # by whose stems phrases are compared
 
     def outcome(self, gold: GoldKind = "all") -> Outcome | None:
         """For the measures; None where no such gold is left."""
         kept = [g for g, is_present in zip(self.gold, self.present, strict=True) if _wanted(gold, is_present)]
-        return Outcome(self.id, self.phrases, kept, self.occurrences) if kept else None
+        return Outcome(self.id, self.phrases, kept, self.occurrences, self.language) if kept else None
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> JudgedDocument:

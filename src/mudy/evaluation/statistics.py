@@ -54,7 +54,7 @@ def describe(
         words += len(record.text.split())
         sentences += len(document.sentences)
         gold += len(record.keyphrases)
-        absent += len(present_and_absent(record.keyphrases, record.text)[1])
+        absent += len(present_and_absent(record.keyphrases, record.text, document.language)[1])
         for phrase in map(str.lower, record.keyphrases):
             if phrase not in known:
                 known[phrase] = is_noun_phrase(phrase, tagger)

@@ -101,7 +101,8 @@ def _load_jieba() -> Any:
 def _load_sudachi() -> Any:
     from sudachipy import dictionary
 
-    return dictionary.Dictionary(dict="core").create()
+    made = dictionary.Dictionary(dict="core")
+    return made.tokenizer() if hasattr(made, "tokenizer") else made.create()  # `create` until version 0.6
 
 
 def _load_thai() -> Any:

@@ -1,7 +1,7 @@
 """Finite verbs, told by their dictionary form: a phrase without a tagger would take them in, "heat pump replaces".
 
-A word is a verb where simplemma's dictionary gives an infinitive for it. Dictionaries are loaded with the first text of
-their language (0.1 to 1 second; Polish 3). Languages that are not listed have no verbs told.
+A word is a verb where simplemma's dictionary gives an infinitive for it, or by its form. Dictionaries are loaded with
+the first text of their language (0.1 to 1 second; Polish 3). Languages that are not listed have no verbs told.
 """
 
 from __future__ import annotations
@@ -25,14 +25,58 @@ INFINITIVES = {  # endings
     "sk": ("ať", "iť", "ieť", "núť", "ovať"),
     "uk": ("ти", "тися"),
 }
-TURKISH = re.compile(r"\w{2,}(?:[ıiuü]yor|m[ıiuü]ş|[ae]ca[kğ]|ece[kğ]|[dt][ıiuü]ğ[ıiuü]\w*)\w{0,3}")
+BEFORE_NOUNS = {  # articles and prepositions, after which no finite verb stands: "la lucha", "chefe de Estado"
+    code: frozenset(words.split())
+    for code, words in {
+        "ca": "el la els les l' un una de del dels d' al als en amb",
+        "es": "el la los las un una unos unas de del al en con sin este esta estos estas ese esa su sus",
+        "fr": "le la les l' l’ un une des du de d' d’ au aux ce cette ces son sa ses leur leurs en sans",
+        "it": "il lo la i gli le l' l’ un uno una un' di del dello della dei degli delle dell' al alla nel nella con",
+        "nl": "de het een van met voor deze dit",
+        "pt": "o a os as um uma uns umas de do da dos das no na nos nas ao aos à às em com sem este esta seu sua",
+        "pl": "w z na do od dla po przy bez",
+        "ru": "в на с из от до для о об при без по",
+        "uk": "в у на з із від до для про при без по",
+        "cs": "v z na do od pro po při bez",
+        "sk": "v z na do od pre po pri bez",
+        "el": "ο η το οι τα του της των τον την τους τις στο στη στην στα ένα μια",
+    }.items()
+}
+PARTICIPLES = {  # that follow a noun as adjectives do: "sistemas embebidos", "gaz liquéfié"
+    "ca": re.compile(r"\w+(?:at|ada|ats|ades|it|ida|its|ides)"),
+    "es": re.compile(r"\w+[ai]d[oa]s?"),
+    "fr": re.compile(r"\w+(?:é|ée|és|ées|i|ie|is|ies|u|ue|us|ues)"),
+    "it": re.compile(r"\w+[aiu]t[oaie]"),
+    "pt": re.compile(r"\w+[ai]d[oa]s?"),
+}
+
+
+def is_verb_here(word: str, language: str, before: str, after_noun: bool, opening: bool) -> bool:
+    """Whether a word is a verb where it stands: not with a capital inside a sentence, nor after an article.
+
+    `before` is the word before it, and `after_noun` whether that may be part of a phrase.
+    """
+    if not is_verb(word, language):
+        return False
+    name = word[:1].isupper() and not opening
+    participle = after_noun and language in PARTICIPLES and PARTICIPLES[language].fullmatch(word.lower()) is not None
+    return not (name or participle or before.lower() in BEFORE_NOUNS.get(language, ()))
+
+
+SURE_FORMS = {  # of verbs, told by their form alone
+    "ar": re.compile(r"[وفس]?ي[\u0621-\u064a]{3,}"),  # "he, they ..."
+    "pl": re.compile(r"\w+(?:ować|ywać|iwać)"),
+    "ru": re.compile(r"\w{2,}(?:ить|ять|ться|овать|евать|ывать|ивать|лся|лась|лись)"),
+    "tr": re.compile(r"\w{2,}(?:[ıiuü]yor|m[ıiuü]ş|[ae]ca[kğ]|ece[kğ]|[dt][ıiuü]ğ[ıiuü]\w*)\w{0,3}"),
+    "uk": re.compile(r"\w{2,}(?:увати|ювати|тися|вся|лася|лися)"),
+}
 
 
 @lru_cache(maxsize=1 << 16)
 def is_verb(word: str, language: str) -> bool:
     """Whether a word of a text is a verb; in German only words in lower case can be one."""
-    if language == "tr":
-        return TURKISH.fullmatch(word.lower()) is not None
+    if language in SURE_FORMS and SURE_FORMS[language].fullmatch(word.lower()):
+        return True
     if language not in INFINITIVES or (language == "de" and word[:1].isupper()):
         return False
     from simplemma import lemmatize

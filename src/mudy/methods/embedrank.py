@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,11 @@ from mudy.methods.encoder_chunks import EncoderChunk, chunk_of_occurrence, encod
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, same_at_each, setting
 from mudy.text import Document
 
+if TYPE_CHECKING:
+    from mudy.backbones.universal_encoder import UniversalEncoder
+
 Vectors = NDArray[np.float64]
+PIECE = 300  # words that the multilingual encoder reads at once
 
 
 @dataclass(frozen=True)
@@ -23,15 +29,17 @@ class EmbedRank(Method):
 
     The original embeds with sent2vec, which BERT replaces as in the tables of MDERank. A vector is the mean of a text's
     states, those of special tokens too. A document longer than the encoder's window is read in windows of whole
-    sentences without overlap, and its vector is the mean over the tokens of all of them.
+    sentences without overlap, and its vector is the mean over the tokens of all of them. Texts in other languages than
+    English are read by the multilingual encoder, in pieces of 300 words, unless an encoder was chosen for all.
     """
 
     title = "EmbedRank"
     citation = "Bennani-Smires et al., CoNLL 2018"
-    needs = ("encoder",)
+    needs = ("encoder", "multilingual")
     parts = (ScorePart("cosine", "likeness to the whole text", "cos"),)
 
     encoder: SentenceEncoder
+    multilingual: Callable[[], UniversalEncoder | None] | None = field(default=None, compare=False)
     layer: int = setting(
         -1, "Layer whose states are averaged: -1 the last, as sentence encoders are trained, or -2 the one before."
     )
@@ -45,13 +53,18 @@ class EmbedRank(Method):
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:
             return []
-        chunks = encoder_chunks(document, self.encoder)
-        vectors = self._phrases(candidates)  # (candidates, width)
-        cosine = vectors @ self._document(chunks)  # (candidates,)
+        universal = self.multilingual() if self.multilingual is not None and document.language != "en" else None
+        chunks = encoder_chunks(document, self.encoder) if universal is None else []
+        if universal is None:
+            whole, vectors = self._document(chunks), self._phrases(candidates)  # (width,), (candidates, width)
+        else:
+            whole, vectors = universal_vectors(universal, document, candidates)
+        cosine = vectors @ whole  # (candidates,)
         scores = marginal_relevance(cosine, vectors @ vectors.T, self.beta) if self.mmr else cosine.tolist()
-        return same_at_each(
-            candidates, scores, [{"cosine": value} for value in cosine.tolist()], chunk_of_occurrence(chunks)
-        )
+        parts = [{"cosine": value} for value in cosine.tolist()]
+        if universal is not None:
+            return same_at_each(candidates, scores, parts)
+        return same_at_each(candidates, scores, parts, chunk_of_occurrence(chunks))
 
     def _document(self, chunks: Sequence[EncoderChunk]) -> Vectors:
         rows = [window.tokens.ids for window in chunks]
@@ -62,6 +75,16 @@ class EmbedRank(Method):
         rows = [self.encoder.read_alone(candidate.phrase) for candidate in candidates]
         means = self.encoder.states(rows, self.layer, mean_state)
         return unit_length(np.stack(means).astype(np.float64))
+
+
+def universal_vectors(
+    encoder: UniversalEncoder, document: Document, candidates: Sequence[Candidate]
+) -> tuple[Vectors, Vectors]:
+    """A document, the mean of its pieces, and its candidates; (width,) and (candidates, width)."""
+    ends = [0, *(document.end_of_words(words) for words in range(PIECE, document.word_count + PIECE, PIECE))]
+    pieces = [document.text[start:end] for start, end in pairwise(ends)]
+    vectors = encoder.embed([*pieces, *(candidate.phrase for candidate in candidates)]).astype(np.float64)
+    return unit_length(vectors[: len(pieces)].mean(0)), vectors[len(pieces) :]
 
 
 def marginal_relevance(cosine: Vectors, similarity: Vectors, beta: float) -> list[float]:

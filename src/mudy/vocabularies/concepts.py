@@ -12,11 +12,13 @@ from typing import Any
 
 from mudy.cancellation import cancellable
 from mudy.errors import InputError, VocabularyWarning
+from mudy.stemming import SNOWBALL
 from mudy.text import squeeze
 from mudy.validation import seen, several
 from mudy.vocabularies.label_index import LabelIndex
 
 _SHOWN = 3  # examples in a note
+_NO_STEMMER = "xx"  # any language whose words have no stems
 _FIELDS = ("id", "label", "alternatives")
 
 
@@ -105,10 +107,16 @@ class Vocabulary:
             digest.update("\0".join((concept.id, *concept.labels)).encode(errors="surrogatepass") + b"\n")
         return digest.hexdigest()[:16]
 
+    def index_of(self, language: str) -> LabelIndex:
+        """All labels, ready to be found in texts of a language; built on first use, once for each stemmer."""
+        stemmer = language if language == "en" or language in SNOWBALL else _NO_STEMMER
+        if stemmer not in self._indexes:
+            self._indexes[stemmer] = LabelIndex([concept.labels for concept in self.concepts], stemmer)
+        return self._indexes[stemmer]
+
     @cached_property
-    def index(self) -> LabelIndex:
-        """All labels, ready to be found; built on first use."""
-        return LabelIndex([concept.labels for concept in self.concepts])
+    def _indexes(self) -> dict[str, LabelIndex]:
+        return {}
 
 
 def _received(fingerprint: str, concepts: tuple[Concept, ...], unlabelled: tuple[str, ...]) -> Vocabulary:
@@ -158,7 +166,7 @@ def _unlabelled_note(names: Sequence[str]) -> Iterator[str]:
 
 def _ambiguous_note(vocabulary: Vocabulary) -> Iterator[str]:
     """Labels that several concepts share: which one is meant cannot be told from the text."""
-    shared = vocabulary.index.shared_labels()
+    shared = vocabulary.index_of("en").shared_labels()
     if shared:
         concepts = vocabulary.concepts
         examples = "; ".join(

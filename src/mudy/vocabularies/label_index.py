@@ -1,8 +1,8 @@
 """Labels found in a text by their stems, in one walk: "flood insurances" for the label "Flood insurance".
 
-White space, hyphens and underscores between words do not matter; other marks do ("C++", "AT&T"), and a blank line ends
-a phrase. A label in capitals such as IT or WHO is found in capitals only. Of places inside one another the longest
-counts: "flood" is not found in "flood insurance" where both are labels.
+Stems are those of the text's language. White space, hyphens and underscores between words do not matter; other marks do
+("C++", "AT&T"), and a blank line ends a phrase. A label in capitals such as IT or WHO is found in capitals only. Of
+places inside one another the longest counts: "flood" is not found in "flood insurance" where both are labels.
 """
 
 from __future__ import annotations
@@ -15,11 +15,15 @@ from typing import NamedTuple
 from mudy.cancellation import cancellable
 from mudy.candidates import stands_alone
 from mudy.phrase_index import PhraseIndex
-from mudy.porter import stem
-from mudy.stemming import UNSPACED
+from mudy.stemming import UNSPACED, stem_of
 from mudy.text import Span, squeeze
 
-_UNIT = re.compile(rf"\s+|[-‐‑_]+|{UNSPACED}|(?:(?!{UNSPACED})[^\W_])+|.", re.DOTALL)
+_MARKS = (  # accents and vowel signs, which belong to the letters before them
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903\u093a-\u0963"
+    "\u0981-\u0983\u09bc-\u09cd"
+)
+_LETTER = rf"(?:(?!{UNSPACED})[^\W_])"
+_UNIT = re.compile(rf"\s+|[-‐‑_]+|{UNSPACED}|{_LETTER}(?:{_LETTER}|[{_MARKS}])*|.", re.DOTALL)
 _BREAK = "\n"  # the unit of a blank line: no label has it
 _JOINS = "-‐‑_"
 _LONGEST_ACRONYM = 5  # characters
@@ -36,8 +40,9 @@ class LabelPlace(NamedTuple):
 class LabelIndex:
     """The labels of all concepts, ready to be found in any number of texts."""
 
-    def __init__(self, labels: Sequence[Sequence[str]]) -> None:
-        """`labels` are those of each concept, the preferred one first."""
+    def __init__(self, labels: Sequence[Sequence[str]], language: str = "en") -> None:
+        """`labels` are those of each concept, the preferred one first; `language` is that of the texts."""
+        self._language = language
         self._labels: list[str] = []
         self._concepts = array("i")  # label -> its concept
         self._first = array("i")  # phrase of the index -> its first label
@@ -51,7 +56,7 @@ class LabelIndex:
         self._index = PhraseIndex(list(numbers))
 
     def _add(self, numbers: dict[tuple[str, ...], int], concept: int, label: str, preferred: bool) -> None:
-        key = tuple(unit for unit, _ in stem_units(label) if unit != _BREAK)
+        key = tuple(unit for unit, _ in stem_units(label, self._language) if unit != _BREAK)
         if not key:
             return
         number = len(self._labels)
@@ -69,7 +74,7 @@ class LabelIndex:
 
     def places(self, text: str) -> list[LabelPlace]:
         """Every place of every concept, in text order, none of them inside another."""
-        units = list(cancellable(stem_units(text), every=4096))
+        units = list(cancellable(stem_units(text, self._language), every=4096))
         found: list[LabelPlace] = []
         for start, end, phrase in self._index.places(unit for unit, _ in units):
             span = Span(units[start][1].start, units[end - 1][1].end)
@@ -113,7 +118,7 @@ def _mostly_capitals(labels: Sequence[str]) -> bool:
     return sum(longer) > _MOSTLY * len(longer)
 
 
-def stem_units(text: str) -> Iterator[tuple[str, Span]]:
+def stem_units(text: str, language: str) -> Iterator[tuple[str, Span]]:
     """The stem of each word, marks, and blank lines; each with its place."""
     for match in _UNIT.finditer(text):
         unit = match[0]
@@ -121,7 +126,7 @@ def stem_units(text: str) -> Iterator[tuple[str, Span]]:
             if unit.count("\n") > 1:
                 yield _BREAK, Span(match.start(), match.end())
         elif unit[0] not in _JOINS or not _joins(text, match.start(), match.end()):
-            yield stem(unit), Span(match.start(), match.end())
+            yield stem_of(unit, language), Span(match.start(), match.end())
 
 
 def _joins(text: str, start: int, end: int) -> bool:

@@ -1,5 +1,6 @@
 """Seeds and queries turn the ranking of MUDY+, and of no other method."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from mudy.evidence.seeds import seed_similarity
 from mudy.methods.mudy import Mudy
 from mudy.methods.mudyplus.turning import content_words, vectors_alone
 from mudy.methods.promptrank import PromptRank
+from mudy.untagged import UntaggedReader
 from tests import small
 from tests.command_line import run as mudy
 from tests.taggers import english
@@ -48,6 +50,18 @@ def test_a_seed_is_a_contribution_of_its_weight_times_the_centred_cosine(extract
     vectors = vectors_alone(small.bert(), ["river gauge", *phrases])
     cosines = vectors[1:] @ vectors[0] / np.linalg.norm(vectors[1:], axis=1) / np.linalg.norm(vectors[0])
     assert np.allclose(added - added[0], 8.0 * (cosines - cosines[0]), atol=1e-4)
+
+
+def test_seeds_of_another_language_are_compared_by_the_multilingual_encoder() -> None:
+    class Constant:
+        def embed(self, texts: Sequence[str]) -> Any:
+            return np.array([[1.0, 3.0 * ("ville" in text)] for text in texts], dtype=np.float32)
+
+    made = Extractor(speed="quick", language=UntaggedReader("fr"))
+    made._loaded |= {"encoder": small.bert(), "multilingual": Constant()}
+    result = made.extract("La rivière inonde la ville. Le pont traverse la rivière.", 3, seeds=["ville"])
+    assert result.keyphrases[0].text == "ville"
+    assert made.extract("La rivière inonde la ville. Le pont traverse la rivière.", 3).keyphrases[0].text == "rivière"
 
 
 def test_a_score_is_still_the_sum_of_its_contributions(extractor: Extractor) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from mudy.evaluation.measures.outcome import Depth, Outcome, predictions_counted
-from mudy.porter import stems
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +33,17 @@ def promptrank_counts(outcome: Outcome, k: int | Depth) -> Counts:
     have equal stems, so that adds nothing.) Two predictions with the stems of one gold phrase are two hits. Predictions
     are counted by candidate occurrences, not by phrases; gold phrases with duplicates and those not in the text.
     """
-    gold = set(map(stems, outcome.gold))
+    gold = outcome.gold_stems
     k = predictions_counted(k, len(outcome.predictions), len(outcome.gold))
-    hits = sum(stems(phrase) in gold for phrase in outcome.predictions[:k])
+    hits = sum(phrase in gold for phrase in outcome.predicted_stems[:k])
     occurrences = len(outcome.predictions) if outcome.occurrences is None else outcome.occurrences
     return Counts(hits, min(k, occurrences), len(outcome.gold))
 
 
 def stem_counts(outcome: Outcome, k: int | Depth) -> Counts:
     """One document at k where phrases with equal stems are one, among the gold and among the predictions."""
-    gold = set(map(stems, outcome.gold))
-    predicted = list(dict.fromkeys(map(stems, outcome.predictions)))
+    gold = outcome.gold_stems
+    predicted = list(dict.fromkeys(outcome.predicted_stems))
     predicted = predicted[: predictions_counted(k, len(predicted), len(gold))]
     return Counts(sum(phrase in gold for phrase in predicted), len(predicted), len(gold))
 

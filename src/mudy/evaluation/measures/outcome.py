@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mudy.errors import InputError
+from mudy.stemming import stems_of
 from mudy.validation import checked, phrases, seen, several
+
+Stems = tuple[str, ...]  # of the words of a phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +18,14 @@ class Outcome:
     """The predictions for one document, best first, and its gold keyphrases.
 
     `occurrences` is how often all candidates together occur in the text; None where there are no candidates, and the
-    phrases themselves are counted.
+    phrases themselves are counted. Phrases are compared by the stems of their language.
     """
 
     id: str
     predictions: Sequence[str]
     gold: Sequence[str]
     occurrences: int | None = None
+    language: str = "en"
 
     def __post_init__(self) -> None:
         for name in ("predictions", "gold"):
@@ -37,6 +41,17 @@ class Outcome:
                 f"Document {self.id!r}: {len(set(self.predictions))} phrases were predicted of candidates that occur "
                 f"{self.occurrences} times. Count every occurrence of every candidate, or pass None."
             )
+        checked("language", self.language, str)
+
+    @property
+    def gold_stems(self) -> frozenset[Stems]:
+        """The gold, forms with equal stems once."""
+        return frozenset(stems_of(phrase, self.language) for phrase in self.gold)
+
+    @property
+    def predicted_stems(self) -> list[Stems]:
+        """Every prediction, best first."""
+        return [stems_of(phrase, self.language) for phrase in self.predictions]
 
 
 class Depth(StrEnum):

@@ -16,7 +16,6 @@ import numpy as np
 from mudy.evaluation.measures.averaging import Averaging
 from mudy.evaluation.measures.measure import FloatArray, MeasureKind
 from mudy.evaluation.measures.outcome import Depth, Outcome, predictions_counted
-from mudy.porter import stems
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +34,8 @@ class RankKind(MeasureKind):
         return table[:, 0]
 
     def _of(self, outcome: Outcome, depth: int | Depth) -> float:
-        gold = set(map(stems, outcome.gold))
-        predicted = list(dict.fromkeys(map(stems, outcome.predictions)))
+        gold = outcome.gold_stems
+        predicted = list(dict.fromkeys(outcome.predicted_stems))
         hits = [phrase in gold for phrase in predicted[: predictions_counted(depth, len(predicted), len(gold))]]
         reachable = len(gold) if isinstance(depth, Depth) else min(depth, len(gold))
         return 100 * self.value(hits, len(gold), reachable)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -36,7 +36,7 @@ from mudy.methods.method import (
 from mudy.methods.mudy.presets import SAM_LAYERS
 from mudy.methods.mudyplus.evidence_table import MODEL, UNKNOWN_SIMILARITY, Table, counted, long
 from mudy.methods.mudyplus.fitting import expit
-from mudy.methods.mudyplus.turning import MOST_PHRASES, Turning
+from mudy.methods.mudyplus.turning import MOST_PHRASES, Embed, Turning, vectors_alone
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights, other_languages
 from mudy.text import Document, Span
 
@@ -187,7 +187,14 @@ class MudyPlus(BatchMethod):
             return [{} for _ in text.candidates]
         leaders = leading(totals(text.table, self.weights_for(text.document).quick), MOST_PHRASES)
         turning = Turning(self.seeds, self.query, self.seed_weight)
-        return turning.added(self.encoder, text.document, text.candidates, leaders)
+        return turning.added(self._embed(text.document), text.document, text.candidates, leaders)
+
+    def _embed(self, document: Document) -> Embed:
+        """Texts as vectors, by the encoder that knows a document's language."""
+        encoder = self.multilingual() if self.multilingual is not None and document.language != "en" else None
+        if encoder is None:
+            return partial(vectors_alone, self.encoder)
+        return lambda texts: encoder.embed(texts).astype(np.float64)
 
     def with_answers(
         self, table: Table, document: Document, candidates: Sequence[Candidate], rows: Sequence[int]

@@ -7,7 +7,7 @@ a whole, since what answers a question need not share its words.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from mudy.text import Document
 if TYPE_CHECKING:
     from mudy.backbones.encoder import SentenceEncoder
 
+Embed = Callable[[Sequence[str]], Numbers]  # texts -> their vectors; (texts, width)
 MOST_PHRASES = 300  # that are held against seeds: those that lead without them
 MOST_SENTENCES = 200  # of a text, the first ones, that are held against a query
 
@@ -34,15 +35,15 @@ class Turning:
     weight: float  # log-odds of a cosine of 1 over the mean
 
     def added(
-        self, encoder: SentenceEncoder, document: Document, candidates: Sequence[Candidate], leaders: Sequence[int]
+        self, embed: Embed, document: Document, candidates: Sequence[Candidate], leaders: Sequence[int]
     ) -> list[dict[str, float]]:
         """The contributions to each candidate; those that do not lead count as the farthest of those that do."""
         parts: list[dict[str, float]] = [{} for _ in candidates]
         columns = {}
         if wanted := [*self.seeds, *content_words(self.query or "", document.language)]:
-            columns["seeds"] = self._of_phrases(encoder, [candidates[row].phrase for row in leaders], wanted)
+            columns["seeds"] = self._of_phrases(embed, [candidates[row].phrase for row in leaders], wanted)
         if self.query:
-            columns["query"] = self._of_sentences(encoder, document, [candidates[row] for row in leaders], self.query)
+            columns["query"] = self._of_sentences(embed, document, [candidates[row] for row in leaders], self.query)
         for name, values in columns.items():
             everywhere = np.full(len(candidates), values.min())
             everywhere[list(leaders)] = values
@@ -50,16 +51,14 @@ class Turning:
                 part[name] = value
         return parts
 
-    def _of_phrases(self, encoder: SentenceEncoder, phrases: Sequence[str], wanted: Sequence[str]) -> Numbers:
-        vectors = vectors_alone(encoder, [*wanted, *phrases])
+    def _of_phrases(self, embed: Embed, phrases: Sequence[str], wanted: Sequence[str]) -> Numbers:
+        vectors = embed([*wanted, *phrases])
         return self.weight * seed_similarity(vectors[len(wanted) :], vectors[: len(wanted)])
 
-    def _of_sentences(
-        self, encoder: SentenceEncoder, document: Document, phrases: Sequence[Candidate], query: str
-    ) -> Numbers:
+    def _of_sentences(self, embed: Embed, document: Document, phrases: Sequence[Candidate], query: str) -> Numbers:
         """The mean over the sentences of each phrase, else what is named everywhere would always be near."""
         sentences = [span.of(document.text) for span in document.sentences[:MOST_SENTENCES]]
-        vectors = vectors_alone(encoder, [query, *sentences])
+        vectors = embed([query, *sentences])
         near = self.weight * seed_similarity(vectors[1:], vectors[:1])
         own = [[o.sentence for o in phrase.occurrences if o.sentence < len(near)] for phrase in phrases]
         return np.array([near[places].mean() if places else near.min() for places in own])
