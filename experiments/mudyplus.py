@@ -10,6 +10,8 @@ instead, and fits nothing.
 from __future__ import annotations
 
 import argparse
+import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -21,10 +23,11 @@ from mudy.evaluation.datasets import Dataset, load
 from mudy.evaluation.evidence_cache import EvidenceCache
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.fit import JudgedWeights, WeightsOf, gather, judge_texts
-from mudy.evaluation.fit_figures import Calibration, outcome
+from mudy.evaluation.fit_figures import outcome
 from mudy.evaluation.fit_texts import FitText
 from mudy.evaluation.measures import DEPTHS, F1, Outcome, compare
 from mudy.evaluation.measures.outcome import Depth
+from mudy.evaluation.probabilities import Calibration
 from mudy.evaluation.readability import overlapping
 from mudy.evidence.places import Numbers
 from mudy.keyphrase_list import LIKELY
@@ -69,15 +72,18 @@ def main() -> None:
     extractor = Extractor("mudyplus", protocol=None if whole else "promptrank", threads=1)
     assert isinstance(extractor.scorer, MudyPlus)
     cache = EvidenceCache.at(arguments.cache / f"mudyplus-{arguments.read}", extractor)
-    texts = gather(extractor, sets, cache, lambda *_: None)
-    peers = {} if arguments.no_peers else {name: runs(name, sets, arguments.cache, whole=whole) for name in PEERS}
-    if whole:
-        print("\n".join(whole_page(texts, peers)))
-        return
-    judged = judge_texts(texts, load_weights(), extractor.scorer.leaders)
-    if arguments.output:
+    texts = gather(extractor, sets, cache, show_set)
+    judged = None if whole else judge_texts(texts, load_weights(), extractor.scorer.leaders)
+    if arguments.output and judged:
         arguments.output.write_text(dump_json(shipped_form(judged), indent=1) + "\n", encoding="utf-8")
-    print("\n".join(page(judged, peers)))
+    peers = {} if arguments.no_peers else {name: runs(name, sets, arguments.cache, whole=whole) for name in PEERS}
+    print("\n".join(page(judged, peers) if judged else whole_page(texts, peers)))
+
+
+def show_set(name: str, done: int, texts: int) -> None:
+    """Progress: a line for each data set."""
+    if not done:
+        print(f"{time.strftime('%H:%M:%S')} {name}: {texts} texts", file=sys.stderr, flush=True)
 
 
 def shipped_form(judged: JudgedWeights) -> dict[str, object]:
@@ -89,7 +95,7 @@ def runs(method: str, sets: Sequence[Dataset], folder: Path, *, whole: bool) -> 
     """The outcomes of another method on the same texts, read in the same way."""
     extractor = Extractor(method, protocol=None if whole else "promptrank", threads=1)
     file = folder / f"{method}-{'none' if whole else 'promptrank'}.json"
-    run = evaluate(extractor, sets, file)
+    run = evaluate(extractor, sets, file, progress=lambda data, *counts: show_set(f"{method} on {data}", *counts))
     return {data.name: list(run.outcomes(data.name)) for data in sets}
 
 
@@ -191,7 +197,7 @@ def overlap_share(found: Sequence[Outcome]) -> float:
 
 
 def calibration_table(own: Calibration) -> Iterator[str]:
-    yield f"{own.sum}: Brier {own.brier:.4f} (a constant: {own.brier_of_mean:.4f})"
+    yield f"{own.name}: Brier {own.brier:.4f} (a constant: {own.brier_of_mean:.4f})"
     yield "\n| said | true | phrases |\n|---:|---:|---:|"
     for said, true, phrases in own.reliability.values():
         yield f"| {said:.2f} | {true:.2f} | {phrases:,} |"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mudy.cli import formats, validate
+from mudy.cli.calibration_tables import brier_line, drawn_reliability
 from mudy.cli.console import Screen
 from mudy.cli.data_commands import FORM, loaded
 from mudy.cli.parameters import LANGUAGE, MODEL_OPTION, on_machine
@@ -19,7 +20,7 @@ from mudy.storage import dump_json, refuse_inputs
 if TYPE_CHECKING:
     from mudy.evaluation.datasets import Dataset
     from mudy.evaluation.fit import FittedWeights
-    from mudy.evaluation.fit_figures import Calibration
+    from mudy.evaluation.probabilities import Calibration
 
 
 @click.command("fit")
@@ -139,8 +140,8 @@ def _tables(fitted: FittedWeights) -> str:
         formats.text_table(head, rows, {*head} - {"Data set", "Sum"}, terminal),
         "\n",
         *map(_brier, fitted.calibrations),
-        f"\nProbabilities of {last.sum}, texts left out\n",
-        _reliability(last, terminal),
+        f"\nProbabilities of {last.name}, texts left out\n",
+        drawn_reliability(last, terminal),
     ]
     return "".join(parts)
 
@@ -150,15 +151,4 @@ def _f1(values: Sequence[float]) -> str:
 
 
 def _brier(own: Calibration) -> str:
-    return (
-        f"Brier score of {own.sum}, texts left out: {own.brier:.4f} "
-        f"({own.brier_of_mean:.4f} if all phrases had the same probability)\n"
-    )
-
-
-def _reliability(own: Calibration, terminal: bool) -> str:
-    head = ["Probability", "Mean", "Right", "Phrases"]
-    rows = [
-        [name, f"{mean:.3f}", f"{right:.3f}", f"{count:,}"] for name, (mean, right, count) in own.reliability.items()
-    ]
-    return formats.text_table(head, rows, {*head[1:]}, terminal)
+    return brier_line(own, f"{own.name}, texts left out")

@@ -22,8 +22,9 @@ from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.evidence_cache import EvidenceCache
 from mudy.evaluation.experiment import refuse_equal_names
-from mudy.evaluation.fit_figures import Calibration, Figure, calibration, f1_values, mean_figure
+from mudy.evaluation.fit_figures import Figure, calibration, f1_values, mean_figure
 from mudy.evaluation.fit_texts import FitText, fit_text, log_odds
+from mudy.evaluation.probabilities import Calibration
 from mudy.evidence.places import Numbers
 from mudy.extractor import Extractor
 from mudy.methods.mudyplus.calibration import Bend, calibrate
@@ -59,7 +60,7 @@ class FittedWeights:
             "weights": self.weights.to_dict(),
             "left_out": self.left_out,
             "figures": [figure.to_dict() for figure in self.figures],
-            "calibration": {own.sum: own.to_dict() for own in self.calibrations},
+            "calibration": {own.name: own.to_dict() for own in self.calibrations},
         }
 
 
