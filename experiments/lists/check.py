@@ -30,7 +30,7 @@ def keybert_package() -> Lists:
     from mudy.models import locate
 
     model = KeyBERT(SentenceTransformer(str(locate("minilm-l6"))))
-    return lambda text: [phrase for phrase, _ in model.extract_keywords(text, (1, 3), top_n=TOP)]
+    return lambda text: [phrase for phrase, _ in model.extract_keywords(text, keyphrase_ngram_range=(1, 3), top_n=TOP)]
 
 
 def yake_package() -> Lists:
