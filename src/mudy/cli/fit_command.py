@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the weights here, as JSON.")
 @click.option("--quick", is_flag=True, help="Without a language model; the weights are then for --speed quick alone.")
-@click.option("--fit-all", is_flag=True, help="Fit `generic` and `nested_frequency` too, which are set by hand.")
+@click.option(
+    "--fit-all",
+    is_flag=True,
+    help="Fit the weights too that are set by hand: of everyday words and of places in longer phrases.",
+)
 @click.option("--cache", metavar="FOLDER", help="Keep the evidence here: fitting again then takes seconds.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first documents of each data set.  [default: all]")
 @click.option("--model", **MODEL_OPTION, default=DEFAULT_MODEL, show_default=True, help="As for `mudy extract`.")

@@ -54,6 +54,7 @@ _WORDS = {  # what each contribution is, for people
     "usual_length": "as long as phrases here are",
     "first_position": "named late",
     "generic": "an everyday word",
+    "plain_generic": "an everyday word, in plain language",
     "plain_own_frequency": "named by itself, in plain language",
     "plain_one_word": "a single word, in plain language",
     "similarity": "near the text's meaning",
