@@ -5,6 +5,7 @@ import pytest
 
 from mudy.evidence.generality import generic
 from mudy.evidence.places import Places
+from mudy.methods.mudyplus.cascade import TextEvidence
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, Table, counted
 from mudy.nested_candidates import nested_candidates
 from tests import small
@@ -39,9 +40,18 @@ def test_similarity_in_plain_language_is_similarity_times_plainness() -> None:
     assert found.columns["plain_similarity"] == pytest.approx([1.0])
 
 
+def test_what_the_language_model_says_about_ends_counts_in_plain_language_too() -> None:
+    document = tagged(BETWEEN)
+    found = TextEvidence(table(BETWEEN), document, nested_candidates(document)).adding_answers([0], [(-1.0, -4.0, 2.0)])
+    assert found.columns["ending"] == pytest.approx([-4.0])
+    assert found.columns["plain_ending"] == pytest.approx([-2.0])
+
+
 def test_every_kind_of_evidence_has_a_column() -> None:
-    counted_only = table(DENSE)
-    rows = np.zeros(len(counted_only.columns["generic"]))
-    found = counted_only.adding(similarity=rows)
-    assert set(CHEAP) <= set(found.columns)
-    assert set(EVIDENCE) <= set(found.adding(likelihood=rows, ending=rows, attention=rows).columns)
+    document = tagged(DENSE)
+    candidates = nested_candidates(document)
+    counted_only = TextEvidence(table(DENSE), document, candidates)
+    near = counted_only.adding_similarity([0], np.ones(1))
+    assert set(near.columns) == set(CHEAP)
+    answered = TextEvidence(near, document, candidates).adding_answers([0], [(-1.0, -4.0, 2.0)])
+    assert set(answered.columns) == set(EVIDENCE)

@@ -32,8 +32,8 @@ COUNTED = (
 )
 PLAIN_PREFIX = "plain_"  # before the name of evidence that counts for more or less in plain language
 CHEAP = (*COUNTED, "plain_generic", "plain_own_frequency", "plain_one_word", "similarity", "plain_similarity")
-MODEL = ("likelihood", "ending", "plain_ending", "attention")  # what the language model is asked for
-EVIDENCE = (*CHEAP, *MODEL)
+ANSWERS = ("likelihood", "ending", "attention")  # what the language model is asked for
+EVIDENCE = (*CHEAP, "likelihood", "ending", "plain_ending", "attention")
 CONTEXT = ("words",)
 
 LONG = 400  # words; in shorter texts position, usual length, similarity and attention tell less
