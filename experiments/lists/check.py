@@ -104,7 +104,9 @@ def main() -> None:
         head = f"# Lists side by side\n\nThirty texts of our own, ten phrases each (`{command}`).\n"
         about = (
             "Subjects were written down before any list was seen, by the person who wrote the texts. *Main subjects* "
-            "are the first five of a text. A pair overlaps if one phrase is made of words of the other.\n"
+            "are the first five of a text; a phrase covers a subject if it has the stems of one of its names. A pair "
+            "overlaps if one phrase is made of words of the other. `yake-package` is YAKE as it comes, "
+            "`keybert-package` KeyBERT with n-grams of up to three words.\n"
         )
         arguments.page.write_text("\n".join([head, about, output]), encoding="utf-8")
 
