@@ -50,7 +50,7 @@ TEXTS = {  # of each data set that the weights are fitted on: all, up to this ma
     "semeval2010_train": 40,
     "kptimes_sample10": 10,
 }
-WHOLE = {"nus": 25, "semeval2010": 25, "pubmed": 25, "citeulike180": 25}
+WHOLE = {"nus": 10, "semeval2010": 10, "pubmed": 10, "citeulike180": 10}
 PEERS = {"yake": "YAKE", "embedrank": "EmbedRank"}
 TITLES = {
     "duc2001": "DUC2001",
