@@ -3,14 +3,16 @@
     python experiments/mudyplus.py DATA --cache evidence --output src/mudy/methods/mudyplus/weights.json > mudyplus.md
 
 DATA is a folder with the development halves, a file of JSON lines each. Resumable: what the cache holds is not computed
-again, and with a full cache the command takes minutes. `--read none` reads whole texts with the shipped weights
-instead, and fits nothing.
+again, and with a full cache the command takes minutes. `--beside` adds a table with runs of `mudy evaluate --output`,
+on the texts that they have. `--read none` reads whole texts with the shipped weights instead, and fits nothing.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+import sys
+import time
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -20,13 +22,14 @@ from mudy import Extractor
 from mudy.evaluation.datasets import Dataset, load
 from mudy.evaluation.evidence_cache import EvidenceCache
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.fit import JudgedWeights, WeightsOf, gather, judge_texts
-from mudy.evaluation.fit_figures import Calibration, outcome
+from mudy.evaluation.fit import JudgedWeights, WeightsOf, fit_options, gather, judge_texts
+from mudy.evaluation.fit_figures import outcome
 from mudy.evaluation.fit_texts import FitText
 from mudy.evaluation.measures import DEPTHS, F1, Outcome, compare
 from mudy.evaluation.measures.outcome import Depth
+from mudy.evaluation.probabilities import Calibration
 from mudy.evaluation.readability import overlapping
-from mudy.evidence.places import Numbers
+from mudy.evaluation.runs import Run
 from mudy.keyphrase_list import LIKELY
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.weights import load_weights
@@ -47,10 +50,22 @@ TEXTS = {  # of each data set that the weights are fitted on: all, up to this ma
     "semeval2010_train": 40,
     "kptimes_sample10": 10,
 }
-WHOLE = {"nus": 25, "semeval2010": 25, "pubmed": 25, "citeulike180": 25}
-PEERS = ("yake", "embedrank")
+WHOLE = {"nus": 10, "semeval2010": 10, "pubmed": 10, "citeulike180": 10}
+PEERS = {"yake": "YAKE", "embedrank": "EmbedRank"}
+TITLES = {
+    "duc2001": "DUC2001",
+    "nus": "NUS",
+    "semeval2017": "SemEval2017",
+    "wikihow": "WikiHow",
+    "inspec": "Inspec",
+    "kp20k": "KP20k",
+    "stackexchange": "StackExchange",
+    "pubmed": "PubMed",
+    "semeval2010": "SemEval2010",
+    "semeval2010_train": "SemEval2010, train",
+    "kptimes_sample10": "KPTimes, sample",
+}
 TOP = 10
-Chances = Callable[[Sequence[FitText], str, WeightsOf], list[Numbers]]
 
 
 def main() -> None:
@@ -61,6 +76,7 @@ def main() -> None:
     parser.add_argument(
         "--read", choices=["promptrank", "none"], default="promptrank", help="512 words, or whole texts"
     )
+    parser.add_argument("--beside", type=Path, nargs="+", default=[], metavar="RUN.json", help="runs of other methods")
     parser.add_argument("--no-peers", action="store_true", help="leave YAKE and EmbedRank out")
     arguments = parser.parse_args()
     whole = arguments.read == "none"
@@ -69,15 +85,22 @@ def main() -> None:
     extractor = Extractor("mudyplus", protocol=None if whole else "promptrank", threads=1)
     assert isinstance(extractor.scorer, MudyPlus)
     cache = EvidenceCache.at(arguments.cache / f"mudyplus-{arguments.read}", extractor)
-    texts = gather(extractor, sets, cache, lambda *_: None)
-    peers = {} if arguments.no_peers else {name: runs(name, sets, arguments.cache, whole=whole) for name in PEERS}
-    if whole:
-        print("\n".join(whole_page(texts, peers)))
-        return
-    judged = judge_texts(texts, load_weights(), extractor.scorer.leaders)
-    if arguments.output:
+    texts = gather(extractor, sets, cache, show_set)
+    leaders, options = extractor.scorer.leaders, fit_options(extractor)
+    judged = None if whole else judge_texts(texts, load_weights(), leaders, options=options)
+    if arguments.output and judged:
         arguments.output.write_text(dump_json(shipped_form(judged), indent=1) + "\n", encoding="utf-8")
-    print("\n".join(page(judged, peers)))
+    asked = {} if arguments.no_peers else PEERS
+    peers = {title: runs(name, sets, arguments.cache, whole=whole) for name, title in asked.items()}
+    print("\n".join(page(judged, peers) if judged else whole_page(texts, peers)))
+    if judged and arguments.beside:
+        print("\n".join(beside_table(judged, [Run.load(path) for path in arguments.beside])))
+
+
+def show_set(name: str, done: int, texts: int) -> None:
+    """Progress: a line for each data set."""
+    if not done:
+        print(f"{time.strftime('%H:%M:%S')} {name}: {texts} texts", file=sys.stderr, flush=True)
 
 
 def shipped_form(judged: JudgedWeights) -> dict[str, object]:
@@ -89,7 +112,7 @@ def runs(method: str, sets: Sequence[Dataset], folder: Path, *, whole: bool) -> 
     """The outcomes of another method on the same texts, read in the same way."""
     extractor = Extractor(method, protocol=None if whole else "promptrank", threads=1)
     file = folder / f"{method}-{'none' if whole else 'promptrank'}.json"
-    run = evaluate(extractor, sets, file)
+    run = evaluate(extractor, sets, file, progress=lambda data, *counts: show_set(f"{method} on {data}", *counts))
     return {data.name: list(run.outcomes(data.name)) for data in sets}
 
 
@@ -105,9 +128,13 @@ def page(judged: JudgedWeights, peers: dict[str, dict[str, list[Outcome]]]) -> I
         yield from calibration_table(own)
 
 
+def title_of(dataset: str) -> str:
+    return TITLES.get(dataset, dataset)
+
+
 def f1_table(judged: JudgedWeights, peers: dict[str, dict[str, list[Outcome]]]) -> Iterator[str]:
-    """F1@5/10/15 of all methods; of MUDY+ with the set left out of the fit, and fitted on it."""
-    head = [*peers, "quick, left out", "fast, left out", "95 % at 10", "fast, fitted", "left out - best peer at 10"]
+    """F1@5/10/15 of all methods; of MUDY+ with the set left out of the fit (± half its 95 % interval), and fitted."""
+    head = [*peers, "quick, left out", "fast, left out", "fast, fitted", "left out - best of others at 10"]
     yield f"| set | texts | ceiling | {' | '.join(head)} |"
     yield "|---|---:|---:" + "|---" * len(head) + "|"
     for dataset in judged.overall.fitted_on:
@@ -117,9 +144,23 @@ def f1_table(judged: JudgedWeights, peers: dict[str, dict[str, list[Outcome]]]) 
         interval = (F1 @ TOP).interval(full)
         others = [found[dataset] for found in peers.values()]
         best = max(others, key=F1 @ TOP, default=None)
-        cells = [*map(values, others), values(quick), values(full), f"±{(interval.high - interval.low) / 2:.1f}"]
+        cells = [*map(values, others), values(quick), f"{values(full)} ±{(interval.high - interval.low) / 2:.1f}"]
         cells += [values(fitted), "" if best is None else difference(best, full)]
-        yield f"| {dataset} | {len(texts)} | {ceiling(texts):.1f} | {' | '.join(cells)} |"
+        yield f"| {title_of(dataset)} | {len(texts)} | {ceiling(texts):.1f} | {' | '.join(cells)} |"
+
+
+def beside_table(judged: JudgedWeights, found: Sequence[Run]) -> Iterator[str]:
+    """F1@5/10/15 of other runs, and of MUDY+ with the set left out of the fit, on the texts that all runs have."""
+    yield f"| set | texts | {' | '.join(run.title for run in found)} | MUDY+, left out | left out - best at 10 |"
+    yield "|---|---:" + "|---" * (len(found) + 2) + "|"
+    for dataset in judged.overall.fitted_on:
+        ids = set.intersection(*({document.id for document in run.of(dataset)} for run in found))
+        texts = [text for text in judged.of(dataset) if text.id in ids]
+        if texts:
+            full = outcomes(judged, texts, "full", judged.left_out)
+            others = [[own for own in run.outcomes(dataset) if own.id in ids] for run in found]
+            cells = [*map(values, others), values(full), difference(max(others, key=F1 @ TOP), full)]
+            yield f"| {title_of(dataset)} | {len(texts)} | {' | '.join(cells)} |"
 
 
 def outcomes(
@@ -179,7 +220,7 @@ def list_table(judged: JudgedWeights) -> Iterator[str]:
             float(np.mean([len(own.predictions) for own in auto])),
             (F1 @ Depth.GOLD)(ranked),
         ]
-        yield f"| {dataset} | {' | '.join(f'{cell:.1f}' for cell in cells)} |"
+        yield f"| {title_of(dataset)} | {' | '.join(f'{cell:.1f}' for cell in cells)} |"
 
 
 def overlap_share(found: Sequence[Outcome]) -> float:
@@ -191,7 +232,7 @@ def overlap_share(found: Sequence[Outcome]) -> float:
 
 
 def calibration_table(own: Calibration) -> Iterator[str]:
-    yield f"{own.sum}: Brier {own.brier:.4f} (a constant: {own.brier_of_mean:.4f})"
+    yield f"{own.name}: Brier {own.brier:.4f} (a constant: {own.brier_of_mean:.4f})"
     yield "\n| said | true | phrases |\n|---:|---:|---:|"
     for said, true, phrases in own.reliability.values():
         yield f"| {said:.2f} | {true:.2f} | {phrases:,} |"
@@ -209,7 +250,7 @@ def whole_page(texts: Sequence[FitText], peers: dict[str, dict[str, list[Outcome
         cells = [values(found[dataset]) for found in peers.values()]
         cells += [values(outcomes(judged, own, name, lambda _: shipped)) for name in ("quick", "full")]
         words = np.mean([len(text.text.split()) for text in own])
-        yield f"| {dataset} | {len(own)} | {words:,.0f} | {ceiling(own):.1f} | {' | '.join(cells)} |"
+        yield f"| {title_of(dataset)} | {len(own)} | {words:,.0f} | {ceiling(own):.1f} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def keybert_package() -> Lists:
     from mudy.models import locate
 
     model = KeyBERT(SentenceTransformer(str(locate("minilm-l6"))))
-    return lambda text: [phrase for phrase, _ in model.extract_keywords(text, (1, 3), top_n=TOP)]
+    return lambda text: [phrase for phrase, _ in model.extract_keywords(text, keyphrase_ngram_range=(1, 3), top_n=TOP)]
 
 
 def yake_package() -> Lists:
@@ -104,7 +104,9 @@ def main() -> None:
         head = f"# Lists side by side\n\nThirty texts of our own, ten phrases each (`{command}`).\n"
         about = (
             "Subjects were written down before any list was seen, by the person who wrote the texts. *Main subjects* "
-            "are the first five of a text. A pair overlaps if one phrase is made of words of the other.\n"
+            "are the first five of a text; a phrase covers a subject if it has the stems of one of its names. A pair "
+            "overlaps if one phrase is made of words of the other. `yake-package` is YAKE as it comes, "
+            "`keybert-package` KeyBERT with n-grams of up to three words.\n"
         )
         arguments.page.write_text("\n".join([head, about, output]), encoding="utf-8")
 

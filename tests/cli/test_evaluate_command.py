@@ -14,6 +14,8 @@ from click.testing import CliRunner, Result
 from mudy.cli.main import cli
 from mudy.evaluation.runs import Run
 from mudy.extractor import Extractor
+from mudy.model_loader import ModelLoader
+from tests import small
 from tests.small import TEXT
 
 ROWS = [{"id": f"d{i}", "text": f"{TEXT} The {word} sank.", "keyphrases": ["river ice", word]} for i, word in
@@ -59,6 +61,19 @@ def test_a_depth_of_nothing_is_refused(rivers: Path) -> None:
     found = run("evaluate", rivers, "-m", "yake", "-k", "0")
     assert found.exit_code == 2
     assert "-k" in found.stderr
+
+
+def test_probabilities_are_held_against_the_truth(rivers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ModelLoader, "encoder", lambda _: small.bert())
+    found = run("evaluate", rivers, "--speed", "quick", "-o", "run.json")
+    assert found.exit_code == 0, found.output
+    _, _, _, empty, brier, head, *bins = found.stdout.splitlines()
+    (calibration,) = Run.load("run.json").calibrations
+    assert (empty, head.split()) == ("", ["Probability", "Mean", "Right", "Phrases"])
+    assert brier.startswith(f"Brier score of rivers: {calibration.brier:.4f} (")
+    assert [line.split()[0] for line in bins] == list(calibration.reliability)
+    kept = json.loads(Path("run.json").read_text())["totals"]["rivers"]["calibration"]
+    assert kept == calibration.to_dict()
 
 
 def test_json_holds_everything(rivers: Path) -> None:

@@ -129,9 +129,8 @@ def test_one_data_set_is_left_out_in_folds_that_each_have_something_to_tell() ->
 
 def test_the_weights_set_by_hand_are_those_of_the_shipped_file() -> None:
     for name, own in (("quick", load_weights().quick), ("full", load_weights().with_model)):
-        by_hand = SET_BY_HAND[name]
-        ratio = own.evidence["generic"] / own.evidence["nested_frequency"]
-        assert ratio == pytest.approx(by_hand["generic"] / by_hand["nested_frequency"], rel=0.01)
+        scales = [own.evidence[kind] / weight for kind, weight in SET_BY_HAND[name].items()]
+        assert scales == pytest.approx([scales[0]] * len(scales), rel=0.01)
 
 
 def test_all_weights_are_fitted_on_request(quick: FittedWeights) -> None:
@@ -183,6 +182,15 @@ def test_a_cache_of_other_evidence_is_refused(tmp_path: Path) -> None:
     fit_weights(extractor(), [RIVERS], cache=tmp_path)
     with pytest.raises(InputError, match=r"computed in another way .*encoded was None, now 5.* another folder"):
         fit_weights(extractor(encoded=5), [RIVERS], cache=tmp_path)
+
+
+def test_a_cache_that_lacks_a_kind_of_evidence_is_refused(tmp_path: Path) -> None:
+    fit_weights(extractor(), [RIVERS], cache=tmp_path)
+    head = tmp_path / "made-with.json"
+    made_with = json.loads(head.read_text())
+    head.write_text(json.dumps({**made_with, "columns": made_with["columns"][:-1]}))
+    with pytest.raises(InputError, match="computed in another way"):
+        fit_weights(extractor(), [RIVERS], cache=tmp_path)
 
 
 def test_a_folder_that_is_no_cache_is_refused(tmp_path: Path) -> None:

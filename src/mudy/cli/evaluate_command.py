@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from mudy.cli import formats
+from mudy.cli.calibration_tables import brier_line, drawn_reliability
 from mudy.cli.console import Screen
 from mudy.cli.data_commands import FORM, loaded, sentence_encoder
 from mudy.cli.measure_options import Measured, measured
@@ -83,7 +84,8 @@ def evaluate_command(
 
     DATA are files or folders, as for `mudy data describe`. Prints F1, or other --measures, with a 95 % interval
     (bootstrap over documents), the ceiling (the share of gold phrases that are among the candidates) and the
-    CPU-seconds per document.
+    CPU-seconds per document; for mudyplus, whose scores are probabilities, also the Brier score and how often
+    phrases of each range of probability are right.
 
     With --output every document is saved as soon as it is done. Resumable: the same command continues after an
     interruption, and adds documents if --limit has grown; an output of other settings or another model is refused.
@@ -204,7 +206,14 @@ def _table(run: Run, found: _MeasuredRun) -> str:
         cost = sum(document.cpu_seconds for document in documents) / len(documents)
         rows.append([name, f"{found.documents[name]:,}", *values, f"{ceiling(documents):.1f}", f"{cost:.2f}"])
     note = f"{run.title}; {found.measured.title}\n"
-    return note + formats.text_table(head, rows, set(head[1:]), sys.stdout.isatty())
+    return note + formats.text_table(head, rows, set(head[1:]), sys.stdout.isatty()) + _calibrations(run)
+
+
+def _calibrations(run: Run) -> str:
+    """Of each data set, where scores are probabilities."""
+    return "".join(
+        f"\n{brier_line(own, own.name)}{drawn_reliability(own, sys.stdout.isatty())}" for own in run.calibrations
+    )
 
 
 # -- compare ----------------------------------------------------------------------------------------------------------

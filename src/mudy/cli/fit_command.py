@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mudy.cli import formats, validate
+from mudy.cli.calibration_tables import brier_line, drawn_reliability
 from mudy.cli.console import Screen
 from mudy.cli.data_commands import FORM, loaded
 from mudy.cli.parameters import LANGUAGE, MODEL_OPTION, on_machine
@@ -19,14 +20,18 @@ from mudy.storage import dump_json, refuse_inputs
 if TYPE_CHECKING:
     from mudy.evaluation.datasets import Dataset
     from mudy.evaluation.fit import FittedWeights
-    from mudy.evaluation.fit_figures import Calibration
+    from mudy.evaluation.probabilities import Calibration
 
 
 @click.command("fit")
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the weights here, as JSON.")
 @click.option("--quick", is_flag=True, help="Without a language model; the weights are then for --speed quick alone.")
-@click.option("--fit-all", is_flag=True, help="Fit `generic` and `nested_frequency` too, which are set by hand.")
+@click.option(
+    "--fit-all",
+    is_flag=True,
+    help="Fit the weights too that are set by hand: of everyday words and of places in longer phrases.",
+)
 @click.option("--cache", metavar="FOLDER", help="Keep the evidence here: fitting again then takes seconds.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first documents of each data set.  [default: all]")
 @click.option("--model", **MODEL_OPTION, default=DEFAULT_MODEL, show_default=True, help="As for `mudy extract`.")
@@ -139,8 +144,8 @@ def _tables(fitted: FittedWeights) -> str:
         formats.text_table(head, rows, {*head} - {"Data set", "Sum"}, terminal),
         "\n",
         *map(_brier, fitted.calibrations),
-        f"\nProbabilities of {last.sum}, texts left out\n",
-        _reliability(last, terminal),
+        f"\nProbabilities of {last.name}, texts left out\n",
+        drawn_reliability(last, terminal),
     ]
     return "".join(parts)
 
@@ -150,15 +155,4 @@ def _f1(values: Sequence[float]) -> str:
 
 
 def _brier(own: Calibration) -> str:
-    return (
-        f"Brier score of {own.sum}, texts left out: {own.brier:.4f} "
-        f"({own.brier_of_mean:.4f} if all phrases had the same probability)\n"
-    )
-
-
-def _reliability(own: Calibration, terminal: bool) -> str:
-    head = ["Probability", "Mean", "Right", "Phrases"]
-    rows = [
-        [name, f"{mean:.3f}", f"{right:.3f}", f"{count:,}"] for name, (mean, right, count) in own.reliability.items()
-    ]
-    return formats.text_table(head, rows, {*head[1:]}, terminal)
+    return brier_line(own, f"{own.name}, texts left out")

@@ -19,7 +19,7 @@ from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import hash_of
 from mudy.evaluation.fit_texts import ASKED, FitText
 from mudy.extractor import Extractor
-from mudy.methods.mudyplus.evidence_table import Table
+from mudy.methods.mudyplus.evidence_table import EVIDENCE, Table
 from mudy.methods.mudyplus.weights import VERSION
 from mudy.run_identity import differences, json_values, model_fingerprints, requested_settings
 from mudy.storage import dump_json
@@ -79,6 +79,7 @@ def _made_with(extractor: Extractor) -> dict[str, Any]:
     return json_values(
         {
             "evidence": VERSION,
+            "columns": EVIDENCE,
             "asked": ASKED,
             **requested_settings(extractor),
             "models": model_fingerprints(extractor),

@@ -22,8 +22,9 @@ from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.evidence_cache import EvidenceCache
 from mudy.evaluation.experiment import refuse_equal_names
-from mudy.evaluation.fit_figures import Calibration, Figure, calibration, f1_values, mean_figure
+from mudy.evaluation.fit_figures import Figure, calibration, f1_values, mean_figure
 from mudy.evaluation.fit_texts import FitText, fit_text, log_odds
+from mudy.evaluation.probabilities import Calibration
 from mudy.evidence.places import Numbers
 from mudy.extractor import Extractor
 from mudy.methods.mudyplus.calibration import Bend, calibrate
@@ -37,8 +38,8 @@ FOLDS = 5  # of the texts, where there is one data set
 LEAST_TEXTS = 2  # one to fit on, one to measure on
 ENOUGH_TEXTS = 50  # with fewer, the weights follow the texts' chances
 SET_BY_HAND: Mapping[str, Mapping[str, float]] = {  # as for the shipped weights; before the calibration scales all
-    "quick": {"generic": -2.5, "nested_frequency": 0.3},
-    "full": {"generic": -3.0, "nested_frequency": 0.18},
+    "quick": {"generic": -2.5, "plain_generic": -1.0, "nested_frequency": 0.3},
+    "full": {"generic": -3.0, "plain_generic": -1.5, "nested_frequency": 0.18},
 }
 WeightsOf = Callable[[FitText], Weights]
 FitProgress = Callable[[str, int, int], None]  # what is being done, texts done, of how many
@@ -59,7 +60,7 @@ class FittedWeights:
             "weights": self.weights.to_dict(),
             "left_out": self.left_out,
             "figures": [figure.to_dict() for figure in self.figures],
-            "calibration": {own.sum: own.to_dict() for own in self.calibrations},
+            "calibration": {own.name: own.to_dict() for own in self.calibrations},
         }
 
 
@@ -73,7 +74,7 @@ def fit_weights(
 ) -> FittedWeights:
     """Fit the weights of an extractor's MUDY+ on data sets.
 
-    Without a language model (speed "quick") the weights have no sum `full`, and speeds that need it refuse them. Two
+    Without a language model (speed "quick") the weights have no sum `full`, and speeds that need it refuse them. Some
     weights are set by hand, as for those shipped, unless `fit_all`. Figures on texts left out come from weights fitted
     on the other data sets or, where there is one, on the other folds of its texts. `cache` is a folder that keeps
     evidence: what it holds is not computed again.
@@ -86,7 +87,7 @@ def fit_weights(
     known = None if cache is None else EvidenceCache.at(cache, extractor)
     texts = gather(extractor, datasets, known, progress or (lambda *_: None))
     leaders = method.leaders if method.backbone is not None else 0
-    judged = judge_texts(texts, method.model, leaders, by_hand, _options(extractor, by_hand))
+    judged = judge_texts(texts, method.model, leaders, by_hand, fit_options(extractor, by_hand))
     return judged.fitted()
 
 
@@ -216,7 +217,7 @@ def _sum(own: Fit, names: Sequence[str]) -> Sum:
     return Sum(evidence, dict(zip(CONTEXT, own.context_weights.tolist(), strict=True)), own.intercept)
 
 
-def _options(extractor: Extractor, by_hand: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+def fit_options(extractor: Extractor, by_hand: Mapping[str, Mapping[str, float]] = SET_BY_HAND) -> dict[str, Any]:
     """How the weights were fitted, ready for JSON."""
     asked = {name: value for name, value in requested_settings(extractor).items() if value not in (None, {})}
     return {**asked, "ridge": RIDGE, "set_by_hand": {name: dict(own) for name, own in by_hand.items()}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from mudy.evaluation.fit_texts import FitText
 from mudy.evaluation.measures import DEPTHS, F1, Outcome
+from mudy.evaluation.probabilities import Calibration
 from mudy.evidence.places import Numbers
 from mudy.methods.method import same_at_each
-from mudy.methods.mudyplus.fitting import Sample, brier, reliability, text_shares
+from mudy.methods.mudyplus.fitting import Sample, text_shares
 from mudy.ranking import rank
 
 MEAN = "mean"  # of all data sets
-_EDGES = (*np.linspace(0, 0.9, 10).round(1).tolist(), float(np.nextafter(1, 2)))  # of a reliability table
 _Values = tuple[float, ...]  # one for each of DEPTHS
 
 
@@ -33,23 +33,6 @@ class Figure:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """How near the probabilities of a sum come to the truth, on texts that were left out of the fit."""
-
-    sum: str
-    brier: float
-    brier_of_mean: float  # of the share of right phrases, given to all
-    reliability: Mapping[str, tuple[float, float, int]]  # bin -> mean probability, share of right phrases, phrases
-
-    def to_dict(self) -> dict[str, Any]:
-        bins = {
-            name: {"probability": mean, "right": right, "phrases": count}
-            for name, (mean, right, count) in self.reliability.items()
-        }
-        return {"brier": self.brier, "brier_of_mean": self.brier_of_mean, "reliability": bins}
 
 
 def f1_values(texts: Sequence[FitText], chances: Sequence[Numbers]) -> _Values:
@@ -86,10 +69,6 @@ def mean_figure(figures: Sequence[Figure]) -> Figure:
 
 
 def calibration(name: str, texts: Sequence[FitText], chances: Sequence[Numbers]) -> Calibration:
-    """Over all candidates; for Brier's score every data set weighs the same."""
-    hits = [text.hits for text in texts]
+    """Over all candidates; every data set weighs the same for each of its texts."""
     samples = [Sample(text.dataset, np.zeros((len(text.hits), 0)), text.hits, np.zeros(0)) for text in texts]
-    shares = text_shares(samples, per_phrase=True)
-    rate = sum(share * float(own.sum()) for share, own in zip(shares, hits, strict=True))
-    table = reliability(np.concatenate(chances), np.concatenate(hits), _EDGES)
-    return Calibration(name, brier(chances, hits, shares), rate * (1 - rate), table)
+    return Calibration.of(name, chances, [text.hits for text in texts], text_shares(samples, per_phrase=True))

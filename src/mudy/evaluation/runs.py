@@ -16,6 +16,8 @@ from typing import IO, Any, Literal
 
 from mudy.errors import InputError
 from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, Outcome, P, R
+from mudy.evaluation.probabilities import Calibration, run_calibration
+from mudy.methods import method_class
 from mudy.run_identity import differences
 from mudy.storage import atomic_output, dump_json, flush_to_disk, output_lock, real_path, unwritable
 
@@ -93,13 +95,26 @@ class Run:
         words += [f"{name}={value}" for name, value in (self.asked.get("settings") or {}).items()]
         return " ".join(filter(None, words))
 
+    @property
+    def calibrations(self) -> list[Calibration]:
+        """How far the probabilities can be trusted, for each data set; none where scores are no probabilities."""
+        if not method_class(self.asked["method"]).calibrated:
+            return []
+        return [found for name in self.names if (found := run_calibration(name, self.of(name)))]
+
+    def _totals(self) -> dict[str, Any]:
+        totals = {name: _totals(self.of(name)) for name in self.names}
+        for own in self.calibrations:
+            totals[own.name]["calibration"] = own.to_dict()
+        return totals
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "format": _RUN_FORMAT,
             "asked": dict(self.asked),
             "used": dict(self.used),
             "machine": dict(self.machine),
-            "totals": {name: _totals(self.of(name)) for name in self.names},
+            "totals": self._totals(),
             "documents": [document.to_dict() for document in self.documents],
         }
 

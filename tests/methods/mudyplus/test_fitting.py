@@ -9,7 +9,6 @@ from mudy.methods.mudyplus.fitting import (
     fit,
     leave_one_out,
     ranking_weights,
-    reliability,
     text_shares,
 )
 
@@ -96,8 +95,3 @@ def test_constant_evidence_has_no_weight() -> None:
         Sample(s.dataset, np.column_stack([s.evidence, np.ones(30)]), s.hits, s.context) for s in samples("a", 9, 0)
     ]
     assert fit(made).weights[2] == pytest.approx(0)
-
-
-def test_reliability_counts_every_phrase_once() -> None:
-    found = reliability(np.array([0.1, 0.2, 0.9]), np.array([False, True, True]), [0, 0.5, 1])
-    assert found == {"0.00-0.50": (pytest.approx(0.15), 0.5, 2), "0.50-1.00": (0.9, 1.0, 1)}

@@ -34,7 +34,7 @@ from mudy.methods.method import (
     setting,
 )
 from mudy.methods.mudy.presets import SAM_LAYERS
-from mudy.methods.mudyplus.evidence_table import MODEL, UNKNOWN_SIMILARITY, Table, counted, long
+from mudy.methods.mudyplus.evidence_table import ANSWERS, UNKNOWN_SIMILARITY, Table, counted, long
 from mudy.methods.mudyplus.fitting import expit
 from mudy.methods.mudyplus.turning import MOST_PHRASES, Embed, Turning, vectors_alone
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights, other_languages
@@ -54,6 +54,7 @@ _WORDS = {  # what each contribution is, for people
     "usual_length": "as long as phrases here are",
     "first_position": "named late",
     "generic": "an everyday word",
+    "plain_generic": "an everyday word, in plain language",
     "plain_own_frequency": "named by itself, in plain language",
     "plain_one_word": "a single word, in plain language",
     "similarity": "near the text's meaning",
@@ -251,7 +252,7 @@ class TextEvidence:
         return self.table.adding(similarity=long(self.words) * found)
 
     def adding_answers(self, rows: Sequence[int], answers: Sequence[Answer]) -> Table:
-        columns = {name: np.zeros(len(self.candidates)) for name in MODEL}
+        columns = {name: np.zeros(len(self.candidates)) for name in ANSWERS}
         weight = long(self.words) ** 2
         for row, (p, e, g) in zip(rows, answers, strict=True):
             columns["likelihood"][row], columns["ending"][row], columns["attention"][row] = p, e, weight * g

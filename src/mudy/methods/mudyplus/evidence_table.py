@@ -31,9 +31,9 @@ COUNTED = (
     "generic",
 )
 PLAIN_PREFIX = "plain_"  # before the name of evidence that counts for more or less in plain language
-CHEAP = (*COUNTED, "plain_own_frequency", "plain_one_word", "similarity", "plain_similarity")
-MODEL = ("likelihood", "ending", "plain_ending", "attention")  # what the language model is asked for
-EVIDENCE = (*CHEAP, *MODEL)
+CHEAP = (*COUNTED, "plain_generic", "plain_own_frequency", "plain_one_word", "similarity", "plain_similarity")
+ANSWERS = ("likelihood", "ending", "attention")  # what the language model is asked for
+EVIDENCE = (*CHEAP, "likelihood", "ending", "plain_ending", "attention")
 CONTEXT = ("words",)
 
 LONG = 400  # words; in shorter texts position, usual length, similarity and attention tell less
@@ -56,7 +56,7 @@ class Table:
         """The table with some columns more, and with each of them as it counts in plain language, if it does."""
         scaled = {PLAIN_PREFIX + name: self.plainness * column for name, column in columns.items()}
         plain = {name: column for name, column in scaled.items() if name in EVIDENCE}
-        return Table({**self.columns, **columns, **plain}, self.context, self.plainness)
+        return Table({**self.columns, **plain, **columns}, self.context, self.plainness)
 
 
 def counted(document: Document, candidates: Sequence[Candidate], tokenizer: Any) -> Table:
@@ -65,7 +65,7 @@ def counted(document: Document, candidates: Sequence[Candidate], tokenizer: Any)
     containment = Containment.of(places)
     words = document.word_count
     whole, single = noun_phrase(document, candidates), one_word(places)
-    plain = plainness(document)
+    plain, everyday = plainness(document), generic(places, [each.phrase for each in candidates], tokenizer)
     columns = {
         "own_frequency": own_frequency(places, containment),
         "nested_frequency": nested_frequency(places, containment),
@@ -74,7 +74,8 @@ def counted(document: Document, candidates: Sequence[Candidate], tokenizer: Any)
         "one_word_noun_phrase": whole * single,
         "usual_length": long(words) * usual_length(places, containment),
         "first_position": long(words) * first_position(places),
-        "generic": (1 - plain) * generic(places, [candidate.phrase for candidate in candidates], tokenizer),
+        "generic": (1 - plain) * everyday,
+        "plain_generic": plain * everyday,  # an everyday word may be the subject of a plain text
     }
     return Table({}, {"words": log(max(words, 20) / 200)}, plain).adding(**columns)
 

@@ -8,9 +8,8 @@ all phrases of a text (its length) cannot change a ranking, and comes in with th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import sqrt
 
 import numpy as np
@@ -186,25 +185,4 @@ def logistic(
 def expit(values: _Numbers) -> _Numbers:
     """Log-odds -> probability, without overflow."""
     found: _Numbers = 0.5 * (1 + np.tanh(values / 2))
-    return found
-
-
-def brier(chances: Iterable[_Numbers], hits: Iterable[NDArray[np.bool_]], shares: Iterable[float]) -> float:
-    """The mean squared difference between probability and truth."""
-    return float(sum(share * np.sum((c - h) ** 2) for c, h, share in zip(chances, hits, shares, strict=True)))
-
-
-def reliability(
-    chances: _Numbers, hits: NDArray[np.bool_], edges: Sequence[float]
-) -> Mapping[str, tuple[float, float, int]]:
-    """For each bin of probability: the mean probability, the share of hits, and how many phrases there are."""
-    found = {}
-    for low, high in pairwise(edges):
-        inside = (chances >= low) & (chances < high)
-        if inside.any():
-            found[f"{low:.2f}-{high:.2f}"] = (
-                float(chances[inside].mean()),
-                float(hits[inside].mean()),
-                int(inside.sum()),
-            )
     return found
