@@ -1,5 +1,7 @@
 """Facts about calibration: the Brier score, the table of reliability, and what a run says about its probabilities."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,13 @@ def test_phrases_of_a_run_are_right_by_their_stems() -> None:
         "0.40-0.50": (0.4, 1.0, 1),
     }
     assert found.brier == pytest.approx((0.36 + 0.49 + 0.0025) / 3)
+
+
+def test_phrases_are_right_by_the_stems_of_their_own_language() -> None:
+    french = replace(judged("1", ("chevaux", 1.0), gold=("cheval",)), language="fr")
+    calibration = run_calibration("rivers", [french])
+    assert calibration is not None
+    assert calibration.brier == 0
 
 
 def test_documents_in_which_nothing_was_found_say_nothing_about_probabilities() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy.evidence.places import Numbers
-from mudy.porter import stems
+from mudy.stemming import stems_of
 
 if TYPE_CHECKING:
     from mudy.evaluation.runs import JudgedDocument
@@ -59,8 +59,8 @@ def run_calibration(name: str, documents: Sequence[JudgedDocument]) -> Calibrati
 
 
 def _hits(document: JudgedDocument) -> Hits:
-    gold = set(map(stems, document.gold))
-    return np.array([stems(phrase) in gold for phrase in document.phrases], dtype=bool)
+    gold = {stems_of(phrase, document.language) for phrase in document.gold}
+    return np.array([stems_of(phrase, document.language) in gold for phrase in document.phrases], dtype=bool)
 
 
 def brier(chances: Sequence[Numbers], hits: Sequence[Hits], shares: Sequence[float]) -> float:
