@@ -7,7 +7,7 @@ from mudy.backbones.light import light_vocabulary
 from mudy.backbones.light.conversion import round_rows, row_scales
 from mudy.backbones.light.light_vocabulary import LightInt8Head, VocabularySum, vocabulary_sum
 from mudy.backbones.light.products import MIDDLE, signed_products_are_exact
-from mudy.backbones.light.sessions import Array, Sessions
+from mudy.onnx.sessions import Array, Sessions
 
 WORDS, WIDTH = 300, 16
 

@@ -13,11 +13,11 @@ from mudy.backbones.light import layer_graphs
 from mudy.backbones.light.decoder_config import DecoderConfig
 from mudy.backbones.light.edit import LightEdit
 from mudy.backbones.light.light_attention import Block
-from mudy.backbones.light.onnx_graph import Graph
 from mudy.backbones.light.products import MIDDLE, FloatProducts, Int8Products, Products, signed_products_are_exact
-from mudy.backbones.light.sessions import Array, Sessions
 from mudy.backbones.light.weight_file import WeightFile
 from mudy.cancellation import check
+from mudy.onnx.onnx_graph import Graph
+from mudy.onnx.sessions import Array, Sessions
 
 ROWS = 640  # that pass through the linear layers at once: each pass lays out all weights anew
 Attend = Callable[[int, Array, Array, Array], Array | None]  # layer, query, key, value -> attended, or None: enough

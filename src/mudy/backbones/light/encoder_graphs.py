@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mudy.backbones.light.onnx_graph import CONTRIB, Graph
 from mudy.backbones.light.products import Prepared, Products
+from mudy.onnx.onnx_graph import CONTRIB, Graph
 
 QUERY, KEY, VALUE = (f"attention.self.{part}" for part in ("query", "key", "value"))
 ATTENDED, INNER, OUTER = "attention.output.dense", "intermediate.dense", "output.dense"

@@ -23,8 +23,8 @@ from mudy.backbones.light.edit import LightEdit
 from mudy.backbones.light.light_attention import Block, Branches, LightMemory, branch_blocks, causal_blocks, grow
 from mudy.backbones.light.light_tokenizer import LightTokenizer
 from mudy.backbones.light.light_vocabulary import LightFloatHead, LightHead, LightInt8Head, vocabulary_sum
-from mudy.backbones.light.sessions import Array
 from mudy.backbones.tokens import Prompt, Tokens, prompts_of, tokenise
+from mudy.onnx.sessions import Array
 from mudy.text import Span
 
 _LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate

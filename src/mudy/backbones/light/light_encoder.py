@@ -16,10 +16,10 @@ from mudy.backbones.light import encoder_graphs
 from mudy.backbones.light.decoder import unsigned
 from mudy.backbones.light.light_tokenizer import LightTokenizer
 from mudy.backbones.light.products import MIDDLE, FloatProducts, Int8Products, Products, signed_products_are_exact
-from mudy.backbones.light.sessions import Array, Sessions
 from mudy.backbones.light.weight_file import WeightFile
 from mudy.cancellation import check
 from mudy.errors import UnsupportedModel
+from mudy.onnx.sessions import Array, Sessions
 
 _FAMILIES = frozenset({"bert"})
 _BATCH_TOKENS = 1024

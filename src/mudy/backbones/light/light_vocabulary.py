@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy.backbones.light.conversion import round_rows, row_scales
-from mudy.backbones.light.onnx_graph import CONTRIB, Graph
 from mudy.backbones.light.products import MIDDLE
-from mudy.backbones.light.sessions import Array, Feeds, Sessions
 from mudy.cancellation import check
+from mudy.onnx.onnx_graph import CONTRIB, Graph
+from mudy.onnx.sessions import Array, Feeds, Sessions
 
 _LARGE = 1 << 17  # a vocabulary worth shortening
 _COMMON, _CHARACTERS = 1 << 16, 1 << 10  # to so many words, and so many single characters
