@@ -29,7 +29,7 @@ from mudy.text import Span
 
 _LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
 _PROMPT_OPENING = "Text: "
-_BATCH_TOKENS = 256
+_BATCH_TOKENS = 640
 
 
 @dataclass(frozen=True, slots=True)
