@@ -14,6 +14,8 @@ from thinc.api import NumpyOps
 from mudy.onnx.onnx_graph import Graph
 from mudy.onnx.sessions import Sessions
 
+FEW_ROWS = 64  # words for which onnxruntime is not worth loading
+
 
 class OnnxOps(NumpyOps):  # type: ignore[misc]
     """thinc's arithmetic on a CPU, but for products."""
@@ -23,8 +25,8 @@ class OnnxOps(NumpyOps):  # type: ignore[misc]
         self._sessions = Sessions(threads=1)
 
     def gemm(self, x: Any, y: Any, out: Any = None, trans1: bool = False, trans2: bool = False) -> Any:
-        """X (rows, width) times y (out, width), turned; whatever else is asked for, as a rule in training, by thinc."""
-        if out is not None or trans1 or not trans2 or not x.dtype == y.dtype == np.float32 or not len(x):
+        """Rows times the turned rows of `y`. A few rows, and what is asked for in training, by thinc."""
+        if len(x) < FEW_ROWS or out is not None or trans1 or not trans2 or not x.dtype == y.dtype == np.float32:
             return super().gemm(x, y, out=out, trans1=trans1, trans2=trans2)
         feeds = {"x": np.ascontiguousarray(x), "y": np.ascontiguousarray(y)}
         return self._sessions.run("product", _product_graph, feeds)[0]
