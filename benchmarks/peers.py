@@ -143,8 +143,14 @@ def of_a_package(phrases: Callable[[str], Sequence[str]]) -> Judge:
 
 
 def others() -> list[System]:
+    return [System(name, OTHERS, of_a_package(phrases)) for name, phrases in other_packages().items()]
+
+
+def other_packages() -> dict[str, Callable[[str], list[str]]]:
+    """The packages that people use, as functions of a text, loaded."""
     import yake
     from keybert import KeyBERT
+    from yake_rust import Yake
 
     bert = KeyBERT(minilm())
 
@@ -152,12 +158,13 @@ def others() -> list[System]:
         options: dict[str, Any] = {"keyphrase_ngram_range": (1, longest), "top_n": max(DEPTHS)}
         return lambda text: [phrase for phrase, _ in bert.extract_keywords(text, **options)]
 
-    reader = yake.KeywordExtractor(n=3, top=max(DEPTHS))
-    return [
-        System("KeyBERT (1, 1), minilm-l6", OTHERS, of_a_package(keybert(1))),
-        System("KeyBERT (1, 3), minilm-l6", OTHERS, of_a_package(keybert(3))),
-        System("YAKE package", OTHERS, of_a_package(lambda t: [phrase for phrase, _ in reader.extract_keywords(t)])),
-    ]
+    reader, in_rust = yake.KeywordExtractor(n=3, top=max(DEPTHS)), Yake(language="en", ngrams=3)
+    return {
+        "KeyBERT (1, 1), minilm-l6": keybert(1),
+        "KeyBERT (1, 3), minilm-l6": keybert(3),
+        "YAKE package": lambda text: [phrase for phrase, _ in reader.extract_keywords(text)],
+        "yake-rust": lambda text: [phrase for phrase, _ in in_rust.get_n_best(text, n=max(DEPTHS))],
+    }
 
 
 def minilm() -> Any:
@@ -235,8 +242,8 @@ def row(system: System, outcomes: Sequence[Outcome], costs: Sequence[float]) -> 
 HOW = """One thread. CPU-seconds a text from string to phrases, tagging included, models loaded and warm: the median
 over texts and {repeats} round(s). F1 is micro in per cent, counted as `mudy evaluate` counts it, with the 95 %
 interval at 10 from a bootstrap over texts. KeyBERT has its default settings but for the range of its n-grams and the
-number of phrases, and reads the first 256 tokens of a text, as its default model does; the YAKE package has n = 3;
-`yake` is our own. † on {slow} texts only, once."""
+number of phrases, and reads the first 256 tokens of a text, as its default model does; the YAKE package and
+yake-rust have n = 3; `yake` is our own. † on {slow} texts only, once."""
 
 OWN = """Ten texts with gold by their author tell the cost; to rank methods by quality they are too few: mind the
 intervals."""

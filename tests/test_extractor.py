@@ -1,5 +1,6 @@
 """The one door: options, order, odd texts, and the same answer every time."""
 
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -217,3 +218,26 @@ def test_importing_the_package_is_light() -> None:
     heavy = "{'torch', 'spacy', 'transformers', 'nltk', 'numpy'}"
     code = f"import sys, mudy; mudy.Extractor(); print(*({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+def test_an_extractor_that_was_used_can_be_pickled_and_loads_again_on_the_other_side() -> None:
+    text = "Beavers slow the river. The river floods the meadow, and beavers dam the river."
+    used = Extractor("yake", language="en", max_words=50, report=lambda *_: None)
+    expected = used.extract(text)
+    assert used.loaded == {"tagger"}
+    code = (
+        "import pickle, sys; e = pickle.load(sys.stdin.buffer); print(e, e.loaded, e.extract(sys.argv[1]).as_tuples())"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code, text], input=pickle.dumps(used), capture_output=True, check=True
+    )
+    assert found.stdout.decode().strip() == f"{used} set() {expected.as_tuples()}"
+
+
+def test_a_pickle_keeps_what_was_asked_for_and_leaves_models_behind() -> None:
+    used = extractor(batch_tokens=64, threads=1)
+    used.extract("The river Esk floods the meadow.")
+    again = pickle.loads(pickle.dumps(used))
+    assert again.arguments() | {"language": None} == used.arguments() | {"language": None}
+    assert "scorer" not in vars(again)
+    assert used.using("mudy", k_attn=2)._loaded is used._loaded  # a copy in this process still shares them

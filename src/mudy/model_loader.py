@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cached_property
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from mudy.errors import SettingError, UnsupportedModel
 from mudy.languages import AUTO, detection_of
@@ -51,6 +52,21 @@ class ModelLoader:
         self._report = checked("report", report, Callable | None)
         self._loaded: dict[str, Any] = {}  # tagger and models, shared with copies of this one
         self._locks: defaultdict[str, RLock] = defaultdict(RLock)  # one for each, likewise
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle holds: what was asked for. Models are loaded again where it arrives, and nobody is told."""
+        left = {"_loaded", "_locks", "_report"}
+        left |= {name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)}
+        return {name: value for name, value in vars(self).items() if name not in left}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _loaded={}, _locks=defaultdict(RLock), _report=None)
+
+    def __copy__(self) -> Self:
+        """A copy shares the tagger and the models."""
+        made = type(self).__new__(type(self))
+        vars(made).update(vars(self))
+        return made
 
     @property
     def speed(self) -> Speed:

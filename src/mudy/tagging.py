@@ -274,6 +274,9 @@ def _trimmed(nlp: Any) -> Any:
         unneeded |= {"attribute_ruler", "morphologizer"}  # Penn tags come from the tagger alone
     for name in unneeded & set(nlp.component_names):
         nlp.remove_pipe(name)
+    from mudy.tagger_products import multiply_quickly
+
+    multiply_quickly(nlp)
     return nlp
 
 

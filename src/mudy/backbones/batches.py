@@ -50,3 +50,10 @@ def in_order(lengths: Sequence[int], budget: int, work: Callable[[list[int]], Se
     for batch in length_batches(lengths, budget):
         results.update(zip(batch, work(batch), strict=True))
     return [results[i] for i in range(len(lengths))]
+
+
+def consecutive(lengths: Iterable[int]) -> Iterator[slice]:
+    """Where each of several things stands that lie one after the other."""
+    start = 0
+    for length in lengths:
+        yield slice(start, start := start + length)

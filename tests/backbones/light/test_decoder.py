@@ -10,7 +10,7 @@ import pytest
 
 from mudy.backbones import light
 from mudy.backbones.backbone import Backbone, Maps, Question, Received, TextRange
-from mudy.backbones.light import light_decoder_backbone, light_vocabulary
+from mudy.backbones.light import light_vocabulary
 from mudy.candidates import candidates
 from mudy.errors import CandidateTooLong, UnsupportedModel
 from mudy.methods.mudy import Mudy
@@ -92,11 +92,8 @@ def test_unsigned_weights_give_the_same_answers(folder: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("speed", ["exact", "fast"])
 def test_no_word_is_likelier_than_all_words_together(folder: Path, speed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(light_vocabulary, "_LARGE", 100)  # so that only the likely words are summed up
-    monkeypatch.setattr(light_vocabulary, "_LIKELY", 60)
-    monkeypatch.setattr(light_vocabulary, "FEW_STATES", 4)
-    monkeypatch.setattr(light_vocabulary, "_SAMPLE", 2)
-    monkeypatch.setattr(light_decoder_backbone, "FEW_STATES", 4)
+    monkeypatch.setattr(light_vocabulary, "_LARGE", 100)  # so that only common words and those said are summed up
+    monkeypatch.setattr(light_vocabulary, "_COMMON", 60)
     assert max(flat(likelihoods(saved.light_decoder(folder, speed=speed), [TEXT]))) <= 0
 
 

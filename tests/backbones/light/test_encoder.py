@@ -27,6 +27,14 @@ def test_vectors_depend_on_neither_batch_nor_threads(encoder_folder: Path) -> No
     np.testing.assert_allclose(together, threaded, atol=1e-5)
 
 
+@pytest.mark.parametrize("speed", ["exact", "fast"])
+def test_a_text_has_the_same_states_to_the_last_bit_in_any_company(encoder_folder: Path, speed: str) -> None:
+    encoder = saved.light_encoder(encoder_folder, speed=speed)
+    rows = [encoder.read_alone(text) for text in TEXTS]
+    for alone, together in zip((encoder.states([row])[0] for row in rows), encoder.states(rows), strict=True):
+        np.testing.assert_array_equal(alone, together)
+
+
 def test_spans_in_their_context_are_those_of_torch(encoder_folder: Path) -> None:
     spans, contexts = [Span(0, 9), Span(23, 31)], [Span(0, 18), Span(19, 56)]
     found = saved.light_encoder(encoder_folder).span_states(small.TEXT, spans, contexts)

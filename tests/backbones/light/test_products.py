@@ -5,9 +5,9 @@ import pytest
 
 from mudy.backbones.light.conversion import round_rows, row_scales
 from mudy.backbones.light.decoder import unsigned
-from mudy.backbones.light.onnx_graph import Graph
 from mudy.backbones.light.products import FloatProducts, Int8Products, signed_products_are_exact
-from mudy.backbones.light.sessions import Array, Feeds, Sessions
+from mudy.onnx.onnx_graph import Graph
+from mudy.onnx.sessions import Array, Feeds, Sessions
 
 
 def random(*shape: int) -> Array:

@@ -22,9 +22,9 @@ def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Re
     from mudy.backbones.light.decoder_config import decoder_config
     from mudy.backbones.light.light_decoder_backbone import LightDecoder
     from mudy.backbones.light.light_tokenizer import LightTokenizer
-    from mudy.backbones.light.sessions import Sessions
     from mudy.backbones.light.weight_file import WeightFile
     from mudy.models.download_progress import silent
+    from mudy.onnx.sessions import Sessions
 
     folder = Path(path)
     config = decoder_config(read_config(folder), name)
@@ -39,9 +39,9 @@ def load_light_encoder(path: str | Path, compute: Compute, name: str, report: Re
     from mudy.backbones.light.conversion import SOURCE, int8_weights
     from mudy.backbones.light.light_encoder import LightEncoder, check_family
     from mudy.backbones.light.light_tokenizer import LightTokenizer
-    from mudy.backbones.light.sessions import Sessions
     from mudy.backbones.light.weight_file import WeightFile
     from mudy.models.download_progress import silent
+    from mudy.onnx.sessions import Sessions
 
     folder = Path(path)
     config, int8 = read_config(folder), in_8_bits(compute)

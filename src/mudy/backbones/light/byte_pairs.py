@@ -65,6 +65,9 @@ class BytePairTokenizer:
     def token_to_id(self, token: str) -> int | None:
         return self._ids.get(token)
 
+    def get_vocab(self) -> dict[str, int]:
+        return self._ids
+
     def num_special_tokens_to_add(self, pair: bool) -> int:
         return len(self._prefix) * (2 if pair else 1)
 

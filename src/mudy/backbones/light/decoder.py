@@ -13,13 +13,13 @@ from mudy.backbones.light import layer_graphs
 from mudy.backbones.light.decoder_config import DecoderConfig
 from mudy.backbones.light.edit import LightEdit
 from mudy.backbones.light.light_attention import Block
-from mudy.backbones.light.onnx_graph import Graph
 from mudy.backbones.light.products import MIDDLE, FloatProducts, Int8Products, Products, signed_products_are_exact
-from mudy.backbones.light.sessions import Array, Sessions
 from mudy.backbones.light.weight_file import WeightFile
 from mudy.cancellation import check
+from mudy.onnx.onnx_graph import Graph
+from mudy.onnx.sessions import Array, Sessions
 
-ROWS = 256  # that pass through the linear layers at once: what is between them stays in a CPU's cache
+ROWS = 640  # that pass through the linear layers at once: each pass lays out all weights anew
 Attend = Callable[[int, Array, Array, Array], Array | None]  # layer, query, key, value -> attended, or None: enough
 _Feeds = dict[str, NDArray[Any]]
 
@@ -151,17 +151,17 @@ class Decoder:
         heads. An `edit` changes the scores over the first `text` tokens.
         """
         config, rows = self.config, len(query)
-        shape = config.kv_heads, config.groups, rows, config.head_width
-        query = query.reshape(rows, *shape[:2], -1).transpose(1, 2, 0, 3)  # (kv_heads, groups, rows, head_width)
-        attended = np.empty((rows, *shape[:2], shape[-1]), np.float32)
+        shape = config.kv_heads, config.groups, config.head_width
+        query = query.reshape(rows, *shape).transpose(1, 0, 2, 3)  # (kv_heads, rows, groups, head_width)
+        attended = np.empty((rows, *shape), np.float32)
         for block in blocks:
-            some = np.ascontiguousarray(query[:, :, block.rows]).reshape(shape[0], -1, shape[-1])
+            some = np.ascontiguousarray(query[:, block.rows]).reshape(shape[0], -1, shape[-1])
             key, value = (np.ascontiguousarray(each[:, block.first : block.stop]) for each in (keys, values))
             if edit is None:
                 found = self._attend_block(some, key, value, block, sums)
             else:
                 found = self._attend_edited(layer, some, key, value, block, edit, text)
-            attended[block.rows] = found.reshape(*shape[:2], -1, shape[-1]).transpose(2, 0, 1, 3)
+            attended[block.rows] = found.reshape(shape[0], -1, *shape[1:]).transpose(1, 0, 2, 3)
         return attended.reshape(rows, -1)
 
     def maps(
@@ -186,9 +186,9 @@ class Decoder:
             "query": query,
             "key": key,
             "value": value,
-            "mask": block.mask,
-            "shape": np.array([len(query), self.config.groups, count, tokens]),
-            "flat_shape": np.array([len(query), self.config.groups * count, tokens]),
+            "mask": block.mask[:, None],
+            "shape": np.array([len(query), count, self.config.groups, tokens]),
+            "flat_shape": np.array([len(query), count * self.config.groups, tokens]),
         }
         summed = sums is not None and block.stop <= len(sums)
         name = "attention_summed" if summed else "attention"
@@ -201,10 +201,11 @@ class Decoder:
         self, layer: int, query: Array, key: Array, value: Array, block: Block, edit: LightEdit, text: int
     ) -> Array:
         (scores,) = self.sessions.run("scores", partial(layer_graphs.scores, self.config), {"query": query, "key": key})
-        every = scores.reshape(len(query), self.config.groups, *block.mask.shape)
+        rows, tokens = block.mask.shape
+        every = scores.reshape(len(query), rows, self.config.groups, tokens).transpose(0, 2, 1, 3)  # the same memory
         edit(layer, every, block.first, text)
         every += block.mask
-        feeds = {"scores": every.reshape(scores.shape), "value": value}
+        feeds = {"scores": scores, "value": value}
         (attended,) = self.sessions.run("weighted_sum", layer_graphs.weighted_sum, feeds)
         return attended
 

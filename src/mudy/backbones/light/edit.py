@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy.backbones.backbone import Rule, Weighting
-from mudy.backbones.light.sessions import Array
+from mudy.onnx.sessions import Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
-"""The graphs of BERT: its embeddings' norm, and one layer. Weights are inputs, so one graph serves all layers."""
+"""The graphs of BERT: its embeddings' norm, and a layer before, in and after attention. Weights are inputs."""
 
 from __future__ import annotations
 
-from mudy.backbones.light.onnx_graph import CONTRIB, Graph
 from mudy.backbones.light.products import Prepared, Products
+from mudy.onnx.onnx_graph import CONTRIB, Graph
 
 QUERY, KEY, VALUE = (f"attention.self.{part}" for part in ("query", "key", "value"))
 ATTENDED, INNER, OUTER = "attention.output.dense", "intermediate.dense", "output.dense"
-LINEARS = (QUERY, KEY, VALUE, ATTENDED, INNER, OUTER)
+BEFORE, AFTER = (QUERY, KEY, VALUE), (ATTENDED, INNER, OUTER)  # linear layers
 NORMS = ("attention.output.LayerNorm", "output.LayerNorm")
 
 
@@ -18,26 +18,28 @@ def embeddings(epsilon: float) -> Graph:
     return graph
 
 
-def layer(products: Products, heads: int, width: int, epsilon: float) -> Graph:
-    """States (texts x tokens, width) -> the states after this layer.
+def before_attention(products: Products) -> Graph:
+    """States (tokens, width) -> query, key and value; (tokens, width)."""
+    graph = Graph("before_attention")
+    prepared = products.prepare(graph, graph.input("states"))
+    for name, result in ((QUERY, "query"), (KEY, "key"), (VALUE, "value")):
+        graph.output(result, _product(graph, products, prepared, name))
+    return graph
 
-    `mask` is added to the scores; (texts, 1, 1, tokens). `shape` is (texts, tokens, heads, width of a head).
-    """
-    graph = Graph("layer")
-    states, shape = graph.input("states"), graph.input("shape", "int64")
-    prepared = products.prepare(graph, states)
-    query, key, value = (
-        graph.add(
-            "Transpose", graph.add("Reshape", _product(graph, products, prepared, name), shape), perm=(0, 2, 1, 3)
-        )
-        for name in (QUERY, KEY, VALUE)
-    )
-    scale = float(width // heads) ** -0.5
-    scores = graph.add("FusedMatMul", query, key, domain=CONTRIB, transB=1, alpha=scale)
-    maps = graph.add("Softmax", graph.add("Add", scores, graph.input("mask")), axis=-1)
-    attended = graph.add("Transpose", graph.add("MatMul", maps, value), perm=(0, 2, 1, 3))
-    attended = graph.add("Reshape", attended, graph.shape(-1, width))
-    states = graph.add("Add", states, _product(graph, products, products.prepare(graph, attended), ATTENDED))
+
+def attention(heads: int) -> Graph:
+    """Texts of equal length, whose tokens see all tokens of their text; (texts, tokens, width)."""
+    graph = Graph("attention")
+    given = (graph.input(name) for name in ("query", "key", "value"))
+    graph.output("attended", graph.add("MultiHeadAttention", *given, domain=CONTRIB, num_heads=heads))
+    return graph
+
+
+def after_attention(products: Products, epsilon: float) -> Graph:
+    """Attended and states (tokens, width) -> the states after this layer."""
+    graph = Graph("after_attention")
+    attended = products.prepare(graph, graph.input("attended"))
+    states = graph.add("Add", graph.input("states"), _product(graph, products, attended, ATTENDED))
     states = layer_norm(graph, states, NORMS[0], epsilon)
     inner = _product(graph, products, products.prepare(graph, states), INNER)
     inner = graph.add("Gelu", inner, domain=CONTRIB)  # by the error function

@@ -6,8 +6,8 @@ Weights are inputs under the names that model files give them within a layer, so
 from __future__ import annotations
 
 from mudy.backbones.light.decoder_config import DecoderConfig
-from mudy.backbones.light.onnx_graph import CONTRIB, Graph
 from mudy.backbones.light.products import Products
+from mudy.onnx.onnx_graph import CONTRIB, Graph
 
 BEFORE = ("input_layernorm.weight", *(f"self_attn.{part}_proj.weight" for part in "qkv"))
 HEAD_NORMS = ("self_attn.q_norm.weight", "self_attn.k_norm.weight")
@@ -37,11 +37,11 @@ def before_attention(config: DecoderConfig, products: Products) -> Graph:
 def attention_graph(config: DecoderConfig, summed: bool) -> Graph:
     """Rows of queries that look at keys; what each row sees is said by `mask`, which is added to its scores.
 
-    query (kv_heads, groups x rows, head_width), key and value (kv_heads, tokens, head_width), mask (rows, tokens) ->
+    query (kv_heads, rows x groups, head_width), key and value (kv_heads, tokens, head_width), mask (rows, 1, tokens) ->
     attended, as query; and with `summed`, the attention that each token receives from all rows and heads; (tokens,).
     """
     graph = Graph("attention")
-    shape = graph.input("shape", "int64")  # kv_heads, groups, rows, tokens
+    shape = graph.input("shape", "int64")  # kv_heads, rows, groups, tokens
     scores = scores_of(graph, config)
     scores = graph.add("Add", graph.add("Reshape", scores, shape), graph.input("mask"))
     maps = graph.add("Softmax", scores, axis=-1)
@@ -53,7 +53,7 @@ def attention_graph(config: DecoderConfig, summed: bool) -> Graph:
 
 
 def scores(config: DecoderConfig) -> Graph:
-    """The scores alone, for whoever edits them; (kv_heads, groups x rows, tokens)."""
+    """The scores alone, for whoever edits them; (kv_heads, rows x groups, tokens)."""
     graph = Graph("scores")
     graph.output("scores", scores_of(graph, config))
     return graph

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.backbones.light.sessions import Array
+from mudy.onnx.sessions import Array
 
 BLOCK = 64  # rows that are multiplied together
 _HIDDEN = np.float32(-np.inf)

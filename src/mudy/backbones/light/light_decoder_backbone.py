@@ -17,25 +17,19 @@ from typing import Any
 import numpy as np
 
 from mudy.backbones.backbone import MapObserver, Question, Received, Rule, TextRange, Weighting
-from mudy.backbones.batches import packs
+from mudy.backbones.batches import consecutive, packs
 from mudy.backbones.light.decoder import Decoder
 from mudy.backbones.light.edit import LightEdit
 from mudy.backbones.light.light_attention import Block, Branches, LightMemory, branch_blocks, causal_blocks, grow
 from mudy.backbones.light.light_tokenizer import LightTokenizer
-from mudy.backbones.light.light_vocabulary import (
-    FEW_STATES,
-    LightFloatHead,
-    LightHead,
-    LightInt8Head,
-    light_log_probabilities,
-)
-from mudy.backbones.light.sessions import Array
+from mudy.backbones.light.light_vocabulary import LightFloatHead, LightHead, LightInt8Head, vocabulary_sum
 from mudy.backbones.tokens import Prompt, Tokens, prompts_of, tokenise
+from mudy.onnx.sessions import Array
 from mudy.text import Span
 
 _LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
 _PROMPT_OPENING = "Text: "
-_BATCH_TOKENS = 256
+_BATCH_TOKENS = 640
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +54,11 @@ class LightQuestion:
     def words(self) -> list[int]:
         """Every scored token of every prompt."""
         return [prompt.ids[token] for prompt in self.prompts for token in prompt.scored]
+
+    @property
+    def said(self) -> set[int]:
+        """Every token of the text and of the prompts."""
+        return {*self.prefix.tokens.ids, *(token for prompt in self.prompts for token in prompt.ids)}
 
     def before(self, places: Sequence[Sequence[int]]) -> list[int]:
         """The state before each of them, given where each prompt's rows are."""
@@ -103,6 +102,7 @@ class LightDecoder:
             if scales is None
             else LightInt8Head(weight, scales, decoder.sessions, decoder.signed)
         )
+        self._sum = vocabulary_sum(self.head, tokenizer.single_characters)
 
     @property
     def family(self) -> str:
@@ -187,7 +187,7 @@ class LightDecoder:
             if window not in masks:
                 masks[window] = [list(causal_blocks(length, window)) for length in lengths]
             parts = []
-            for text, rows in enumerate(prompt_stretches(lengths)):
+            for text, rows in enumerate(consecutive(lengths)):
                 keys, values = decoder.by_heads(key[rows]), decoder.by_heads(value[rows])
                 if memories:
                     memories[text].keys[layer], memories[text].values[layer] = keys, values
@@ -297,7 +297,7 @@ class LightDecoder:
 
         def attend(layer: int, query: Array, key: Array, value: Array) -> Array:
             window, parts = decoder.config.windows[layer], []
-            for index, (run, rows) in enumerate(zip(pack, prompt_stretches(lengths), strict=True)):
+            for index, (run, rows) in enumerate(zip(pack, consecutive(lengths), strict=True)):
                 edit = run.edit if run.edit is not None and run.edit.touches(layer, window) else None
                 text, kind = len(run.prefix.tokens), (index, window, edit is not None)
                 if kind not in masks:
@@ -312,46 +312,18 @@ class LightDecoder:
     # --- Scoring -------------------------------------------------------------------------------------------------
 
     def _scored(self, asked: Sequence[LightQuestion], states: Array, places: _Places) -> list[list[float]]:
-        """Log-probability of every scored token of every prompt, from the state before it."""
-        found: list[list[float]] = [[] for _ in asked]
-        for group in self._summed_together(asked, places):
-            before = [row for i in group for row in asked[i].before(places[i])]
-            words = [word for i in group for word in asked[i].words]
-            used = {row: i for i, row in enumerate(dict.fromkeys(before))}
-            said = self._said([asked[i] for i in group])
-            values = iter(
-                light_log_probabilities(self.head, states[list(used)], [used[row] for row in before], words, said)
-            )
-            for i in group:
-                found[i] = list(islice(values, len(asked[i].words)))
-        return [
-            list(islice(values, len(prompt.scored)))
-            for each, values in zip(asked, map(iter, found), strict=True)
-            for prompt in each.prompts
-        ]
-
-    def _summed_together(self, asked: Sequence[LightQuestion], places: _Places) -> Iterator[list[int]]:
-        """Which questions share a pass over the vocabulary: all, but for those whose likely words are a matter of their
-        own text, since no result may depend on what else is computed with it.
-        """
-        int8 = self.decoder.int8
-        alone = [i for i, each in enumerate(asked) if int8 and len(set(each.before(places[i]))) > FEW_STATES]
-        if rest := [i for i in range(len(asked)) if i not in alone]:
-            yield rest
-        yield from ([i] for i in alone)
-
-    def _said(self, asked: Sequence[LightQuestion]) -> list[int] | None:
-        """The words of the text and its prompts, for a sum over likely words alone; None for the exact sum."""
-        if not self.decoder.int8 or len(asked) > 1:
-            return None
-        return sorted({*asked[0].prefix.tokens.ids, *(token for prompt in asked[0].prompts for token in prompt.ids)})
-
-
-def prompt_stretches(lengths: Sequence[int]) -> Iterator[slice]:
-    """Where each of several things stands that lie one after the other."""
-    start = 0
-    for length in lengths:
-        yield slice(start, start := start + length)
+        """Log-probability of every scored token of every prompt, from the state before it; never above 0."""
+        before = [each.before(own) for each, own in zip(asked, places, strict=True)]
+        used = [list(dict.fromkeys(rows)) for rows in before]
+        mass = self._sum.log_mass(states[[row for rows in used for row in rows]])
+        found = []
+        for each, rows, own, part in zip(asked, before, used, consecutive(map(len, used)), strict=True):
+            sums = self._sum.with_said(mass[part], states[own], each.said)
+            at = {row: i for i, row in enumerate(own)}
+            values = self.head.logit(states[rows], np.array(each.words)) - sums[[at[row] for row in rows]]
+            scored = iter(np.minimum(values, 0).tolist())
+            found += [list(islice(scored, len(prompt.scored))) for prompt in each.prompts]
+        return found
 
 
 def joined(parts: Sequence[Array]) -> Array:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.backbones.batches import in_order
+from mudy.backbones.batches import consecutive, packs
 from mudy.backbones.encoder import SentenceEncoder
 from mudy.backbones.light import encoder_graphs
 from mudy.backbones.light.decoder import unsigned
 from mudy.backbones.light.light_tokenizer import LightTokenizer
 from mudy.backbones.light.products import MIDDLE, FloatProducts, Int8Products, Products, signed_products_are_exact
-from mudy.backbones.light.sessions import Array, Sessions
 from mudy.backbones.light.weight_file import WeightFile
 from mudy.cancellation import check
 from mudy.errors import UnsupportedModel
+from mudy.onnx.sessions import Array, Sessions
 
 _FAMILIES = frozenset({"bert"})
 _BATCH_TOKENS = 1024
-_HIDDEN = np.float32(np.finfo(np.float32).min)
+_Feeds = dict[str, NDArray[Any]]
 
 
 class LightEncoder(SentenceEncoder):
@@ -58,40 +59,63 @@ class LightEncoder(SentenceEncoder):
     def states(
         self, rows: Sequence[Sequence[int]], layer: int = -1, pool: Callable[[Array], Array] = lambda state: state
     ) -> list[Array]:
-        def work(batch: list[int]) -> list[Array]:
-            some = [rows[i] for i in batch]
-            found = self._forward(some, self.depth if layer == -1 else layer % (self.depth + 1))
-            return [pool(state[: len(row)]) for state, row in zip(found, some, strict=True)]
-
-        return in_order([len(row) for row in rows], self.batch_tokens, work)
+        depth = self.depth if layer == -1 else layer % (self.depth + 1)
+        found: dict[int, Array] = {}
+        shortest_first = sorted(range(len(rows)), key=lambda i: (len(rows[i]), i))
+        for pack in packs(shortest_first, lambda i: len(rows[i]), self.batch_tokens):
+            states = self._forward([rows[i] for i in pack], depth)
+            for i, part in zip(pack, consecutive(len(rows[i]) for i in pack), strict=True):
+                found[i] = pool(states[part])
+        return [found[i] for i in range(len(rows))]
 
     def _forward(self, rows: Sequence[Sequence[int]], depth: int) -> Array:
-        """States after so many layers; (texts, longest text, width)."""
-        longest = max(map(len, rows))
-        ids = np.zeros((len(rows), longest), np.int64)
-        mask = np.full((len(rows), 1, 1, longest), _HIDDEN, np.float32)
-        for index, row in enumerate(rows):
-            ids[index, : len(row)] = row
-            mask[index, :, :, : len(row)] = 0
-        states = self._table("word_embeddings", ids.ravel()).reshape(*ids.shape, -1) + self._place[:longest]
-        states = states.reshape(-1, self.width)
+        """States after so many layers, those of one text after those of another; (tokens, width)."""
+        ids = [token for row in rows for token in row]
+        places = np.concatenate([self._place[: len(row)] for row in rows])
         norm = partial(encoder_graphs.embeddings, self._epsilon)
-        (states,) = self.sessions.run("embeddings", norm, {"states": states, **self._norm})
-        shape = np.array([*ids.shape, self.heads, self.width // self.heads])
-        graph = partial(encoder_graphs.layer, self._products, self.heads, self.width, self._epsilon)
-        for weights in self._layers[:depth]:
+        (states,) = self.sessions.run(
+            "embeddings", norm, {"states": self._table("word_embeddings", ids) + places, **self._norm}
+        )
+        groups = equal_lengths(rows)
+        for before, after in self._layers[:depth]:
             check()
-            (states,) = self.sessions.run("layer", graph, {"states": states, "mask": mask, "shape": shape, **weights})
-        return states.reshape(*ids.shape, -1)
+            attended = self._attend(self._run("before", before, states=states), groups)
+            (states,) = self._run("after", after, attended=attended, states=states)
+        return states
+
+    def _run(self, name: str, weights: _Feeds, **states: Array) -> list[Array]:
+        make = {
+            "before": partial(encoder_graphs.before_attention, self._products),
+            "after": partial(encoder_graphs.after_attention, self._products, self._epsilon),
+        }[name]
+        return self.sessions.run(name, make, {**weights, **states})
+
+    def _attend(self, parts: Sequence[Array], groups: Sequence[tuple[int, int]]) -> Array:
+        """What the tokens of each text see; (tokens, width).
+
+        Texts of equal length are computed together. None is padded, so no text's states depend on another's length.
+        """
+        graph = partial(encoder_graphs.attention, self.heads)
+        found = []
+        for (texts, tokens), part in zip(groups, consecutive(n * length for n, length in groups), strict=True):
+            given = [each[part].reshape(texts, tokens, self.width) for each in parts]
+            feeds = dict(zip(("query", "key", "value"), given, strict=True))
+            found.append(self.sessions.run("attention", graph, feeds)[0].reshape(-1, self.width))
+        return np.concatenate(found)
 
     # --- Weights -------------------------------------------------------------------------------------------------
 
-    def _layer_weights(self, layer: int) -> dict[str, NDArray[Any]]:
+    def _layer_weights(self, layer: int) -> tuple[_Feeds, _Feeds]:
+        """The weights of a layer that its two graphs want, under the names that they give them."""
         prefix = f"encoder.layer.{layer}."
-        feeds: dict[str, NDArray[Any]] = {}
+        after = self._linears(prefix, encoder_graphs.AFTER)
         for name in encoder_graphs.NORMS:
-            feeds |= {f"{name}.{part}": self._floats(f"{prefix}{name}.{part}") for part in ("weight", "bias")}
-        for name in encoder_graphs.LINEARS:
+            after |= {f"{name}.{part}": self._floats(f"{prefix}{name}.{part}") for part in ("weight", "bias")}
+        return self._linears(prefix, encoder_graphs.BEFORE), after
+
+    def _linears(self, prefix: str, names: Sequence[str]) -> _Feeds:
+        feeds: _Feeds = {}
+        for name in names:
             feeds[f"{name}.bias"] = self._floats(f"{prefix}{name}.bias")
             if self.int8:
                 weight = self._weights.tensor(f"{self._prefix}{prefix}{name}.weight")
@@ -112,6 +136,11 @@ class LightEncoder(SentenceEncoder):
             return rows
         found: Array = (rows - np.float32(MIDDLE)) * self._weights.tensor(f"{name}.scales")[list(ids), None]
         return found
+
+
+def equal_lengths(rows: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+    """How many rows of each length there are, and that length, for rows sorted by length."""
+    return [(len(list(same)), length) for length, same in groupby(map(len, rows))]
 
 
 def check_family(config: Mapping[str, Any], name: str) -> None:

@@ -43,6 +43,10 @@ class LightTokenizer:
     def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]:
         return [self._inner.id_to_token(token) or "" for token in ids]
 
+    def single_characters(self) -> list[int]:
+        """The tokens that are one character, in their order."""
+        return sorted(token for text, token in self._inner.get_vocab().items() if len(text) == 1)
+
     def num_special_tokens_to_add(self) -> int:
         return int(self._inner.num_special_tokens_to_add(False))
 

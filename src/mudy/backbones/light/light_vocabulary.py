@@ -5,21 +5,20 @@ Logits are laid out as (words, states), so that a stretch of the vocabulary is u
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mudy.backbones.light.conversion import round_rows, row_scales
-from mudy.backbones.light.onnx_graph import CONTRIB, Graph
 from mudy.backbones.light.products import MIDDLE
-from mudy.backbones.light.sessions import Array, Feeds, Sessions
 from mudy.cancellation import check
+from mudy.onnx.onnx_graph import CONTRIB, Graph
+from mudy.onnx.sessions import Array, Feeds, Sessions
 
-_LARGE, _LIKELY = 1 << 17, 1 << 15  # a vocabulary worth shortening, and to how many words
-_SAMPLE = 16  # states that say which words are likely
-FEW_STATES = 2 * _SAMPLE  # states for which it is not worth the while to ask
+_LARGE = 1 << 17  # a vocabulary worth shortening
+_COMMON, _CHARACTERS = 1 << 16, 1 << 10  # to so many words, and so many single characters
 _STATES = 1024  # multiplied at once
 _WORDS = 2048  # with so many words of the vocabulary: a block of logits stays in a CPU's cache
 
@@ -36,7 +35,7 @@ class LightHead(Protocol):
     def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
         """The logit of one word after each state; (states,)."""
 
-    def only(self, words: NDArray[np.intp]) -> LightHead:
+    def only(self, words: slice | NDArray[np.intp]) -> LightHead:
         """The same with fewer words."""
 
 
@@ -60,7 +59,7 @@ class LightFloatHead:
         found: Array = (states * self.weight[words]).sum(-1)
         return found
 
-    def only(self, words: NDArray[np.intp]) -> LightFloatHead:
+    def only(self, words: slice | NDArray[np.intp]) -> LightFloatHead:
         return LightFloatHead(self.weight[words], self.sessions)
 
 
@@ -98,7 +97,7 @@ class LightInt8Head:
         logits: Array = found * row_scales(states) * self.scales[words]
         return logits
 
-    def only(self, words: NDArray[np.intp]) -> LightInt8Head:
+    def only(self, words: slice | NDArray[np.intp]) -> LightInt8Head:
         return LightInt8Head(self.weight[words], self.scales[words], self.sessions, self.signed)
 
 
@@ -118,26 +117,48 @@ def _int8_graph(signed: bool) -> Graph:
     return graph
 
 
-def light_log_probabilities(
-    head: LightHead, states: Array, rows: Sequence[int], words: Sequence[int], said: Sequence[int] | None = None
-) -> list[float]:
-    """Log-probability of each word after the state in its row, never above 0. Each state is projected once.
+class VocabularySum:
+    """What the softmax over a vocabulary divides by.
 
-    With `said`, words that the text holds, a large vocabulary is summed up over these and the likeliest others.
+    A large vocabulary in 8 bits is summed up over its commonest words, its commonest characters, and the words that
+    the text itself says: tokenisers number their words from common to rare. What is left out holds some 2% of the sum.
     """
-    summed = head
-    if said is not None and head.words > _LARGE and len(states) > FEW_STATES:
-        summed = head.only(_likely(head, states[:: len(states) // _SAMPLE], said))
-    mass = np.concatenate(
-        [_log_mass(summed, states[start : start + _STATES]) for start in range(0, len(states), _STATES)]
-    )
-    at, asked = np.array(rows, np.intp), np.array(words, np.intp)
-    found = np.minimum(head.logit(states[at], asked) - mass[at], 0)
-    return [float(value) for value in found]
+
+    def __init__(self, head: LightHead, characters: Sequence[int] | None = None) -> None:
+        """`characters` are the words of a single character, common ones first; None for the sum over all words."""
+        self.head, self._parts = head, [head]
+        self._summed = np.ones(head.words, bool)
+        if characters is not None:
+            self._summed[_COMMON:] = False
+            rest = np.array([word for word in characters if word >= _COMMON][:_CHARACTERS], np.intp)
+            self._parts = [head.only(slice(_COMMON)), *([head.only(rest)] if len(rest) else [])]
+            self._summed[rest] = True
+
+    def log_mass(self, states: Array) -> Array:
+        """The logarithm of the sum after each state, without the words that a text says; (states,)."""
+        parts = [slice(start, start + _STATES) for start in range(0, len(states), _STATES)]
+        return np.concatenate([self._log_mass(states[part]) for part in parts])
+
+    def _log_mass(self, states: Array) -> Array:
+        first, *others = (log_mass(head, states) for head in self._parts)
+        for other in others:
+            first = np.logaddexp(first, other)
+        return first
+
+    def with_said(self, mass: Array, states: Array, said: Iterable[int]) -> Array:
+        """The same with the words that a text says; (states,)."""
+        added = [word for word in sorted(said) if not self._summed[word]]
+        return np.logaddexp(mass, log_mass(self.head.only(np.array(added)), states)) if added else mass
 
 
-def _log_mass(head: LightHead, states: Array) -> Array:
-    """The logarithm of what the softmax divides by, added up over blocks of the vocabulary; (states,)."""
+def vocabulary_sum(head: LightHead, single_characters: Callable[[], Sequence[int]]) -> VocabularySum:
+    """The sum over all words, or over the common ones where that is much quicker."""
+    short = isinstance(head, LightInt8Head) and head.words > _LARGE
+    return VocabularySum(head, single_characters() if short else None)
+
+
+def log_mass(head: LightHead, states: Array) -> Array:
+    """The logarithm of what a softmax divides by, added up over blocks of words; (states,)."""
     top = np.full(len(states), -np.inf, np.float32)
     mass = np.zeros(len(states), np.float32)
     for logits in head.blocks(states):
@@ -147,16 +168,3 @@ def _log_mass(head: LightHead, states: Array) -> Array:
         top = higher
     found: Array = top + np.log(mass)
     return found
-
-
-def _likely(head: LightHead, states: Array, said: Sequence[int]) -> NDArray[np.intp]:
-    """The words that are likeliest after any of some states, and those said; (words,).
-
-    A word's chance is taken relative to the likeliest word after the same state.
-    """
-    logits = np.concatenate([block.T for block in head.blocks(states)], axis=1)  # (states, words)
-    logits -= logits.max(1, keepdims=True)
-    chance = logits.max(0)
-    chance[list(said)] = np.inf
-    count = max(_LIKELY, len(said))
-    return np.argpartition(-chance, count - 1)[:count]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.backbones.light.onnx_graph import CONTRIB, Graph
+from mudy.onnx.onnx_graph import CONTRIB, Graph
 
 LARGEST, MIDDLE = 127, 128
 SMALLEST_SCALE = 1e-12 / LARGEST
@@ -75,7 +75,7 @@ def signed_products_are_exact(sums: NDArray[Any] | None = None) -> bool:
     Without VNNI two products are added in 16 bits, which overflow; such a CPU gets unsigned weights.
     """
     if sums is None:
-        from mudy.backbones.light.sessions import Sessions
+        from mudy.onnx.sessions import Sessions
 
         feeds = {"a": np.full((4, 64), 255, np.uint8), "b": np.full((64, 16), LARGEST, np.int8)}
         (sums,) = Sessions().run("check", _check_graph, feeds)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mudy.backbones.backbone import Backbone, Question, Received, TextRange
+from mudy.backbones.batches import packs
 from mudy.candidates import Candidate
 from mudy.evidence.boundary import ending
 from mudy.evidence.keyword_likelihood import TEMPLATE, likelihood
@@ -69,6 +70,7 @@ _WORDS = {  # what each contribution is, for people
     "calibration": "high sums are right less often than they say",
     "vocabulary": "known to the vocabulary",
 }
+ASKED_WORDS = 600  # that the language model remembers at once: 50 kB for each
 MOST = 1 - 1e-6  # a probability is never quite 0 or 1
 Answer = tuple[float, float, float]  # likelihood, ending and attention of a phrase
 
@@ -81,7 +83,7 @@ class MudyPlus(BatchMethod):
     citation: ClassVar = "This project, after Kang and Yoon, SIGIR 2026"
     needs: ClassVar = ("backbone", "encoder", "multilingual")
     parts: ClassVar = tuple(ScorePart(name, words, kind="contribution") for name, words in _WORDS.items())
-    speeds: ClassVar = {"quick": {"leaders": 0, "encoded": 60}, "fast": {"read_words": 400}}
+    speeds: ClassVar = {"quick": {"leaders": 0, "encoded": 60}, "fast": {"read_words": 340}}
     candidate_kind: ClassVar = "nested"
     default_speed: ClassVar = "fast"
     calibrated: ClassVar = True
@@ -100,7 +102,7 @@ class MudyPlus(BatchMethod):
         "Phrases that the language model is asked about: those that lead without it; 0: none.",
     )
     read_words: int = setting(900, "Words at the text's beginning that the language model reads.")
-    encoded_words: int = setting(300, "Words at the text's beginning that the encoder reads, in one window.")
+    encoded_words: int = setting(200, "Words at the text's beginning that the encoder reads, in one window.")
     template: str | None = setting(
         None, "What follows the text, with {} for the phrase; none: ' Keywords: {},', for which weights are fitted."
     )
@@ -207,10 +209,16 @@ class MudyPlus(BatchMethod):
     def with_many_answers(self, texts: Sequence[TextEvidence], rows: Sequence[Sequence[int]]) -> list[Table]:
         """The table of each text with what the language model says about some of its rows; 0 for the others."""
         beginnings = [
-            Beginning(text.document.text, text.end(self.read_words), [text.candidates[row] for row in own])
+            Beginning(
+                text.document.text,
+                text.end(self.read_words),
+                [text.candidates[row] for row in own],
+                min(text.words, self.read_words),
+            )
             for text, own in zip(texts, rows, strict=True)
         ]
-        answers = ask(self.prompted, beginnings)
+        together = packs(beginnings, lambda each: each.words, ASKED_WORDS)
+        answers = [answer for some in together for answer in ask(self.prompted, some)]
         return [text.adding_answers(own, found) for text, own, found in zip(texts, rows, answers, strict=True)]
 
     @cached_property
@@ -355,6 +363,7 @@ class Beginning:
     text: str
     end: int
     candidates: Sequence[Candidate]
+    words: int
 
     @property
     def text_range(self) -> TextRange:

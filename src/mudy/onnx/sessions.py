@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.backbones.light.onnx_graph import Graph
 from mudy.errors import MissingExtra
+from mudy.onnx.onnx_graph import Graph
 from mudy.processes import usable_cpus
 
 MOST_THREADS = 8  # of one process, unless more are asked for: products are small

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mudy.backbones.light.onnx_graph import Graph
-from mudy.backbones.light.sessions import open_session
+from mudy.onnx.onnx_graph import Graph
+from mudy.onnx.sessions import open_session
 
 
 def test_inputs_constants_and_every_kind_of_attribute_arrive() -> None:

@@ -1,0 +1,1 @@
+"""Small graphs that onnxruntime computes."""
