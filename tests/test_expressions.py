@@ -18,6 +18,7 @@ import pytest
 
 import mudy
 from mudy.candidates import GRAMMARS, UNIVERSAL
+from mudy.stemming import UNSPACED
 from tests import growth
 
 ROOT = Path(mudy.__file__).parent
@@ -37,6 +38,7 @@ MADE = {
     ("mudy.evaluation.record", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
     ("mudy.evaluation.record", r"known"): r"semeval2017(?![a-z0-9])",
     ("mudy.evaluation.dataset_formats", r"between"): r"[;,\n]",
+    ("mudy.evaluation.measures.presence", r"UNSPACED"): f"({UNSPACED})",
     ("mudy.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
     ("mudy.candidates", r"grammar.pattern"): UNIVERSAL.pattern,  # and all others, below
     ("mudy.nested_candidates", r"grammar.inner"): r"[AN]{0,3}N",

@@ -83,6 +83,7 @@ HELD = {  # a number of the paper on each page, and who has an open cell
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item", ITEMS)
 def test_every_item_is_a_page_with_our_numbers_the_papers_and_the_open_cells(folder: Folder, item: str) -> None:
     ended = reproduce(folder, item)

@@ -65,9 +65,16 @@ def test_a_file_that_takes_too_long_is_refused() -> None:
 
 @on_linux
 def test_a_file_that_needs_too_much_memory_is_refused() -> None:
-    """Python raises MemoryError, or aborts the process where it cannot: either way the message names the limit."""
-    with pytest.raises(InputError, match=r"needs more than 0\.3 GB of memory to read$"):
-        limited(hostile.docx(b"<w:p>" * 10_000_000), memory=300_000_000)
+    """One that asks for much at once, so that enough is left for Python to raise MemoryError."""
+    long_word = hostile.docx(hostile.paragraph("a" * 60_000_000))
+    with pytest.raises(InputError, match=r"^needs more than 0\.1 GB of memory to read$"):
+        limited(long_word, memory=100_000_000, characters=10**9)
+
+
+@pytest.mark.parametrize("element", [b"<w:p>", b"<w:other>"])
+def test_a_document_of_elements_within_elements_is_refused_early(element: bytes) -> None:
+    with pytest.raises(InputError, match=r"^nests more than 1,000 elements, which no document does$"):
+        limited(hostile.docx(element * 10_000_000))
 
 
 def test_a_file_that_holds_too_much_text_is_refused() -> None:

@@ -18,6 +18,7 @@ from mudy.readers.reading import ZIP, Limits, Reading, not_text
 DOCUMENT = "word/document.xml"
 _MAX_BYTES = 100_000_000  # bytes that the document may unpack to; more is no document but a trap
 _CHUNK_BYTES = 65536
+_DEEPEST = 1000  # elements within elements; more is no document but a trap
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others would unpack any amount at once
 _NAMESPACES = (  # the namespaces of Word's own elements
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
@@ -77,7 +78,7 @@ class Body:
         self.finished: list[str] = []
         self.unfinished = 0  # characters of paragraphs that have not ended
         self._open: list[list[str]] = []  # the paragraphs around this place
-        self._in_text = self._skipped = 0  # how deep this place is in such elements
+        self._depth = self._in_text = self._skipped = 0  # how deep this place is in elements, and in some of them
         self.parser = expat.ParserCreate(namespace_separator=" ")
         self.parser.StartDoctypeDeclHandler = self._doctype
         self.parser.StartElementHandler = self._start
@@ -89,6 +90,9 @@ class Body:
         raise InputError("is a Word document with a DTD, which Word does not write; save it as .docx again")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise InputError(f"nests more than {_DEEPEST:,} elements, which no document does")
         match ELEMENTS.get(name):
             case None:
                 pass
@@ -103,6 +107,7 @@ class Body:
                     self._add(_MARKS[mark])
 
     def _end(self, name: str) -> None:
+        self._depth -= 1
         match ELEMENTS.get(name):
             case "p":
                 text = "".join(self._open.pop())
