@@ -13,7 +13,7 @@ CPU_INDEX := https://download.pytorch.org/whl/cpu
 
 TOGETHER := $(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 15
 
-.PHONY: run serve test test-all test-integrations fuzz lint types docs bench clean
+.PHONY: run serve test test-all test-long test-integrations fuzz lint types docs bench clean
 
 run: $(VENV)/run.installed  ## the keyphrases of an example, with the embedded model
 	$(VENV)/bin/mudy extract examples/floodplain.txt
@@ -23,11 +23,14 @@ serve: $(VENV)/run.installed  ## the page and the service, on http://127.0.0.1:8
 	$(VENV)/bin/mudy serve
 
 test: lint types  ## all checks but the heavy ones; those in a browser are skipped where there is no chromium
-	$(TOGETHER) -m "not slow and not load and not heavy_package"
+	$(TOGETHER) -m "not (slow or long or load or heavy_package)"
 
 test-all: test  ## and the slow ones; then the service under load, with the machine to itself
 	$(TOGETHER) -m "slow and not heavy_package"
 	$(PYTHON) -m pytest -m load
+
+test-long: $(VENV)/test.installed  ## a Ray node that is killed, kills at random moments, every table of the paper on small data
+	$(PYTHON) -m pytest -m long
 
 test-integrations: $(VENV)/test.installed  ## the tools that are too heavy for `test`: BERTopic, Haystack, KeyBERT, LlamaIndex
 	$(PIP) --constraint constraints.txt --quiet --editable ".[integrations]"

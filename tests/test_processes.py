@@ -66,7 +66,7 @@ def test_a_python_of_ours_imports_nothing_from_the_current_folder(
     assert ran(hostile) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_workers_of_ray_import_nothing_from_the_current_folder(hostile: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray")
     (hostile / "texts.jsonl").write_text('{"id": "1", "text": "Deep learning changed computer vision."}\n')

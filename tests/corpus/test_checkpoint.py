@@ -72,7 +72,7 @@ def test_kills_between_operations_on_files_lose_nothing_and_double_nothing(tmp_p
     check_finished(source, output, whole)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_kills_at_any_moment_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     """Kills from the first import to the joining of the parts, at random moments; the time that one start needs is
     measured first, so that most kills fall into the work.

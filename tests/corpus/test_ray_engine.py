@@ -79,7 +79,7 @@ def test_what_a_cluster_began_one_machine_can_finish(tmp_path: Path, cluster: An
     assert rows(tmp_path / "out.jsonl") == rows(tmp_path / "local.jsonl")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_node_killed_in_the_middle_costs_no_row_and_doubles_none(tmp_path: Path, cluster: Any) -> None:
     source = files(tmp_path, 4, 150)
     run(source, tmp_path / "local.jsonl")

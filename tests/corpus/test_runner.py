@@ -144,7 +144,7 @@ def test_a_model_that_is_removed_in_the_middle_is_not_missed(tmp_path: Path) -> 
     assert all(row["keyphrases"] and row["error"] is None for row in rows(tmp_path / "out.jsonl"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
     """Ten times the rows, at most a fifth more memory; `mudy corpus` on 100,000 rows is in the documentation."""
     peaks = []

@@ -83,7 +83,7 @@ HELD = {  # a number of the paper on each page, and who has an open cell
 }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("item", ITEMS)
 def test_every_item_is_a_page_with_our_numbers_the_papers_and_the_open_cells(folder: Folder, item: str) -> None:
     ended = reproduce(folder, item)
@@ -105,7 +105,7 @@ def test_every_item_is_a_page_with_our_numbers_the_papers_and_the_open_cells(fol
         assert f"]({item}.png)" in page
 
 
-@pytest.mark.slow  # it goes on where the test above ended
+@pytest.mark.long  # it goes on where the test above ended
 def test_what_was_computed_is_not_computed_again(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     first = reproduce(folder, "table2", "table3", "fig-lambda", limit="wikihow=1")
     written = {path: path.stat().st_mtime_ns for path in (folder / "out" / "runs").iterdir()}

@@ -24,7 +24,7 @@ from tests import small
 from tests.served import PATIENCE, Served, save_small_encoder, save_small_model, serving
 from tests.server.clients import KEY
 
-EXAMPLES = 25
+EXAMPLES = 15
 CONFIG = """
 [checks.negative_data_rejection]
 expected-statuses = [400, 401, 404, 405, 413, 415, 422]
