@@ -18,7 +18,7 @@ def embeddings(epsilon: float) -> Graph:
     return graph
 
 
-def before_attention(products: Products) -> Graph:
+def queries_keys_values(products: Products) -> Graph:
     """States (tokens, width) -> query, key and value; (tokens, width)."""
     graph = Graph("before_attention")
     prepared = products.prepare(graph, graph.input("states"))
@@ -27,7 +27,7 @@ def before_attention(products: Products) -> Graph:
     return graph
 
 
-def attention(heads: int) -> Graph:
+def heads_attention(heads: int) -> Graph:
     """Texts of equal length, whose tokens see all tokens of their text; (texts, tokens, width)."""
     graph = Graph("attention")
     given = (graph.input(name) for name in ("query", "key", "value"))
@@ -35,7 +35,7 @@ def attention(heads: int) -> Graph:
     return graph
 
 
-def after_attention(products: Products, epsilon: float) -> Graph:
+def layer_output(products: Products, epsilon: float) -> Graph:
     """Attended and states (tokens, width) -> the states after this layer."""
     graph = Graph("after_attention")
     attended = products.prepare(graph, graph.input("attended"))

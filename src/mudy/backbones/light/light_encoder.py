@@ -85,8 +85,8 @@ class LightEncoder(SentenceEncoder):
 
     def _run(self, name: str, weights: _Feeds, **states: Array) -> list[Array]:
         make = {
-            "before": partial(encoder_graphs.before_attention, self._products),
-            "after": partial(encoder_graphs.after_attention, self._products, self._epsilon),
+            "before": partial(encoder_graphs.queries_keys_values, self._products),
+            "after": partial(encoder_graphs.layer_output, self._products, self._epsilon),
         }[name]
         return self.sessions.run(name, make, {**weights, **states})
 
@@ -95,7 +95,7 @@ class LightEncoder(SentenceEncoder):
 
         Texts of equal length are computed together. None is padded, so no text's states depend on another's length.
         """
-        graph = partial(encoder_graphs.attention, self.heads)
+        graph = partial(encoder_graphs.heads_attention, self.heads)
         found = []
         for (texts, tokens), part in zip(groups, consecutive(n * length for n, length in groups), strict=True):
             given = [each[part].reshape(texts, tokens, self.width) for each in parts]
