@@ -14,14 +14,14 @@ def test_inputs_constants_and_every_kind_of_attribute_arrive() -> None:
     padded = graph.add("Pad", swapped, graph.shape(0, 1, 0, 0), mode="edge")
     graph.output("padded", padded)
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
-    (found,) = open_session(graph, 1).run(None, {"states": values})
+    (found,) = open_session(graph).run(None, {"states": values})
     np.testing.assert_array_equal(found, np.pad(2 * values.T, ((0, 0), (1, 0)), "edge"))
 
 
 def test_negative_and_large_numbers_arrive() -> None:
     graph = Graph("numbers")
     graph.output("found", graph.add("Add", graph.input("given", "int64"), graph.shape(-(1 << 40), 300)), "int64")
-    (found,) = open_session(graph, 1).run(None, {"given": np.zeros(2, np.int64)})
+    (found,) = open_session(graph).run(None, {"given": np.zeros(2, np.int64)})
     assert found.tolist() == [-(1 << 40), 300]
 
 
@@ -30,5 +30,5 @@ def test_several_results_of_one_operator_are_told_apart() -> None:
     first, second = graph.add_many("Split", graph.input("given"), results=2, axis=-1)
     graph.output("second", second)
     graph.output("first", first)
-    found = open_session(graph, 1).run(None, {"given": np.arange(4, dtype=np.float32)})
+    found = open_session(graph).run(None, {"given": np.arange(4, dtype=np.float32)})
     assert [part.tolist() for part in found] == [[2, 3], [0, 1]]

@@ -48,6 +48,15 @@ def test_of_a_large_one_common_words_common_characters_and_words_said_are_counte
     np.testing.assert_allclose(with_said, summed(head, states, [*range(40), 200, 201, 250]), atol=1e-5)
 
 
-def test_a_sum_does_not_depend_on_the_states_beside_it(head: LightInt8Head, states: Array) -> None:
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_sum_does_not_depend_on_the_states_beside_it(count: int, head: LightInt8Head, states: Array) -> None:
     sums = VocabularySum(head)
-    np.testing.assert_array_equal(sums.log_mass(states)[:3], sums.log_mass(states[:3]))
+    np.testing.assert_array_equal(sums.log_mass(states)[:count], sums.log_mass(states[:count]))
+
+
+def test_a_sum_does_not_depend_on_how_many_threads_add_it_up(
+    head: LightInt8Head, states: Array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(light_vocabulary, "_WORDS", 32)
+    threaded = LightInt8Head(head.weight, head.scales, Sessions(3), head.signed)
+    np.testing.assert_array_equal(VocabularySum(head).log_mass(states), VocabularySum(threaded).log_mass(states))

@@ -20,6 +20,7 @@ from mudy.onnx.onnx_graph import Graph
 from mudy.onnx.sessions import Array, Sessions
 
 ROWS = 640  # that pass through the linear layers at once: each pass lays out all weights anew
+FEWEST_ROWS = 32  # that are worth a thread of their own
 Attend = Callable[[int, Array, Array, Array], Array | None]  # layer, query, key, value -> attended, or None: enough
 _Feeds = dict[str, NDArray[Any]]
 
@@ -89,7 +90,8 @@ class Decoder:
             attended = attend(layer, *self._queries(layer, states, place))
             if attended is None:
                 return None
-            states = self._run_rows("after", self._after[layer], {"attended": attended, "states": states})[0]
+            given = {"attended": attended, "states": states}
+            (states,) = self._run_rows("after", self._after[layer], given, [states.shape[1]])
         if stop == self.config.depth:
             graph = partial(layer_graphs.final_norm, self.config)
             (states,) = self.sessions.run("final_norm", graph, {"states": states, "norm.weight": self._norm})
@@ -97,20 +99,27 @@ class Decoder:
 
     def _queries(self, layer: int, states: Array, positions: NDArray[np.int64]) -> list[Array]:
         """Query, key and value of all rows; (rows, heads x head_width)."""
-        cos, sin = self._rotation(self.config.thetas[layer], int(positions.max()) + 1)
+        config = self.config
+        cos, sin = self._rotation(config.thetas[layer], int(positions.max()) + 1)
         weights = {**self._before[layer], "cos": cos, "sin": sin}
-        return self._run_rows("before", weights, {"states": states, "positions": positions})
+        widths = [heads * config.head_width for heads in (config.heads, config.kv_heads, config.kv_heads)]
+        return self._run_rows("before", weights, {"states": states, "positions": positions}, widths)
 
-    def _run_rows(self, name: str, weights: _Feeds, rows: _Feeds) -> list[Array]:
-        """The results of one of a layer's graphs, a few hundred rows at a time."""
-        every = []
-        for part in row_blocks(len(next(iter(rows.values())))):
+    def _run_rows(self, name: str, weights: _Feeds, rows: _Feeds, widths: Sequence[int]) -> list[Array]:
+        """The results of one of a layer's graphs, so many columns each, some rows at a time."""
+        count = len(next(iter(rows.values())))
+        results = [np.empty((count, width), np.float32) for width in widths]
+
+        def run(part: slice) -> None:
             given = {key: value[part] for key, value in rows.items()}
             if "positions" in given:
                 given["positions"] = given["positions"][None]
-            every.append(self.sessions.run(name, partial(self._graph, name), {**weights, **given}))
-        joined = [parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-2) for parts in zip(*every, strict=True)]
-        return [result.reshape(-1, result.shape[-1]) for result in joined]
+            found = self.sessions.run(name, partial(self._graph, name), {**weights, **given})
+            for result, own in zip(results, found, strict=True):
+                result[part] = own.reshape(-1, result.shape[1])
+
+        self.sessions.map(run, row_blocks(count, self.sessions.threads))
+        return results
 
     def _graph(self, name: str) -> Graph:
         make = {"before": layer_graphs.before_attention, "after": layer_graphs.after_attention}[name]
@@ -154,14 +163,22 @@ class Decoder:
         shape = config.kv_heads, config.groups, config.head_width
         query = query.reshape(rows, *shape).transpose(1, 0, 2, 3)  # (kv_heads, rows, groups, head_width)
         attended = np.empty((rows, *shape), np.float32)
-        for block in blocks:
+
+        def attend(block: Block) -> Array | None:
             some = np.ascontiguousarray(query[:, block.rows]).reshape(shape[0], -1, shape[-1])
             key, value = (np.ascontiguousarray(each[:, block.first : block.stop]) for each in (keys, values))
+            summed = sums is not None and block.stop <= len(sums)
             if edit is None:
-                found = self._attend_block(some, key, value, block, sums)
+                found, received = self._attend_block(some, key, value, block, summed)
             else:
-                found = self._attend_edited(layer, some, key, value, block, edit, text)
+                found, received = self._attend_edited(layer, some, key, value, block, edit, text), None
             attended[block.rows] = found.reshape(shape[0], -1, *shape[1:]).transpose(1, 0, 2, 3)
+            return received
+
+        every = list(blocks)[::-1]  # the longest first
+        for block, received in reversed(list(zip(every, self.sessions.map(attend, every), strict=True))):
+            if received is not None and sums is not None:
+                sums[block.first : block.stop] += received / np.float32(config.heads)
         return attended.reshape(rows, -1)
 
     def maps(
@@ -180,7 +197,10 @@ class Decoder:
                 row[:, block.first : block.stop] = powers / powers.sum(-1, keepdims=True)
             yield block.rows, found
 
-    def _attend_block(self, query: Array, key: Array, value: Array, block: Block, sums: Array | None) -> Array:
+    def _attend_block(
+        self, query: Array, key: Array, value: Array, block: Block, summed: bool
+    ) -> tuple[Array, Array | None]:
+        """What the rows of a block see, and with `summed`, the attention that each token receives from all heads."""
         count, tokens = block.mask.shape
         feeds = {
             "query": query,
@@ -190,12 +210,9 @@ class Decoder:
             "shape": np.array([len(query), count, self.config.groups, tokens]),
             "flat_shape": np.array([len(query), count * self.config.groups, tokens]),
         }
-        summed = sums is not None and block.stop <= len(sums)
         name = "attention_summed" if summed else "attention"
         attended, *more = self.sessions.run(name, partial(layer_graphs.attention_graph, self.config, summed), feeds)
-        if summed and sums is not None:
-            sums[block.first : block.stop] += more[0] / np.float32(self.config.heads)
-        return attended
+        return attended, more[0] if summed else None
 
     def _attend_edited(
         self, layer: int, query: Array, key: Array, value: Array, block: Block, edit: LightEdit, text: int
@@ -210,9 +227,10 @@ class Decoder:
         return attended
 
 
-def row_blocks(rows: int) -> Iterator[slice]:
-    """Rows in stretches of nearly equal length, none longer than ROWS."""
-    count = max(1, -(-rows // ROWS))
+def row_blocks(rows: int, threads: int = 1) -> Iterator[slice]:
+    """Rows in stretches of nearly equal length, none longer than ROWS, and equally many for each thread."""
+    count = -(-rows // (ROWS * threads)) * threads
+    count = max(1, -(-rows // ROWS), min(count, rows // FEWEST_ROWS))
     size = -(-rows // count)
     for start in range(0, rows, size):
         yield slice(start, min(start + size, rows))

@@ -22,7 +22,7 @@ from mudy.errors import UnsupportedModel
 from mudy.onnx.sessions import Array, Sessions
 
 _FAMILIES = frozenset({"bert"})
-_BATCH_TOKENS = 1024
+_BATCH_TOKENS = 384  # of texts that are computed together, on one thread
 _Feeds = dict[str, NDArray[Any]]
 
 
@@ -60,12 +60,15 @@ class LightEncoder(SentenceEncoder):
         self, rows: Sequence[Sequence[int]], layer: int = -1, pool: Callable[[Array], Array] = lambda state: state
     ) -> list[Array]:
         depth = self.depth if layer == -1 else layer % (self.depth + 1)
-        found: dict[int, Array] = {}
-        shortest_first = sorted(range(len(rows)), key=lambda i: (len(rows[i]), i))
-        for pack in packs(shortest_first, lambda i: len(rows[i]), self.batch_tokens):
+
+        def pooled(pack: Sequence[int]) -> list[Array]:
             states = self._forward([rows[i] for i in pack], depth)
-            for i, part in zip(pack, consecutive(len(rows[i]) for i in pack), strict=True):
-                found[i] = pool(states[part])
+            return [pool(states[part]) for part in consecutive(len(rows[i]) for i in pack)]
+
+        longest_first = sorted(range(len(rows)), key=lambda i: (-len(rows[i]), i))
+        every = list(packs(longest_first, lambda i: len(rows[i]), self.batch_tokens))
+        results = (result for pack in self.sessions.map(pooled, every) for result in pack)
+        found = dict(zip(longest_first, results, strict=True))
         return [found[i] for i in range(len(rows))]
 
     def _forward(self, rows: Sequence[Sequence[int]], depth: int) -> Array:

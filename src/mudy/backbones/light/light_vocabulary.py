@@ -6,6 +6,7 @@ Logits are laid out as (words, states), so that a stretch of the vocabulary is u
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,11 +27,13 @@ _WORDS = 2048  # with so many words of the vocabulary: a block of logits stays i
 class LightHead(Protocol):
     """The last layer of a language model: states to logits."""
 
+    sessions: Sessions
+
     @property
     def words(self) -> int: ...
 
-    def blocks(self, states: Array) -> Iterator[Array]:
-        """The logits of all words, some at a time; (words, states). They may be written over."""
+    def blocks(self, states: Array) -> list[Callable[[], Array]]:
+        """What gives the logits of some words each, of all words in all; (words, states). They may be written over."""
 
     def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
         """The logit of one word after each state; (states,)."""
@@ -49,11 +52,12 @@ class LightFloatHead:
     def words(self) -> int:
         return len(self.weight)
 
-    def blocks(self, states: Array) -> Iterator[Array]:
-        for start in range(0, self.words, _WORDS):
-            check()
-            some = np.ascontiguousarray(self.weight[start : start + _WORDS], np.float32)
-            yield self.sessions.run("vocabulary", _float_graph, {"weight": some, "states": states})[0]
+    def blocks(self, states: Array) -> list[Callable[[], Array]]:
+        def logits(words: slice) -> Array:
+            some = np.ascontiguousarray(self.weight[words], np.float32)
+            return self.sessions.run("vocabulary", _float_graph, {"weight": some, "states": states})[0]
+
+        return [partial(logits, words) for words in _stretches(self.words)]
 
     def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
         found: Array = (states * self.weight[words]).sum(-1)
@@ -73,22 +77,18 @@ class LightInt8Head:
     def words(self) -> int:
         return len(self.weight)
 
-    def blocks(self, states: Array) -> Iterator[Array]:
-        rows, scales = round_rows(states), row_scales(states)
-        columns: NDArray[Any] = np.ascontiguousarray(rows.T)
+    def blocks(self, states: Array) -> list[Callable[[], Array]]:
+        columns: NDArray[Any] = np.ascontiguousarray(round_rows(states).T)
         if not self.signed:
             columns = columns.view(np.uint8) ^ np.uint8(MIDDLE)
-        for start in range(0, self.words, _WORDS):
-            check()
-            part = slice(start, start + _WORDS)
-            feeds: Feeds = {
-                "weight": self.weight[part],
-                "word_scales": self.scales[part, None],
-                "states": columns,
-                "scales": scales,
-            }
-            name = "vocabulary_int8" if self.signed else "vocabulary_uint8"
-            yield self.sessions.run(name, lambda: _int8_graph(self.signed), feeds)[0]
+        given: Feeds = {"states": columns, "scales": row_scales(states)}
+        name = "vocabulary_int8" if self.signed else "vocabulary_uint8"
+
+        def logits(words: slice) -> Array:
+            feeds = {**given, "weight": self.weight[words], "word_scales": self.scales[words, None]}
+            return self.sessions.run(name, lambda: _int8_graph(self.signed), feeds)[0]
+
+        return [partial(logits, words) for words in _stretches(self.words)]
 
     def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
         """As `blocks` has it, to the last bit: else a word could be likelier than all words together."""
@@ -99,6 +99,10 @@ class LightInt8Head:
 
     def only(self, words: slice | NDArray[np.intp]) -> LightInt8Head:
         return LightInt8Head(self.weight[words], self.scales[words], self.sessions, self.signed)
+
+
+def _stretches(words: int) -> Iterator[slice]:
+    return (slice(start, start + _WORDS) for start in range(0, words, _WORDS))
 
 
 def _float_graph() -> Graph:
@@ -140,7 +144,7 @@ class VocabularySum:
         return np.concatenate([self._log_mass(states[part]) for part in parts])
 
     def _log_mass(self, states: Array) -> Array:
-        first, *others = (log_mass(head, states) for head in self._parts)
+        first, *others = (log_sum(head, states) for head in self._parts)
         for other in others:
             first = np.logaddexp(first, other)
         return first
@@ -148,7 +152,7 @@ class VocabularySum:
     def with_said(self, mass: Array, states: Array, said: Iterable[int]) -> Array:
         """The same with the words that a text says; (states,)."""
         added = [word for word in sorted(said) if not self._summed[word]]
-        return np.logaddexp(mass, log_mass(self.head.only(np.array(added)), states)) if added else mass
+        return np.logaddexp(mass, log_sum(self.head.only(np.array(added)), states)) if added else mass
 
 
 def vocabulary_sum(head: LightHead, single_characters: Callable[[], Sequence[int]]) -> VocabularySum:
@@ -157,14 +161,23 @@ def vocabulary_sum(head: LightHead, single_characters: Callable[[], Sequence[int
     return VocabularySum(head, single_characters() if short else None)
 
 
-def log_mass(head: LightHead, states: Array) -> Array:
+def log_sum(head: LightHead, states: Array) -> Array:
     """The logarithm of what a softmax divides by, added up over blocks of words; (states,)."""
-    top = np.full(len(states), -np.inf, np.float32)
+    if len(states) == 1:  # numpy adds up a single column in another order, and no state's sum depends on its company
+        return log_sum(head, np.repeat(states, 2, axis=0))[:1]
+    tops, masses = zip(*head.sessions.map(_top_and_mass, head.blocks(states)), strict=True)
+    top: Array = np.max(tops, axis=0)
     mass = np.zeros(len(states), np.float32)
-    for logits in head.blocks(states):
-        higher = np.maximum(top, logits.max(0))
-        np.subtract(logits, higher, out=logits)
-        mass = mass * np.exp(top - higher) + np.exp(logits, out=logits).sum(0)
-        top = higher
+    for own_top, own_mass in zip(tops, masses, strict=True):
+        mass += own_mass * np.exp(own_top - top)
     found: Array = top + np.log(mass)
     return found
+
+
+def _top_and_mass(block: Callable[[], Array]) -> tuple[Array, Array]:
+    """The highest logit after each state, and the sum of the exponentials of all, which are taken below it."""
+    check()
+    logits = block()
+    top = logits.max(0)
+    np.subtract(logits, top, out=logits)
+    return top, np.exp(logits, out=logits).sum(0)
