@@ -44,7 +44,7 @@ MADE = {
     ("mudy.nested_candidates", r"grammar.inner"): r"[AN]{0,3}N",
     ("mudy.backbones.local_chat", r"marks"): r"<\|user\|>|</s>|<s>",
     ("mudy.backbones.light.byte_pairs", r"self._added"): r"[<]",
-    ("mudy.backbones.light.byte_pairs", r"(?={SPACE})"): r"[^▁](?=▁)",
+    ("mudy.backbones.light.vocabulary_file", r"(?={SPACE})"): r"[^▁](?=▁)",
     ("mudy.backbones.light.byte_pairs", r"{joint}"): r"▁*(?:(?:[a]▁+)|[^▁])+|▁+",
     ("mudy.backbones.chat_completions", r"parameter"): r"\bmax_tokens\b",
 }  # fmt: skip

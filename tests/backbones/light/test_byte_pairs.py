@@ -1,4 +1,4 @@
-"""Our own byte-pair encoding: as the `tokenizers` package cuts, from the list of tokens alone."""
+"""Our own byte-pair encoding: as the `tokenizers` package cuts, from the tokens alone."""
 
 import json
 from functools import cache
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mudy.backbones.light import vocabulary_file
 from mudy.backbones.light.byte_pairs import BytePairTokenizer
 from mudy.backbones.light.conversion import converted_path
-from mudy.backbones.light.vocabulary_file import BYTES, SPACE, implied, token_list
+from mudy.backbones.light.vocabulary_file import BYTES, SPACE, TokenTable, implied, packed, token_table
 from mudy.models.tokenizer import gemma_tokenizer
 
 WORDS = [
@@ -52,7 +52,7 @@ def package() -> Any:
 def ours() -> BytePairTokenizer:
     listed = implied(json.loads(package().to_str()))
     assert listed is not None
-    return BytePairTokenizer(listed)
+    return BytePairTokenizer(TokenTable(*packed(listed)))
 
 
 pieces = st.sampled_from(
@@ -86,27 +86,42 @@ def test_a_tokeniser_that_says_more_is_left_to_the_package(where: str, key: str,
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"cut"])
-def test_the_list_is_kept_and_made_again_when_damaged(tmp_path: Path, damage: bytes) -> None:
+def test_the_table_is_kept_and_made_again_when_damaged(tmp_path: Path, damage: bytes) -> None:
     package().save(str(tmp_path / "tokenizer.json"))
-    listed = token_list(tmp_path)
-    path = converted_path(tmp_path).with_suffix(".tokens")
+    made = tokens_of(token_table(tmp_path))
+    path = converted_path(tmp_path).with_suffix(".table")
     whole = path.read_bytes()
-    assert token_list(tmp_path) == listed
+    assert tokens_of(token_table(tmp_path)) == made == list(dict.fromkeys(TOKENS))
     path.write_bytes(whole[:-5] if damage == b"cut" else damage)
-    assert token_list(tmp_path) == listed
+    assert tokens_of(token_table(tmp_path)) == made
     assert path.read_bytes() == whole
 
 
-def test_that_there_is_no_list_is_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def tokens_of(table: TokenTable | None) -> list[str]:
+    assert table is not None
+    return [table.token(number) for number in range(len(table))]
+
+
+def test_every_token_has_its_number_and_nothing_else_has_one(tmp_path: Path) -> None:
+    package().save(str(tmp_path / "tokenizer.json"))
+    table = token_table(tmp_path)
+    assert table is not None
+    tokens = tokens_of(table)
+    assert [table.number(token) for token in tokens] == list(range(len(tokens)))
+    assert [table.number(text) for text in ("", "rivers", "\ud800", "氷")] == [None] * 4
+    assert table.characters == [number for number, token in enumerate(tokens) if len(token) == 1]
+
+
+def test_that_there_is_no_table_is_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = json.loads(package().to_str())
     (tmp_path / "tokenizer.json").write_text(json.dumps({**content, "normalizer": None}))
-    assert token_list(tmp_path) is None
+    assert token_table(tmp_path) is None
     monkeypatch.setattr(vocabulary_file, "implied", None)
-    assert token_list(tmp_path) is None
+    assert token_table(tmp_path) is None
 
 
 def test_a_cache_that_cannot_be_written_only_costs_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package().save(str(tmp_path / "tokenizer.json"))
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MUDY_HOME", str(tmp_path / "file"))
-    assert token_list(tmp_path) is not None
+    assert token_table(tmp_path) is not None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from mudy.backbones.light.vocabulary_file import BYTES, SPACE, TokenList
+from mudy.backbones.light.vocabulary_file import BYTES, SPACE, TokenTable
 
 KEPT = 1 << 16  # words whose tokens are remembered
 
@@ -22,11 +22,10 @@ class Cut(NamedTuple):
 class BytePairTokenizer:
     """Cuts texts into tokens; each knows which characters it stands for."""
 
-    def __init__(self, listed: TokenList) -> None:
-        self._tokens, self._prefix = listed.tokens, listed.prefix
-        self._ids = dict(zip(listed.tokens, range(len(listed.tokens)), strict=True))
+    def __init__(self, table: TokenTable) -> None:
+        self._table, self._prefix = table, table.prefix
         self._known: dict[str, list[tuple[int, int]]] = {}
-        self._added = {self._tokens[token]: token for token in listed.added}
+        self._added = {table.token(number): number for number in table.added}
         self._first = re.compile("[" + re.escape("".join(sorted({token[0] for token in self._added}))) + "]")
         self._lengths = sorted({len(token) for token in self._added}, reverse=True)
         self._words = self._word_pattern()
@@ -36,9 +35,7 @@ class BytePairTokenizer:
 
         No token goes on from a letter to a space, but for a few, after whose characters a text is not divided.
         """
-        inner = re.compile(f"[^{SPACE}](?={SPACE})")
-        before = {c for token in self._tokens if token.find(SPACE, 1) > 0 for c in inner.findall(token)}
-        joint = f"(?:[{re.escape(''.join(sorted(before)))}]{SPACE}+)" if before else "(?!)"
+        joint = f"(?:[{re.escape(self._table.joints)}]{SPACE}+)" if self._table.joints else "(?!)"
         return re.compile(f"{SPACE}*(?:{joint}|[^{SPACE}])+|{SPACE}+", re.DOTALL)
 
     # --- The interface of tokenizers.Tokenizer, as far as it is used ---------------------------------------------
@@ -60,13 +57,13 @@ class BytePairTokenizer:
         return Cut(ids, offsets)
 
     def id_to_token(self, token: int) -> str:
-        return self._tokens[token]
+        return self._table.token(token)
 
     def token_to_id(self, token: str) -> int | None:
-        return self._ids.get(token)
+        return self._table.number(token)
 
-    def get_vocab(self) -> dict[str, int]:
-        return self._ids
+    def single_characters(self) -> list[int]:
+        return self._table.characters
 
     def num_special_tokens_to_add(self, pair: bool) -> int:
         return len(self._prefix) * (2 if pair else 1)
@@ -103,7 +100,7 @@ class BytePairTokenizer:
         symbols: list[str] = []
         lengths: list[int] = []
         for character in word:
-            if character in self._ids:
+            if self._table.number(character) is not None:
                 symbols.append(character)
                 lengths.append(1)
             else:
@@ -114,7 +111,7 @@ class BytePairTokenizer:
 
     def _merged(self, symbols: list[str], lengths: list[int]) -> list[tuple[int, int]]:
         """Join neighbours into tokens, the earliest token of the vocabulary first, then the leftmost place."""
-        ids, after = self._ids, list(range(1, len(symbols) + 1))
+        after = list(range(1, len(symbols) + 1))
         before = list(range(-1, len(symbols) - 1))
         queue = [entry for i in range(len(symbols) - 1) if (entry := self._pair(symbols, i, i + 1))]
         heapify(queue)
@@ -131,10 +128,13 @@ class BytePairTokenizer:
                     heappush(queue, entry)
             if before[left] >= 0 and (entry := self._pair(symbols, before[left], left)):
                 heappush(queue, entry)
-        return [(ids[symbol], length) for symbol, length in zip(symbols, lengths, strict=True) if symbol]
+        found = (
+            (self._table.number(symbol), length) for symbol, length in zip(symbols, lengths, strict=True) if symbol
+        )
+        return [(number, length) for number, length in found if number is not None]
 
     def _pair(self, symbols: Sequence[str], left: int, right: int) -> tuple[int, int, int, int, str] | None:
         """Two neighbours in the order in which pairs are joined, if they make a token."""
         joined = symbols[left] + symbols[right]
-        token = self._ids.get(joined)
+        token = self._table.number(joined)
         return None if token is None else (token, -len(symbols[left]), left, right, joined)

@@ -45,6 +45,8 @@ class LightTokenizer:
 
     def single_characters(self) -> list[int]:
         """The tokens that are one character, in their order."""
+        if hasattr(self._inner, "single_characters"):
+            return list(self._inner.single_characters())
         return sorted(token for text, token in self._inner.get_vocab().items() if len(text) == 1)
 
     def num_special_tokens_to_add(self) -> int:
@@ -69,10 +71,10 @@ def _quick(folder: Path) -> Any:
     if (folder / "tokenizer.json").stat().st_size < _LARGE:
         return None
     from mudy.backbones.light.byte_pairs import BytePairTokenizer
-    from mudy.backbones.light.vocabulary_file import token_list
+    from mudy.backbones.light.vocabulary_file import token_table
 
-    listed = token_list(folder)
-    return None if listed is None else BytePairTokenizer(listed)
+    table = token_table(folder)
+    return None if table is None else BytePairTokenizer(table)
 
 
 def _package(path: Path) -> Any:
