@@ -17,6 +17,11 @@ from mudy.messages import receive, send
 from mudy.processes import how_it_ended, package_environment, python_command
 
 _numbers = count(1)  # of tasks
+LITTLE_KEPT = {  # of freed memory, by glibc, unless the caller has set it otherwise: 3% of the time for 5 MB
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_TRIM_THRESHOLD_": str(4 << 20),
+    "MALLOC_MMAP_THRESHOLD_": str(2 << 20),
+}
 
 
 class WorkerEnded(WorkerError):
@@ -61,7 +66,7 @@ class WorkerProcess:
             python_command("-m", f"{__package__}.worker_main"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={"MALLOC_ARENA_MAX": "1", **package_environment()},  # glibc: less memory is kept without use
+            env={**LITTLE_KEPT, **package_environment()},
             bufsize=0,  # a buffer has a lock, which a fork could leave locked for good
         )
         self._send({"kind": "work", "task": 0, "at_once": at_once}, work)
