@@ -19,7 +19,7 @@ from mudy.cancellation import check
 from mudy.onnx.onnx_graph import Graph
 from mudy.onnx.sessions import Array, Sessions
 
-ROWS = 192  # that pass through the linear layers at once: more take more memory, and fewer more time to lay out weights
+ROWS = 240  # that pass through the linear layers at once: more take more memory, and fewer more time to lay out weights
 FEWEST_ROWS = 32  # that are worth a thread of their own
 Attend = Callable[[int, Array, Array, Array], Array | None]  # layer, query, key, value -> attended, or None: enough
 _Feeds = dict[str, NDArray[Any]]

