@@ -22,7 +22,7 @@ from mudy.errors import UnsupportedModel
 from mudy.onnx.sessions import Array, Sessions
 
 _FAMILIES = frozenset({"bert"})
-_BATCH_TOKENS = 384  # of texts that are computed together, on one thread
+_BATCH_TOKENS = 320  # of texts that are computed together, on one thread
 _Feeds = dict[str, NDArray[Any]]
 
 

@@ -70,7 +70,7 @@ _WORDS = {  # what each contribution is, for people
     "calibration": "high sums are right less often than they say",
     "vocabulary": "known to the vocabulary",
 }
-ASKED_WORDS = 400  # that the language model remembers at once: 50 kB for each
+ASKED_WORDS = 350  # that the language model remembers at once: 50 kB for each
 MOST = 1 - 1e-6  # a probability is never quite 0 or 1
 Answer = tuple[float, float, float]  # likelihood, ending and attention of a phrase
 
