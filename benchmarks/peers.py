@@ -100,7 +100,7 @@ def of_ours(extractor: Extractor) -> Judge:
     return judged
 
 
-def ours(protocol: str | None) -> list[System]:
+def ours(protocol: str | None, models: Sequence[str]) -> list[System]:
     """All methods; those that ask a language model once with each, and ours also fast where it can be."""
     shelf, found = Shelf(), []
     for method in METHODS:
@@ -109,7 +109,7 @@ def ours(protocol: str | None) -> list[System]:
             extractor = Lent(shelf, method, model=CHAT, protocol=protocol)
             found.append(System(f"{method}, {CHAT}", LANGUAGE, of_ours(extractor), SLOW))
         elif "backbone" in needed:
-            for model in MODELS:
+            for model in models:
                 for words, options in speeds(method).items():
                     extractor = Lent(shelf, method, model=model, protocol=protocol, **options)
                     group = MUDY if method == "mudy" else LANGUAGE
@@ -185,7 +185,7 @@ def measure(asked: Namespace) -> Figures:
     import torch
 
     torch.set_num_threads(1)
-    systems = [*others(), *ours("promptrank" if asked.data else None)]
+    systems = [*others(), *ours("promptrank" if asked.data else None, asked.models)]
     repeats = 1 if asked.quick or asked.data else asked.repeats
     return {
         "repeats": repeats,
@@ -319,6 +319,7 @@ def draw(figures: Figures) -> dict[str, bytes]:
 
 
 def options(parser: ArgumentParser) -> None:
+    parser.add_argument("--models", nargs="+", default=MODELS[:1])
     parser.add_argument("--texts", type=int, default=2, help="how many of our own texts")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--data", type=Path, help="a folder of data sets to use in place of our own texts")

@@ -45,3 +45,16 @@ def of_length(words: int, seed: int = 0) -> str:
         joined += "".join(f"{text.strip()}\n\n" for text in known)
         count = len(joined.split())
     return first_words(joined, words)[0]
+
+
+def pieces(words: int, count: int) -> list[str]:
+    """Stretches of so many words, one from the beginning of each text, then the next ones."""
+    split = [text.text.split() for text in read()]
+    found = [own[at : at + words] for at in range(0, max(map(len, split)), words) for own in split]
+    return [" ".join(piece) for piece in found if len(piece) == words][:count]
+
+
+def mixed(count: int, seed: int = 0) -> list[str]:
+    """Beginnings of the texts, of 100 to 700 words."""
+    random, known = Random(seed), [text.text for text in read()]
+    return [first_words(known[i % len(known)], random.randint(100, 700))[0] for i in range(count)]

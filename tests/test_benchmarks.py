@@ -2,16 +2,18 @@
 
 import json
 import math
+import os
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
 import torch
 import transformers
 
-from benchmarks import QUESTIONS, growth, measure, obvious, peers, report, texts
+from benchmarks import QUESTIONS, growth, measure, obvious, peers, report, speeds, texts, throughput
 from benchmarks.charts import Point, scatter
 from benchmarks.flops import counted, visible_pairs
 from benchmarks.plainly import Plainly
@@ -150,6 +152,27 @@ def test_a_long_text_has_the_length_asked_for_and_holds_every_text_in_another_or
     assert order[: len(titles)] != titles
 
 
+def test_short_texts_are_pieces_of_ours_of_the_length_asked_for_and_no_two_alike() -> None:
+    cut = texts.pieces(150, 24)
+    assert len(set(cut)) == 24
+    assert {len(piece.split()) for piece in cut} == {150}
+    assert all(100 <= len(text.split()) <= 700 for text in texts.mixed(30))
+
+
+def test_memory_is_looked_at_while_work_is_done() -> None:
+    with throughput.watched_memory() as looks:
+        sleep(3 * throughput.LOOKS)
+    (own,) = (looks[pid] for pid in looks if pid == os.getpid())
+    assert all(look > 1 for look in own)
+
+
+def test_what_speeds_measures_is_told_with_the_ratio_of_two_threads() -> None:
+    spent = {f"mudyplus {speed}": 1.0 for speed in speeds.SPEEDS}
+    figures = {"texts": 1, "words": 700, "repeats": 1, "cpu": spent, "wall": {"mudyplus fast": [0.6, 0.4]}}
+    assert "fast 1.50 times as fast" in speeds.answer(figures)
+    assert "| mudyplus fast | 0.600 | 0.400 | 1.50 |" in speeds.tell(figures)
+
+
 def test_every_gold_phrase_stands_on_a_line_of_its_own() -> None:
     known = texts.read()
     assert known
@@ -187,9 +210,9 @@ def test_a_section_is_written_from_its_figures_and_the_report_from_its_sections(
 
 
 def test_sections_stand_in_the_order_of_the_questions_and_variants_behind_their_question(tmp_path: Path) -> None:
-    for name in ("startup", "peers-public-data", "peers", "obvious"):
+    for name in ("obvious", "peers-public-data", "peers", "speeds"):
         report.save(tmp_path, name, {})
-    assert report.sections(tmp_path) == ["obvious", "peers", "peers-public-data", "startup"]
+    assert report.sections(tmp_path) == ["speeds", "peers", "peers-public-data", "obvious"]
     assert report.heading("peers-public-data") == f"{peers.QUESTION.title} (public data)"
 
 
