@@ -69,7 +69,7 @@ def is_verb_here(word: str, language: str, before: str, after_noun: bool, openin
 
 SURE_FORMS = {  # of verbs, told by their form alone
     "ar": re.compile(r"[وفس]?ي[\u0621-\u064a]{3,}"),  # "he, they ..."
-    "pl": re.compile(r"\w+(?:ować|ywać|iwać)"),
+    "pl": re.compile(r"\w+(?:ować|ywać|iwać|nąć)"),
     "ru": re.compile(r"\w{2,}(?:ить|ять|ться|овать|евать|ывать|ивать|лся|лась|лись)"),
     "tr": re.compile(r"\w{2,}(?:[ıiuü]yor|m[ıiuü]ş|[ae]ca[kğ]|ece[kğ]|[dt][ıiuü]ğ[ıiuü]\w*)\w{0,3}"),
     "uk": re.compile(r"\w{2,}(?:увати|ювати|тися|вся|лася|лися)"),
