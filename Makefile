@@ -11,7 +11,10 @@ LOCKED := $(PIP) --require-hashes --no-deps
 TORCH     := $(shell grep '^torch==' constraints.txt)
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 
-TOGETHER := $(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 15
+# Bytecode is written even where the caller's environment forbids it: tests start many processes that would each compile.
+unexport PYTHONDONTWRITEBYTECODE
+
+TOGETHER := $(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15
 
 .PHONY: run serve test test-all test-long test-integrations fuzz lint types docs bench clean
 

@@ -31,6 +31,7 @@ def every_part(backbone: Backbone) -> Mudy:
     return Mudy(backbone, mixture=False, sam_layers=(3,))  # every part of the method at work
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["gemma3-270m", "smollm2-135m"])
 def test_sharing_the_document_equals_a_whole_forward_pass_per_occurrence(model: str) -> None:
     found = extractor(model)
@@ -69,6 +70,7 @@ def test_promptrank_runs_on_the_same_model_and_prefers_early_phrases() -> None:
     assert [s.parts["p"] for s in with_penalty] == [s.parts["p"] for s in without]
 
 
+@pytest.mark.slow
 def test_the_mixture_finds_related_candidates_with_the_sentence_encoder() -> None:
     made = Extractor("mudy", model="smollm2-135m", mixture=True, weighting=True)
     document = made.read(EXAMPLE[:900])

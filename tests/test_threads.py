@@ -100,6 +100,7 @@ def test_a_child_of_another_thread_than_the_one_that_computed_computes_too() -> 
     assert told(MODEL, FORK, script) == [0]
 
 
+@pytest.mark.slow
 def test_threads_that_wait_leave_the_cpu_to_others() -> None:
     """Though torch was loaded by the caller, with nothing in the environment. 300,000 is how long OpenMP spins."""
     ours, spinning = (told(MODEL, WAIT, "print(spent_waiting())", **own) for own in ({}, {"GOMP_SPINCOUNT": "300000"}))

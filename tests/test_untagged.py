@@ -196,6 +196,12 @@ def test_time_and_places_hold_for_texts_of_few_characters(text: str) -> None:
     assert all(word.span.of(text).strip() for word in document.words)
 
 
+def test_an_infinitive_that_is_its_own_dictionary_form_is_no_phrase() -> None:
+    found = phrases("pl", "Rachunki za prąd mogą wzrosnąć w zimie.")
+    assert "prąd" in found
+    assert not any("wzrosnąć" in phrase for phrase in found)
+
+
 def test_the_reader_of_a_language_is_pickled() -> None:
     reader = pickle.loads(pickle.dumps(UntaggedReader("pl")))
     assert reader.document("Żubry wracają.").language == "pl"

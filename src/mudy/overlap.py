@@ -16,7 +16,7 @@ from mudy.cancellation import cancellable
 
 INSIDE = 2.0  # a part of a chosen phrase must stand alone so many times as often as that phrase stands
 MORE_THAN_A_HEAD = 2  # words that two phrases share
-OUTSIDE = 0.2  # a longer form of a chosen phrase must stand so many times as often as that one stands alone
+OUTSIDE = 0.1  # a longer form of a chosen phrase must stand so many times as often as that one stands alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ segmenters know parts of speech: then words have Universal POS tags, as from a t
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,7 @@ class UntaggedReader(TextReader):
         self._segmenter: Segmenter | None = segmenter_of(code)
         self._spaced = self._segmenter is None or self._segmenter.spaced
         self.tagged = self._segmenter is not None and self._segmenter.tags
-        self._nlp: Any = _blank(code) if self._segmenter is None else None
-        self._lock = Lock()
+        self._rules = spacy_rules(code) if self._segmenter is None else None
 
     def __reduce__(self) -> tuple[type["UntaggedReader"], tuple[str]]:
         return UntaggedReader, (self._code,)
@@ -67,8 +67,10 @@ class UntaggedReader(TextReader):
         ]
 
     def _words(self, piece: str) -> Iterator[Morpheme]:
-        with self._lock, self._nlp.memory_zone():
-            found = [Morpheme(t.idx, t.idx + len(t)) for t in self._nlp(piece) if not t.is_space]
+        assert self._rules is not None, "a language with a segmenter has no rules of spaCy"
+        nlp, lock = self._rules
+        with lock, nlp.memory_zone():
+            found = [Morpheme(t.idx, t.idx + len(t)) for t in nlp(piece) if not t.is_space]
         for morpheme in found:
             yield from _without_marks(piece, morpheme)
 
@@ -93,7 +95,13 @@ def reader_of(language: "str | Language", report: Report | None = None) -> TextR
     """
     if isinstance(language, str) and language != "en" and language in LANGUAGE_NAMES and not tagger_is_here(language):
         return UntaggedReader(language)
-    return Tagger(language, report)
+    return english_tagger() if language == "en" else Tagger(language, report)
+
+
+@cache
+def english_tagger() -> Tagger:
+    """The tagger that every text may need: loaded once, for all extractors of the process."""
+    return Tagger("en")
 
 
 def is_content(form: str, language: str) -> bool:
@@ -128,11 +136,12 @@ def _opening(text: str, morphemes: Sequence[Morpheme]) -> Iterator[bool]:
         before = form
 
 
-def _blank(code: str) -> Any:
-    """The tokenizer that spaCy has for a language, alone."""
+@lru_cache(maxsize=4)
+def spacy_rules(code: str) -> tuple[Any, Lock]:
+    """The tokenizer that spaCy has for a language, alone, and the lock of its memory; shared by all readers."""
     import spacy
 
     try:
-        return spacy.blank(SPACY_CODES.get(code, code))
+        return spacy.blank(SPACY_CODES.get(code, code)), Lock()
     except ImportError:  # spaCy does not know it, or has it read by a package that is not installed
-        return spacy.blank(ANY)
+        return spacy.blank(ANY), Lock()

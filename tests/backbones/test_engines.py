@@ -142,6 +142,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 def test_every_method_that_writes_no_phrases_ranks_the_same_without_torch(folders: dict[str, Path]) -> None:
     model, encoder = str(folders["gemma3"]), str(folders["bert"])
     without = told(EXTRACT, small.TEXT, model, encoder)

@@ -57,6 +57,7 @@ def check_finished(source: Path, output: Path, whole: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_kills_between_operations_on_files_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     """One kill after another on the same output, each at a later step: what one leaves, the next goes on with."""
     source, whole = corpus_of(tmp_path, 40)

@@ -42,6 +42,7 @@ def run(source: Any, output: Path, **more: Any) -> corpus.Summary:
     return corpus.run(source, output, method="yake", part_rows=50, **more)
 
 
+@pytest.mark.slow
 def test_a_table_in_memory_is_not_for_a_cluster(tmp_path: Path, cluster: Any) -> None:  # noqa: ARG001
     import pyarrow
 
@@ -49,6 +50,7 @@ def test_a_table_in_memory_is_not_for_a_cluster(tmp_path: Path, cluster: Any) ->
         run(pyarrow.table({"text": ["River ice."]}), tmp_path / "out.jsonl", engine="ray")
 
 
+@pytest.mark.slow
 def test_tagging_beside_a_gpu_gives_the_same_rows_broken_ones_too(tmp_path: Path, cluster: Any) -> None:  # noqa: ARG001
     (source,) = files(tmp_path, 1, 60)
     source.write_text(source.read_text() + "broken\n" + '{"id": 7, "text": null}\n')
@@ -58,12 +60,14 @@ def test_tagging_beside_a_gpu_gives_the_same_rows_broken_ones_too(tmp_path: Path
     assert rows(tmp_path / "ray.jsonl") == rows(tmp_path / "local.jsonl")
 
 
+@pytest.mark.slow
 def test_an_empty_corpus_gives_an_empty_output(tmp_path: Path, cluster: Any) -> None:  # noqa: ARG001
     (tmp_path / "in.jsonl").write_text("\n")
     assert run(tmp_path / "in.jsonl", tmp_path / "out.jsonl", engine="ray").rows == 0
     assert rows(tmp_path / "out.jsonl") == []
 
 
+@pytest.mark.slow
 def test_what_a_cluster_began_one_machine_can_finish(tmp_path: Path, cluster: Any) -> None:  # noqa: ARG001
     source = files(tmp_path, 2, 60)
 

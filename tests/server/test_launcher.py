@@ -14,6 +14,7 @@ from tests.served import Served, alike, serving, until
 from tests.server.clients import LONG, posting, problem
 
 
+@pytest.mark.slow
 def test_while_the_model_is_loaded_it_lives_but_is_not_ready_and_a_second_signal_ends_it_at_once(
     model: str, tmp_path: Path
 ) -> None:
@@ -29,6 +30,7 @@ def test_while_the_model_is_loaded_it_lives_but_is_not_ready_and_a_second_signal
         assert ending.ended() == 128 + signal.SIGTERM  # the request was not waited for
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_loaded_ends_the_service(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')
     with serving(tmp_path, "--model", str(tmp_path), ready=False) as broken:

@@ -67,6 +67,7 @@ def leave_out_what_depends_on_other_fields(body: dict[str, Any]) -> None:
         body.pop("candidates", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/v1/extract", "/v1/explain"])
 def test_what_is_valid_is_accepted(path: str, small_service: Served) -> None:
     schema = schemathesis.openapi.from_url(f"{small_service.address}/openapi.json")
@@ -109,6 +110,7 @@ def requests_with_settings(draw: st.DrawFn) -> dict[str, Any]:
     return {"text": small.TEXT, "method": method, "settings": {name: draw(values(kinds[name])) for name in names}}
 
 
+@pytest.mark.slow
 def test_settings_of_any_value_are_answered_or_refused(small_service: Served) -> None:
     with small_service.client() as client:
 

@@ -36,6 +36,7 @@ def workers(served: Served) -> list[int]:
     return [pid for pid in children(served.process.pid) if "worker_main" in Path(f"/proc/{pid}/cmdline").read_text()]
 
 
+@pytest.mark.slow
 def test_answers_are_those_of_one_process(several: Served, library: Extractor) -> None:
     texts = [small.TEXT, "A ferry.", "", small.TEXT[:60]]
     with several.client() as client, ThreadPoolExecutor(8) as threads:
@@ -48,6 +49,7 @@ def test_answers_are_those_of_one_process(several: Served, library: Extractor) -
     assert alike([m["keyphrases"] for m in whole["methods"]], [m["keyphrases"] for m in explained["methods"]])
 
 
+@pytest.mark.slow
 def test_figures_are_those_of_all_processes(several: Served, model: str) -> None:
     assert len(workers(several)) == 2
     assert several.metric("mudy_worker_processes") == 2
@@ -71,6 +73,7 @@ def test_a_request_is_answered_though_its_process_is_killed(several: Served, lib
         assert client.get("/healthz").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_client_that_goes_away_ends_the_work_and_not_the_process(several: Served) -> None:
     gone_before = several.metric("mudy_cancelled_total", {"reason": "client-gone"})
     with posting(several, "/v1/extract", text=LONG):
@@ -93,6 +96,7 @@ def test_no_process_is_left_when_the_service_ends(model: str, tmp_path: Path) ->
     until(lambda: all(map(gone, pids)))
 
 
+@pytest.mark.slow
 def test_a_model_that_no_process_can_load_ends_the_service(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')
     with serving(tmp_path, "--model", str(tmp_path), "--workers", "2", ready=False) as broken:

@@ -24,6 +24,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield found
 
 
+@pytest.mark.slow
 def test_the_api_is_described_offline_once_the_key_is_given(browser: Browser, guarded: Served) -> None:
     with visiting(browser, f"{guarded.address}/docs") as visit:
         page = visit.page

@@ -117,6 +117,7 @@ def test_a_phrase_in_the_ranking_leads_through_its_places(visit: Visit) -> None:
     assert (page.locator(".mv-places").text_content() or "").startswith("place 1 of")
 
 
+@pytest.mark.slow
 def test_the_card_is_never_cut_off(visit: Visit) -> None:
     page = visit.page
     page.select_option("#compare", "promptrank")

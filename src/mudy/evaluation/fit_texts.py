@@ -50,6 +50,7 @@ class FitText:
     asked: tuple[int, ...] = ()  # rows that the language model was asked about
     part: str = ""
     language: str = "en"
+    weight: float = 1.0  # of its data set in a fit, beside one of as many texts
 
     @property
     def hits(self) -> NDArray[np.bool_]:
@@ -68,7 +69,7 @@ class FitText:
         """Some evidence of some rows, or of all, to fit on."""
         chosen = slice(None) if rows is None else list(rows)
         context = np.array([self.table.context[name] for name in CONTEXT])
-        return Sample(self.dataset, self.table.rows(names)[chosen], self.hits[chosen], context)
+        return Sample(self.dataset, self.table.rows(names)[chosen], self.hits[chosen], context, self.weight)
 
     @property
     def tells(self) -> bool:

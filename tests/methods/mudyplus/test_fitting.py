@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,11 @@ def test_a_data_set_weighs_as_the_square_root_of_its_texts() -> None:
     shares = text_shares(both)
     assert sum(shares[:40]) == pytest.approx(2 / 3)
     assert sum(shares) == pytest.approx(1)
+
+
+def test_a_data_set_can_weigh_less_than_its_texts_say() -> None:
+    both = [replace(sample, weight=0.5) for sample in samples("a", 40, 0)] + samples("b", 10, 1)
+    assert sum(text_shares(both)[:40]) == pytest.approx(1 / 2)
 
 
 def test_the_gradient_of_surprise_is_that_of_its_differences() -> None:

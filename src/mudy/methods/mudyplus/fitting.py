@@ -36,6 +36,7 @@ class Sample:
     evidence: _Numbers  # (phrases, kinds of evidence)
     hits: NDArray[np.bool_]  # (phrases,)
     context: _Numbers  # (kinds of context,): what is the same for all phrases
+    weight: float = 1.0  # of its data set, beside one of as many texts
 
     @property
     def tells(self) -> bool:
@@ -160,8 +161,9 @@ def text_shares(samples: Sequence[Sample], *, per_phrase: bool = False) -> list[
     A data set weighs as the square root of its texts: a large one says more than a small one, but does not drown it.
     """
     texts = Counter(sample.dataset for sample in samples)
-    whole = sum(sqrt(count) for count in texts.values())
-    shares = [1 / sqrt(texts[sample.dataset]) / whole for sample in samples]
+    weights = {sample.dataset: sample.weight * sqrt(texts[sample.dataset]) for sample in samples}
+    whole = sum(weights.values())
+    shares = [weights[sample.dataset] / texts[sample.dataset] / whole for sample in samples]
     return [share / len(s.hits) for share, s in zip(shares, samples, strict=True)] if per_phrase else shares
 
 
