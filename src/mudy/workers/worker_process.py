@@ -17,10 +17,10 @@ from mudy.messages import receive, send
 from mudy.processes import how_it_ended, package_environment, python_command
 
 _numbers = count(1)  # of tasks
-LITTLE_KEPT = {  # of freed memory, by glibc, unless the caller has set it otherwise: 3% of the time for 5 MB
+LITTLE_KEPT = {  # of freed memory, by glibc, unless the caller has set it otherwise
     "MALLOC_ARENA_MAX": "1",
     "MALLOC_TRIM_THRESHOLD_": str(4 << 20),
-    "MALLOC_MMAP_THRESHOLD_": str(2 << 20),
+    "MALLOC_MMAP_THRESHOLD_": str(1400 << 10),
 }
 
 

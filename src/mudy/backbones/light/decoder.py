@@ -19,7 +19,7 @@ from mudy.cancellation import check
 from mudy.onnx.onnx_graph import Graph
 from mudy.onnx.sessions import Array, Sessions
 
-ROWS = 240  # that pass through the linear layers at once: more take more memory, and fewer more time to lay out weights
+ROWS = 160  # that pass through the linear layers at once: more take more memory, and fewer more time to lay out weights
 FEWEST_ROWS = 32  # that are worth a thread of their own
 Attend = Callable[[int, Array, Array, Array], Array | None]  # layer, query, key, value -> attended, or None: enough
 _Feeds = dict[str, NDArray[Any]]
@@ -228,9 +228,13 @@ class Decoder:
 
 
 def row_blocks(rows: int, threads: int = 1) -> Iterator[slice]:
-    """Rows in stretches of nearly equal length, none longer than ROWS, and equally many for each thread."""
-    count = -(-rows // (ROWS * threads)) * threads
-    count = max(1, -(-rows // ROWS), min(count, rows // FEWEST_ROWS))
+    """Rows in stretches of nearly equal length, and equally many for each thread.
+
+    They are short where there is one thread, for that may be one of many processes, which are to need little memory.
+    """
+    most = ROWS if threads == 1 else 2 * ROWS
+    count = -(-rows // (most * threads)) * threads
+    count = max(1, -(-rows // most), min(count, rows // FEWEST_ROWS))
     size = -(-rows // count)
     for start in range(0, rows, size):
         yield slice(start, min(start + size, rows))
