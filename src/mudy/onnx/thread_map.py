@@ -24,6 +24,8 @@ class ThreadMap:
 
     def __call__(self, function: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
         """What the function makes of each item. Whoever is free takes the next one."""
+        if self.threads == 1:
+            return list(map(function, items))
         waiting = deque(enumerate(items))
         found: dict[int, Found] = {}
 
