@@ -2,11 +2,11 @@
 
 import json
 import math
-import os
+import subprocess
+import sys
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
-from time import sleep
 from typing import Any
 
 import pytest
@@ -21,6 +21,7 @@ from mudy.candidates import candidates
 from mudy.methods.mudy import RECOMMENDED, Mudy
 from mudy.ranking import rank
 from tests import small
+from tests.served import until
 from tests.taggers import english
 
 KINDS = {"gemma3": ("gemma3_text", 18), "llama": ("llama", 30)}  # small ones in the place of those that we embed
@@ -159,11 +160,10 @@ def test_short_texts_are_pieces_of_ours_of_the_length_asked_for_and_no_two_alike
     assert all(100 <= len(text.split()) <= 700 for text in texts.mixed(30))
 
 
-def test_memory_is_looked_at_while_work_is_done() -> None:
-    with throughput.watched_memory() as looks:
-        sleep(3 * throughput.LOOKS)
-    (own,) = (looks[pid] for pid in looks if pid == os.getpid())
-    assert all(look > 1 for look in own)
+def test_the_memory_of_a_process_is_looked_at_while_it_works() -> None:
+    command = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    with throughput.watched_memory() as looks, subprocess.Popen(command, stdin=subprocess.PIPE) as child:
+        until(lambda: max(looks.get(child.pid, [0.0])) > 1)
 
 
 def test_what_speeds_measures_is_told_with_the_ratio_of_two_threads() -> None:
