@@ -49,7 +49,7 @@ class Task:
 
 def measure(asked: Namespace) -> Figures:
     if asked.quick:
-        asked.texts, asked.sample, asked.repeats, asked.threads = 1, 2, 1, [1]
+        asked.texts, asked.sample, asked.repeats, asked.threads = 1, 2, 1, 1
     return {
         "sample": asked.sample,
         "batch": asked.batch,
@@ -62,8 +62,9 @@ def measure(asked: Namespace) -> Figures:
 def model(name: str, asked: Namespace) -> dict[str, Any]:
     from benchmarks.plainly import Plainly
 
-    ours = Extractor("mudy", model=name)
-    alike = Extractor("mudy", model=name, language=ours.tagger, batch_tokens=asked.batch * PROMPT)
+    ours = Extractor("mudy", model=name, threads=asked.threads)
+    batch = asked.batch * PROMPT
+    alike = Extractor("mudy", model=name, language=ours.tagger, batch_tokens=batch, threads=asked.threads)
     scorer: Any = ours.scorer
     plainly = Plainly.load(locate(name), scorer, asked.batch)
     referee = cache(plainly.in_double)
@@ -76,7 +77,7 @@ def model(name: str, asked: Namespace) -> dict[str, Any]:
         "texts": [compared(t, ours, alike if i < BOTH else None, plainly, referee, asked) for i, t in enumerate(tasks)],
         "batches": batches(tasks[0], plainly, asked),
         "full": [
-            whole(task(text, ours, plainly, 0), ours, plainly, referee, max(asked.threads))
+            whole(task(text, ours, plainly, 0), ours, plainly, referee, asked.threads)
             for text in texts.read(asked.full, 120 if asked.quick else asked.full_words)
         ],
     }
@@ -98,7 +99,7 @@ def compared(
     referee: Callable[[], Plainly],
     asked: Namespace,
 ) -> dict[str, Any]:
-    """One text: the cost of each way with each number of threads, and how far their scores lie apart."""
+    """One text: the cost of each way, and how far their scores lie apart."""
     found: dict[str, Any] = {}  # what the timed calls gave
 
     def kept(name: str, call: Callable[[], object]) -> Callable[[], None]:
@@ -111,11 +112,9 @@ def compared(
     }
     if alike is not None:
         calls["alike"] = kept("alike", partial(alike.scorer.score, t.document, t.found))
-    costs = {}
-    for count in asked.threads if alike is not None else asked.threads[:1]:
-        say(f"obvious: {plainly.method.backbone.name}, {t.name}, threads {count}")
-        with threads(count):
-            costs[str(count)] = told_costs(interleaved(calls, asked.repeats), t)
+    say(f"obvious: {plainly.method.backbone.name}, {t.name}, threads {asked.threads}")
+    with threads(asked.threads):
+        costs = {str(asked.threads): told_costs(interleaved(calls, asked.repeats), t)}
     scored = found["ours"]
     expected = plainly.combined(t.document, t.section, t.sample, found["sample"], found["fixed"])
     return {
@@ -258,7 +257,7 @@ def tell(figures: Figures) -> str:
         HOW.format(**figures),
         costs_table(figures),
         "Speed-up is the median over texts of the ratio on each text; seconds are medians over texts, for a text. "
-        f"More threads than one, and the same batches, were tried on the first {BOTH} texts.",
+        f"The same batches were tried on the first {BOTH} texts.",
         scores_table(figures),
         DISPUTES,
         disputes_table(figures),
@@ -361,7 +360,7 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument("--full-words", type=int, default=150, help="of each of these, how much: all takes 5 minutes")
     parser.add_argument("--batch", type=int, default=16, help="prompts in a batch")
     parser.add_argument("--repeats", type=int, default=1, help="of each text; the median over texts is told")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1])
+    parser.add_argument("--threads", type=int, default=1)
 
 
 QUESTION = Question(
