@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simplemma import lemmatize
 
 from mudy import Extractor
 from mudy.candidates import candidates
 from mudy.languages import detection_of, segmenters
+from mudy.languages.verbs import lemmatizer
 from mudy.nested_candidates import nested_candidates
 from mudy.ranking import variant_key
 from mudy.text import Document
@@ -200,6 +202,15 @@ def test_an_infinitive_that_is_its_own_dictionary_form_is_no_phrase() -> None:
     found = phrases("pl", "Rachunki za prąd mogą wzrosnąć w zimie.")
     assert "prąd" in found
     assert not any("wzrosnąć" in phrase for phrase in found)
+
+
+def test_extractors_of_a_process_share_the_english_tagger() -> None:
+    assert Extractor("yake").tagger is Extractor("textrank").tagger
+
+
+def test_packed_dictionaries_give_the_lemmas_that_unpacked_ones_give() -> None:
+    for word in ("remplace", "pompes", "chaleur", "installaient", "économies", "vingt", "xyz"):
+        assert lemmatizer().lemmatize(word, "fr") == lemmatize(word, "fr")
 
 
 def test_the_reader_of_a_language_is_pickled() -> None:
