@@ -245,7 +245,7 @@ interval at 10 from a bootstrap over texts. KeyBERT has its default settings but
 number of phrases, and reads the first 256 tokens of a text, as its default model does; the YAKE package and
 yake-rust have n = 3; `yake` is our own. † on {slow} texts only, once."""
 
-OWN = """Ten texts with gold by their author tell the cost; to rank methods by quality they are too few: mind the
+OWN = """A few texts with gold by their author tell the cost; to rank methods by quality they are too few: mind the
 intervals."""
 
 READ = """Texts are read as `mudy evaluate` reads them, as in the literature, and the same for all systems: the first
