@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 TOGETHER := $(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15
 
-.PHONY: run serve test test-all test-long test-integrations fuzz lint types docs bench clean
+.PHONY: run serve test test-slow test-all test-long test-integrations fuzz lint types docs bench clean
 
 run: $(VENV)/run.installed  ## the keyphrases of an example, with the embedded model
 	$(VENV)/bin/mudy extract examples/floodplain.txt
@@ -28,8 +28,10 @@ serve: $(VENV)/run.installed  ## the page and the service, on http://127.0.0.1:8
 test: lint types  ## all checks but the heavy ones; those in a browser are skipped where there is no chromium
 	$(TOGETHER) -m "not (slow or long or load or heavy_package)"
 
-test-all: test  ## and the slow ones; then the service under load, with the machine to itself
-	$(TOGETHER) -m "slow and not heavy_package"
+test-slow: $(VENV)/test.installed  ## the slow ones that give the same answer every time
+	$(TOGETHER) -m "slow and not (long or load or heavy_package)"
+
+test-all: test test-slow test-long  ## and the service under load, with the machine to itself: run by hand, not in CI
 	$(PYTHON) -m pytest -m load
 
 test-long: $(VENV)/test.installed  ## a Ray node that is killed, kills at random moments, every table of the paper on small data

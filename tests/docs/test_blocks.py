@@ -1,7 +1,7 @@
 """The blocks of the README and of the pages in docs/, run as they stand in a copy of the clone.
 
 Models are small random ones under the names of the real ones, but where a page shows what a block prints; `make
-test-all` also runs the README's blocks with the real models. Only three commands are not run as they are: `pip` and
+test-slow` also runs the README's blocks with the real models. Only three commands are not run as they are: `pip` and
 `make` would change the environment, so what they are asked for is noted; `mudy serve` runs behind the next lines, on a
 free port.
 """

@@ -30,6 +30,7 @@ def planned(goal: str, folder: Path) -> str:
         ("serve", "lock/run.txt"),
         ("docs", "lock/dev.txt"),
         ("test", "lock/dev.txt"),
+        ("test-slow", "lock/dev.txt"),
         ("test-all", "lock/dev.txt"),
     ],
 )
