@@ -53,6 +53,7 @@ def test_examples_edges_and_random_requests_are_answered_as_told(small_service: 
     # Settings have types in the document but no ranges, which are the methods' own matter and the model's, so that not
     # all of what it allows can be accepted. The next test, which leaves them out, knows better.
     options = ["--exclude-checks", "positive_data_acceptance", "--max-examples", str(EXAMPLES), "--seed", "1"]
+    options += ["--request-timeout", str(PATIENCE)]  # the first text in Chinese loads a dictionary
     done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True, timeout=5 * PATIENCE)
     assert done.returncode == 0, done.stdout[:5000]
     no_faults(small_service)
