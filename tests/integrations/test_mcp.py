@@ -25,6 +25,14 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "explain verb": ("explain_phrase", {"text": TEXT, "phrase": "were raised"}),
     "explain nothing": ("explain_phrase", {"text": TEXT, "phrase": "  "}),
     "methods": ("list_methods", {}),
+    "extract from file": ("extract_keyphrases", {"path": "floodplain.txt", "top_n": 4}),
+    "extract from pdf": ("extract_keyphrases", {"path": "paper.pdf", "top_n": 1}),
+    "text of pdf": ("read_document", {"path": "paper.pdf", "characters": 200_000}),
+    "extract outside": ("extract_keyphrases", {"path": "../pyproject.toml"}),
+    "text and path": ("extract_keyphrases", {"text": TEXT, "path": "floodplain.txt"}),
+    "no text": ("extract_keyphrases", {}),
+    "unknown argument": ("extract_keyphrases", {"text": TEXT, "topn": 4}),
+    "argument of another tool": ("list_methods", {"text": TEXT}),
     "read": ("read_document", {"path": "floodplain.txt", "characters": 100}),
     "read on": ("read_document", {"path": "floodplain.txt", "start": len(TEXT) - 100, "characters": 200}),
     "read outside": ("read_document", {"path": "../pyproject.toml"}),
@@ -89,6 +97,20 @@ def test_keyphrases_are_those_of_an_extractor_and_stand_in_the_text(said: dict[s
     assert (content["method"], content["words"], content["warnings"]) == ("yake", len(TEXT.split()), [])
 
 
+def test_keyphrases_of_a_file_are_those_of_its_text(said: dict[str, Any]) -> None:
+    assert structured(said, "extract from file") == structured(said, "extract")
+
+
+def test_offsets_in_a_pdf_refer_to_the_text_that_is_read_from_it(said: dict[str, Any]) -> None:
+    (keyphrase,) = structured(said, "extract from pdf")["keyphrases"]
+    occurrence = structured(said, "text of pdf")["text"][keyphrase["start"] : keyphrase["end"]]
+    assert occurrence.split() == keyphrase["text"].split()
+
+
+def test_schemas_of_tools_allow_no_other_arguments(said: dict[str, Any]) -> None:
+    assert all(tool.input_schema["additionalProperties"] is False for tool in said["tools"])
+
+
 def test_a_call_may_name_another_method(said: dict[str, Any]) -> None:
     wanted = Extractor("textrank").extract(TEXT, top_n=4)
     assert [k["text"] for k in structured(said, "another method")["keyphrases"]] == [k.text for k in wanted]
@@ -135,6 +157,11 @@ def test_a_document_is_read_in_parts(said: dict[str, Any]) -> None:
         ("unknown method", "There is no method 'yakke'"),
         ("wrong number", "top_n is -1"),
         ("explain nothing", "The phrase is empty"),
+        ("extract outside", "There is no document '../pyproject.toml'"),
+        ("text and path", "Give either text or path"),
+        ("no text", "Give either text or path"),
+        ("unknown argument", "Unknown argument 'topn'. Did you mean 'top_n'? Known: method, path, text, top_n."),
+        ("argument of another tool", "Unknown argument 'text'. Known: none."),
         ("read outside", "There is no document '../pyproject.toml'"),
         ("read too much", "characters between 1 and 200,000"),
     ],
@@ -143,8 +170,12 @@ def test_the_assistant_reads_what_was_wrong(said: dict[str, Any], name: str, tol
     assert told in error(said, name)
 
 
-def test_without_a_folder_there_is_no_tool_that_reads_files() -> None:
-    async def tools(client: Client) -> set[str]:
-        return {tool.name for tool in (await client.list_tools()).tools}
+def test_without_a_folder_no_file_is_read() -> None:
+    async def asked(client: Client) -> tuple[set[str], Any]:
+        tools = {tool.name for tool in (await client.list_tools()).tools}
+        return tools, await client.call_tool("extract_keyphrases", {"path": str(EXAMPLES / "floodplain.txt")})
 
-    assert talk(tools) == {"extract_keyphrases", "explain_phrase", "list_methods"}
+    tools, answer = talk(asked)
+    assert tools == {"extract_keyphrases", "explain_phrase", "list_methods"}
+    assert answer.is_error
+    assert "No file can be read. Start the server with --folder" in answer.content[0].text

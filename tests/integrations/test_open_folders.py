@@ -117,5 +117,5 @@ def test_what_is_no_folder_cannot_be_opened() -> None:
 
 
 def test_without_folders_nothing_is_read() -> None:
-    with pytest.raises(InputError, match="There is no document"):
+    with pytest.raises(InputError, match="No file can be read"):
         OpenFolders(()).read(str(EXAMPLES / "floodplain.txt"))

@@ -1,6 +1,7 @@
 """Bodies that are too large, too slow, endless, or of the wrong type."""
 
 import asyncio
+import gzip
 import json
 import socket
 import time
@@ -19,6 +20,20 @@ from tests.server.clients import JSON, SHORT, problem
 def test_what_is_not_called_json_is_refused(kind: str, client: httpx.Client) -> None:
     content = json.dumps({"text": SHORT}).encode()
     problem(client.post("/v1/extract", content=content, headers={"Content-Type": kind}), 415, "wrong-type")
+
+
+@pytest.mark.parametrize("path", ["/v1/extract", "/v1/read"])
+def test_a_compressed_body_is_refused_with_what_is_supported(path: str, client: httpx.Client) -> None:
+    kind = "application/json" if path == "/v1/extract" else "application/octet-stream"
+    content = gzip.compress(json.dumps({"text": SHORT}).encode())
+    answer = client.post(path, content=content, headers={"Content-Type": kind, "Content-Encoding": "gzip"})
+    problem(answer, 415, "wrong-encoding")
+    assert answer.headers["accept-encoding"] == "identity"
+
+
+def test_a_body_called_identity_is_accepted(client: httpx.Client) -> None:
+    answer = client.post("/v1/extract", json={"text": "A river."}, headers={"Content-Encoding": "identity"})
+    assert answer.status_code == 200
 
 
 def test_a_body_that_is_too_large_is_refused_announced_or_not(client: httpx.Client) -> None:

@@ -73,6 +73,8 @@ def test_calls_go_through_the_queue(service: Served) -> None:
         ({"text": "river " * 1000}, "at most 5,000 are allowed"),
         ({"text": TEXT, "method": "empirical"}, "There is no method 'empirical'"),
         ({"text": TEXT, "top_n": 0}, "a whole number from 1"),
+        ({"text": TEXT, "language": "de"}, "Unknown argument 'language'. Known: method, text, top_n."),
+        ({"path": "/etc/hostname"}, "Unknown argument 'path'"),
     ],
 )
 def test_the_limits_of_requests_hold(service: Served, arguments: dict[str, Any], told: str) -> None:
@@ -86,6 +88,33 @@ def test_middleware_comes_before_the_tools(service: Served) -> None:
     assert post(service, json={}).status_code == 401
     assert post(service, content=b"{}", headers=headers | {"Content-Type": "text/plain"}).status_code == 415
     assert post(service, json={"x": "y" * 30_000}, headers=headers).status_code == 413
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("https://evil.example", 403),
+        ("http://127.0.0.1.evil.example", 403),
+        ("null", 403),
+        ("", 403),
+        ("http://127.0.0.1:1234", 200),
+        (None, 200),
+    ],
+)
+def test_a_page_of_another_site_is_refused(service: Served, origin: str | None, status: int) -> None:
+    headers = {"Authorization": f"Bearer {KEY}", "Accept": "application/json, text/event-stream"}
+    answer = post(service, json=INITIALIZE, headers=headers | ({} if origin is None else {"Origin": origin}))
+    assert answer.status_code == status, answer.text
+    if status == 403:
+        assert answer.json()["type"] == "/problems/wrong-origin"
 
 
 def test_no_stream_can_be_held_open(service: Served) -> None:

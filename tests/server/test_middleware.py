@@ -39,6 +39,16 @@ def test_every_answer_has_the_security_headers(path: str, client: httpx.Client) 
     assert "server" not in headers
 
 
+@pytest.mark.parametrize("path", ["/", "/docs", "/static/docs.js", "/healthz", "/readyz", "/v1/service", "/nothing"])
+def test_head_is_answered_like_get_without_the_body(path: str, client: httpx.Client) -> None:
+    whole, head = client.get(path), client.head(path)
+    assert head.status_code == whole.status_code
+    assert head.headers["content-type"] == whole.headers["content-type"]
+    assert head.headers["content-length"] == whole.headers["content-length"]
+    assert head.content == b""
+    assert client.head("/v1/extract").status_code == 405
+
+
 def test_a_request_keeps_its_id_if_that_is_harmless(served: Served, client: httpx.Client) -> None:
     kept = client.get("/v1/service", headers={"X-Request-ID": "abc_DEF-123"})
     assert kept.headers["x-request-id"] == "abc_DEF-123"

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import anyio.to_thread
 
 from mudy import __version__
-from mudy.errors import InputError, MudyError
+from mudy.errors import InputError, MudyError, unknown
 from mudy.extractor import DEFAULT_METHOD
 from mudy.integrations import from_extra
 from mudy.integrations.extraction import check_plain_settings, results_of, shared_extractor
@@ -25,8 +25,9 @@ from mudy.text import squeeze
 
 with from_extra("mcp"):
     from mcp.server import MCPServer
+    from mcp.server.mcpserver import Context
     from mcp.server.mcpserver.exceptions import ToolError
-    from mcp_types import ToolAnnotations
+    from mcp_types import Tool, ToolAnnotations
 
 INSTRUCTIONS = (
     "Keyphrases of texts, found by a language model without training data. Every phrase stands in the text at the "
@@ -155,12 +156,31 @@ class MethodList:
 # -- The server -------------------------------------------------------------------------------------------------------
 
 
+class StrictServer(MCPServer[Any]):  # type: ignore[misc]
+    """Refuses arguments that a tool does not have, which MCPServer ignores."""
+
+    async def list_tools(self) -> list[Tool]:
+        tools: list[Tool] = await super().list_tools()
+        for tool in tools:
+            tool.input_schema["additionalProperties"] = False
+        return tools
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
+        known = {tool.name: list(tool.input_schema["properties"]) for tool in await self.list_tools()}
+        for argument in arguments:
+            if argument not in known.get(name, arguments):
+                raise ToolError(unknown("argument", argument, known[name] or ["none"]))
+        return await super().call_tool(name, arguments, context)
+
+
 def keyphrase_server(backend: KeyphraseBackend, folders: OpenFolders | None = None) -> MCPServer[Any]:
-    """An MCP server with the tools; documents can be read only where folders are given."""
-    server: MCPServer[Any] = MCPServer(
-        "mudy", title="MUDY", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
-    )
-    _add_text_tools(server, backend)
+    """An MCP server with the tools; files can be read only where folders are given, and only in these."""
+    server = StrictServer("mudy", title="MUDY", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
+    if folders is None:
+        _add_text_extraction(server, backend)
+    else:
+        _add_file_extraction(server, backend, folders)
+    _add_other_text_tools(server, backend)
     if folders is not None and folders.folders:
         _add_document_tool(server, folders)
     return server
@@ -177,13 +197,35 @@ def _read_only(title: str) -> ToolAnnotations:
     )
 
 
-def _add_text_tools(server: MCPServer[Any], backend: KeyphraseBackend) -> None:
+def _add_text_extraction(server: MCPServer[Any], backend: KeyphraseBackend) -> None:
     @server.tool(annotations=_read_only("Extract keyphrases"))  # type: ignore[untyped-decorator]
     async def extract_keyphrases(text: str, top_n: int = 10, method: str | None = None) -> PhraseList:
-        """The keyphrases of a text, best first, each with its score and where it stands. See list_methods."""
+        """The keyphrases of a text, best first, each with its score and offsets. See list_methods."""
         with _told():
             return _phrase_list(await backend.extracted(text, top_n, _method(backend, method)))
 
+
+def _add_file_extraction(server: MCPServer[Any], backend: KeyphraseBackend, folders: OpenFolders) -> None:
+    @server.tool(annotations=_read_only("Extract keyphrases"))  # type: ignore[untyped-decorator]
+    async def extract_keyphrases(
+        text: str | None = None, path: str | None = None, top_n: int = 10, method: str | None = None
+    ) -> PhraseList:
+        """The keyphrases of a text, or of the document at a path, best first, each with its score and offsets.
+
+        Documents are plain text, PDF, HTML or Word in the folders that were opened; offsets refer to the text that
+        read_document returns. See list_methods.
+        """
+        with _told():
+            chosen = _method(backend, method)
+            if (text is None) == (path is None):
+                raise InputError("Give either text or path.")
+            if path is not None:
+                text = (await anyio.to_thread.run_sync(folders.read, path)).text
+            assert text is not None
+            return _phrase_list(await backend.extracted(text, top_n, chosen))
+
+
+def _add_other_text_tools(server: MCPServer[Any], backend: KeyphraseBackend) -> None:
     @server.tool(annotations=_read_only("Explain a phrase"))  # type: ignore[untyped-decorator]
     async def explain_phrase(text: str, phrase: str, method: str | None = None) -> PhraseExplanation:
         """Why a phrase of a text has its rank: its score, what that is made of, and every place where it stands."""

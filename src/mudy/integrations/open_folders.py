@@ -52,6 +52,8 @@ class OpenFolders:
             for opened in self.folders:
                 if path.is_relative_to(opened) and not _hidden(path.relative_to(opened)) and path.is_file():
                     return path
+        if not self.folders:
+            raise InputError("No file can be read. Start the server with --folder FOLDER, or send the text.")
         opened_names = ", ".join(map(str, self.folders))
         raise InputError(f"There is no document {name!r} in the folders that may be read: {opened_names}.")
 

@@ -23,7 +23,7 @@ from mudy.server.config import Config
 from mudy.server.deadline import DeadlineMiddleware
 from mudy.server.jobs import Cancelled, TextFailed
 from mudy.server.metrics import Metrics
-from mudy.server.middleware import AccessMiddleware, RequestInfo, RequestMiddleware
+from mudy.server.middleware import AccessMiddleware, HeadMiddleware, RequestInfo, RequestMiddleware
 from mudy.server.openapi import DESCRIPTION, extend_openapi
 from mudy.server.problems import HttpProblem, problem_of
 from mudy.server.queue import QueueFull, RequestQueue
@@ -64,6 +64,7 @@ def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> Fas
         title="MUDY",
         version=__version__,
         description=DESCRIPTION,
+        servers=[{"url": "/"}],
         lifespan=lifespan,
         docs_url=None,  # it would load scripts from another site; ours is web/docs.html
         redoc_url=None,
@@ -116,6 +117,7 @@ def _add_error_handlers(app: FastAPI, queue: RequestQueue) -> None:
 def _add_middleware(app: FastAPI, config: Config, metrics: Metrics) -> None:
     """All of it holds for every route, also for one that is added later. The last one added is the outermost."""
     routes = RouteTable(app.routes)
+    app.add_middleware(HeadMiddleware)
     app.add_middleware(DeadlineMiddleware, seconds=config.timeout)
     app.add_middleware(BodyLimitsMiddleware, routes=routes, max_bytes=config.max_body, seconds=config.body_timeout)
     app.add_middleware(AccessMiddleware, key=config.api_key, hosts=config.hosts)

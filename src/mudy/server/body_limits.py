@@ -41,7 +41,8 @@ class IncomingBody:
 
 
 class BodyLimitsMiddleware:
-    """Reads the body of every request before its route: not too large, not too slow, of the right Content-Type.
+    """Reads the body of every request before its route: not too large, not too slow, of the right Content-Type,
+    and not compressed.
 
     The Content-Type also keeps pages of other sites from posting: for these types browsers first ask for permission,
     which is never given.
@@ -58,6 +59,9 @@ class BodyLimitsMiddleware:
         required = self.routes.body_type(scope)
         if required and headers.get("content-type", "").partition(";")[0].strip().lower() != required:
             raise HttpProblem("wrong-type", f"Send the body with 'Content-Type: {required}'.")
+        if required and headers.get("content-encoding", "identity").strip().lower() != "identity":
+            detail = "Send the body as it is, without Content-Encoding: compressed bodies are not supported."
+            raise HttpProblem("wrong-encoding", detail, headers={"Accept-Encoding": "identity"})
         body = await self._body(headers, receive)
         messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import ValidationError
+from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
@@ -18,6 +19,7 @@ from mudy.errors import InputError
 from mudy.integrations.mcp import keyphrase_server
 from mudy.server.config import Config
 from mudy.server.jobs import ExtractionJob
+from mudy.server.middleware import check_origin
 from mudy.server.problems import problem_of
 from mudy.server.queue import RequestQueue
 from mudy.server.request_schemas import ExplainRequest, ExtractRequest
@@ -78,20 +80,21 @@ async def _nothing() -> Message:
 class McpEndpoint:
     """Each POST is answered by itself: no sessions, and no streams that stay open."""
 
-    def __init__(self, server: MCPServer[Any]) -> None:
+    def __init__(self, server: MCPServer[Any], hosts: frozenset[str] | None) -> None:
         server.streamable_http_app(
             json_response=True,
             stateless_http=True,
-            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # middleware does it
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # done by us
         )
-        self.manager = server.session_manager
+        self.manager, self.hosts = server.session_manager, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        check_origin(Headers(scope=scope), self.hosts)
         await self.manager.handle_request(scope, receive, send)
 
 
 def add_mcp_route(app: FastAPI, config: Config, queue: RequestQueue) -> McpEndpoint:
     """Add the route; what is returned has a `manager` that must run as long as the app."""
-    endpoint = McpEndpoint(keyphrase_server(QueueBackend(config, queue)))
+    endpoint = McpEndpoint(keyphrase_server(QueueBackend(config, queue)), config.hosts)
     app.router.routes.append(Route(PATH, endpoint=endpoint, methods=["POST"]))
     return endpoint

@@ -2,7 +2,8 @@
 
 From the outside in: `RequestMiddleware` gives a request its id, logs and counts it, adds the security headers to its
 answer, and closes the connection if the body was not read to its end; `AccessMiddleware` checks Host and key;
-`body_limits.BodyLimitsMiddleware` reads the body within limits; `deadline.DeadlineMiddleware` limits the time.
+`body_limits.BodyLimitsMiddleware` reads the body within limits; `deadline.DeadlineMiddleware` limits the time;
+`HeadMiddleware` routes HEAD.
 """
 
 from __future__ import annotations
@@ -160,6 +161,27 @@ class AccessMiddleware:
         if not hmac.compare_digest(given.encode("latin-1"), self.key):
             detail = "Send the key as 'Authorization: Bearer KEY'." if not given else "The key is wrong."
             raise HttpProblem("key-needed", detail, headers={"WWW-Authenticate": "Bearer"})
+
+
+class HeadMiddleware:
+    """Routes HEAD like GET; the server leaves out the body (RFC 9110, 9.3.2)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_head = scope["type"] == "http" and scope["method"] == "HEAD"
+        await self.app({**scope, "method": "GET"} if is_head else scope, receive, send)
+
+
+def check_origin(headers: Headers, hosts: frozenset[str] | None) -> None:
+    """Refuse a browser that runs a page of another site: its Origin must be this service, or an allowed host."""
+    origin = headers.get("origin")
+    if origin is None:
+        return
+    name = host_name(origin.partition("://")[2])
+    if not name or name not in {host_name(headers.get("host", "")), *(hosts or ())}:
+        raise HttpProblem("wrong-origin", "The site in the Origin header is not allowed. See --allow-host.")
 
 
 def host_name(host: str) -> str:

@@ -27,7 +27,7 @@ MEANING = {
     401: "The key is missing or wrong.",
     408: "The body arrived too slowly.",
     413: "The body is too large.",
-    415: "Unsupported Content-Type.",
+    415: "Unsupported Content-Type or Content-Encoding.",
     421: "The host in the Host header is not allowed.",
     422: "The request is invalid, a text is too long, or a method or setting is unknown.",
     500: "Internal error.",
@@ -70,8 +70,7 @@ def _extended(generated: dict[str, Any], config: Config) -> dict[str, Any]:
     )
     _add_limits(components, config)
     _add_settings(components)
-    if config.api_key is not None:
-        _add_key(document)
+    _add_key(document, required=config.api_key is not None)
     return document
 
 
@@ -112,12 +111,15 @@ def _add_settings(components: dict[str, Any]) -> None:
     names = {method: f"{method_class(method).__name__}Settings" for method in served_methods()}
     references = {method: {"$ref": f"{COMPONENT}{name}"} for method, name in names.items()}
     components |= {name: settings_schema(method) for method, name in names.items()}
-    components["ExtractRequest"]["properties"]["settings"] |= {"anyOf": list(references.values())}
+    extract = components["ExtractRequest"]["properties"]["settings"]
+    extract |= {"anyOf": list(references.values())}
+    del extract["default"]  # {}, which generators refuse beside anyOf
     components["ExplainRequest"]["properties"]["settings"] |= {"properties": references, "additionalProperties": False}
 
 
-def _add_key(document: dict[str, Any]) -> None:
+def _add_key(document: dict[str, Any], required: bool) -> None:
+    """The key; where none is required it is optional, so that a generated client can always be given one."""
     document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-    document["security"] = [{"key": []}]
+    document["security"] = [{"key": []}] if required else [{"key": []}, {}]
     for path in HEALTH_PATHS:
         document["paths"][path]["get"]["security"] = []

@@ -156,7 +156,7 @@ EXAMPLE_VOCABULARY = {"concepts": ["ice road", {"id": "W1", "label": "ferry", "a
 # To OpenAPI: phrases are named as candidates or as a vocabulary.
 ONE_LIST: dict[str, Any] = {
     "required": ["candidates", "vocabulary"],
-    "properties": {"candidates": {"type": "array"}, "vocabulary": {"type": "object"}},
+    "properties": {"candidates": {"type": "array", "items": {}}, "vocabulary": {"type": "object"}},
 }
 
 
@@ -212,16 +212,19 @@ class OptionsSchema(StrictSchema):
 
 
 def _text_or_texts(schema: dict[str, Any]) -> None:
-    """Tell OpenAPI that exactly one of text and texts is required."""
-    schema["oneOf"] = [{"required": ["text"]}, {"required": ["texts"]}]
-    schema["not"] = ONE_LIST
+    """Tell OpenAPI that exactly one of text and texts is required.
+
+    By `if` instead of `oneOf`, which client generators turn into two classes or into `Any`.
+    """
+    text, texts = {"required": ["text"]}, {"required": ["texts"]}
+    schema |= {"if": text, "then": {"not": texts}, "else": texts, "not": ONE_LIST}
     for name in ("text", "texts"):
         schema["properties"][name].pop("default", None)
     schema["examples"] = [{"text": EXAMPLE_TEXT, "top_n": 3}, {"texts": [EXAMPLE_TEXT, EXAMPLE_TEXT], "method": "yake"}]
 
 
 class ExtractRequest(OptionsSchema):
-    """One text or several for one method."""
+    """One text (`text`) or several (`texts`), not both, for one method."""
 
     model_config = ConfigDict(json_schema_extra=_text_or_texts)
 

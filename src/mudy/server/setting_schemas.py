@@ -73,8 +73,12 @@ def settings_schema(method: str) -> dict[str, Any]:
 
 def _setting_schema(method: str, name: str, default: Any) -> dict[str, Any]:
     maximum = {"maximum": LARGEST_VALUES[name]} if name in LARGEST_VALUES else {}
+    schema = _type_of(method, name).json_schema()
+    if entries := schema.pop("prefixItems", None):  # a tuple, which generators and linters know as a list of one type
+        assert all(entry == entries[0] for entry in entries)
+        schema["items"] = entries[0]
     return {
-        **_type_of(method, name).json_schema(),
+        **schema,
         "description": descriptions_of(method)[name],
         "default": list(default) if isinstance(default, tuple) else default,
         **maximum,

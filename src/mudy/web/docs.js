@@ -21,9 +21,8 @@ const nameOf = (reference) => reference.slice(reference.lastIndexOf("/") + 1);
  */
 function shape(schema = {}) {
   if (schema.$ref) return [create("a", {href: `#${nameOf(schema.$ref)}`}, nameOf(schema.$ref))];
-  const choices = schema.anyOf ?? schema.oneOf?.filter((/** @type {Schema} */ choice) => choice.type || choice.$ref);
-  if (choices?.length) {
-    return choices.flatMap((/** @type {Schema} */ choice, /** @type {number} */ index) => (
+  if (schema.anyOf) {
+    return schema.anyOf.flatMap((/** @type {Schema} */ choice, /** @type {number} */ index) => (
       index ? [" or ", ...shape(choice)] : shape(choice)));
   }
   if (schema.type === "array") return ["list of ", ...shape(schema.items)];
