@@ -5,12 +5,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyarrow import parquet
 
-from mudy import Extractor, InputError, ModelError, SettingError, corpus, models
+from mudy import Extractor, InputError, MissingExtra, ModelError, SettingError, corpus, models, readers
 from mudy.corpus import Columns
+from mudy.corpus.scoring import Recipe
 from tests.corpora import command, jsonl, rows, run, texts
 
 
@@ -53,6 +55,33 @@ def test_what_fails_for_every_row_fails_the_run_and_not_the_rows(tmp_path: Path)
     with pytest.raises(ModelError):
         corpus.run(source, tmp_path / "out2.jsonl", model="./missing")
     assert not (tmp_path / "out2.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("package", "source", "options"),
+    [
+        ("pyarrow", "in.jsonl", {"output": "out.parquet"}),
+        ("pyarrow", "in.jsonl", {"output": "parts", "form": "parquet"}),
+        ("pyarrow", "in.jsonl", {"summary": "summary.parquet"}),
+        ("pyarrow", "in.parquet", {}),
+        ("zstandard", "in.jsonl.zst", {}),
+        ("pypdfium2", "in.pdf", {}),
+        ("trafilatura", "in.html.gz", {}),
+        ("ray", "in.jsonl", {"engine": "ray"}),
+    ],
+)
+def test_a_package_that_is_not_installed_is_named_before_anything_is_computed(
+    package: str, source: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(readers, "find_spec", lambda name: None if name == package else object())
+    monkeypatch.setattr(Recipe, "build", lambda _: pytest.fail("a model was loaded"))
+    Path("first.txt").write_text(texts(1)[0])
+    Path(source).write_text('{"text": "River ice."}\n')
+    with pytest.raises(MissingExtra, match=f"is not installed. Install it: .*pip install .*{package}"):
+        corpus.run(["first.txt", source], **{"output": "out.jsonl", **options})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first.txt", source]
 
 
 def test_tables_of_other_libraries_are_read_through_arrow(tmp_path: Path) -> None:

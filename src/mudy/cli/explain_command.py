@@ -83,9 +83,7 @@ Examples:
 )
 @click.option("--no-merge", **NO_MERGE)
 @click.option("--html", metavar="FILE", help="Write a page that needs no network; - for standard output.")
-@click.option(
-    "--png", metavar="FILE", help='Write a picture for papers. It needs matplotlib: pip install "mudy[plots]"'
-)
+@click.option("--png", metavar="FILE", help="Write a picture for papers. It needs matplotlib (extra `plots`).")
 @click.option("--json", "as_json", is_flag=True, help="Print all phrases, places and parts of scores as JSON.")
 @click.option("--whole", is_flag=True, help="In the terminal, show all of a long text, not only the best passages.")
 @click.option("--encoding", **ENCODING)

@@ -175,7 +175,7 @@ def _languages_as_table() -> str:
     return (
         formats.text_table(head, rows, {"Download"}, sys.stdout.isatty())
         + "\nA text is read by the tagger of its language where it is installed or was pulled, by `mudy languages pull "
-        "CODE`.\nTexts in other languages are read by stop words, or by a segmenter: pip install mudy[languages].\n"
+        "CODE`.\nTexts in other languages are read by stop words, or by a segmenter (extra `languages`).\n"
     )
 
 
