@@ -1,5 +1,6 @@
 """Facts about optional packages: a missing one is named with a command that installs it here."""
 
+import shutil
 import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -31,7 +32,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
     monkeypatch.setattr(extras, "requires", lambda _: REQUIRES)
     monkeypatch.setattr(extras, "version", version)
-    monkeypatch.setattr(extras.shutil, "which", lambda _: str(Path(sys.executable).with_name("pip")))
+    monkeypatch.setattr(shutil, "which", lambda _: str(Path(sys.executable).with_name("pip")))
     return names
 
 
@@ -65,7 +66,7 @@ def test_the_command_names_what_is_lacking_and_needs_no_index_that_holds_mudy(
 def test_where_the_shells_pip_is_that_of_another_python_the_command_names_this_one(
     pip: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extras.shutil, "which", lambda _: pip)
+    monkeypatch.setattr(shutil, "which", lambda _: pip)
     monkeypatch.setattr(sys, "executable", "/home/a user/.venv/bin/python")
     assert install_command("keybert") == '"/home/a user/.venv/bin/python" -m pip install keybert'
 
