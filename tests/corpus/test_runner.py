@@ -1,6 +1,8 @@
 """A corpus from its files to its output, by the library and by the command."""
 
+import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,8 +13,10 @@ import pytest
 from pyarrow import parquet
 
 from mudy import Extractor, InputError, MissingExtra, ModelError, SettingError, corpus, models, readers
+from mudy.cli import console
 from mudy.corpus import Columns
 from mudy.corpus.scoring import Recipe
+from tests.command_line import run as run_command
 from tests.corpora import command, jsonl, rows, run, texts
 
 
@@ -188,3 +192,13 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-c", code, str(source)], capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout))
     assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_the_command_tells_a_log_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = jsonl(tmp_path / "in.jsonl", [{"text": text} for text in texts(3)])
+    clock = itertools.count(step=20)
+    monkeypatch.setattr(console, "monotonic", lambda: next(clock))
+    ended = run_command("corpus", source, tmp_path / "out.jsonl", "--method", "yake", "--part-rows", "1")
+    assert ended.exit_code == 0, ended.stderr
+    told = re.findall(r"^mudy: Extracting: \d+%, (\d) rows, [\d.]+ a second$", ended.stderr, re.MULTILINE)
+    assert {"1", "2", "3"} <= set(told)

@@ -64,8 +64,8 @@ Examples:
     **TOP_N,
     default="15",
     show_default=True,
-    help="How many phrases are listed: a number, a share of the words such as 0.02 or 2%, or all. The text has the "
-    "colours of all.",
+    help="How many phrases are listed: a number, a share of the words such as 0.02 or 2%, auto for those that are "
+    "likely enough (mudyplus), or all. The text has the colours of all.",
 )
 @click.option(
     "--gold",

@@ -258,17 +258,20 @@ def _as_typed(value: Any) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-@click.command("completion")
+_COMPLETION_SETUP = """
+\b
+Set it up:
+  bash  echo 'eval "$(mudy completion bash)"' >> ~/.bashrc
+  zsh   echo 'eval "$(mudy completion zsh)"' >> ~/.zshrc
+  fish  mudy completion fish > ~/.config/fish/completions/mudy.fish
+"""
+
+
+@click.command("completion", epilog=_COMPLETION_SETUP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    r"""Print a script that completes commands, options and names.
-
-    \b
-    bash: echo 'eval "$(mudy completion bash)"' >> ~/.bashrc
-    zsh:  echo 'eval "$(mudy completion zsh)"' >> ~/.zshrc
-    fish: mudy completion fish > ~/.config/fish/completions/mudy.fish
-    """
+    """Print a script that completes commands, options and names."""
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)

@@ -193,7 +193,8 @@ for command in (
     **TOP_N,
     default="10",
     show_default=True,
-    help="How many keyphrases: a number, a share of the words such as 0.02 or 2%, or all.",
+    help="How many keyphrases: a number, a share of the words such as 0.02 or 2%, auto for those that are likely "
+    "enough (mudyplus), or all.",
 )
 @on_texts
 @with_wishes
