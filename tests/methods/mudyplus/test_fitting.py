@@ -136,6 +136,12 @@ def test_a_fit_equals_that_of_scipy(fixed: dict[int, float], monkeypatch: pytest
     assert ours.intercept == pytest.approx(theirs.intercept, abs=1e-6)
 
 
+def test_a_fit_of_texts_that_a_rule_parts_without_error_settles() -> None:
+    made = [Sample("a", np.array([[1.0], [0.0], [0.0]]), np.array([True, False, False]), np.zeros(1)) for _ in range(4)]
+    found = fit(made)
+    assert found.log_odds(np.array([[1.0], [0.0]]), np.zeros(1)).round() == pytest.approx([12, -12], abs=3)
+
+
 def test_a_step_that_overshoots_is_halved() -> None:
     def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """sqrt(1 + w^2): Newton's method alone diverges from where |w| > 1."""

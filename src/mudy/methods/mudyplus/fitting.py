@@ -26,7 +26,7 @@ LEAST_SCALE = 0.01  # of the ranking's weights in the log-odds
 _STEPS = 100  # of Newton's method; about ten are needed
 _ENOUGH = 1e-8  # change of the weights, relative to the largest, below which they have settled
 _SUFFICIENT = 1e-4  # share of the decrease that a step promises, by which the loss must fall (Armijo)
-_ROUNDING = 1e-14  # of a loss: a step that is right may raise it by so much
+_ROUNDING = 1e-14  # of a loss, which is about 1: a step that is right may raise it by so much
 
 Loss = Callable[[_Numbers], tuple[float, _Numbers, _Numbers]]  # weights -> value, gradient, Hessian
 
@@ -185,7 +185,7 @@ def logistic(
         log_odds = rows @ weights + offset
         chances = expit(log_odds)
         return (
-            float(shares @ (np.logaddexp(0, log_odds) - hits * log_odds) + ridge @ weights**2 / 2),
+            float(shares @ np.logaddexp(0, (1 - 2 * hits) * log_odds) + ridge @ weights**2 / 2),
             rows.T @ (shares * (chances - hits)) + ridge * weights,
             (rows * (shares * chances * (1 - chances))[:, None]).T @ rows + np.diag(ridge),
         )
@@ -201,7 +201,7 @@ def minimised(loss: Loss, weights: _Numbers) -> _Numbers:
         if np.abs(step).max(initial=0.0) < _ENOUGH * np.abs(weights).max(initial=1.0):
             return weights - step
         promised = _SUFFICIENT * float(gradient @ step)
-        while (moved := loss(weights - step))[0] > value - promised + _ROUNDING * abs(value):
+        while (moved := loss(weights - step))[0] > value - promised + _ROUNDING:
             step, promised = step / 2, promised / 2
         weights = weights - step
         value, gradient, curvature = moved
