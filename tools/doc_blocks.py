@@ -101,16 +101,16 @@ def blocks() -> list[Block]:
     return [block for page in PAGES for block in blocks_of(page)]
 
 
-def run_shell(block: Block, folder: Path, **environment: str) -> str:
+def run_shell(block: Block, folder: Path, python: str = sys.executable, **environment: str) -> str:
     """What a block of commands prints. Afterwards folder/notes holds what pip and make were asked for."""
-    script = f'PATH="{Path(sys.executable).parent}:$PATH"\n{PRELUDE}\n{block.code}'
+    script = f'PATH="{Path(python).parent}:$PATH"\n{PRELUDE}\n{block.code}'
     return _run(["bash", "-c", script], folder, f"{block}:\n{block.code}", "", environment)
 
 
-def run_python(asked: Sequence[Block], folder: Path, **environment: str) -> list[str]:
+def run_python(asked: Sequence[Block], folder: Path, python: str = sys.executable, **environment: str) -> list[str]:
     """What each block of Python prints; all run in one process, so that libraries are loaded once."""
     given = json.dumps([(str(block), block.code) for block in asked])
-    printed: list[str] = json.loads(_run([sys.executable, "-c", PYTHON], folder, "Python", given, environment))
+    printed: list[str] = json.loads(_run([python, "-c", PYTHON], folder, "Python", given, environment))
     return printed
 
 

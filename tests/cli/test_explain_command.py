@@ -107,7 +107,7 @@ def test_a_text_that_cannot_be_read_is_named_before_any_model(folder: Path) -> N
 def test_a_picture_without_matplotlib_is_refused_with_its_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     ended = run("explain", "ice.txt", "--png", "out.png")
-    assert (ended.exit_code, 'pip install "mudy[plots]"' in ended.stderr) == (1, True)
+    assert (ended.exit_code, 'pip install "matplotlib' in ended.stderr) == (1, True)
     assert not (folder / "out.png").exists()
 
 

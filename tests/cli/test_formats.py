@@ -3,12 +3,13 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mudy import results
-from mudy.cli import formats
+from mudy.cli import console, formats
 from mudy.cli.console import Screen
 from mudy.storage import dump_json
 
@@ -47,8 +48,17 @@ def test_csv_has_a_head_once_and_a_row_a_keyphrase_at_its_best_place() -> None:
         "variants": "Naïve Bayes;naïve-Bayes",
         "start": "4",
         "end": "11",
+        "page": "",
         "occurrences": "2",
     }
+
+
+def test_csv_names_the_page_of_the_best_place_in_a_pdf_file() -> None:
+    first, *others = result().keyphrases
+    best, *rest = first.occurrences
+    paged = replace(first, occurrences=(replace(best, page=3), *rest))
+    written = formats.format_of("csv", False, False).one(replace(result(), keyphrases=(paged, *others)))
+    assert [row["page"] for row in csv.DictReader(io.StringIO(written))] == ["3", ""]
 
 
 def test_a_plain_table_is_aligned_uncut_and_free_of_control_characters() -> None:
@@ -92,3 +102,23 @@ def test_the_licence_is_named_once_even_where_nobody_looks_on(capsys: pytest.Cap
         screen.report("Unpacking small", 0, None)
         screen.warning("not heard")
     assert capsys.readouterr() == ("", "mudy: Fetching small (licence: MIT)\n")
+
+
+def test_where_there_is_no_terminal_progress_is_a_line_every_ten_seconds(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0
+    monkeypatch.setattr(console, "monotonic", lambda: now)
+    with Screen(lines=True) as screen:
+        for now in range(36):
+            screen.show("Extracting", amount=f"{now} rows")
+    assert capsys.readouterr() == ("", "".join(f"mudy: Extracting: {n} rows\n" for n in (10, 20, 30)))
+
+
+@pytest.mark.parametrize("screen", [Screen(), Screen(quiet=True, lines=True)])
+def test_without_lines_or_where_it_is_to_be_quiet_no_progress_is_written(
+    screen: Screen, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "monotonic", lambda: 1e9)
+    screen.show("Extracting", amount="1 row")
+    assert capsys.readouterr() == ("", "")

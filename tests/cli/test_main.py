@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from mudy.cli.main import cli
 from tests.command_line import VISION, run, spawn
 
 
@@ -21,6 +22,24 @@ def test_the_version_is_printed_in_the_usual_form() -> None:
 def test_help_shows_examples_and_needs_no_command() -> None:
     assert "mudy extract report.txt" in run("--help").stdout
     assert run().stdout == run("--help").stdout
+
+
+@pytest.mark.parametrize("command", sorted(cli.commands))
+def test_help_shows_no_mark_of_its_formatting(command: str) -> None:
+    ended = run(command, "--help")
+    assert ended.exit_code == 0
+    assert "\\b" not in ended.stdout
+    assert "\b" not in ended.stdout
+
+
+def test_help_about_completion_keeps_its_commands_on_lines_of_their_own() -> None:
+    assert "  fish  mudy completion fish > ~/.config/fish/completions/mudy.fish\n" in run("completion", "--help").stdout
+
+
+@pytest.mark.parametrize("command", ["extract", "explain"])
+def test_help_names_every_value_of_top_n(command: str) -> None:
+    told = " ".join(run(command, "--help").stdout.partition("--top-n")[2].partition(" --")[0].split())
+    assert all(value in told.partition("]")[0] for value in ("a number", "0.02", "2%", "auto for", "all"))
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["extract", "--help"], ["models"]])

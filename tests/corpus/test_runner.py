@@ -1,16 +1,22 @@
 """A corpus from its files to its output, by the library and by the command."""
 
+import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyarrow import parquet
 
-from mudy import Extractor, InputError, ModelError, SettingError, corpus, models
+from mudy import Extractor, InputError, MissingExtra, ModelError, SettingError, corpus, models, readers
+from mudy.cli import console
 from mudy.corpus import Columns
+from mudy.corpus.scoring import Recipe
+from tests.command_line import run as run_command
 from tests.corpora import command, jsonl, rows, run, texts
 
 
@@ -53,6 +59,33 @@ def test_what_fails_for_every_row_fails_the_run_and_not_the_rows(tmp_path: Path)
     with pytest.raises(ModelError):
         corpus.run(source, tmp_path / "out2.jsonl", model="./missing")
     assert not (tmp_path / "out2.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("package", "source", "options"),
+    [
+        ("pyarrow", "in.jsonl", {"output": "out.parquet"}),
+        ("pyarrow", "in.jsonl", {"output": "parts", "form": "parquet"}),
+        ("pyarrow", "in.jsonl", {"summary": "summary.parquet"}),
+        ("pyarrow", "in.parquet", {}),
+        ("zstandard", "in.jsonl.zst", {}),
+        ("pypdfium2", "in.pdf", {}),
+        ("trafilatura", "in.html.gz", {}),
+        ("ray", "in.jsonl", {"engine": "ray"}),
+    ],
+)
+def test_a_package_that_is_not_installed_is_named_before_anything_is_computed(
+    package: str, source: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(readers, "find_spec", lambda name: None if name == package else object())
+    monkeypatch.setattr(Recipe, "build", lambda _: pytest.fail("a model was loaded"))
+    Path("first.txt").write_text(texts(1)[0])
+    Path(source).write_text('{"text": "River ice."}\n')
+    with pytest.raises(MissingExtra, match=f"is not installed. Install it: .*pip install .*{package}"):
+        corpus.run(["first.txt", source], **{"output": "out.jsonl", **options})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first.txt", source]
 
 
 def test_tables_of_other_libraries_are_read_through_arrow(tmp_path: Path) -> None:
@@ -159,3 +192,13 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-c", code, str(source)], capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout))
     assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_the_command_tells_a_log_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = jsonl(tmp_path / "in.jsonl", [{"text": text} for text in texts(3)])
+    clock = itertools.count(step=20)
+    monkeypatch.setattr(console, "monotonic", lambda: next(clock))
+    ended = run_command("corpus", source, tmp_path / "out.jsonl", "--method", "yake", "--part-rows", "1")
+    assert ended.exit_code == 0, ended.stderr
+    told = re.findall(r"^mudy: Extracting: \d+%, (\d) rows, [\d.]+ a second$", ended.stderr, re.MULTILINE)
+    assert {"1", "2", "3"} <= set(told)

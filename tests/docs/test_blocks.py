@@ -9,17 +9,12 @@ free port.
 from __future__ import annotations
 
 import re
-import shutil
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mudy.models import KNOWN
-from mudy.models.cache import write_model_manifest
-from mudy.storage import file_sha256
-from tests import small
+from tests.docs.conftest import needs_shell
 from tools.doc_blocks import PAGES, ROOT, Block, blocks, outputs, run_python, run_shell
 from tools.side_by_side import OURS, ours, read_table
 
@@ -30,7 +25,7 @@ SHOWN = [block for block in ALL if block.output is not None]
 SHELL = [block for block in ALL if block.kind == "sh"]
 RUN = [block for block in ALL if block.runs and block.output is None]
 RUN_SHELL = [block for block in RUN if block.kind == "sh"]
-HEAVY = [pytest.param(block, marks=() if block.page == README else pytest.mark.slow) for block in RUN_SHELL]
+FIRST_PAGES = (README, ROOT / "docs" / "quickstart.md")  # whose blocks test_plain_install runs
 REASONS = {
     "it fetches an encoder",
     "it installs",
@@ -41,37 +36,6 @@ REASONS = {
     "it needs the data sets",
     "the files are yours",
 }
-needs_shell = pytest.mark.skipif(
-    shutil.which("bash") is None or shutil.which("curl") is None, reason="bash and curl are needed"
-)
-
-
-def small_models(home: Path) -> None:
-    """Small random models where the embedded ones would be."""
-    made: dict[str, Any] = {
-        "gemma3-270m": small.decoder("gemma3"),
-        "smollm2-135m": small.decoder("llama"),
-        "minilm-l6": small.bert(),
-    }
-    for name, known in made.items():
-        folder = home / "models" / name
-        known.model.save_pretrained(folder)
-        known.tokenizer.save_pretrained(folder)
-        write_model_manifest(KNOWN[name], folder, {path.name: file_sha256(path) for path in folder.iterdir()})
-
-
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    """What a clone holds that blocks need."""
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    return tmp_path
-
-
-@pytest.fixture(scope="module")
-def small_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("home")
-    small_models(home)
-    return home
 
 
 def test_what_is_not_run_says_why() -> None:
@@ -93,8 +57,9 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     assert [link for link in links if not link.startswith("http") and not (page.parent / link).exists()] == []
 
 
+@pytest.mark.slow
 @needs_shell
-@pytest.mark.parametrize("block", HEAVY, ids=str)
+@pytest.mark.parametrize("block", [block for block in RUN_SHELL if block.page not in FIRST_PAGES], ids=str)
 def test_commands_run_as_they_stand(block: Block, clone: Path, small_home: Path) -> None:
     run_shell(block, clone, MUDY_HOME=str(small_home), MUDY_OFFLINE="1")
 

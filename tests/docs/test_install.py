@@ -1,15 +1,19 @@
-"""What make installs, by hash, and where the CPU build of torch comes from."""
+"""What make installs, by hash, where the CPU build of torch comes from, and what an old pip makes of the extras."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+OLDEST_PIP = "22.3"  # that of Python 3.11.0
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is needed")
 
 
@@ -65,3 +69,19 @@ def test_without_a_gpu_the_cpu_build_is_taken_from_whichever_index_has_it(index:
     asked = (tmp_path / "asked").read_text()
     assert ("/whl/cpu" in asked) is (index != "that of pip")
     assert ("cuda.txt" in asked) is (index == "none")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="pip 22.3 does not run on later versions of Python")
+def test_readers_that_the_oldest_pip_installs_read_a_web_page(tmp_path: Path) -> None:
+    readers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["readers"]
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True, timeout=300)
+    python = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    for wanted in ([f"pip=={OLDEST_PIP}"], ["--constraint", str(ROOT / "constraints.txt"), *readers]):
+        command = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", *wanted]
+        subprocess.run(command, env=environment, check=True, timeout=600)
+    code = "from mudy.readers import read; print(read(b'<html><body><p>River ice melts.</p></body></html>').text)"
+    environment |= {"PYTHONPATH": str(ROOT / "src")}
+    ran = subprocess.run([python, "-P", "-c", code], env=environment, capture_output=True, text=True, timeout=300)
+    assert (ran.stdout, ran.returncode) == ("River ice melts.\n", 0), ran.stderr

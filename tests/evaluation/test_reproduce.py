@@ -209,7 +209,7 @@ def test_without_matplotlib_figures_are_refused_before_any_work(
         monkeypatch.setitem(sys.modules, name, None)
     ended = reproduce(folder, "table1", "fig-sigma", output="none")
     assert ended.exit_code == 1
-    assert 'pip install "mudy[plots]"' in ended.stderr
+    assert 'pip install "matplotlib' in ended.stderr
     assert not (folder / "none").exists()
     assert reproduce(folder, "table4").exit_code == 0  # tables do without it
 

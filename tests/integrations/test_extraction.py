@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mudy import Extractor, MissingExtra, SettingError
-from mudy.integrations import extraction, from_extra
+from mudy import Extractor, SettingError
+from mudy.integrations import extraction
 from mudy.integrations.extraction import MOST_SHARED, check_plain_settings, results_of, shared_extractor
 from tests.integrations.texts import PARAGRAPHS, TEXT
 
@@ -95,11 +95,3 @@ def test_a_fork_computes_even_if_a_thread_of_its_parent_held_the_lock() -> None:
             os._exit(0 if len(next(results_of([TEXT], YAKE))) == wanted else 3)
         pool.submit(shared.turn.release).result()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-def test_a_missing_package_is_named_with_its_extra() -> None:
-    with (
-        pytest.raises(MissingExtra, match=r'absent_tool is not installed.*pip install "mudy\[tool\]"'),
-        from_extra("tool"),
-    ):
-        import absent_tool  # type: ignore[import-not-found]  # noqa: F401

@@ -68,7 +68,7 @@ def test_no_words_of_a_pictures_legend_overlap(methods: int, monkeypatch: pytest
 
 def test_a_picture_without_matplotlib_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtra, match=r'pip install "mudy\[plots\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "matplotlib'):
         png.picture(explained.explanation(ICE, {"River ice": -1.0}))
 
 

@@ -123,3 +123,47 @@ def test_an_explanation_without_phrases_can_be_drawn() -> None:
 def test_importing_the_package_imports_no_picture() -> None:
     code = "import sys, mudy; sys.exit(any(n.startswith(('mudy.render', 'rich')) for n in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent).returncode == 0
+
+
+# -- Narrow terminals -------------------------------------------------------------------------------------------------
+
+PARTS = {f"{kind}_{what}": spread for kind, what, spread in [("own", "frequency", 3.0), ("plain", "similarity", 0.1)]}
+PARTS |= {"base": 0.0, "generic": 2.0, **{f"further_evidence_{i}": 1 + i / 100 for i in range(14)}}
+
+
+def with_parts(names: tuple[str, ...] = ("mudy",)) -> Explanation:
+    """Scores of many parts, some of which tell the phrases apart more than others."""
+    found = explained.explanation(
+        ICE, *[{"River ice": -1.0, "The ice road": -2.0, "maps": -3.0}] * len(names), names=names
+    )
+    methods = []
+    for method in found.methods:
+        phrases = tuple(
+            replace(
+                p, occurrences=tuple(replace(o, parts={n: s * p.rank for n, s in PARTS.items()}) for o in p.occurrences)
+            )
+            for p in method.result.keyphrases
+        )
+        methods.append(replace(method, result=replace(method.result, keyphrases=phrases)))
+    return replace(found, methods=tuple(methods))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 151, 152, 200, 300])
+@pytest.mark.parametrize("names", [("mudy",), ("mudy", "promptrank")])
+def test_no_number_of_the_list_is_cut_at_any_width(width: int, names: tuple[str, ...]) -> None:
+    written = drawn(with_parts(names), width)
+    assert "…" not in written
+    assert max(map(len, written.splitlines())) <= width
+    assert written.count("-1.000") == written.count("-3.000") == len(names)
+
+
+def test_a_narrow_list_shows_the_most_telling_parts_and_names_the_others() -> None:
+    written = drawn(with_parts(), 80)
+    head, first = (next(line for line in written.splitlines() if start in line) for start in ("Keyphrase", " -1.000"))
+    assert head.split()[:5] == ["#", "Keyphrase", "Score", "frequency", "generic"]
+    assert first.split()[:6] == ["1", "River", "ice", "-1.000", "3.00", "2.00"]
+    assert " ".join(written.split()).count("plain_similarity, base: --json and --html show them.") == 1
+
+
+def test_a_list_with_room_for_all_parts_hides_none() -> None:
+    assert "No room" not in drawn(with_parts(), 400)

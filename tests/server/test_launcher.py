@@ -122,4 +122,4 @@ def test_a_missing_extra_names_its_command(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     code, told = refused()
     assert code == 1
-    assert 'pip install "mudy[server]"' in told
+    assert 'pip install "fastapi>=' in told

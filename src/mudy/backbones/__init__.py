@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mudy.errors import MissingExtra, ModelError, ModelUnavailable, UnsupportedModel
+from mudy.errors import ModelError, ModelUnavailable, UnsupportedModel
+from mudy.extras import missing_extra
 from mudy.options import Compute
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from mudy.backbones.encoder import SentenceEncoder
     from mudy.models import Report
 
-INSTALL_TORCH = 'Install it: pip install "mudy[torch]"'
 ENCODER_DECODERS = frozenset({"t5"})  # families of models that have an encoder of their own
 CAUSAL_FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3", "mistral"})
 ENCODER_FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "electra", "deberta-v2"})
@@ -105,8 +105,9 @@ def _require_torch(what: str, compute: Compute) -> None:
         what = f"device={compute.device!r}"
     elif compute.dtype not in (None, "float32"):
         what = f"dtype={compute.dtype!r}"
-    if any(find_spec(package) is None for package in ("torch", "transformers")):
-        raise MissingExtra(f"{what} needs PyTorch and transformers, which are not installed. {INSTALL_TORCH}")
+    for package in ("torch", "transformers"):
+        if find_spec(package) is None:
+            raise missing_extra("torch", what, package)
 
 
 # --- Loading with torch ------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,15 +16,21 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
+_SECONDS_BETWEEN_LINES = 10
+
+
 class Screen:
     """Messages, and on a terminal a line that moves while work goes on.
 
-    `quiet` leaves errors, and the licence of a model at its first pull.
+    `quiet` leaves errors, and the licence of a model at its first pull. With `lines`, progress is written where there
+    is no terminal too: a line every ten seconds, for logs.
     """
 
-    def __init__(self, quiet: bool = False) -> None:
+    def __init__(self, quiet: bool = False, *, lines: bool = False) -> None:
         self._quiet = quiet
         self._moving = not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._lines = lines and not quiet and not self._moving
+        self._last_line = monotonic()
         self._progress: Progress | None = None
         self._task: TaskID | None = None
         self._step: str | None = None
@@ -53,6 +60,9 @@ class Screen:
 
     def show(self, step: str, done: int = 0, total: int | None = None, *, amount: str = "", detail: str = "") -> None:
         """Say what is being done and how far it is."""
+        if self._lines and amount and monotonic() - self._last_line >= _SECONDS_BETWEEN_LINES:
+            self._last_line = monotonic()
+            self.warning(f"{step}: {amount}")
         if not self._moving:
             return
         if self._progress is None:

@@ -113,7 +113,7 @@ def corpus_command(
     parts = Parts(output, writer_for(output, form))
     views = Views.of(summary, tfidf, output, parts.form)
     source = Files.of(names[:-1], lambda file: parts.owns(file) or views.owns(file))
-    with Screen(quiet) as screen:
+    with Screen(quiet, lines=True) as screen:
         _warn_of_ignored(screen, source.ignored)
         warn_of_vocabulary(screen, options)
         screen.show("Reading")

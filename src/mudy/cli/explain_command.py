@@ -64,8 +64,8 @@ Examples:
     **TOP_N,
     default="15",
     show_default=True,
-    help="How many phrases are listed: a number, a share of the words such as 0.02 or 2%, or all. The text has the "
-    "colours of all.",
+    help="How many phrases are listed: a number, a share of the words such as 0.02 or 2%, auto for those that are "
+    "likely enough (mudyplus), or all. The text has the colours of all.",
 )
 @click.option(
     "--gold",
@@ -83,9 +83,7 @@ Examples:
 )
 @click.option("--no-merge", **NO_MERGE)
 @click.option("--html", metavar="FILE", help="Write a page that needs no network; - for standard output.")
-@click.option(
-    "--png", metavar="FILE", help='Write a picture for papers. It needs matplotlib: pip install "mudy[plots]"'
-)
+@click.option("--png", metavar="FILE", help="Write a picture for papers. It needs matplotlib (extra `plots`).")
 @click.option("--json", "as_json", is_flag=True, help="Print all phrases, places and parts of scores as JSON.")
 @click.option("--whole", is_flag=True, help="In the terminal, show all of a long text, not only the best passages.")
 @click.option("--encoding", **ENCODING)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OUTPUT_FORMATS = ("table", "json", "jsonl", "csv")
 CONCEPT_COLUMNS = ("concept_id", "concept_label", "concept_match", "concept_similarity")
-CSV_COLUMNS = ("source", "rank", "text", "score", "variants", "start", "end", "occurrences")
+CSV_COLUMNS = ("source", "rank", "text", "score", "variants", "start", "end", "page", "occurrences")
 
 
 class Format(Protocol):
@@ -92,9 +92,9 @@ class Csv:
         for phrase in result.keyphrases:
             best = phrase.occurrences[0]
             variants = ";".join(phrase.variants)
-            row = (phrase.rank, phrase.text, phrase.score, variants, best.start, best.end, len(phrase.occurrences))
+            row = (phrase.rank, phrase.text, phrase.score, variants, best.start, best.end, best.page)
             concept = concept_cells(phrase) if self._concepts else ()
-            rows.writerow((result.source or "", *row, *concept))
+            rows.writerow((result.source or "", *row, len(phrase.occurrences), *concept))
         return lines.getvalue()
 
     def end(self) -> str:

@@ -175,7 +175,7 @@ def _languages_as_table() -> str:
     return (
         formats.text_table(head, rows, {"Download"}, sys.stdout.isatty())
         + "\nA text is read by the tagger of its language where it is installed or was pulled, by `mudy languages pull "
-        "CODE`.\nTexts in other languages are read by stop words, or by a segmenter: pip install mudy[languages].\n"
+        "CODE`.\nTexts in other languages are read by stop words, or by a segmenter (extra `languages`).\n"
     )
 
 
@@ -258,17 +258,20 @@ def _as_typed(value: Any) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-@click.command("completion")
+_COMPLETION_SETUP = """
+\b
+Set it up:
+  bash  echo 'eval "$(mudy completion bash)"' >> ~/.bashrc
+  zsh   echo 'eval "$(mudy completion zsh)"' >> ~/.zshrc
+  fish  mudy completion fish > ~/.config/fish/completions/mudy.fish
+"""
+
+
+@click.command("completion", epilog=_COMPLETION_SETUP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    r"""Print a script that completes commands, options and names.
-
-    \b
-    bash: echo 'eval "$(mudy completion bash)"' >> ~/.bashrc
-    zsh:  echo 'eval "$(mudy completion zsh)"' >> ~/.zshrc
-    fish: mudy completion fish > ~/.config/fish/completions/mudy.fish
-    """
+    """Print a script that completes commands, options and names."""
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)

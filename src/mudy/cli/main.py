@@ -193,7 +193,8 @@ for command in (
     **TOP_N,
     default="10",
     show_default=True,
-    help="How many keyphrases: a number, a share of the words such as 0.02 or 2%, or all.",
+    help="How many keyphrases: a number, a share of the words such as 0.02 or 2%, auto for those that are likely "
+    "enough (mudyplus), or all.",
 )
 @on_texts
 @with_wishes
@@ -230,7 +231,8 @@ def extract_command(
     """Print the keyphrases of texts.
 
     FILES are names of text files, patterns such as "docs/*.txt" (with ** for folders within folders), or - for standard
-    input, which is also read when there are none. PDF, HTML and Word files are read too: pip install "mudy[readers]"
+    input, which is also read when there are none. Word files are read too, and with the extra `readers` PDF and
+    HTML.
 
     An input that fails is named on standard error and left out of the data; the others are still written, and the exit
     code is 1. JSON is an object for one input, and a list for several or for a pattern; with jsonl each object is

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from mudy.cli.parameters import LANGUAGE, METHOD, on_machine, with_models
-from mudy.errors import MissingExtra
 from mudy.extractor import DEFAULT_METHOD
 
 
@@ -30,8 +29,6 @@ def mcp_command(folders: tuple[str, ...], **settings: Any) -> None:
     also read documents there: plain text, PDF, HTML and Word, but no hidden files and nothing outside. Models are
     loaded when the first text comes.
     """
-    try:
-        from mudy.integrations import mcp
-    except ImportError as error:
-        raise MissingExtra(f'mudy mcp needs an extra: pip install "mudy[mcp]" ({error})') from error
+    from mudy.integrations import mcp
+
     mcp.run_stdio(settings, folders)

@@ -8,8 +8,8 @@ import click
 
 from mudy.cli.console import Screen
 from mudy.cli.parameters import LANGUAGE, METHOD, MODEL_OPTION, on_machine
-from mudy.errors import MissingExtra
 from mudy.extractor import DEFAULT_METHOD, DEFAULT_MODEL
+from mudy.extras import from_extra
 from mudy.methods import model_fields
 from mudy.model_loader import DEFAULT_ENCODER
 from mudy.options import COMPUTE_NAMES, Compute
@@ -68,10 +68,8 @@ def serve_command(
     asks for one. Logs go to standard error, one JSON object a line, and hold no texts. SIGTERM or Ctrl-C ends the
     service when requests under way are answered; a second one ends it at once.
     """
-    try:
+    with from_extra("server", "mudy serve"):
         from mudy.server import launcher
-    except ImportError as error:
-        raise MissingExtra(f'mudy serve needs {error.name}. Install it with: pip install "mudy[server]"') from error
     if "chat" in model_fields(method):
         raise click.BadParameter(f"{method} needs a chat model, which is not served.", param_hint="'--method'")
     _check_key(api_key)

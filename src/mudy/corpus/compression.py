@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, cast
 
-from mudy.errors import InputError, MissingExtra
+from mudy.errors import InputError
+from mudy.extras import from_extra
 
 COMPRESSED = (".gz", ".zst")
 _CHUNK_BYTES = 1 << 9  # packed bytes at a time; of the most densely packed file they hold 16 MB
@@ -32,7 +33,7 @@ class ZstdStream(io.RawIOBase):
     """What the frames of a .zst file hold, one after the other. EOFError where the file ends within a frame."""
 
     def __init__(self, raw: IO[bytes]) -> None:
-        self._raw, self._decompressor = raw, _zstandard().ZstdDecompressor()
+        self._raw, self._decompressor = raw, zstandard().ZstdDecompressor()
         self._frame: Any = None  # the one that is being read
         self._packed = b""  # read, but not unpacked yet
         self._ready = memoryview(b"")  # unpacked, but not asked for yet
@@ -65,9 +66,8 @@ class ZstdStream(io.RawIOBase):
             self._frame = None
 
 
-def _zstandard() -> Any:
-    try:
-        import zstandard
-    except ImportError:
-        raise MissingExtra('Files ending in .zst need: pip install "mudy[corpus]"') from None
-    return zstandard
+def zstandard() -> Any:
+    """The package; MissingExtra where it is not installed."""
+    with from_extra("corpus", "A .zst file"):
+        import zstandard as package
+    return package

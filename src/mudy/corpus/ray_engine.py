@@ -20,7 +20,8 @@ from mudy.corpus.row import InputRow, OutputRow, RowPosition
 from mudy.corpus.row_readers import File
 from mudy.corpus.row_sources import Files, RowSource
 from mudy.corpus.scoring import PreparedRow, Recipe, prepare_row, score_prepared, score_rows
-from mudy.errors import MissingExtra, SettingError
+from mudy.errors import SettingError
+from mudy.extras import from_extra
 
 Batch = Mapping[str, Any]
 _BLOCK_BYTES = 1 << 15  # bytes of rows that travel together: one file must keep many actors busy
@@ -33,7 +34,7 @@ def score_with_ray(
     """The rows of the output from a place on, in the order of the input, computed by a cluster."""
     if not isinstance(source, Files):
         raise SettingError("With engine='ray' a corpus is files, which every node can read; write the table to one.")
-    ray = _ray()
+    ray = imported_ray()
     begun = _connect(ray, address)
     try:
         with _in_order(ray.data.DataContext.get_current()):
@@ -77,13 +78,12 @@ def _plan(ray: Any, source: Files, columns: Columns, after: RowPosition, recipe:
     return rows.map_batches(**by(_Score, cpus, num_cpus=1))
 
 
-def _ray() -> Any:
-    try:
+def imported_ray() -> Any:
+    """The package; MissingExtra where it is not installed."""
+    with from_extra("ray", 'engine="ray"'):
         import ray
         import ray.data
         import ray.job_config
-    except ImportError:
-        raise MissingExtra('engine="ray" needs: pip install "mudy[ray]"') from None
     return ray
 
 

@@ -7,7 +7,7 @@ file that breaks in the middle gives one such row in the place of what is missin
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +15,13 @@ from typing import IO
 
 from mudy.corpus import manifests
 from mudy.corpus.columns import Columns, RowValues
-from mudy.corpus.compression import COMPRESSED, unpacked
+from mudy.corpus.compression import COMPRESSED, unpacked, zstandard
 from mudy.corpus.row import InputRow, RowPosition
-from mudy.corpus.table_rows import csv_rows, parquet_rows
+from mudy.corpus.table_rows import arrow_parquet, csv_rows, parquet_rows
 from mudy.errors import InputError, MudyError
+from mudy.extras import missing_extra
 from mudy.readers import PLAIN_ENDINGS, WEB_ENDINGS, read
+from mudy.readers import endings as readable_endings
 from mudy.readers.file_arguments import matching_files
 
 TABLES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
@@ -74,6 +76,17 @@ def format_of_file(name: str) -> str | None:
     if ending in TABLES:
         return None if packed and ending == ".parquet" else TABLES[ending]
     return "document" if ending in DOCUMENT_ENDINGS else None
+
+
+def check_packages(names: Iterable[str]) -> None:
+    """Raise MissingExtra where a file needs a package that is not installed."""
+    endings = {ending.lower() for name in names for ending in (Path(name).suffix, Path(_unpacked_name(name)).suffix)}
+    if ".parquet" in endings:
+        arrow_parquet()
+    if ".zst" in endings:
+        zstandard()
+    for ending in sorted(endings.intersection(DOCUMENT_ENDINGS).difference(readable_endings())):
+        raise missing_extra("readers", f"A {ending} file")
 
 
 def _known() -> str:

@@ -16,7 +16,8 @@ from mudy.corpus.input_hashes import Known, input_fingerprint, stamp_of
 from mudy.corpus.row import InputRow, RowPosition
 from mudy.corpus.row_readers import File, IsOutput
 from mudy.corpus.table_rows import BATCH_ROWS, arrow_rows, needed
-from mudy.errors import InputError, MissingExtra
+from mudy.errors import InputError
+from mudy.extras import from_extra
 from mudy.storage import encode_text
 
 HEAD_FILES = 10  # whose columns are looked at before a run
@@ -58,6 +59,7 @@ class Files:
     @classmethod
     def of(cls, arguments: Sequence[str | Path], is_output: IsOutput = lambda path: False) -> Files:  # noqa: ARG005
         names, ignored = row_readers.files([str(argument) for argument in arguments], is_output)
+        row_readers.check_packages(names)
         return cls(tuple(names), tuple(ignored))
 
     def rows(self, columns: Columns, after: RowPosition) -> Iterator[InputRow]:
@@ -99,10 +101,8 @@ class _Table:
 
     @classmethod
     def of(cls, value: Any) -> _Table:
-        try:
+        with from_extra("corpus", "A table in memory"):
             import pyarrow as pa
-        except ImportError:
-            raise MissingExtra('Tables need: pip install "mudy[corpus]"') from None
         return cls(value if isinstance(value, pa.Table) else pa.table(value))
 
     def rows(self, columns: Columns, after: RowPosition) -> Iterator[InputRow]:

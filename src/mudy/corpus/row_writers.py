@@ -67,6 +67,9 @@ class ParquetRowWriter:
 
     ending = ".parquet"
 
+    def __init__(self) -> None:
+        arrow_parquet()  # or the extra is missing
+
     @cached_property
     def _types(self) -> Any:
         import pyarrow as pa

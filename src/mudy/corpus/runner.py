@@ -78,6 +78,10 @@ def run(
     """
     machinery = {"workers": workers, "engine": engine, "address": address, "actors": actors, "report": report}
     check_run(output, columns, form, options, part_rows=part_rows, restart=restart, **machinery)
+    if engine == "ray":
+        from mudy.corpus import ray_engine
+
+        ray_engine.imported_ray()
     path = Path(output)
     parts = Parts(path, writer_for(path, form))
     views = Views.of(summary, tfidf, path, parts.form)

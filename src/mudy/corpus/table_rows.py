@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 from mudy.corpus.columns import Columns, RowValues, twice
-from mudy.errors import InputError, MissingExtra
+from mudy.errors import InputError
+from mudy.extras import from_extra
 
 BATCH_ROWS = 64  # of a Parquet file, read at once
 LONGEST_CELL = 1 << 26  # characters; a quote that is never closed must not fill the memory
@@ -147,8 +148,7 @@ def _value(scalar: Any) -> Any:
 
 
 def arrow_parquet() -> Any:
-    try:
+    """The module; MissingExtra where it is not installed."""
+    with from_extra("corpus", "Parquet"):
         from pyarrow import parquet
-    except ImportError:
-        raise MissingExtra('Parquet and tables need: pip install "mudy[corpus]"') from None
     return parquet

@@ -10,6 +10,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -23,6 +24,10 @@ _INSPECTED_LINES = 100  # lines of a file from which its form is told
 ABSTRACTS = ("abstract", "question", "body")  # what the releases call the text, the gold, and a paper's remainder
 KEYWORDS = ("keywords", "keyword", "tags", "keyphrases")
 FULL_TEXTS = ("fulltext", "full_text")
+_NEEDED = {  # by rows of our form, and what others call it
+    "text": (*ABSTRACTS, *FULL_TEXTS, "content", "document"),
+    "keyphrases": (*KEYWORDS[:-1], "keyphrase", "labels", "label", "gold"),
+}
 PAPER_IDS = ("id", "name")
 
 LocatedRow = tuple[Path, int | None, RecordOrProblem]  # a row, and where it stands
@@ -77,9 +82,27 @@ def _form_of_line(line: str | None, path: Path) -> str | None:
     return named if named in PAPERS else "papers"
 
 
-def known_forms() -> str:
-    forms = "; ".join(f"{name} ({form.description})" for name, form in DATASET_FORMATS.items())
-    return f"Known forms: {forms}. Name one if it was not recognised."
+def advice(path: Path) -> str:
+    """What to change so that a file or folder of no known form is read."""
+    keys = _first_keys(path)
+    if not keys & {*_NEEDED, *(name for names in _NEEDED.values() for name in names)}:
+        ours, *published = DATASET_FORMATS
+        described = f"{ours} ({DATASET_FORMATS[ours].description})"
+        return f"Known forms: {', '.join([described, *published])}. Name one if it was not recognised."
+    changes = []
+    for name, others in _NEEDED.items():
+        if name not in keys:
+            other = next((other for other in others if other in keys), None)
+            changes.append(f"rename `{other}` to `{name}`" if other else f"add `{name}`")
+    return f"In each row, {' and '.join(changes)}."
+
+
+def _first_keys(path: Path) -> set[str]:
+    """The keys of the first object in a file of JSON lines; none where there is no object."""
+    for _, line in islice(_lines(path), _INSPECTED_LINES) if path.is_file() else ():
+        with suppress(_Bad):
+            return set(_json_object(line or ""))
+    return set()
 
 
 # -- JSON lines and CSV -----------------------------------------------------------------------------------------------

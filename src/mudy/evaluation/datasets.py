@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mudy.errors import InputError, SettingError, unknown
-from mudy.evaluation.dataset_formats import DATASET_FORMATS, LocatedRow, known_forms, recognised
+from mudy.evaluation.dataset_formats import DATASET_FORMATS, LocatedRow, advice, recognised
 from mudy.evaluation.promptrank_protocol import PROTOCOL_WORDS
 from mudy.evaluation.record import (
     PLAIN_PROTOCOL,
@@ -77,7 +77,7 @@ def load(path: str | Path, form: str | None = None, *, limit: int | None = None)
     try:
         chosen = form or recognised(path)
         if chosen is None:
-            raise InputError(f"{path}: not a data set in a form that is known. {known_forms()}")
+            raise InputError(f"{path}: not a data set in a known form. {advice(path)}")
         documents, problems = _parted(_once_each(DATASET_FORMATS[chosen].read(path)), limit)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from error

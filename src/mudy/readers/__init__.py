@@ -11,7 +11,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import PurePath
 
-from mudy.errors import InputError, MissingExtra, MudyError
+from mudy.errors import InputError, MudyError
+from mudy.extras import missing_extra
 from mudy.readers.pool import FileRead, ReaderPool
 from mudy.readers.reading import ZIP, Limits, Reading, decode
 
@@ -38,7 +39,7 @@ def read(
     if kind == "plain":
         return Reading(_decoded(data, encoding))
     if not _installed(kind):
-        raise MissingExtra(f'is {kind.upper()}, which needs a reader: pip install "mudy[readers]"')
+        raise missing_extra("readers", f"is {kind.upper()}, which", NEEDED[kind])
     return (pool or _shared_pool()).read(kind, data, file)
 
 

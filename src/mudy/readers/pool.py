@@ -12,7 +12,8 @@ from threading import BoundedSemaphore, Lock, Timer
 from typing import Any, Self
 from weakref import WeakSet
 
-from mudy.errors import InputError, MissingExtra
+from mudy.errors import InputError
+from mudy.extras import missing_extra
 from mudy.messages import receive, send
 from mudy.processes import how_it_ended, package_environment, python_command
 from mudy.readers.reading import Limits, Reading
@@ -135,7 +136,7 @@ def _environment() -> dict[str, str]:
 
 def _reading(header: dict[str, Any], text: bytes) -> Reading:
     if "missing" in header:
-        raise MissingExtra(f'needs a reader that is not installed ({header["missing"]}): pip install "mudy[readers]"')
+        raise missing_extra("readers", "its reader", header["missing"])
     if "error" in header:
         raise InputError(header["error"])
     return Reading(text.decode(), tuple(header["pages"]))

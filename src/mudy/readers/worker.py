@@ -56,7 +56,7 @@ def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], b
     except InputError as error:
         return {"error": str(error)}, b""
     except ImportError as error:
-        return {"missing": f"{error.name or error}"}, b""
+        return {"missing": error.name}, b""
     except MemoryError:
         return {"error": limits.too_large()}, b""
     except Exception as error:  # of whatever kind: a broken file breaks a reader anywhere

@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from mudy.errors import MissingExtra
+from mudy.extras import from_extra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,10 +15,8 @@ DPI = 150
 
 def require_matplotlib() -> None:
     """Raise MissingExtra, before any work is done, where nothing can be drawn."""
-    try:
+    with from_extra("plots", "A picture"):
         import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra('Figures need matplotlib, which is not installed: pip install "mudy[plots]"') from error
 
 
 def new_figure(width: float, height: float, layout: Any = "constrained") -> Figure:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from statistics import pstdev
 
 from mudy.explanation import Explanation
 from mudy.ranking import variant_key
@@ -34,6 +35,22 @@ class Ranked:
     head: tuple[str, ...]
     rows: tuple[Row, ...]
     left: int  # how many phrases come after these
+    parts: tuple[str, ...]  # those columns that are parts of the score
+
+    def telling_parts(self) -> list[str]:
+        """The parts, those first that tell the listed phrases apart most."""
+
+        def spread(name: str) -> float:
+            values = [row.phrase.occurrences[0].parts.get(name, 0.0) for row in self.rows]
+            return pstdev(values) if values else 0.0
+
+        return sorted(self.parts, key=spread, reverse=True)
+
+    def without(self, names: Collection[str]) -> Ranked:
+        """The list without some of its parts."""
+        left = [index for index, name in enumerate(self.head) if name not in names or name not in self.parts]
+        rows = tuple(replace(row, cells=tuple(row.cells[index] for index in left)) for row in self.rows)
+        return replace(self, head=tuple(self.head[index] for index in left), rows=rows)
 
 
 def ranked(explanation: Explanation, index: int, top_n: int | None) -> Ranked:
@@ -52,7 +69,7 @@ def ranked(explanation: Explanation, index: int, top_n: int | None) -> Ranked:
         for phrase in result.keyphrases[:top_n]
     )
     head = ("#", "Keyphrase", "Score", *names, "Places", *(other.method for other in others))
-    return Ranked(head, rows, len(result.keyphrases) - len(rows))
+    return Ranked(head, rows, len(result.keyphrases) - len(rows), names)
 
 
 def part_names(result: Result) -> tuple[str, ...]:
@@ -89,4 +106,5 @@ def change(rank: int, before: int | None) -> str:
 
 def number(value: float, digits: int = 3) -> str:
     """A number short enough for a table."""
+    value += 0.0  # no -0.00
     return f"{value:.{digits}f}" if value == 0 or 10**-digits <= abs(value) < 1000 else f"{value:.1e}"

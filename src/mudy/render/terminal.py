@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import accumulate, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _LONG = 5000  # characters; of longer texts only passages are shown, unless the whole is asked for
 COLUMN = 76  # the least width of one of several columns
+_TEXT = 100  # the greatest width of a text that has its list beside it
+_GAP = 4  # between a text and its list
+_BETWEEN = 2  # between two columns of a list
+_PHRASE, _LONGEST_PHRASE = 12, 24  # columns for a phrase: at least, and before it is broken for the sake of numbers
 LEFT_OUT = "..."
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -36,12 +40,12 @@ def drawing(explanation: Explanation, console: Console, top_n: int | None = 15, 
     methods = range(len(explanation.methods))
     blocks: list[RenderableType] = [Text(line) for line in view.title()]
     if len(methods) > 1 and console.width >= len(methods) * COLUMN:
-        grid = Table.grid(padding=(0, 4, 0, 0), expand=True)
+        grid = Table.grid(padding=(0, _GAP, 0, 0), expand=True)
         for _ in methods:
             grid.add_column(ratio=1)
         grid.add_row(*map(view.heading, methods))
         grid.add_row(*map(view.text, methods))
-        grid.add_row(*map(view.ranking, methods))
+        grid.add_row(*(view.ranking(index, console.width // len(methods) - _GAP) for index in methods))
         blocks += [grid, Text()]
     else:
         for index in methods:
@@ -70,11 +74,12 @@ class _View:
         from rich.text import Text
 
         if self.console.width < 2 * COLUMN:
-            return [self.heading(index), self.text(index), self.ranking(index), Text()]
-        grid = Table.grid(padding=(0, 4, 0, 0))
-        grid.add_column(max_width=100)
+            return [self.heading(index), self.text(index), self.ranking(index, self.console.width), Text()]
+        width = min(_TEXT, self.console.width // 2)
+        grid = Table.grid(padding=(0, _GAP, 0, 0))
+        grid.add_column(max_width=width)
         grid.add_column()
-        grid.add_row(self.text(index), self.ranking(index))
+        grid.add_row(self.text(index), self.ranking(index, self.console.width - width - 2 * _GAP))
         return [self.heading(index), grid, Text()]
 
     def heading(self, index: int) -> Text:
@@ -136,19 +141,24 @@ class _View:
 
     # -- The list -----------------------------------------------------------------------------------------------------
 
-    def ranking(self, index: int) -> Table:
+    def ranking(self, index: int, width: int) -> Table:
+        """The list, with as many parts of scores as there is room for."""
         from rich import box
         from rich.table import Table
 
-        listed = ranked(self.explanation, index, self.top_n)
+        listed, hidden = fitting(ranked(self.explanation, index, self.top_n), width)
         drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
         for name in listed.head:
-            text = name == "Keyphrase"
-            drawn.add_column(name, justify="left" if text else "right", min_width=12 if text else None)
+            if name == "Keyphrase":
+                drawn.add_column(name, min_width=_PHRASE)
+            else:
+                drawn.add_column(_folded(name), justify="right", no_wrap=True, overflow="fold")
         for cells in self._rows(listed):
             drawn.add_row(*cells)
-        if listed.left:
-            drawn.caption = f"{listed.left:,} more: --top-n all"
+        notes = [f"{listed.left:,} more: --top-n all"] if listed.left else []
+        notes += [f"No room for {', '.join(hidden)}: --json and --html show them."] if hidden else []
+        if notes:
+            drawn.caption = "\n".join(notes)
             drawn.caption_justify = "left"
         return drawn
 
@@ -184,6 +194,26 @@ class _View:
     def _gold(self) -> str:
         absent = [sanitized(phrase.text) for phrase in self.explanation.gold if not phrase.spans]
         return f"Not in the text: {'; '.join(absent)}." if absent else ""
+
+
+def fitting(listed: Ranked, width: int) -> tuple[Ranked, list[str]]:
+    """A list with the most telling parts that fit, and the parts that do not."""
+    from rich.cells import cell_len
+
+    def needed(name: str) -> int:
+        column = [row.cells[listed.head.index(name)] for row in listed.rows]
+        widest = max(map(cell_len, [*_folded(name).split("\n"), *column]))
+        return _BETWEEN + (min(widest, _LONGEST_PHRASE) if name == "Keyphrase" else widest)
+
+    room = width + _BETWEEN - sum(needed(name) for name in listed.head if name not in listed.parts)
+    parts = listed.telling_parts()
+    hidden = parts[sum(total <= room for total in accumulate(map(needed, parts))) :]
+    return listed.without(hidden), hidden
+
+
+def _folded(name: str) -> str:
+    """A column's name over several lines, for narrow numbers."""
+    return name.replace("_", "_\n")
 
 
 def ground(heat: float) -> str:

@@ -2,14 +2,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy import optimize
 
 from mudy.errors import InputError
+from mudy.methods.mudyplus import fitting
 from mudy.methods.mudyplus.fitting import (
     Contest,
+    Loss,
     Sample,
     expit,
     fit,
     leave_one_out,
+    minimised,
     ranking_weights,
     text_shares,
 )
@@ -44,18 +49,19 @@ def test_a_data_set_can_weigh_less_than_its_texts_say() -> None:
     assert sum(text_shares(both)[:40]) == pytest.approx(1 / 2)
 
 
-def test_the_gradient_of_surprise_is_that_of_its_differences() -> None:
+def test_the_gradient_and_the_hessian_of_surprise_are_those_of_its_differences() -> None:
     contest = Contest.of([sample for sample in samples("a", 5, 0) if sample.tells])
     weights, step = np.array([0.3, -0.2]), 1e-6
-    surprise, gradient = contest.surprise(weights)
+    surprise, gradient, curvature = contest.surprise(weights)
     for column in range(2):
-        moved = weights + step * np.eye(2)[column]
-        assert gradient[column] == pytest.approx((contest.surprise(moved)[0] - surprise) / step, abs=1e-5)
+        moved = contest.surprise(weights + step * np.eye(2)[column])
+        assert gradient[column] == pytest.approx((moved[0] - surprise) / step, abs=1e-5)
+        assert curvature[column] == pytest.approx((moved[1] - gradient) / step, abs=1e-5)
 
 
 def test_the_surprise_of_equal_scores_is_that_of_a_draw() -> None:
     evidence, hits = np.zeros((4, 1)), np.array([True, False, False, False])
-    surprise, _ = Contest.of([Sample("a", evidence, hits, np.zeros(1))]).surprise(np.ones(1))
+    surprise, *_ = Contest.of([Sample("a", evidence, hits, np.zeros(1))]).surprise(np.ones(1))
     assert surprise == pytest.approx(np.log(4))
 
 
@@ -102,3 +108,50 @@ def test_constant_evidence_has_no_weight() -> None:
         Sample(s.dataset, np.column_stack([s.evidence, np.ones(30)]), s.hits, s.context) for s in samples("a", 9, 0)
     ]
     assert fit(made).weights[2] == pytest.approx(0)
+
+
+def by_scipy(loss: Loss, start: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The least of a loss by scipy's L-BFGS, with which the shipped weights were fitted."""
+    search = {"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-9}
+    found: NDArray[np.float64] = optimize.minimize(
+        lambda weights: loss(weights)[:2], start, jac=True, method="L-BFGS-B", options=search
+    ).x
+    return found
+
+
+@pytest.mark.parametrize("fixed", [{}, {0: -2.5, 4: 0.3}])
+def test_a_fit_equals_that_of_scipy(fixed: dict[int, float], monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(3)
+    rule = random.normal(size=17)
+    made = []
+    for _ in range(60):  # evidence of very different scales, as that of MUDY+
+        evidence = random.normal(size=(40, 17)) * np.logspace(-2, 2, 17)
+        hits = random.random(40) < expit(evidence / np.logspace(-2, 2, 17) @ rule - 3)
+        made.append(Sample("a", evidence, hits, random.normal(size=2)))
+    ours = fit(made, fixed=fixed)
+    monkeypatch.setattr(fitting, "minimised", by_scipy)
+    theirs = fit(made, fixed=fixed)
+    np.testing.assert_allclose(ours.weights, theirs.weights, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(ours.context_weights, theirs.context_weights, atol=1e-6)
+    assert ours.intercept == pytest.approx(theirs.intercept, abs=1e-6)
+
+
+def test_a_fit_of_texts_that_a_rule_parts_without_error_settles() -> None:
+    made = [Sample("a", np.array([[1.0], [0.0], [0.0]]), np.array([True, False, False]), np.zeros(1)) for _ in range(4)]
+    found = fit(made)
+    assert found.log_odds(np.array([[1.0], [0.0]]), np.zeros(1)).round() == pytest.approx([12, -12], abs=3)
+
+
+def test_a_step_that_overshoots_is_halved() -> None:
+    def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        """sqrt(1 + w^2): Newton's method alone diverges from where |w| > 1."""
+        (weight,) = weights
+        length = np.sqrt(1 + weight**2)
+        return float(length), np.array([weight / length]), np.array([[length**-3]])
+
+    assert minimised(loss, np.array([3.0]))[0] == pytest.approx(0, abs=1e-8)
+
+
+def test_weights_that_do_not_settle_raise() -> None:
+    with pytest.raises(InputError, match="do not settle"):
+        minimised(lambda _: (float("nan"), np.array([np.nan]), np.eye(1)), np.zeros(1))

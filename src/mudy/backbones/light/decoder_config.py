@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mudy.errors import UnsupportedModel
+from mudy.extras import install_command
 
 FAMILIES = frozenset({"llama", "gemma3_text"})
 ACTIVATIONS = {"silu": "silu", "gelu_pytorch_tanh": "gelu_tanh"}
@@ -98,4 +99,5 @@ def _refuse_variants(config: Mapping[str, Any], name: str) -> None:
 
 def _other(name: str, what: str) -> str:
     known = ", ".join(sorted(FAMILIES))
-    return f"{name} {what}, which only the torch engine computes (without torch: {known}). Install mudy[torch]."
+    needed = f"{name} {what}, which only the torch engine computes (without torch: {known})."
+    return f"{needed} Install it: {install_command('torch')}"

@@ -19,6 +19,7 @@ from mudy.backbones.light.products import MIDDLE, FloatProducts, Int8Products, P
 from mudy.backbones.light.weight_file import WeightFile
 from mudy.cancellation import check
 from mudy.errors import UnsupportedModel
+from mudy.extras import install_command
 from mudy.onnx.sessions import Array, Sessions
 
 _FAMILIES = frozenset({"bert"})
@@ -153,5 +154,5 @@ def check_family(config: Mapping[str, Any], name: str) -> None:
     if family not in _FAMILIES or not plain:
         raise UnsupportedModel(
             f"{name} is of the family {family!r}, or a variant of it, which only the torch engine computes (without "
-            f"torch: {', '.join(sorted(_FAMILIES))}). Install mudy[torch]."
+            f"torch: {', '.join(sorted(_FAMILIES))}). Install it: {install_command('torch')}"
         )

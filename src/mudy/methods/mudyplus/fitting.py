@@ -8,7 +8,7 @@ all phrases of a text (its length) cannot change a ranking, and comes in with th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -20,12 +20,15 @@ from mudy.errors import InputError
 _Numbers = NDArray[np.float64]
 RIDGE = 0.03  # penalty on a squared weight, in units of what its evidence varies
 CONTEXT_RIDGE = 1e-3  # the same for context: texts of nearly one length say little about others
-_STEPS = 50  # of Newton's method; about ten are needed
-_SEARCH = {"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-9}  # so that the weights are settled to the digits of a file
 FLAT_EVIDENCE = 1e-9  # evidence that varies less is the same for all phrases
-_ENOUGH = 1e-8  # change of a weight below which they have settled
-LARGEST_STEP = 5.0
 LEAST_SCALE = 0.01  # of the ranking's weights in the log-odds
+
+_STEPS = 100  # of Newton's method; about ten are needed
+_ENOUGH = 1e-8  # change of the weights, relative to the largest, below which they have settled
+_SUFFICIENT = 1e-4  # share of the decrease that a step promises, by which the loss must fall (Armijo)
+_ROUNDING = 1e-14  # of a loss, which is about 1: a step that is right may raise it by so much
+
+Loss = Callable[[_Numbers], tuple[float, _Numbers, _Numbers]]  # weights -> value, gradient, Hessian
 
 
 @dataclass(frozen=True)
@@ -107,15 +110,16 @@ def ranking_weights(
     free = np.array([column not in fixed for column in range(len(scales))])
     weights = np.array([fixed.get(column, 0.0) for column in range(len(scales))])
 
-    def penalised(scaled: _Numbers) -> tuple[float, _Numbers]:
+    def penalised(scaled: _Numbers) -> tuple[float, _Numbers, _Numbers]:
         weights[free] = scaled / scales[free]
-        surprise, gradient = contest.surprise(weights)
-        return surprise + ridge / 2 * float(scaled @ scaled), gradient[free] / scales[free] + ridge * scaled
+        surprise, gradient, curvature = contest.surprise(weights)
+        return (
+            surprise + ridge / 2 * float(scaled @ scaled),
+            gradient[free] / scales[free] + ridge * scaled,
+            curvature[np.ix_(free, free)] / np.outer(scales[free], scales[free]) + ridge * np.eye(len(scaled)),
+        )
 
-    from scipy.optimize import minimize  # not needed to extract
-
-    best = minimize(penalised, np.zeros(free.sum()), jac=True, method="L-BFGS-B", options=_SEARCH)
-    weights[free] = best.x / scales[free]
+    weights[free] = minimised(penalised, np.zeros(free.sum())) / scales[free]
     return weights
 
 
@@ -141,18 +145,23 @@ class Contest:
             np.concatenate([np.full(sample.hits.sum(), share / sample.hits.sum()) for sample, share in each]),
         )
 
-    def surprise(self, weights: _Numbers) -> tuple[float, _Numbers]:
-        """How little the weights expect the right phrases, -log of their probability, and its gradient."""
+    def surprise(self, weights: _Numbers) -> tuple[float, _Numbers, _Numbers]:
+        """How little the weights expect the right phrases, -log of their probability; its gradient and Hessian."""
         scores = self.wrong @ weights
         starts = np.flatnonzero(np.diff(self.wrong_texts, prepend=-1))
         highest = np.maximum.reduceat(scores, starts)[self.wrong_texts]
         powers = np.exp(scores - highest)
         totals = np.add.reduceat(powers, starts)
-        against = (highest[starts] + np.log(totals))[self.right_texts]
-        deficits = against - self.right @ weights
-        pull = self.shares * expit(deficits)
-        push = np.bincount(self.right_texts, pull, len(starts))[self.wrong_texts] * powers / totals[self.wrong_texts]
-        return float(self.shares @ np.logaddexp(0, deficits)), self.wrong.T @ push - self.right.T @ pull
+        chances = powers / totals[self.wrong_texts]  # of each wrong phrase among those of its text
+        means = np.add.reduceat(chances[:, None] * self.wrong, starts)  # (texts, kinds of evidence)
+        deficits = (highest[starts] + np.log(totals))[self.right_texts] - self.right @ weights
+        slopes = means[self.right_texts] - self.right  # of the deficits
+        doubts = expit(deficits)
+        pull = self.shares * doubts
+        push = np.bincount(self.right_texts, pull, len(starts))[self.wrong_texts] * chances
+        centred = self.wrong - means[self.wrong_texts]
+        curvature = (slopes * (pull * (1 - doubts))[:, None]).T @ slopes + (centred * push[:, None]).T @ centred
+        return float(self.shares @ np.logaddexp(0, deficits)), slopes.T @ pull, curvature
 
 
 def text_shares(samples: Sequence[Sample], *, per_phrase: bool = False) -> list[float]:
@@ -171,17 +180,34 @@ def logistic(
     rows: _Numbers, hits: _Numbers, shares: _Numbers, ridge: _Numbers, offset: _Numbers | float = 0.0
 ) -> _Numbers:
     """Logistic regression by Newton's method; `ridge` penalises each squared weight, `offset` is known beforehand."""
-    weights = np.zeros(rows.shape[1])
+
+    def loss(weights: _Numbers) -> tuple[float, _Numbers, _Numbers]:
+        log_odds = rows @ weights + offset
+        chances = expit(log_odds)
+        return (
+            float(shares @ np.logaddexp(0, (1 - 2 * hits) * log_odds) + ridge @ weights**2 / 2),
+            rows.T @ (shares * (chances - hits)) + ridge * weights,
+            (rows * (shares * chances * (1 - chances))[:, None]).T @ rows + np.diag(ridge),
+        )
+
+    return minimised(loss, np.zeros(rows.shape[1]))
+
+
+def minimised(loss: Loss, weights: _Numbers) -> _Numbers:
+    """The weights under which a strictly convex loss is least, by Newton's method; a step that overshoots is halved."""
+    value, gradient, curvature = loss(weights)
     for _ in range(_STEPS):
-        chance = expit(rows @ weights + offset)
-        gradient = rows.T @ (shares * (chance - hits)) + ridge * weights
-        curvature = (rows * (shares * chance * (1 - chance))[:, None]).T @ rows + np.diag(ridge)
         step = np.linalg.solve(curvature, gradient)
-        step *= min(1.0, LARGEST_STEP / max(np.abs(step).max(), 1e-12))
-        weights -= step
-        if np.abs(step).max() < _ENOUGH:
-            break
-    return weights
+        if np.abs(step).max(initial=0.0) < _ENOUGH * np.abs(weights).max(initial=1.0):
+            return weights - step
+        promised = _SUFFICIENT * float(gradient @ step)
+        while (moved := loss(weights - step))[0] > value - promised + _ROUNDING:
+            step, promised = step / 2, promised / 2
+        weights = weights - step
+        value, gradient, curvature = moved
+    raise InputError(
+        f"The weights do not settle within {_STEPS} steps of Newton's method. Check the data for extremes."
+    )
 
 
 def expit(values: _Numbers) -> _Numbers:

@@ -7,18 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from mudy.errors import SettingError
 from mudy.methods.mudyplus.calibration import Bend
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE
+from mudy.validation import seen
 
 VERSION = 3  # raise it when a kind of evidence changes its meaning: weights of another version are refused
 SUMS = ("quick", "full")
 NO_BEND = Bend()
 _DIGITS = 4  # after the point, of a weight in a file
+_LARGEST = 1_000_000  # weight; those that were fitted are below 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +113,11 @@ def _numbers(row: Any, source: str) -> dict[str, float]:
     if not isinstance(row, dict):
         raise SettingError(f"{source}: must be names with numbers, not {row!r}.")
     for name, value in row.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-            raise SettingError(f"{source}: the weight of {name!r} is {value!r}, but must be a number.")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
+            raise SettingError(
+                f"{source}: the weight of {name!r} is {seen(value)}, but must be a number from {-_LARGEST:,} to "
+                f"{_LARGEST:,}."
+            )
     return {name: float(value) for name, value in row.items()}
 
 

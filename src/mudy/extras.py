@@ -1,0 +1,80 @@
+"""Optional packages: they are imported when they are needed, and a missing one is named with the command to install it.
+
+The command names packages, not `mudy[extra]`: it works however MUDY was installed, from a clone, a wheel or an index.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+from mudy.errors import MissingExtra
+
+PROJECT = "mudy"
+
+
+@contextmanager
+def from_extra(extra: str, what: str | None = None) -> Iterator[None]:
+    """Import packages of an extra; a missing one raises MissingExtra, which says `what` needs it."""
+    try:
+        yield
+    except MissingExtra:
+        raise
+    except ImportError as error:
+        raise missing_extra(extra, what, error.name) from error
+
+
+def missing_extra(extra: str, what: str | None = None, module: str | None = None) -> MissingExtra:
+    """The error for an extra that is not installed; `module` is the one that was not found."""
+    package = module.partition(".")[0] if module else f"the extra {extra!r}"
+    seen = f"{what} needs {package}, which is not installed" if what else f"{package} is not installed"
+    return MissingExtra(f"{seen}. Install it: {install_command(extra)}")
+
+
+def install_command(extra: str) -> str:
+    """The command that installs what an extra lacks here."""
+    wanted = _requirements(extra)
+    lacking = [requirement for requirement in wanted if not _installed(requirement)]
+    return " ".join([_pip(), "install", *map(_quoted, lacking or wanted or [f"{PROJECT}[{extra}]"])])
+
+
+def _requirements(extra: str) -> list[str]:
+    """What an extra installs, also through other extras, by the metadata of the installed MUDY."""
+    try:
+        lines = requires(PROJECT) or []
+    except PackageNotFoundError:
+        return []
+    found: list[str] = []
+    for line in lines:
+        requirement, _, marker = (part.strip() for part in line.partition(";"))
+        if re.search(rf"""extra == ['"]{re.escape(extra)}['"]""", marker):
+            others = re.fullmatch(rf"{PROJECT}\[(.+)\]", requirement)
+            if others is None:
+                found.append(requirement)
+            else:
+                found += [more for name in others[1].split(",") for more in _requirements(name.strip())]
+    return list(dict.fromkeys(found))
+
+
+def _installed(requirement: str) -> bool:
+    try:
+        return bool(version(re.split(r"[^\w.-]", requirement, maxsplit=1)[0]))
+    except PackageNotFoundError:
+        return False
+
+
+def _pip() -> str:
+    """The pip of this environment, as it is called from the user's shell."""
+    found = shutil.which("pip")
+    active = found is not None and Path(found).parent == Path(sys.executable).parent
+    return "pip" if active else f"{_quoted(sys.executable)} -m pip"
+
+
+def _quoted(word: str) -> str:
+    """A word for the shell, also that of Windows."""
+    return word if re.fullmatch(r"[\w./:\\-]+", word) else f'"{word}"'
