@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import threading
+import secrets
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from mudy.errors import InputError
+
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
 
 
 def real_path(path: str | Path) -> Path:
@@ -53,8 +55,10 @@ def output_lock(path: Path) -> Iterator[None]:
     if not place.parent.is_dir():
         raise InputError(f"{path}: the folder {place.parent} does not exist.")
     file = lock_path(place)
-    if file.is_file() and file.stat().st_size:
-        raise InputError(f"{path}: {file} is in the way: it is not empty, so it is not our lock. Name another output.")
+    if file.is_symlink() or (file.is_file() and file.stat().st_size):
+        raise InputError(
+            f"{path}: {file} is in the way: it is a link or not empty, so it is not our lock. Name another output."
+        )
     with ExitStack() as stack:
         try:
             stack.enter_context(exclusive_lock(file))
@@ -77,31 +81,42 @@ def lock_path(place: Path) -> Path:
 # -- Atomic writes ----------------------------------------------------------------------------------------------------
 
 
-def unfinished_path(path: Path, *, unique: bool = False) -> Path:
-    """Where a file is written before it takes its name; `unique` if several threads or processes may write it."""
-    mark = f".{os.getpid()}-{threading.get_ident()}" if unique else ""
-    return path.with_name(f".{path.name}{mark}.part")
+def new_file(beside: Path) -> Path:
+    """An empty file of our own in the folder of another, under a name that nobody can have linked elsewhere before.
+
+    As private as the file that it may replace, else as the umask says. What a killed process leaves is never used.
+    """
+    state = _state(beside)
+    mode = 0o666 if state is None else stat.S_IMODE(state.st_mode) | stat.S_IRUSR | stat.S_IWUSR
+    path = beside.with_name(f".mudy-{secrets.token_hex(8)}.part")
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, mode))
+    return path
+
+
+def is_leftover(path: Path) -> bool:
+    """Whether a file is what a killed process did not finish, by its name."""
+    return path.name.startswith(".") and path.suffix == ".part"
 
 
 @contextmanager
-def atomic_write(path: Path, *, unique: bool = False) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A file beside `path`, which takes its name when all is on the disk; after an error it is gone.
 
-    Links are followed.
+    A link in the place of `path` is replaced, not followed: a name that the user gave goes through `real_path` first.
     """
-    place = real_path(path)
-    unfinished = unfinished_path(place, unique=unique)
+    unfinished = new_file(path)
     try:
         yield unfinished
-        publish(unfinished, place)
-    finally:
+        publish(unfinished, path)
+    except BaseException:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager
 def atomic_output(path: Path) -> Iterator[Path]:
-    """`atomic_write` for a file that the user named: an OSError becomes an InputError."""
+    """`atomic_write` where an OSError is the user's concern: it becomes an InputError."""
     try:
         with atomic_write(path) as unfinished:
             yield unfinished
@@ -111,11 +126,30 @@ def atomic_output(path: Path) -> Iterator[Path]:
 
 def publish(unfinished: Path, path: Path) -> None:
     """Give a finished file its name, with the permissions of the file that it replaces, once it is on the disk."""
-    with unfinished.open("rb+") as stream:
-        os.fsync(stream.fileno())
-    if path.exists():
-        shutil.copymode(path, unfinished)
+    _sync(unfinished)
+    if (state := _state(path)) is not None:
+        unfinished.chmod(stat.S_IMODE(state.st_mode))
     unfinished.replace(path)
+
+
+def open_to_append(path: Path) -> IO[bytes]:
+    """A file under a name of ours, at its end; OSError for a link, which could lead to any file."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_LINKS | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, flags, 0o666), "ab")
+
+
+def _state(path: Path) -> os.stat_result | None:
+    """Of a regular file; None for anything else, a link too, and for nothing."""
+    try:
+        state = path.lstat()
+    except OSError:
+        return None
+    return state if stat.S_ISREG(state.st_mode) else None
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb+") as stream:
+        os.fsync(stream.fileno())
 
 
 def flush_to_disk(stream: IO[Any]) -> None:
