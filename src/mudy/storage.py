@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -99,19 +100,26 @@ def is_leftover(path: Path) -> bool:
 
 
 @contextmanager
+def _unfinished_file(beside: Path) -> Iterator[Path]:
+    """A new file that is deleted after an error."""
+    unfinished = new_file(beside)
+    try:
+        yield unfinished
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
     """A file beside `path`, which takes its name when all is on the disk; after an error it is gone.
 
     A link in the place of `path` is replaced, not followed: a name that the user gave goes through `real_path` first.
     """
-    unfinished = new_file(path)
-    try:
+    with _unfinished_file(path) as unfinished:
         yield unfinished
         publish(unfinished, path)
-    except BaseException:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
-        raise
 
 
 @contextmanager
@@ -130,6 +138,53 @@ def publish(unfinished: Path, path: Path) -> None:
     if (state := _state(path)) is not None:
         unfinished.chmod(stat.S_IMODE(state.st_mode))
     unfinished.replace(path)
+
+
+def rewrite(path: Path, before: bytes, after: bytes) -> None:
+    """Replace a file's content in one step; owner, permissions and attributes stay.
+
+    InputError if it cannot be replaced, or is no longer `before`: the last step before the rename compares.
+    """
+    try:
+        state = check_replaceable(path)
+        with _unfinished_file(path) as unfinished:
+            unfinished.write_bytes(after)
+            _give_owner(unfinished, state)
+            shutil.copystat(path, unfinished)  # permissions, access lists, attributes, and times,
+            os.utime(unfinished)  # which are now
+            _sync(unfinished)
+            check_replaceable(path)
+            if path.read_bytes() != before:
+                raise InputError("was changed by another program meanwhile; it is left as it is.")
+            unfinished.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror or error}); it is left as it is.") from error
+
+
+def check_replaceable(path: Path) -> os.stat_result:
+    """The state of a file; InputError for one that must not be replaced: read-only, or with other names."""
+    try:
+        state = path.lstat()
+    except OSError as error:
+        raise InputError(f"is gone or out of reach ({error.strerror or error}).") from None
+    if not stat.S_ISREG(state.st_mode):
+        raise InputError("is no regular file; it is left as it is.")
+    if not state.st_mode & 0o222 or not os.access(path, os.W_OK):  # root may write to anything
+        raise InputError("is read-only; it is left as it is.")
+    if state.st_nlink > 1:
+        raise InputError(
+            f"has {state.st_nlink} names (hard links), of which only one would change; it is left as it is."
+        )
+    return state
+
+
+def _give_owner(path: Path, state: os.stat_result) -> None:
+    own = path.stat()
+    if (own.st_uid, own.st_gid) != (state.st_uid, state.st_gid):
+        try:
+            os.chown(path, state.st_uid, state.st_gid)
+        except PermissionError:
+            raise InputError("belongs to another user or group, whom it would be taken from; it is left.") from None
 
 
 def open_to_append(path: Path) -> IO[bytes]:
