@@ -38,6 +38,47 @@ def test_tags_join_those_that_are_there_in_their_form(before: str, after: str) -
     assert Note.of(before).with_tags(NEW) == after
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "---- a dash\n",
+        "-----\nText\n---\n",
+        "--- An author\n",
+        "\n---\n\nSome text, with a rule above and below.\n\nNote: this.\n\n---\n",
+        "\n\n# Heading\n",
+        "{{< shortcode >}}\n",
+        "{% raw %}\n",
+        "{: .lead}\n",
+        "+ one\n+ two\n",
+        "Titles: none\n",
+        "%20\n",
+    ],
+)
+def test_text_that_only_resembles_front_matter_gets_a_block_above_it(content: str) -> None:
+    assert Note.of(content).with_tags(["b"]) == f"---\ntags:\n  - b\n---\n{content}"
+
+
+@pytest.mark.parametrize("key", ["Tags", "TAGS", "'tags'"])
+def test_a_key_in_capitals_is_the_key(key: str) -> None:
+    assert Note.of(f"---\n{key}: [a]\n---\n").with_tags(["b"]) == f"---\n{key}: [a, b]\n---\n"
+
+
+def test_tags_of_the_note_itself_stand_above_those_merged_in() -> None:
+    before = "---\nd: &d {tags: [x]}\n<<: *d\ntags: [a]\n---\n"
+    assert Note.of(before).with_tags(["b"]) == before.replace("[a]", "[a, b]")
+
+
+def test_a_merge_that_grows_is_followed_once() -> None:
+    lines = "a0: &a0 {x: 1}\n" + "".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 60))
+    assert Note.of(f"---\n{lines}<<: *a59\n---\n").with_tags(["b"]).endswith("tags:\n  - b\n---\n")
+
+
+@pytest.mark.parametrize(("total", "tags"), [(1, "x, y"), (2, "x, y"), (4, "x, y, a, b"), (None, "x, y, a, b, c")])
+def test_a_total_counts_the_tags_that_are_there_and_removes_none(total: int | None, tags: str) -> None:
+    note = Note.of("---\ntags: [x, y]\n---\n")
+    assert note.with_tags(["a", "X", "A", "b", "c"], total=total) == f"---\ntags: [{tags}]\n---\n"
+
+
 @pytest.mark.parametrize("existing", ["flood wall", "Flood-Walls", "flood-wall"])
 def test_a_tag_that_is_there_in_another_form_is_not_added(existing: str) -> None:
     content = f"---\ntags: [{existing}]\n---\nx"
@@ -60,6 +101,27 @@ def test_a_tag_that_is_there_in_another_form_is_not_added(existing: str) -> None
         ("---\ntags: &x [a]\no: *x\n---\n", "cannot be edited"),
         ("---\na: &x [q]\ntags: *x\n---\n", "cannot be edited"),
         ("---\na: \x00\n---\n", "no YAML"),
+        ("+++\ntitle = 'x'\n+++\nText", "TOML"),
+        ("\ufeff\n+++\r\ntitle = 'x'\r\n+++\r\n", "TOML"),
+        ('{\n  "title": "x"\n}\n\nText', "JSON"),
+        ("{}\nText", "JSON"),
+        (";;;\n{}\n;;;\nText", "JSON"),
+        ("---toml\ntitle = 'x'\n---\nText", "first line is '---toml'"),
+        ("--- # comment\ntitle: x\n---\nText", "first line is '--- # comment'"),
+        ("---\u00a0\ntitle: x\n---\nText", "first line is"),
+        ("\n--- # comment\ntitle: x\n---\nText", "first line is"),
+        ("---\ntitle: x\n--- # comment\nText", "has no end"),
+        ("\n---\ntitle: x\n---\nText", "space above"),
+        (" ---\ntitle: x\n---\nText", "space above"),
+        ("\ufeff\r\n \r\n---\r\n# c\r\n\r\ntitle: x\r\n---\r\nText", "space above"),
+        ("\ufeff\ufeff---\ntitle: x\n---\nText", "space above"),
+        ("\n---\ntitle: a: b\n---\nText", "space above"),
+        ("Title: My post\nDate: 2024-01-01\n\nText", "MultiMarkdown"),
+        ("title:: x\ntype:: y\n\nText", "MultiMarkdown|Logseq"),
+        ("% A title\n% An author\n\nText", "pandoc"),
+        ("---\nd: &d\n  tags: [a]\n<<: *d\n---\n", "merged in"),
+        ("---\nd: &d {Tags: [a]}\ne: &e {<<: *d}\n<<: [*e]\n---\n", "merged in"),
+        ("---\nTags: [a]\ntags: [b]\n---\n", "twice"),
         ("---\n" + "a: [" * 3_000 + "\n---\n", "no YAML|nested too deeply"),
     ],
 )

@@ -1,6 +1,8 @@
 """Files on the disk: whole or absent, one writer at a time, and content that always encodes."""
 
 import json
+import os
+import secrets
 import stat
 import subprocess
 import sys
@@ -16,8 +18,10 @@ from mudy.storage import (
     encode_text,
     exclusive_lock,
     file_sha256,
+    is_leftover,
+    open_to_append,
     output_lock,
-    unfinished_path,
+    real_path,
 )
 
 
@@ -39,7 +43,7 @@ def test_a_file_that_is_replaced_keeps_its_permissions_and_a_link_its_target(tmp
     path.write_text("before")
     path.chmod(0o640)
     link.symlink_to(path)
-    with atomic_write(link) as unfinished:
+    with atomic_write(real_path(link)) as unfinished:
         unfinished.write_text("after")
     assert link.is_symlink()
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("after", 0o640)
@@ -52,10 +56,81 @@ def test_an_output_that_cannot_be_written_is_the_users_error(tmp_path: Path) -> 
         unfinished.write_text("x")
 
 
-def test_files_of_several_writers_have_names_of_their_own(tmp_path: Path) -> None:
+def test_several_writers_of_one_file_do_not_meet(tmp_path: Path) -> None:
     path = tmp_path / "manifest.json"
-    assert unfinished_path(path) == tmp_path / ".manifest.json.part"
-    assert unfinished_path(path, unique=True) != unfinished_path(path)
+    with atomic_write(path) as one, atomic_write(path) as other:
+        one.write_text("one")
+        other.write_text("other")
+        assert is_leftover(one)
+    assert path.read_text() == "one"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    private, path = tmp_path / "private", tmp_path / "manifest.json"
+    private.write_text("private")
+    private.chmod(0o600)
+    path.symlink_to(private)
+    with atomic_write(path) as unfinished:
+        unfinished.write_text("new")
+    assert (path.is_symlink(), path.read_text(), private.read_text()) == (False, "new", "private")
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+
+
+def test_an_unfinished_file_is_new_and_its_name_is_not_taken_from_that_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that was guessed nevertheless is refused, and what lies there stays."""
+    path, names = tmp_path / "notes.md", iter(["guessed", "b", "c"])
+    (tmp_path / "private").write_text("private")
+    for name in (".notes.md.part", ".mudy-guessed.part"):
+        (tmp_path / name).symlink_to(tmp_path / "private")
+    monkeypatch.setattr(secrets, "token_hex", lambda _: next(names))
+    with pytest.raises(FileExistsError), atomic_write(path):
+        pytest.fail("it was opened")
+    with atomic_write(path) as unfinished:
+        unfinished.write_text("new")
+    assert (path.read_text(), (tmp_path / "private").read_text()) == ("new", "private")
+    assert (tmp_path / ".notes.md.part").is_symlink()
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_a_new_file_has_the_permissions_that_the_umask_leaves(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        with atomic_write(tmp_path / "new") as unfinished:
+            unfinished.write_text("x")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o666 & ~umask
+
+
+def test_what_replaces_a_private_file_is_private_from_the_start(tmp_path: Path) -> None:
+    path = tmp_path / "private"
+    path.touch(0o600)
+    with atomic_write(path) as unfinished:
+        assert stat.S_IMODE(unfinished.stat().st_mode) == 0o600
+
+
+def test_a_name_as_long_as_the_disk_allows_can_be_written(tmp_path: Path) -> None:
+    path = tmp_path / f"{'n' * 252}.md"
+    with atomic_write(path) as unfinished:
+        unfinished.write_text("x")
+    assert path.read_text() == "x"
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_nothing_is_appended_through_a_link(tmp_path: Path, exists: bool) -> None:
+    if exists:
+        (tmp_path / "private").write_text("private")
+    (tmp_path / "journal").symlink_to(tmp_path / "private")
+    with pytest.raises(OSError, match="symbolic links"):
+        open_to_append(tmp_path / "journal")
+    assert (tmp_path / "private").exists() == exists
+    for line in (b"a\n", b"b\n"):
+        with open_to_append(tmp_path / "other") as stream:
+            stream.write(line)
+    assert (tmp_path / "other").read_bytes() == b"a\nb\n"
 
 
 HOLD = (
@@ -92,6 +167,17 @@ def test_an_output_has_one_run_and_its_lock_is_gone_afterwards(tmp_path: Path) -
         with pytest.raises(OSError, match="of the work"), output_lock(tmp_path / "other"):
             raise OSError("of the work")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [None, ""])
+def test_a_lock_is_not_made_through_a_link(tmp_path: Path, content: str | None) -> None:
+    private = tmp_path / "private"
+    if content is not None:
+        private.write_text(content)
+    (tmp_path / ".out.jsonl.mudy-lock").symlink_to(private)
+    with pytest.raises(InputError, match="is in the way: it is a link"), output_lock(tmp_path / "out.jsonl"):
+        pytest.fail("it is held")
+    assert private.exists() == (content is not None)
 
 
 @pytest.mark.parametrize("text", ["", "é 🙂", "half \ud800 a pair", "\udcff"])

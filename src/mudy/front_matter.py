@@ -19,6 +19,17 @@ from mudy.ranking import variant_key
 
 _FENCE = re.compile(r"---[ \t]*(\r\n|\n|\r)")
 _END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)", re.MULTILINE)
+_FIRST_KEY = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*[ \t]*[\w\"'][\w\"' ./-]{0,40}:\s")
+_BLANK = re.compile(r"[\s\ufeff\u200b]*")
+_OTHER_FORMS = {  # of front matter, by how they begin
+    "TOML (+++)": re.compile(r"\+\+\+"),
+    "JSON": re.compile(r"\{\s*[\"}]|;;;"),
+    "a title without a fence (MultiMarkdown, Pelican)": re.compile(
+        r"title[ \t]*:(?:[ \t]|$)", re.IGNORECASE | re.MULTILINE
+    ),
+    "Logseq's (key:: value)": re.compile(r"[\w-]+::[ \t]"),
+    "pandoc's (% title)": re.compile(r"%[ \t]"),
+}
 _PLAIN = re.compile(r"[^\W\d_][\w/-]*(?: [\w/-]+)*")
 _MARK = "\ufeff"
 _Event = tuple[str, Any, Any, Any]  # kind, value, anchor, tag
@@ -37,10 +48,11 @@ class Note:
 
     @classmethod
     def of(cls, content: str) -> Note:
-        """InputError for front matter that is not closed."""
+        """InputError for front matter that is not closed, or of another kind than YAML between lines ---."""
         begin = len(_MARK) if content.startswith(_MARK) else 0
         opening = _FENCE.match(content, begin)
         if opening is None:
+            _refuse_other_forms(content, begin)
             newline = re.search(r"\r\n|\n|\r", content)
             return cls(content, begin, begin, begin, newline[0] if newline else "\n", False)
         closing = _END.search(content, opening.end())
@@ -62,12 +74,16 @@ class Note:
         found = _Tags.of(self.yaml, key)
         return [] if found is None else found.values
 
-    def with_tags(self, new: Sequence[str], key: str = "tags") -> str:
-        """The whole file with more tags; those that it has, in whatever form, are not added again."""
+    def with_tags(self, new: Sequence[str], key: str = "tags", total: int | None = None) -> str:
+        """The whole file with more tags, until it has `total`; those that it has, in whatever form, stay, once."""
         found = _Tags.of(self.yaml, key)
         existing = [] if found is None else found.values
         known = {variant_key(tag) for tag in existing}
-        added = [tag for tag in new if variant_key(tag) not in known]
+        unknown: dict[tuple[str, ...], str] = {}
+        for tag in new:
+            unknown.setdefault(variant_key(tag), tag)
+        added = [tag for variant, tag in unknown.items() if variant not in known]
+        added = added if total is None else added[: max(0, total - len(existing))]
         if not added:
             return self.content
         edited = self._new_key(key, added) if found is None else found.with_more(self.yaml, added, self.newline)
@@ -98,9 +114,11 @@ class _Tags:
     def of(cls, text: str, key: str) -> _Tags | None:
         """None where there is no such key."""
         root = _root(text)
-        nodes = [value for name, value in root.value if name.value == key] if root is not None else []
+        nodes = [value for name, value in root.value if _is_key(name, key)] if root is not None else []
         if len(nodes) > 1:
             raise InputError(f"the front matter has the key {key!r} twice. Leave one of them.")
+        if not nodes and _inherits(root, key):
+            raise InputError(f"{key!r} is merged in (<<), and a list of its own would replace it. Write the tags out.")
         return cls(nodes[0], _values(nodes[0], key)) if nodes else None
 
     def with_more(self, text: str, tags: Sequence[str], newline: str) -> str:
@@ -154,6 +172,42 @@ def _root(text: str) -> Any:
     raise InputError("the front matter holds no keys. Is the first --- a line across the page? Put a blank line above.")
 
 
+def _refuse_other_forms(content: str, begin: int) -> None:
+    """InputError for front matter that YAML above it would turn into text."""
+    first = _BLANK.match(content).end()  # type: ignore[union-attr]  # it matches nothing too
+    for name, form in _OTHER_FORMS.items():
+        if form.match(content, first):
+            raise InputError(f"its front matter is {name}, which is not edited. Write it as YAML between lines ---")
+    line = content[first : _end_of_line(content, first)].rstrip("\r\n")
+    closing = _END.search(content, first + len(line)) if line.startswith("---") else None
+    if closing is not None and line.strip(" \t-"):
+        raise InputError(f"its first line is {line[:60]!r}. Write --- alone, so that all tools see front matter.")
+    if closing is not None and first > begin and _FIRST_KEY.match(content, first + len(line)):
+        raise InputError("it has space above its front matter. Delete that; a line across the page may be ***, not ---")
+
+
+def _is_key(node: Any, key: str) -> bool:
+    """Whether a key is this one, in upper or lower case."""
+    return isinstance(node, yaml.ScalarNode) and bool(node.value.casefold() == key.casefold())
+
+
+def _inherits(root: Any, key: str) -> bool:
+    """Whether a mapping has a key by merging in another (<<: *anchor)."""
+    nodes, seen = [root], set[int]()
+    while nodes:
+        node = nodes.pop()
+        if not isinstance(node, yaml.MappingNode | yaml.SequenceNode) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            nodes += node.value
+        elif any(_is_key(name, key) for name, _ in node.value):
+            return True
+        else:
+            nodes += [value for name, value in node.value if name.tag == "tag:yaml.org,2002:merge"]
+    return False
+
+
 def _check(before: str, after: str, key: str, tags: Sequence[str]) -> None:
     """InputError unless only the tags changed: the last word is the parser's."""
     found = _Tags.of(after, key)
@@ -167,7 +221,7 @@ def _events(text: str, key: str) -> tuple[list[_Event], list[_Event]]:
     """What the parser sees of all other keys, and of this one. Aliases are not expanded, so that nothing can grow."""
     root = _root(text)
     pairs = root.value if root is not None else []
-    spans = [(name.start_mark.index, value.end_mark.index) for name, value in pairs if name.value == key]
+    spans = [(name.start_mark.index, value.end_mark.index) for name, value in pairs if _is_key(name, key)]
     kept: list[_Event] = []
     own: list[_Event] = []
     events = [event for event in yaml.parse(text, Loader=yaml.SafeLoader) if isinstance(event, yaml.NodeEvent)]

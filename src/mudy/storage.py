@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
 import shutil
-import threading
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from mudy.errors import InputError
+
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
 
 
 def real_path(path: str | Path) -> Path:
@@ -53,8 +56,10 @@ def output_lock(path: Path) -> Iterator[None]:
     if not place.parent.is_dir():
         raise InputError(f"{path}: the folder {place.parent} does not exist.")
     file = lock_path(place)
-    if file.is_file() and file.stat().st_size:
-        raise InputError(f"{path}: {file} is in the way: it is not empty, so it is not our lock. Name another output.")
+    if file.is_symlink() or (file.is_file() and file.stat().st_size):
+        raise InputError(
+            f"{path}: {file} is in the way: it is a link or not empty, so it is not our lock. Name another output."
+        )
     with ExitStack() as stack:
         try:
             stack.enter_context(exclusive_lock(file))
@@ -77,31 +82,49 @@ def lock_path(place: Path) -> Path:
 # -- Atomic writes ----------------------------------------------------------------------------------------------------
 
 
-def unfinished_path(path: Path, *, unique: bool = False) -> Path:
-    """Where a file is written before it takes its name; `unique` if several threads or processes may write it."""
-    mark = f".{os.getpid()}-{threading.get_ident()}" if unique else ""
-    return path.with_name(f".{path.name}{mark}.part")
+def new_file(beside: Path) -> Path:
+    """An empty file of our own in the folder of another, under a name that nobody can have linked elsewhere before.
+
+    As private as the file that it may replace, else as the umask says. What a killed process leaves is never used.
+    """
+    state = _state(beside)
+    mode = 0o666 if state is None else stat.S_IMODE(state.st_mode) | stat.S_IRUSR | stat.S_IWUSR
+    path = beside.with_name(f".mudy-{secrets.token_hex(8)}.part")
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, mode))
+    return path
+
+
+def is_leftover(path: Path) -> bool:
+    """Whether a file is what a killed process did not finish, by its name."""
+    return path.name.startswith(".") and path.suffix == ".part"
 
 
 @contextmanager
-def atomic_write(path: Path, *, unique: bool = False) -> Iterator[Path]:
-    """A file beside `path`, which takes its name when all is on the disk; after an error it is gone.
-
-    Links are followed.
-    """
-    place = real_path(path)
-    unfinished = unfinished_path(place, unique=unique)
+def _unfinished_file(beside: Path) -> Iterator[Path]:
+    """A new file that is deleted after an error."""
+    unfinished = new_file(beside)
     try:
         yield unfinished
-        publish(unfinished, place)
-    finally:
+    except BaseException:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def atomic_write(path: Path) -> Iterator[Path]:
+    """A file beside `path`, which takes its name when all is on the disk; after an error it is gone.
+
+    A link in the place of `path` is replaced, not followed: a name that the user gave goes through `real_path` first.
+    """
+    with _unfinished_file(path) as unfinished:
+        yield unfinished
+        publish(unfinished, path)
 
 
 @contextmanager
 def atomic_output(path: Path) -> Iterator[Path]:
-    """`atomic_write` for a file that the user named: an OSError becomes an InputError."""
+    """`atomic_write` where an OSError is the user's concern: it becomes an InputError."""
     try:
         with atomic_write(path) as unfinished:
             yield unfinished
@@ -111,11 +134,77 @@ def atomic_output(path: Path) -> Iterator[Path]:
 
 def publish(unfinished: Path, path: Path) -> None:
     """Give a finished file its name, with the permissions of the file that it replaces, once it is on the disk."""
-    with unfinished.open("rb+") as stream:
-        os.fsync(stream.fileno())
-    if path.exists():
-        shutil.copymode(path, unfinished)
+    _sync(unfinished)
+    if (state := _state(path)) is not None:
+        unfinished.chmod(stat.S_IMODE(state.st_mode))
     unfinished.replace(path)
+
+
+def rewrite(path: Path, before: bytes, after: bytes) -> None:
+    """Replace a file's content in one step; owner, permissions and attributes stay.
+
+    InputError if it cannot be replaced, or is no longer `before`: the last step before the rename compares.
+    """
+    try:
+        state = check_replaceable(path)
+        with _unfinished_file(path) as unfinished:
+            unfinished.write_bytes(after)
+            _give_owner(unfinished, state)
+            shutil.copystat(path, unfinished)  # permissions, access lists, attributes, and times,
+            os.utime(unfinished)  # which are now
+            _sync(unfinished)
+            check_replaceable(path)
+            if path.read_bytes() != before:
+                raise InputError("was changed by another program meanwhile; it is left as it is.")
+            unfinished.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror or error}); it is left as it is.") from error
+
+
+def check_replaceable(path: Path) -> os.stat_result:
+    """The state of a file; InputError for one that must not be replaced: read-only, or with other names."""
+    try:
+        state = path.lstat()
+    except OSError as error:
+        raise InputError(f"is gone or out of reach ({error.strerror or error}).") from None
+    if not stat.S_ISREG(state.st_mode):
+        raise InputError("is no regular file; it is left as it is.")
+    if not state.st_mode & 0o222 or not os.access(path, os.W_OK):  # root may write to anything
+        raise InputError("is read-only; it is left as it is.")
+    if state.st_nlink > 1:
+        raise InputError(
+            f"has {state.st_nlink} names (hard links), of which only one would change; it is left as it is."
+        )
+    return state
+
+
+def _give_owner(path: Path, state: os.stat_result) -> None:
+    own = path.stat()
+    if (own.st_uid, own.st_gid) != (state.st_uid, state.st_gid):
+        try:
+            os.chown(path, state.st_uid, state.st_gid)
+        except PermissionError:
+            raise InputError("belongs to another user or group, whom it would be taken from; it is left.") from None
+
+
+def open_to_append(path: Path) -> IO[bytes]:
+    """A file under a name of ours, at its end; OSError for a link, which could lead to any file."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_LINKS | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, flags, 0o666), "ab")
+
+
+def _state(path: Path) -> os.stat_result | None:
+    """Of a regular file; None for anything else, a link too, and for nothing."""
+    try:
+        state = path.lstat()
+    except OSError:
+        return None
+    return state if stat.S_ISREG(state.st_mode) else None
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb+") as stream:
+        os.fsync(stream.fileno())
 
 
 def flush_to_disk(stream: IO[Any]) -> None:

@@ -1,8 +1,10 @@
 """No command writes over what it reads: through links, patterns, options, or standard input."""
 
 import json
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -124,8 +126,31 @@ def test_reproduce_refuses_a_folder_within_a_data_set(data: Path) -> None:
     assert not (folder / "out").exists()
 
 
-def test_a_page_is_written_through_a_link(tmp_path: Path) -> None:
-    (tmp_path / "table1.md").symlink_to(tmp_path / "real.md")
+def test_a_page_replaces_a_link_and_does_not_follow_it(tmp_path: Path) -> None:
+    (tmp_path / "table1.md").symlink_to(tmp_path / "private.md")
+    (tmp_path / "private.md").write_text("private")
     Page("table1", "Title").write(tmp_path)
-    assert (tmp_path / "table1.md").is_symlink()
-    assert (tmp_path / "real.md").read_text().startswith("# Title")
+    assert (tmp_path / "table1.md").read_text().startswith("# Title")
+    assert (tmp_path / "private.md").read_text() == "private"
+
+
+def test_a_saved_text_replaces_a_link_and_does_not_follow_it(tmp_path: Path) -> None:
+    (tmp_path / "private").write_text("private")
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts/a.txt.txt").symlink_to(tmp_path / "private")
+    (tmp_path / "a.txt").write_text("The flood gauge.")
+    found = command("extract", tmp_path / "a.txt", *EXTRACT, "--save-text", tmp_path / "texts")
+    assert found.exit_code == 0, found.stderr
+    assert (tmp_path / "private").read_text() == "private"
+    assert (tmp_path / "texts/a.txt.txt").read_text() == "The flood gauge."
+
+
+def test_an_output_is_not_written_through_a_link_that_lies_beside_it(text: Path, tmp_path: Path) -> None:
+    """The name that it has until it is whole cannot be guessed; before, it held the numbers of process and thread."""
+    (tmp_path / "private").write_text("private")
+    for number in (os.getpid(), f"{os.getpid()}-{threading.get_ident()}"):
+        (tmp_path / f".out.jsonl.{number}.part").symlink_to(tmp_path / "private")
+    found = command("extract", text, *EXTRACT[:2], "-f", "json", "-o", tmp_path / "out.jsonl")
+    assert found.exit_code == 0, found.stderr
+    assert (tmp_path / "private").read_text() == "private"
+    assert json.loads((tmp_path / "out.jsonl").read_text())

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from mudy import InputError, corpus
+from mudy.corpus import manifests
 from mudy.corpus.checkpoint import Parts
 from mudy.corpus.row_writers import JsonLinesWriter
+from mudy.storage import new_file
 from tests.corpora import jsonl, rows, run, texts
 
 
@@ -256,6 +258,46 @@ def test_a_lock_file_of_another_program_is_left_alone(source: Path, tmp_path: Pa
     with pytest.raises(InputError, match="in the way"):
         run(source, tmp_path / "out.jsonl")
     assert (tmp_path / ".out.jsonl.mudy-lock").read_text() == "precious"
+
+
+def test_links_under_names_of_ours_lead_to_nothing_that_is_written(source: Path, tmp_path: Path) -> None:
+    """A folder that came with links in it, as a cloned repository may, has a run of its own at most."""
+    private = tmp_path / "private"
+    private.write_text("private")
+    output = tmp_path / "out.jsonl"
+    for name in (".out.jsonl.part", ".out.jsonl.manifest.json.part"):
+        (tmp_path / name).symlink_to(private)
+    folder = tmp_path / "out.jsonl.parts"
+    folder.mkdir()
+    manifests.write_manifest(folder / "manifest.json", {})
+    for name in ("progress.journal", ".manifest.json.part", ".progress.journal.part", ".part-000000.jsonl.part"):
+        (folder / name).symlink_to(private)
+    assert run(source, output, part_rows=10).rows == 30
+    assert private.read_text() == "private"
+    assert (tmp_path / ".out.jsonl.part").is_symlink()
+    assert (folder / ".part-000000.jsonl.part").is_symlink()
+
+
+def test_a_journal_that_is_a_link_to_nothing_makes_nothing(source: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out.jsonl.parts"
+    folder.mkdir()
+    manifests.write_manifest(folder / "manifest.json", {})
+    (folder / "progress.journal").symlink_to(tmp_path / "private")
+    with pytest.raises(InputError, match="symbolic links"):
+        run(source, tmp_path / "out.jsonl", part_rows=10)
+    assert not (tmp_path / "private").exists()
+
+
+def test_what_a_kill_left_unfinished_is_ignored(source: Path, tmp_path: Path) -> None:
+    folder, left = tmp_path / "out.jsonl.parts", []
+    folder.mkdir()
+    for place in (folder, tmp_path):
+        left.append(new_file(place / "part-000000.jsonl"))
+        left[-1].write_text("half a row")
+    assert run(source, tmp_path / "out.jsonl", part_rows=10).rows == 30
+    assert run(source, tmp_path / "out.jsonl", part_rows=10).resumed == 30
+    assert run(source, tmp_path / "out.jsonl", restart=True).resumed == 0
+    assert [path.read_text() for path in left] == ["half a row"] * 2
 
 
 # -- The journal ------------------------------------------------------------------------------------------------------

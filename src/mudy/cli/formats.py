@@ -16,7 +16,7 @@ import click
 
 from mudy.cli.sources import Source
 from mudy.results import Keyphrase, Result
-from mudy.storage import dump_json, encode_text, publish, same_file, unfinished_path
+from mudy.storage import atomic_write, dump_json, encode_text, new_file, publish, same_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -210,6 +210,7 @@ class Output:
         special = self._path is not None and self._path.exists() and not self._path.is_file()  # a pipe, /dev/null
         self._direct = streaming or special
         self._stream: IO[bytes] | None = None
+        self._unfinished: Path | None = None
 
     @property
     def path(self) -> Path | None:
@@ -252,8 +253,9 @@ class Output:
             return
         try:
             self._stream.close()
-            if not self._direct:
+            if self._unfinished is not None:
                 publish(self._unfinished, self._path)
+                self._unfinished = None
         except OSError as error:
             self._failed(error)
 
@@ -262,18 +264,16 @@ class Output:
         if self._path is not None and self._stream is not None:
             with suppress(OSError):
                 self._stream.close()
-            if not self._direct:
-                self._unfinished.unlink(missing_ok=True)
+        if self._unfinished is not None:
+            self._unfinished.unlink(missing_ok=True)
 
     def _opened(self) -> IO[bytes]:
         if self._path is None:
             return sys.stdout.buffer
-        return (self._path if self._direct else self._unfinished).open("wb")
-
-    @property
-    def _unfinished(self) -> Path:
-        assert self._path is not None
-        return unfinished_path(self._path, unique=True)
+        if self._direct:
+            return self._path.open("wb")
+        self._unfinished = new_file(self._path)
+        return self._unfinished.open("wb")
 
     def _failed(self, error: OSError) -> None:
         self.discard()
@@ -304,7 +304,8 @@ class Texts:
         """Write a text; line ends stay as they are, so that offsets count in it."""
         path = self.folder / self._name(source)
         try:
-            path.write_bytes(encode_text(text))
+            with atomic_write(path) as unfinished:
+                unfinished.write_bytes(encode_text(text))
         except OSError as error:
             raise click.ClickException(f"{path} cannot be written: {error.strerror or error}") from error
 

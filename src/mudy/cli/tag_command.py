@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from glob import has_magic
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +22,8 @@ from mudy.errors import InputError, MudyError, VocabularyWarning
 from mudy.extractor import DEFAULT_METHOD
 from mudy.languages.names import AUTO
 from mudy.options import Options
-from mudy.readers.file_arguments import matching_files
-from mudy.storage import atomic_output
+from mudy.readers.file_arguments import is_pattern, matching_files
+from mudy.storage import check_replaceable, real_path, rewrite
 from mudy.validation import TopN
 from mudy.vocabularies import Concept, Vocabulary
 
@@ -41,9 +44,7 @@ Examples:
 
 @click.command("tag", epilog=_EXAMPLES)
 @click.argument("names", nargs=-1, required=True, metavar="NOTES...")
-@click.option(
-    "-n", "--top-n", **TOP_N, default="5", show_default=True, help="How many tags, with those that are there."
-)
+@click.option("-n", "--top-n", **TOP_N, default="5", show_default=True, help="Tags per note, including existing ones.")
 @click.option("--dry-run", is_flag=True, help="Print what would change, as a diff, and write nothing.")
 @click.option("--key", default="tags", show_default=True, metavar="NAME", help="The key of the front matter.")
 @click.option("--keep-spaces", is_flag=True, help="Write flood wall, not flood-wall: Obsidian allows no spaces.")
@@ -81,14 +82,16 @@ def tag_command(
     """Write keyphrases into the front matter of Markdown files, as tags.
 
     NOTES are files, folders or patterns. Tags that a note has stay, and those that other notes have go before new ones,
-    so that a folder keeps to its own words. Nothing else of a file changes, not a byte; a file whose front matter
-    cannot be read is named and left alone, and the exit code is then 1. Each file is replaced in one step.
+    so that a folder keeps to its own words. Nothing else of a file changes, not a byte; a file that cannot be edited
+    safely (other front matter than YAML, read-only, hard links, a link that leads out of the folder, changed meanwhile)
+    is named and left alone, and the exit code is then 1. Each file is replaced in one step.
     """
     given = validate.vocabulary_option(vocabulary, machine_and_model["language"], None)
     from mudy.extractor import Extractor
 
     with Screen(quiet) as screen:
-        notes, failed = _notes(screen, list(_files(names)), key)
+        files = _files(names)
+        notes, failed = _notes(screen, files, key)
         known = known_tags(notes, key, given)
         if only_known and known is None:
             raise click.UsageError("--only-known, but no note has a tag, and there is no --vocabulary.")
@@ -101,12 +104,18 @@ def tag_command(
         for number, (note, outcome) in enumerate(zip(notes, _outcomes(extractor, notes, options), strict=True)):
             screen.show("Tagging", number, len(notes), detail=str(note.path))
             try:
-                changed += _tagged(note, outcome, key, keep_spaces, dry_run, screen)
+                content = _tagged(note.note, outcome, key, keep_spaces, top_n)
+                if content == note.note.content:
+                    continue
+                check_replaceable(note.place) if dry_run else write_note(note, content)
+                changed += 1
+                with screen.paused():
+                    click.echo(_diff(note, content) if dry_run else _added(note, content, key), nl=not dry_run)
             except MudyError as error:
                 failed += 1
                 screen.error(f"{note.path}: {error}")
         verb = "would change" if dry_run else "changed"
-        screen.warning(f"{changed:,} of {len(notes) + failed:,} notes {verb}.")
+        screen.warning(f"{changed:,} of {len(files):,} notes {verb}.")
     if failed:
         click.get_current_context().exit(1)
 
@@ -118,58 +127,79 @@ def tag_command(
 class NoteFile:
     """A note, and the bytes that it was read from."""
 
-    path: Path
+    path: Path  # as it was named
+    place: Path  # where that leads
     data: bytes
     note: Note
 
 
-def _files(names: Sequence[str]) -> Iterator[Path]:
-    """The files that arguments stand for, each once; of folders the Markdown files, but for hidden ones."""
-    found: dict[Path, None] = {}
+def _files(names: Sequence[str]) -> list[tuple[Path, Path]]:
+    """The files that arguments stand for, each once, and the folder that links must not lead out of.
+
+    Of folders the Markdown files, but for hidden ones.
+    """
+    found: dict[Path, tuple[Path, Path]] = {}
     for name in names:
         folder = Path(name)
         if folder.is_dir():
             inner = (path for path in sorted(folder.rglob("*")) if path.suffix.lower() in _ENDINGS and path.is_file())
-            found.update(dict.fromkeys(path for path in inner if not _is_hidden(path.relative_to(folder))))
+            paths = [path for path in inner if not _is_hidden(path.relative_to(folder))]
         else:
-            paths = [Path(path) for path in matching_files(name)]
+            paths, folder = [Path(path) for path in matching_files(name)], _folder(name)
             if not paths:
                 raise InputError(f"{name}: no file matches this pattern.")
-            found.update(dict.fromkeys(paths))
-    return iter(found)
+        for path in paths:
+            place = real_path(path)
+            found.setdefault(place if _is_within(place, folder) else path, (path, folder))
+    return list(found.values())
+
+
+def _folder(name: str) -> Path:
+    """The folder of a file; of a pattern the part of it without wildcards."""
+    path = Path(name).expanduser()
+    return Path(*takewhile(lambda part: not has_magic(part), path.parts)) if is_pattern(name) else path.parent
+
+
+def _is_within(place: Path, folder: Path) -> bool:
+    return place.is_relative_to(real_path(folder))
 
 
 def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def _notes(screen: Screen, paths: Sequence[Path], key: str) -> tuple[list[NoteFile], int]:
+def _notes(screen: Screen, paths: Iterable[tuple[Path, Path]], key: str) -> tuple[list[NoteFile], int]:
     """The notes that can be read and tagged, and how many cannot."""
     notes, failed = [], 0
-    for path in paths:
+    for path, folder in paths:
         try:
-            notes.append(read_note(path, key))
+            notes.append(read_note(path, key, folder))
         except InputError as error:
             failed += 1
             screen.error(f"{path}: {error}")
     return notes, failed
 
 
-def read_note(path: Path, key: str) -> NoteFile:
-    """InputError for what is no Markdown in UTF-8, or has tags that cannot be read."""
+def read_note(path: Path, key: str, folder: Path) -> NoteFile:
+    """InputError for what is no Markdown in UTF-8, has tags that cannot be read, or is a link out of a folder."""
     from mudy.front_matter import Note
 
-    if path.suffix.lower() not in _ENDINGS:
+    place = real_path(path)
+    if not _is_within(place, folder):
+        raise InputError(f"is a link to {place}, outside the folder given. Name that file to tag it.")
+    if not {path.suffix.lower(), place.suffix.lower()} <= set(_ENDINGS):
         raise InputError(f"is no Markdown file ({', '.join(_ENDINGS)}).")
+    if place.exists() and not place.is_file():
+        raise InputError("is no regular file.")
     try:
-        data = path.read_bytes()
+        data = place.read_bytes()
         note = Note.of(data.decode())
     except UnicodeDecodeError:
         raise InputError("is not UTF-8; it is left as it is.") from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error}).") from None
     note.tags(key)
-    return NoteFile(path, data, note)
+    return NoteFile(path, place, data, note)
 
 
 def known_tags(notes: Iterable[NoteFile], key: str, vocabulary: Vocabulary | None) -> Vocabulary | None:
@@ -195,36 +225,31 @@ def _outcomes(extractor: Any, notes: Sequence[NoteFile], options: Options) -> It
     return local_outcomes(extractor, (AskedText(note.note.text, options) for note in notes))
 
 
-def _tagged(file: NoteFile, outcome: Result | Exception, key: str, spaces: bool, dry_run: bool, screen: Screen) -> bool:
-    """Add the tags of one note; whether that changes it."""
+def _tagged(note: Note, outcome: Result | Exception, key: str, spaces: bool, top_n: TopN) -> str:
+    """The content of a note with its tags."""
     if isinstance(outcome, Exception):
         raise (
             outcome if isinstance(outcome, MudyError) else InputError(f"unexpected {type(outcome).__name__}: {outcome}")
         )
-    content = file.note.with_tags([tag_of(keyphrase, spaces) for keyphrase in outcome], key)
-    if content == file.note.content:
-        return False
-    with screen.paused():
-        click.echo(_diff(file, content) if dry_run else _added(file, content, key), nl=not dry_run)
-    if not dry_run:
-        write_note(file, content)
-    return True
+    total = top_n if top_n is None or isinstance(top_n, int) else len(outcome)
+    return note.with_tags([tag_of(keyphrase, spaces) for keyphrase in outcome], key, total)
 
 
 def tag_of(keyphrase: Keyphrase, spaces: bool = False) -> str:
-    """A keyphrase as a tag: a known one as it is written elsewhere, a new one in lower case but for acronyms."""
+    """A keyphrase as a tag: a known one as it is written elsewhere, a new one in lower case but for acronyms.
+
+    A slash becomes a hyphen: in Obsidian and other tools it would put one tag under another.
+    """
     if keyphrase.concept is not None:
         return keyphrase.concept.label
-    words = [word if len(word) > 1 and word.isupper() else word.lower() for word in keyphrase.text.split()]
+    text = re.sub(r"\s*/[/\s]*", "-", keyphrase.text).strip("-")
+    words = [word if len(word) > 1 and word.isupper() else word.lower() for word in text.split()]
     return (" " if spaces else "-").join(words)
 
 
 def write_note(file: NoteFile, content: str) -> None:
-    """Replace a file in one step; InputError if it changed since it was read."""
-    if file.path.read_bytes() != file.data:
-        raise InputError("changed while it was read; it is left as it is.")
-    with atomic_output(file.path) as unfinished:
-        unfinished.write_bytes(content.encode())
+    """Replace a file in one step; InputError if it changed since it was read, or must not be replaced."""
+    rewrite(file.place, file.data, content.encode())
 
 
 def _diff(file: NoteFile, content: str) -> str:

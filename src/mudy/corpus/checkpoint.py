@@ -29,10 +29,11 @@ from mudy.run_identity import differences
 from mudy.storage import (
     atomic_output,
     flush_to_disk,
+    is_leftover,
     lock_path,
+    open_to_append,
     real_path,
     same_file,
-    unfinished_path,
     unwritable,
 )
 
@@ -108,13 +109,7 @@ class Parts:
     def owns(self, path: Path) -> bool:
         """Whether the run writes to a path; through links too."""
         place = real_path(path)
-        files = (
-            self.output,
-            self.summary,
-            lock_path(self.output),
-            unfinished_path(self.output),
-            unfinished_path(self.summary),
-        )
+        files = (self.output, self.summary, lock_path(self.output))
         return place in files or place.is_relative_to(self.folder) or same_file(path, self.output)
 
     # -- What is there before a run -----------------------------------------------------------------------------------
@@ -229,7 +224,7 @@ class Parts:
         return reached
 
     def _note(self, entry: Entry) -> None:
-        with self._journal.open("ab") as stream:
+        with open_to_append(self._journal) as stream:
             if stream.tell():
                 stream.write(b"\n" if not self._ends_with_line() else b"")
             stream.write(_line(entry))
@@ -269,22 +264,14 @@ class Parts:
         if manifests.read_manifest(self._manifest) is None:
             return
         self._delete_parts()
-        for path in (
-            self._manifest,
-            unfinished_path(self._manifest),
-        ):  # last: without it, nothing else is known to be ours
-            path.unlink(missing_ok=True)
+        self._manifest.unlink(missing_ok=True)  # last: without it, nothing else is known to be ours
         with suppress(OSError):  # it is not empty: something else lies in it
             self.folder.rmdir()
 
     def _delete_parts(self) -> None:
-        """Delete what the journal lists; of the part that comes next, which may have been begun, what is unfinished."""
-        listed = self._listed()
-        following = max((_part(name)[0] for name in listed), default=-1) + 1
-        for name in (*listed, *_JOURNALS):
+        """Delete what the journal lists, and the journal."""
+        for name in (*self._listed(), *_JOURNALS):
             (self.folder / name).unlink(missing_ok=True)
-        for name in (*listed, *_JOURNALS, self.part(following).name):
-            unfinished_path(self.folder / name).unlink(missing_ok=True)
 
     def _listed(self) -> set[str]:
         """The parts that the journal lists, or that of format 1."""
@@ -320,7 +307,7 @@ def _line(entry: Entry) -> bytes:
 
 
 def _is_empty(folder: Path) -> bool:
-    return folder.is_dir() and not any(folder.iterdir())
+    return folder.is_dir() and all(map(is_leftover, folder.iterdir()))
 
 
 def _size(path: Path) -> int | None:

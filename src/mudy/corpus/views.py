@@ -81,11 +81,11 @@ class Views:
             return
         with TermCounts.of(written_rows(files, form.ending), real_path(self.paths[0]).parent) as counts:
             if self.summary is not None:
-                with atomic_output(self.summary) as unfinished:
+                with atomic_output(real_path(self.summary)) as unfinished:
                     _WRITERS[self.summary.suffix.lower()](unfinished, counts.terms())
             if self.weighed is not None:
                 rows = (weighed(row, counts) for row in written_rows(files, form.ending))
-                with atomic_output(self.weighed) as unfinished:
+                with atomic_output(real_path(self.weighed)) as unfinished:
                     _write_rows(unfinished, rows, form)
 
 

@@ -22,7 +22,7 @@ from mudy.extractor import Extractor
 from mudy.methods.mudyplus.evidence_table import EVIDENCE, Table
 from mudy.methods.mudyplus.weights import VERSION
 from mudy.run_identity import differences, json_values, model_fingerprints, requested_settings
-from mudy.storage import dump_json
+from mudy.storage import atomic_write, dump_json, open_to_append
 from mudy.text import Span
 
 _HEAD = "made-with.json"
@@ -46,7 +46,8 @@ class EvidenceCache:
             if head.exists():
                 _refuse_others(found.folder, json.loads(head.read_text(encoding="utf-8")), now)
             else:
-                head.write_text(dump_json(now, indent=1) + "\n", encoding="utf-8")
+                with atomic_write(head) as unfinished:
+                    unfinished.write_text(dump_json(now, indent=1) + "\n", encoding="utf-8")
         except OSError as error:
             raise InputError(f"{folder}: cannot be used as a cache ({error.strerror or error}).") from error
         except ValueError as error:
@@ -61,8 +62,8 @@ class EvidenceCache:
     def add(self, data: Dataset, record: Record, text: FitText) -> None:
         line = {"hash": hash_of(record), **_line(text)}
         self._of(data.name)[line["hash"]] = line
-        with self._file(data.name).open("a", encoding="utf-8") as file:
-            file.write(dump_json(line) + "\n")
+        with open_to_append(self._file(data.name)) as file:
+            file.write(dump_json(line).encode() + b"\n")
 
     def _of(self, dataset: str) -> Rows:
         if dataset not in self.lines:

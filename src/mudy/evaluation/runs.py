@@ -19,7 +19,15 @@ from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, Outcome, P, R
 from mudy.evaluation.probabilities import Calibration, run_calibration
 from mudy.methods import method_class
 from mudy.run_identity import differences
-from mudy.storage import atomic_output, dump_json, flush_to_disk, output_lock, real_path, unwritable
+from mudy.storage import (
+    atomic_output,
+    dump_json,
+    flush_to_disk,
+    open_to_append,
+    output_lock,
+    real_path,
+    unwritable,
+)
 
 _RUN_FORMAT = 1  # of the file
 GoldKind = Literal["all", "present", "absent"]
@@ -170,7 +178,7 @@ class RunFile:
         self.name = Path(path)
         self.path = real_path(path)
         self.journal = self.path.with_name(f"{self.path.name}.journal")
-        self._stream: IO[str] | None = None
+        self._stream: IO[bytes] | None = None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -218,9 +226,9 @@ class RunFile:
         try:
             if fresh:
                 with atomic_output(self.journal) as unfinished:
-                    unfinished.write_text(_line(head), encoding="utf-8")
+                    unfinished.write_bytes(_line(head))
+            self._stream = open_to_append(self.journal)
             self._cut_half_line()
-            self._stream = self.journal.open("a", encoding="utf-8")
         except OSError as error:
             raise unwritable(self.journal, error) from error
 
@@ -268,8 +276,8 @@ class RunFile:
 _JOURNAL_START = b'{"format": '  # what a journal begins with
 
 
-def _line(row: Mapping[str, Any]) -> str:
-    return json.dumps(row) + "\n"
+def _line(row: Mapping[str, Any]) -> bytes:
+    return json.dumps(row).encode() + b"\n"
 
 
 def _judged(line: bytes) -> JudgedDocument | None:

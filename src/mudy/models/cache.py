@@ -249,7 +249,7 @@ def write_model_manifest(model: KnownModel, folder: Path, sha256_hashes: dict[st
             "sha256": digest,
             "xxh3_128": quick_hash(folder / name),
         }
-    with atomic_write(folder / "manifest.json", unique=True) as unfinished:
+    with atomic_write(folder / "manifest.json") as unfinished:
         unfinished.write_text(json.dumps(identity(model) | {"files": files}, indent=2), encoding="utf-8")
 
 

@@ -134,7 +134,7 @@ def convert_to_int8(weights: WeightFile, path: Path, source: str, report: Report
     """Write the 8-bit weights; the file takes its name when all of it is on the disk."""
     pieces = list(pieces_of(weights))
     metadata = {"format": _FORMAT, "source": source, "xxh3_128": "0" * _HASH_SIZE}
-    with atomic_write(path, unique=True) as unfinished:
+    with atomic_write(path) as unfinished:
         with unfinished.open("wb") as file:
             file.write(safetensors_header(pieces, metadata))
             for done, piece in enumerate(pieces):

@@ -139,7 +139,7 @@ def write_table(path: Path, source: str, header: dict[str, Any], body: bytes) ->
     known = {"format": _FORMAT, "source": source, "xxh3_128": xxh3_128_hexdigest(body)}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path, unique=True) as unfinished:
+        with atomic_write(path) as unfinished:
             unfinished.write_bytes(json.dumps({**known, **header}).encode() + b"\n" + body)
     except OSError:
         return

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from mudy.errors import InputError
-from mudy.storage import real_path
+from mudy.storage import atomic_write
 
 OPEN = "–"
 LEGEND = f"Ours first, *(the paper's in brackets)*; {OPEN} is a cell that was not run, see the notes."
@@ -63,14 +61,8 @@ class Page:
 
 
 def _written(path: Path, content: bytes) -> Path:
-    place = real_path(path)  # through a link, which stays one
-    beside = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        beside.write_bytes(content)
-        beside.replace(place)
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+    with atomic_write(path) as unfinished:
+        unfinished.write_bytes(content)
     return path
 
 
