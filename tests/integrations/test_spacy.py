@@ -126,7 +126,7 @@ def stream_with_an_untagged_doc() -> tuple[list[Doc], Any]:
 def test_a_doc_that_fails_goes_to_the_error_handler_and_the_others_come_out() -> None:
     docs, nlp = stream_with_an_untagged_doc()
     failed: list[tuple[str, list[Doc], str]] = []
-    nlp.set_error_handler(lambda name, component, docs, error: failed.append((name, docs, type(error).__name__)))
+    nlp.set_error_handler(lambda name, _, docs, error: failed.append((name, docs, type(error).__name__)))
     assert list(nlp.pipe(docs)) == [docs[0], docs[2], docs[3]]
     assert failed == [("mudy", [docs[1]], "InputError")]
     assert texts_of(docs[3]) == ["Beaver dams"]

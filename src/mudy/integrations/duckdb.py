@@ -26,8 +26,8 @@ def register_keyphrases(
 ) -> None:
     """Give a connection a function from a text to its keyphrases, a list of texts; NULL gives NULL.
 
-    Further `settings` are those of `Extractor` and `extract`. DuckDB calls it with up to 2,048 rows at a time. A function
-    that was registered on this connection under the same name is replaced.
+    Further `settings` are those of `Extractor` and `extract`. DuckDB calls it with up to 2,048 rows at a time. It takes
+    the place of a function that was registered on this connection under the same name.
     """
     plain = {"method": method, "top_n": top_n, **settings}
     check_plain_settings(plain)

@@ -143,7 +143,7 @@ def _register() -> None:
         Doc.set_extension("phrases", getter=_phrases)
     if Doc.get_extension("phrases")[2] is _phrases:
         assigned.append("doc._.phrases")
-    default_config = {"method": DEFAULT_METHOD, "speed": None, "top_n": 10, "settings": {}}
+    default_config: dict[str, Any] = {"method": DEFAULT_METHOD, "speed": None, "top_n": 10, "settings": {}}
     for language, tags in ((Language, "token.pos"), (English, "token.tag"), (Chinese, "token.tag")):
         language.factory(NAME, default_config=default_config, requires=[tags], assigns=assigned, func=create_component)
 
