@@ -141,7 +141,6 @@ def _register() -> None:
     assigned = ["doc._.keyphrases", "doc._.keyphrases_of", "doc.spans", "doc.user_data"]
     if not Doc.has_extension("phrases"):  # pytextrank's own, where that is in use
         Doc.set_extension("phrases", getter=_phrases)
-    if Doc.get_extension("phrases")[2] is _phrases:
         assigned.append("doc._.phrases")
     default_config: dict[str, Any] = {"method": DEFAULT_METHOD, "speed": None, "top_n": 10, "settings": {}}
     for language, tags in ((Language, "token.pos"), (English, "token.tag"), (Chinese, "token.tag")):
