@@ -11,6 +11,7 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from mudy import Extractor, InputError, SettingError
+from mudy.integrations.extraction import shared_extractor
 from mudy.integrations.keybert import KeyBERT
 from tests.integrations.texts import PARAGRAPHS, TEXT
 
@@ -122,12 +123,15 @@ def test_max_sum_chooses_the_phrases_that_are_the_least_alike_best_first() -> No
     assert chosen != best[:3]
 
 
+@pytest.mark.slow
 @pytest.mark.real
 def test_max_sum_compares_phrases_of_other_languages_by_the_multilingual_encoder() -> None:
     text = "Die Deiche halten den Fluss zurück. Nach dem Hochwasser zahlt die Versicherung für die Keller der Stadt."
     keybert = KeyBERT(method="yake", language="de")
     best = keybert.extract_keywords(text, top_n=6)
-    vectors = Extractor("yake", language="de").multilingual().embed([p.lower() for p, _ in best])  # type: ignore[union-attr]
+    encoder = shared_extractor(keybert.settings).extractor.multilingual()
+    assert encoder is not None
+    vectors = encoder.embed([phrase.lower() for phrase, _ in best])
     sums = {c: vectors[list(c)].sum(axis=0) @ vectors[list(c)].sum(axis=0) for c in combinations(range(len(best)), 2)}
     chosen = keybert.extract_keywords(text, top_n=2, use_maxsum=True, nr_candidates=6)
     assert chosen == [best[i] for i in min(sums, key=lambda c: sums[c])]
