@@ -37,9 +37,10 @@ test-all: test test-slow test-long  ## and the service under load, with the mach
 test-long: $(VENV)/test.installed  ## a Ray node that is killed, kills at random moments, every table of the paper on small data
 	$(PYTHON) -m pytest -m long
 
-test-integrations: $(VENV)/test.installed  ## the tools that are too heavy for `test`: BERTopic, Haystack, KeyBERT, LlamaIndex
+test-integrations: $(VENV)/test.installed  ## the tools that are too heavy for `test`: BERTopic, Haystack, KeyBERT with its own tests, LlamaIndex
 	$(PIP) --constraint constraints.txt --quiet --editable ".[integrations]"
 	$(PYTHON) -m pytest tests/integrations
+	$(PYTHON) -m tools.keybert_suite
 
 fuzz: $(VENV)/test.installed  ## damaged files and odd command lines, for about twenty minutes
 	MUDY_FUZZ_EXAMPLES=4000 $(PYTHON) -m pytest tests/*/test_fuzz_*.py

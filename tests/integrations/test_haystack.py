@@ -31,6 +31,13 @@ def test_documents_come_out_with_keyphrases_in_their_meta_data() -> None:
     assert all("keyphrases" not in document.meta for document in documents)
 
 
+def test_an_iterator_gives_what_a_list_gives() -> None:
+    from haystack import Document
+
+    documents = [Document(content=text) for text in PARAGRAPHS]
+    assert annotator().run(iter(documents)) == annotator().run(documents)
+
+
 def test_a_document_without_text_stays_as_it_is() -> None:
     from haystack import Document
 

@@ -20,6 +20,11 @@ def test_metadata_list_the_keyphrases_and_keep_what_they_had() -> None:
         assert (document.page_content, document.id) == (original.page_content, original.id)
 
 
+def test_an_iterator_gives_what_a_list_gives() -> None:
+    transformer = KeyphraseTransformer("yake")
+    assert transformer.transform_documents(iter(DOCUMENTS)) == transformer.transform_documents(DOCUMENTS)
+
+
 def test_the_documents_given_stay_as_they_were() -> None:
     before = [document.model_copy(deep=True) for document in DOCUMENTS]
     KeyphraseTransformer("yake").transform_documents(DOCUMENTS)

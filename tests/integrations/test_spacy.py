@@ -115,6 +115,78 @@ def test_a_doc_without_tags_raises_and_says_what_is_needed() -> None:
         nlp("Beaver dams slow rivers.")
 
 
+def stream_with_an_untagged_doc() -> tuple[list[Doc], Any]:
+    """Docs of which the second has no tags, and a pipeline for them."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("mudy", config={"method": "yake"})
+    tagged = [Doc(nlp.vocab, ["Beaver", "dams"], tags=["NN", "NNS"]) for _ in range(3)]
+    return [tagged[0], nlp.make_doc("Rivers flow."), *tagged[1:]], nlp
+
+
+def test_a_doc_that_fails_goes_to_the_error_handler_and_the_others_come_out() -> None:
+    docs, nlp = stream_with_an_untagged_doc()
+    failed: list[tuple[str, list[Doc], str]] = []
+    nlp.set_error_handler(lambda name, _, docs, error: failed.append((name, docs, type(error).__name__)))
+    assert list(nlp.pipe(docs)) == [docs[0], docs[2], docs[3]]
+    assert failed == [("mudy", [docs[1]], "InputError")]
+    assert texts_of(docs[3]) == ["Beaver dams"]
+
+
+def test_without_an_error_handler_a_doc_that_fails_raises_after_those_before_it() -> None:
+    docs, nlp = stream_with_an_untagged_doc()
+    stream = nlp.pipe(docs)
+    assert next(stream) is docs[0]
+    with pytest.raises(InputError, match="no tags"):
+        next(stream)
+
+
+def test_two_components_keep_their_keyphrases_apart_under_their_names() -> None:
+    nlp = spacy.load(ENGLISH, exclude=["ner", "lemmatizer"])
+    nlp.add_pipe("mudy", name="long", config={"method": "yake", "top_n": 5})
+    nlp.add_pipe("mudy", name="short", config={"method": "textrank", "top_n": 2})
+    wanted = {
+        name: [k.text for k in Extractor(method, language=nlp).extract(TEXT, top_n=top_n)]
+        for name, method, top_n in (("long", "yake", 5), ("short", "textrank", 2))
+    }
+    made = nlp(TEXT)
+    for doc in (made, Doc(nlp.vocab).from_bytes(made.to_bytes())):
+        assert {name: [k.text for k in doc._.keyphrases_of(name)] for name in wanted} == wanted
+        assert texts_of(doc) == [phrase.text for phrase in doc._.phrases] == wanted["long"]
+        assert {span.text.lower() for span in doc.spans["short"]} >= {text.lower() for text in wanted["short"]}
+        assert len(doc.spans["long"]) > len(doc.spans["short"])
+
+
+def test_a_component_that_has_not_seen_the_doc_is_named_with_those_that_have() -> None:
+    with pytest.raises(InputError, match=r"component 'tags'.*: 'mudy'"):
+        pipeline()(TEXT)._.keyphrases_of("tags")
+    assert spacy.blank("en")(TEXT)._.keyphrases == []
+
+
+@pytest.mark.parametrize(
+    ("language", "before", "missing"),
+    [
+        ("en", "tagger", []),
+        ("zh", "tagger", []),
+        ("de", "morphologizer", []),
+        ("en", "morphologizer", ["token.tag"]),
+        ("de", "tagger", ["token.pos"]),
+    ],
+)
+def test_the_analysis_of_a_pipeline_misses_the_tags_that_the_language_needs(
+    language: str, before: str, missing: list[str]
+) -> None:
+    nlp = spacy.blank(language)
+    nlp.add_pipe(before)
+    nlp.add_pipe("mudy", config={"method": "yake"})
+    assert nlp.analyze_pipes()["problems"]["mudy"] == missing
+
+
+def test_the_analysis_of_a_pipeline_names_all_that_is_written() -> None:
+    assigned = pipeline().analyze_pipes()["summary"]["mudy"]["assigns"]
+    wanted = {"doc._.keyphrases", "doc._.keyphrases_of", "doc._.phrases", "doc.spans", "doc.user_data"}
+    assert set(assigned) == wanted
+
+
 @pytest.mark.parametrize("text", ["", " \n ", "\u200b", "x" * 500, "\x07 rivers\x00", "e\u0301tude\u200bfloods"])
 def test_every_phrase_of_an_odd_text_stands_in_it(text: str) -> None:
     doc = pipeline()(text)

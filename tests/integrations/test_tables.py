@@ -96,6 +96,23 @@ def test_a_function_of_duckdb_has_the_name_asked_for_and_can_be_unnested() -> No
     assert [phrase for (phrase,) in rows] == (PHRASES[0] or [])[:2]
 
 
+def test_a_function_of_duckdb_that_is_registered_again_is_replaced() -> None:
+    with duckdb.connect() as connection:
+        for top_n in (3, 1):
+            register_keyphrases(connection, method="yake", top_n=top_n)
+        rows = connection.execute("SELECT keyphrases(?)", [PARAGRAPHS[0]]).fetchall()
+    assert rows == [((PHRASES[0] or [])[:1],)]
+
+
+def test_wrong_settings_leave_a_function_of_duckdb_as_it_was() -> None:
+    with duckdb.connect() as connection:
+        register_keyphrases(connection, method="yake", top_n=3)
+        with pytest.raises(SettingError, match="top_n is 0"):
+            register_keyphrases(connection, top_n=0)
+        rows = connection.execute("SELECT keyphrases(?)", [PARAGRAPHS[0]]).fetchall()
+    assert rows == [(PHRASES[0],)]
+
+
 def test_wrong_settings_raise_when_the_function_is_registered() -> None:
     with duckdb.connect() as connection, pytest.raises(SettingError, match="top_n is 0"):
         register_keyphrases(connection, top_n=0)

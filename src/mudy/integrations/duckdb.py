@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from mudy.extractor import DEFAULT_METHOD
@@ -25,7 +26,8 @@ def register_keyphrases(
 ) -> None:
     """Give a connection a function from a text to its keyphrases, a list of texts; NULL gives NULL.
 
-    Further `settings` are those of `Extractor` and `extract`. DuckDB calls it with up to 2,048 rows at a time.
+    Further `settings` are those of `Extractor` and `extract`. DuckDB calls it with up to 2,048 rows at a time. It takes
+    the place of a function that was registered on this connection under the same name.
     """
     plain = {"method": method, "top_n": top_n, **settings}
     check_plain_settings(plain)
@@ -33,4 +35,6 @@ def register_keyphrases(
     def keyphrases(texts: pyarrow.ChunkedArray) -> pyarrow.Array:
         return pyarrow.array(phrase_column(texts.to_pylist(), plain), pyarrow.list_(pyarrow.string()))
 
+    with suppress(duckdb.InvalidInputException):  # none of that name
+        connection.remove_function(name)
     connection.create_function(name, keyphrases, ["VARCHAR"], "VARCHAR[]", type="arrow", null_handling="special")

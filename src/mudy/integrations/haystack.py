@@ -44,6 +44,7 @@ class KeyphraseAnnotator:
 
     @component.output_types(documents=list[HaystackDocument])  # type: ignore[untyped-decorator]
     def run(self, documents: list[HaystackDocument]) -> dict[str, list[HaystackDocument]]:
+        documents = list(documents)
         texts = [document.content for document in documents if document.content is not None]
         results = results_of(texts, self._plain_settings())
         return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from mudy.extractor import DEFAULT_METHOD
@@ -30,9 +30,10 @@ class KeyphraseTransformer(BaseDocumentTransformer):  # type: ignore[misc]  # no
 
     def transform_documents(
         self,
-        documents: Sequence[LangChainDocument],
+        documents: Iterable[LangChainDocument],
         **kwargs: Any,  # noqa: ARG002 (as LangChain calls it)
     ) -> list[LangChainDocument]:
+        documents = list(documents)  # an iterator could be walked through only once
         results = results_of((document.page_content for document in documents), self.settings)
         return [
             document.model_copy(

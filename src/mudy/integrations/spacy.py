@@ -1,26 +1,29 @@
 """A spaCy component: `nlp.add_pipe("mudy")`, then `doc._.keyphrases`, `doc.spans["mudy"]` and `doc._.phrases`.
 
-The Doc's own tags and sentences are used, so the component comes after a tagger. What it finds is kept in a Doc as
-plain values, which travel between processes and to disk.
+The Doc's own tags and sentences are used, so the component comes after a tagger. What it finds is kept in a Doc under
+the component's name, as plain values, which travel between processes and to disk. With several components in a pipeline
+`doc._.keyphrases` and `doc._.phrases` are those of the first; `doc._.keyphrases_of(name)` are those of any.
 """
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from spacy.lang.en import English
+from spacy.lang.zh import Chinese
 from spacy.language import Language
 from spacy.tokens import Doc, Span
+from spacy.util import minibatch, raise_error
 
-from mudy.errors import SettingError
+from mudy.errors import InputError, SettingError
 from mudy.extractor import DEFAULT_METHOD
 from mudy.integrations.extraction import check_plain_settings, results_of
 from mudy.results import Keyphrase, Result, ScoredOccurrence
 from mudy.tagging import document_of_doc
-from mudy.text import Document
 
-NAME = "mudy"  # of the factory, of the group in doc.spans, and of the entry in doc.user_data
+NAME = "mudy"  # of the factory, and of the entry in doc.user_data
 LABEL = "KEYPHRASE"
+ErrorHandler = Callable[[str, Any, list[Doc], Exception], None]
 OF_READING = ("language", "max_words", "protocol")  # settings without effect: a Doc has been read already
 
 
@@ -37,53 +40,66 @@ class RankedPhrase:
 class KeyphraseComponent:
     """Adds the keyphrases to each Doc. It holds its settings alone, so it can be pickled."""
 
-    def __init__(self, settings: dict[str, Any]) -> None:
-        for name in OF_READING:
-            if name in settings:
-                raise SettingError(f"{name} has no effect in a spaCy pipeline: the Doc has been read already.")
+    def __init__(self, settings: dict[str, Any], name: str = NAME) -> None:
+        for option in OF_READING:
+            if option in settings:
+                raise SettingError(f"{option} has no effect in a spaCy pipeline: the Doc has been read already.")
         check_plain_settings(settings)
         self.settings = settings
+        self.name = name
+        self.error_handler: ErrorHandler = raise_error
 
     def __call__(self, doc: Doc) -> Doc:
         (result,) = results_of([document_of_doc(doc)], self.settings)
-        return _stored(doc, result)
+        return self._stored(doc, result)
 
-    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:  # noqa: ARG002 (batches are ours)
-        """The same Docs with their keyphrases; short ones are computed together."""
-        waiting: deque[Doc] = deque()
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """The same Docs with their keyphrases; short ones are computed together.
 
-        def documents() -> Iterator[Document]:
-            for doc in stream:
-                waiting.append(doc)
-                yield document_of_doc(doc)
+        A Doc that fails goes to the error handler, which raises unless another was set, and is left out.
+        """
+        for docs in minibatch(stream, batch_size):
+            try:
+                results = list(results_of(map(document_of_doc, docs), self.settings))
+            except Exception:
+                yield from self._one_by_one(docs)
+            else:
+                yield from map(self._stored, docs, results)
 
-        for result in results_of(documents(), self.settings):
-            yield _stored(waiting.popleft(), result)
+    def set_error_handler(self, error_handler: ErrorHandler) -> None:
+        """What `nlp.set_error_handler` calls: the function that gets the Docs that fail."""
+        self.error_handler = error_handler
+
+    def get_error_handler(self) -> ErrorHandler:
+        return self.error_handler
+
+    def _one_by_one(self, docs: Iterable[Doc]) -> Iterator[Doc]:
+        for doc in docs:
+            try:
+                self(doc)
+            except Exception as error:
+                self.error_handler(self.name, self, [doc], error)
+            else:
+                yield doc
+
+    def _stored(self, doc: Doc, result: Result) -> Doc:
+        """The Doc with a result under the component's name: plain values in its user data, a span per occurrence."""
+        keyphrases = [keyphrase.to_dict() for keyphrase in result]
+        doc.user_data[NAME] = {**doc.user_data.get(NAME, {}), self.name: keyphrases}
+        doc.spans[self.name] = [span for keyphrase in result for span in _spans(doc, keyphrase)]
+        return doc
 
 
-@Language.factory(  # type: ignore[untyped-decorator]
-    NAME,
-    default_config={"method": DEFAULT_METHOD, "speed": None, "top_n": 10, "settings": {}},
-    requires=["token.tag"],
-    assigns=["doc._.keyphrases", "doc._.phrases", "doc.spans"],
-)
 def create_component(
     nlp: Language,  # noqa: ARG001 (what spaCy passes to a factory)
-    name: str,  # noqa: ARG001
+    name: str,
     method: str,
     speed: str | None,
     top_n: int | float | Literal["auto"] | None,
     settings: dict[str, Any],
 ) -> KeyphraseComponent:
     """What `nlp.add_pipe("mudy", config={...})` makes; `settings` are further ones of `Extractor` and `extract`."""
-    return KeyphraseComponent({"method": method, "speed": speed, "top_n": top_n, **settings})
-
-
-def _stored(doc: Doc, result: Result) -> Doc:
-    """The Doc with a result: plain values in its user data, and a span for each occurrence."""
-    doc.user_data[NAME] = [keyphrase.to_dict() for keyphrase in result]
-    doc.spans[NAME] = [span for keyphrase in result for span in _spans(doc, keyphrase)]
-    return doc
+    return KeyphraseComponent({"method": method, "speed": speed, "top_n": top_n, **settings}, name)
 
 
 def _spans(doc: Doc, keyphrase: Keyphrase) -> list[Span]:
@@ -91,7 +107,17 @@ def _spans(doc: Doc, keyphrase: Keyphrase) -> list[Span]:
 
 
 def _keyphrases(doc: Doc) -> list[Keyphrase]:
-    return [_keyphrase(values) for values in doc.user_data.get(NAME, [])]
+    """Those of the first component; none where no component has seen the Doc."""
+    return [_keyphrase(values) for values in next(iter(doc.user_data.get(NAME, {}).values()), [])]
+
+
+def _keyphrases_of(doc: Doc, name: str) -> list[Keyphrase]:
+    """Those of the component with a name."""
+    components = doc.user_data.get(NAME, {})
+    if name not in components:
+        known = ", ".join(map(repr, components)) or "none"
+        raise InputError(f"The Doc has no keyphrases of a component {name!r}. Components that it has them of: {known}.")
+    return [_keyphrase(values) for values in components[name]]
 
 
 def _keyphrase(values: dict[str, Any]) -> Keyphrase:
@@ -108,6 +134,17 @@ def _phrases(doc: Doc) -> list[RankedPhrase]:
     return [RankedPhrase(k.text, _spans(doc, k), len(k.occurrences), k.score) for k in _keyphrases(doc)]
 
 
-Doc.set_extension("keyphrases", getter=_keyphrases, force=True)
-if not Doc.has_extension("phrases"):  # pytextrank's own, where that is in use
-    Doc.set_extension("phrases", getter=_phrases)
+def _register() -> None:
+    """The extensions of Doc, and the factory with what `nlp.analyze_pipes` tells about it."""
+    Doc.set_extension("keyphrases", getter=_keyphrases, force=True)
+    Doc.set_extension("keyphrases_of", method=_keyphrases_of, force=True)
+    assigned = ["doc._.keyphrases", "doc._.keyphrases_of", "doc.spans", "doc.user_data"]
+    if not Doc.has_extension("phrases"):  # pytextrank's own, where that is in use
+        Doc.set_extension("phrases", getter=_phrases)
+        assigned.append("doc._.phrases")
+    default_config: dict[str, Any] = {"method": DEFAULT_METHOD, "speed": None, "top_n": 10, "settings": {}}
+    for language, tags in ((Language, "token.pos"), (English, "token.tag"), (Chinese, "token.tag")):
+        language.factory(NAME, default_config=default_config, requires=[tags], assigns=assigned, func=create_component)
+
+
+_register()
