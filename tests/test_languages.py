@@ -14,7 +14,7 @@ from mudy import Extractor, LanguageWarning, languages
 from mudy.cli.main import cli
 from mudy.corpus.row import InputRow, OutputRow, RowPosition
 from mudy.errors import ModelUnavailable, SettingError
-from mudy.languages import detect, mismatch, taggers
+from mudy.languages import detect, detection_of, mismatch, taggers
 from mudy.models import cache, fetch
 from mudy.server.response_schemas import ResultSchema
 from mudy.tagging import Tagger
@@ -60,6 +60,39 @@ NOT_FOREIGN = {
 }
 
 
+SHORT = {  # six words, most of which another Romance language could have written
+    "El tribunal confirma la pena de prisión": "es",
+    "Las redes de sensores en invernaderos": "es",
+    "Una propuesta para la enseñanza del dibujo": "es",
+    "Os pescadores do porto voltam ao mar": "pt",
+    "O preço da cortiça sobe no mercado": "pt",
+    "A seca ameaça as vinhas do vale": "pt",
+    "Le prix du blé monte sur les marchés": "fr",
+    "Des loups sont revenus dans les Vosges": "fr",
+    "La grève des cheminots continue en gare": "fr",
+    "Il prezzo della farina sale nei mercati": "it",
+    "Die Preise für Weizen steigen im Herbst": "de",
+    "De prijs van tarwe stijgt in het najaar": "nl",
+}
+SHORT_ENGLISH = (
+    "Seasonal ice roads of the north",
+    "Support vector machines for acoustic events",
+    "Vitamin E deficiency in laboratory rats",
+    "Van der Waals forces between thin layers",
+    "Erdős–Rényi random graphs",
+    "Guillain-Barré syndrome",
+    "naïve Bayes classifier",
+    "de novo genome assembly",
+    "Los Angeles Times editor resigns",
+    "Vincent van Gogh",
+    "Smith et al. on no. 3 wells",
+)
+UNNAMED = (  # Central Bikol, for which there are no rules
+    "An mga paraoma sa probinsya nin Albay nagtatanom nin paroy asin mais sa saindang mga daga tuing taon, alagad an "
+    "bagyo minaraot kan saindang pananom."
+)
+
+
 # -- Detection --------------------------------------------------------------------------------------------------------
 
 
@@ -77,6 +110,26 @@ def test_a_language_that_is_not_sure_is_not_told(kind: str) -> None:
 @pytest.mark.parametrize("kind", NOT_FOREIGN)
 def test_english_titles_lists_code_and_quotations_are_not_taken_for_another_language(kind: str) -> None:
     assert detect(NOT_FOREIGN[kind]) in ("en", None)
+
+
+@pytest.mark.parametrize("text", SHORT)
+def test_a_text_of_six_words_is_read_by_its_own_language(text: str) -> None:
+    assert detection_of(text).likely == SHORT[text]
+
+
+@pytest.mark.parametrize("text", SHORT_ENGLISH)
+def test_a_short_english_text_with_names_and_foreign_words_is_read_as_english(text: str) -> None:
+    assert detection_of(text).likely == "en"
+
+
+def test_twelve_words_are_enough_to_be_sure() -> None:
+    for text in (FOREIGN[code] for code in ("es", "pt", "fr", "it", "de")):
+        assert detect(" ".join(text.split()[:12])) is not None
+
+
+def test_english_titles_are_told_without_loading_the_detector(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mudy.languages.detection._detector", lambda: pytest.fail("the detector was loaded"))
+    assert detection_of("deep learning for cats").likely == "en"
 
 
 def test_english_prose_is_told_without_loading_the_detector(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,6 +181,27 @@ def test_a_text_in_another_language_is_told_in_one_sentence(rules: str, detected
 @pytest.mark.parametrize(("rules", "detected"), [("en", "en"), ("en", None), ("nb", "no"), ("xx", "fr")])
 def test_a_text_in_its_taggers_language_is_not_warned_of(rules: str, detected: str | None) -> None:
     assert mismatch(_document(rules, detected)) is None
+
+
+def test_a_text_that_is_not_surely_in_the_language_it_was_read_by_is_warned_of() -> None:
+    with pytest.warns(LanguageWarning, match="uncertain; it was read as Spanish"):
+        result = Extractor("yake").extract("Sube el precio del pan.")
+    assert result.language == "es"
+    assert len(result.warnings) == 1
+    assert Extractor("yake").extract("Sube el precio del pan.", language="es").warnings == ()
+
+
+def test_a_text_that_may_be_in_several_languages_is_read_by_neutral_rules_and_warned_of() -> None:
+    with pytest.warns(LanguageWarning, match="language-neutral rules"):
+        result = Extractor("yake").extract("la casa de Carlo e Maria")
+    assert (result.language, result.read_by) == ("und", "stop words of several languages")
+    assert {keyphrase.text for keyphrase in result} == {"casa", "Carlo", "Maria"}
+
+
+def test_a_text_in_a_language_without_rules_is_read_by_neutral_ones() -> None:
+    assert detect(UNNAMED) == "bcl"
+    with pytest.warns(LanguageWarning, match="language-neutral rules"):
+        assert "bagyo minaraot" in Extractor("yake").extract(UNNAMED)
 
 
 def _document(rules: str, detected: str | None) -> Any:

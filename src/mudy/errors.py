@@ -12,7 +12,7 @@
     ├── WorkerError            a worker process cannot be started, or ended before its work was done
     └── MissingExtra           an optional dependency is not installed (also an ImportError)
 
-    LanguageWarning            a warning: the text is in another language than the rules by which it was read
+    LanguageWarning            a warning: the text may be in another language than it was read by, or lacks a segmenter
     VocabularyWarning          a warning: entries of a vocabulary were left out, or a label has several meanings
 
 An error says what was seen, what was needed, and what to do.
@@ -67,7 +67,7 @@ class MissingExtra(MudyError, ImportError):
 
 
 class LanguageWarning(UserWarning):
-    """A text that is in another language than the rules by which it was read."""
+    """A text that is, or may be, in another language than it was read by, or was read without a segmenter."""
 
 
 class VocabularyWarning(UserWarning):

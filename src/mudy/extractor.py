@@ -18,6 +18,7 @@ from mudy.errors import InputError, LanguageWarning, SettingError
 from mudy.explanation import Explained, Explanation, gold_places
 from mudy.keyphrase_list import keyphrase_list
 from mudy.languages import AUTO, mismatch
+from mudy.languages.segmenters import ADVICE, segmenter_advice
 from mudy.loading import loading
 from mudy.methods import checked_settings, method_class, model_fields, shared_speed
 from mudy.methods.method import Architecture, ScoredCandidates
@@ -398,10 +399,16 @@ class Extractor(ModelLoader):
 
 def _warnings(document: Document) -> tuple[str, ...]:
     """What a caller should be told about how a text was read."""
-    other_language = mismatch(document)
-    return () if other_language is None else (other_language,)
+    return tuple(message for message in (mismatch(document), segmenter_advice(document)) if message is not None)
+
+
+_GIVEN: set[str] = set()  # advice that was given in this process
 
 
 def _warn(messages: Iterable[str]) -> None:
+    """Warn where extract, explain or extract_many was called; of a missing segmenter once per process."""
     for message in messages:
-        warnings.warn(message, LanguageWarning, stacklevel=3)  # where extract, explain or extract_many was called
+        if message not in _GIVEN:
+            warnings.warn(message, LanguageWarning, stacklevel=3)
+        if message in ADVICE.values():
+            _GIVEN.add(message)

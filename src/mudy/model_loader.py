@@ -135,12 +135,11 @@ class ModelLoader:
         from mudy import models
         from mudy.backbones.universal_encoder import UniversalEncoder
 
-        return self._once(
-            "multilingual",
-            lambda: UniversalEncoder.load(
-                models.locate(MULTILINGUAL_ENCODER, report=self._report), MULTILINGUAL_ENCODER
-            ),
-        )
+        def load() -> UniversalEncoder:
+            path = models.locate(MULTILINGUAL_ENCODER, report=self._report)
+            return UniversalEncoder.load(path, MULTILINGUAL_ENCODER, self.compute.threads)
+
+        return self._once("multilingual", load)
 
     def chat(self) -> Chat:
         """The model that writes: behind the endpoint, if there is one, else fetched if need be, and loaded."""

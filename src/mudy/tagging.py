@@ -86,9 +86,17 @@ class TextReader(ABC):
         tokens = _joined(readable, (t for offset, piece in self._pieces(readable) for t in self._tokens(piece, offset)))
         sentences = _sentences(text, [tokens[i].start for i in _openings(readable, tokens)])
         words = _words(self._mended(readable, tokens, sentences), sentences)
-        detected = detect(text) if detection is None else detection.sure
         return Document(
-            text, tuple(sentences), words, self.language, omitted_words, skipped, detected, self.tagged, self.name
+            text,
+            tuple(sentences),
+            words,
+            self.language,
+            omitted_words,
+            skipped,
+            detected=detect(text) if detection is None else detection.sure,
+            tagged=self.tagged,
+            read_by=self.name,
+            guessed=detection is not None and detection.guessed,
         )
 
     def _pieces(self, text: str) -> Iterator[tuple[int, str]]:

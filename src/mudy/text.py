@@ -50,6 +50,7 @@ class Document:
     detected: str | None = None  # the language that the text is surely in
     tagged: bool = True  # whether words have parts of speech; else phrases are what stands between stop words
     read_by: str = ""  # the tagger or segmenter that found the words
+    guessed: bool = False  # whether `language` is a guess
 
     @property
     def word_count(self) -> int:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from mudy.cancellation import check
 from mudy.candidates import stop_words
-from mudy.languages.names import LANGUAGE_NAMES, name_of
+from mudy.languages.function_words import ALL_FUNCTION_WORDS
+from mudy.languages.names import LANGUAGE_NAMES, UNDETERMINED, name_of
 from mudy.languages.segmenters import Morpheme, Segmenter, segmenter_of
 from mudy.languages.taggers import tagger_is_here
 from mudy.languages.verbs import is_verb_here
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages that write every noun with a capital
-SPACY_CODES = {"no": "nb", "bs": "hr"}  # languages that spaCy has under another code
 ANY = "xx"  # spaCy's rules for no language in particular
+SPACY_CODES = {"no": "nb", "bs": "hr", UNDETERMINED: ANY}  # languages that spaCy has under another code
+READABLE = (LANGUAGE_NAMES.keys() | {UNDETERMINED}) - {"en"}  # codes of texts that are read without a tagger
 INITIAL = re.compile(r"[^\W\d_]")  # the J of "J. Smith"
 ELIDED = re.compile(r"[^\W\d_]{1,5}['’]")  # l', dell', qu'
 ABBREVIATION = re.compile(r"[^\W\d_]\.?|[^\W\d_]{2,4}\.|(?:[^\W\d_]{1,2}\.){2,4}")  # J., Dr., z.B.; a letter
@@ -34,7 +36,7 @@ ENDS = frozenset(".!?…。！？｡।॥؟۔።։") | {"...", "?!", "!!", "．
 
 
 class UntaggedReader(TextReader):
-    """Reads texts of one language, of which no tagger is there.
+    """Reads texts of one language for which there is no tagger; by "und", of any in Latin script.
 
     Safe to share between threads; pickled, it is made anew.
     """
@@ -51,7 +53,9 @@ class UntaggedReader(TextReader):
 
     @property
     def name(self) -> str:
-        return self._segmenter.name if self._segmenter else f"stop words of {name_of(self._code)}"
+        if self._segmenter is not None:
+            return self._segmenter.name
+        return f"stop words of {'several languages' if self._code == UNDETERMINED else name_of(self._code)}"
 
     @property
     def language(self) -> str:
@@ -93,7 +97,7 @@ def reader_of(language: "str | Language", report: Report | None = None) -> TextR
 
     `language` is a code, the name or path of a spaCy package, or a pipeline that spaCy has loaded.
     """
-    if isinstance(language, str) and language != "en" and language in LANGUAGE_NAMES and not tagger_is_here(language):
+    if isinstance(language, str) and language in READABLE and not tagger_is_here(language):
         return UntaggedReader(language)
     return english_tagger() if language == "en" else Tagger(language, report)
 
@@ -108,7 +112,8 @@ def is_content(form: str, language: str) -> bool:
     """Whether a word may be part of a phrase: it has letters, and is no stop word, article or single letter."""
     if not any(map(str.isalpha, form)) or ELIDED.fullmatch(form) or (ABBREVIATION.fullmatch(form) and form[0] < CASED):
         return False
-    return form.lower() not in stop_words(language) or (form.isupper() and len(form) > 1)
+    stops = ALL_FUNCTION_WORDS if language == UNDETERMINED else stop_words(language)
+    return form.lower() not in stops or (form.isupper() and len(form) > 1)
 
 
 def _without_marks(text: str, morpheme: Morpheme) -> Iterator[Morpheme]:

@@ -1,13 +1,15 @@
 """Words by the segmenters of the extras, and without them."""
 
 import json
+import warnings
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from mudy import Extractor
+from mudy import Extractor, LanguageWarning
+from mudy.languages import segmenters
 from mudy.languages.segmenters import PACKAGES, segmenter_of
 from mudy.nested_candidates import nested_candidates
 from mudy.text import Document
@@ -66,3 +68,18 @@ def test_a_text_read_by_a_segmenter_names_its_subjects(row: dict[str, str]) -> N
     result = Extractor("yake").extract(document, None, candidates="nested")
     shown = {form for keyphrase in result for form in (keyphrase.text, *keyphrase.variants)}
     assert any(subject in shown for subject in row["subjects"]), shown
+
+
+@pytest.mark.parametrize("code", PACKAGES)
+def test_a_missing_segmenter_is_warned_of_once_per_process_and_named_in_every_result(
+    code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segmenters, "_version", lambda _: None)
+    monkeypatch.setattr("mudy.extractor._GIVEN", set())
+    text = next(row["text"] for row in OWN if row["language"] == code)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        results = [Extractor("yake").extract(text), *Extractor("yake").extract_many([text, text])]
+    assert [warning.category for warning in caught] == [LanguageWarning]
+    assert f"mudy[{code}]" in str(caught[0].message)
+    assert {result.warnings for result in results} == {(str(caught[0].message),)}

@@ -1,96 +1,132 @@
-"""The multilingual Universal Sentence Encoder (Yang et al., ACL 2020 demos), computed with numpy.
+"""The multilingual Universal Sentence Encoder (Yang et al., ACL 2020 demos), computed by onnxruntime.
 
 Token embeddings and their n-grams of two, three and five, by two convolutions each, are added up over a text; a few
-dense layers make one vector of it. Sixteen languages share one space. There are no states of single tokens to be had.
+dense layers make one vector of it. Sixteen languages share one space. There are no states of single tokens.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mudy.backbones.tokens import encodable
 from mudy.cancellation import check
 from mudy.errors import ModelUnavailable
+from mudy.onnx.onnx_graph import Graph
+from mudy.onnx.sessions import Array, Sessions
 
-_Array = NDArray[np.float32]
 WIDTH = 512
+STATE = 256  # width of the states of the n-grams of one order
 ORDERS = ((2, 0), (3, 1), (5, 2))  # n-grams, and how many of their tokens stand before the one in question
 PARTS = 17  # tables that the token embeddings are stored in: token t is row t // 17 of table t % 17
 BEGIN, END, UNKNOWN = 1, 2, 0  # tokens
 MOST_TOKENS = 512  # that are read of a text
+TO_THE_END = np.iinfo(np.int64).max  # of a slice
 
 
 @dataclass(frozen=True)
 class UniversalEncoder:
     """A vector of length 1 for a text."""
 
-    weights: dict[str, _Array]
+    weights: Mapping[str, Array]  # by the names of the graph's inputs
     table: NDArray[np.uint8]  # (tokens, width), to be scaled
+    ranges: Array  # what the numbers of each part of the table are multiplied by, and what is added; (2, parts, 1)
+    epsilon: float
+    sessions: Sessions
     path: Path
     name: str
 
     @classmethod
-    def load(cls, folder: str, name: str) -> UniversalEncoder:
+    def load(cls, folder: str, name: str, threads: int | None = None) -> UniversalEncoder:
         with np.load(Path(folder) / "weights.npz", allow_pickle=False) as stored:
             rows = stored["q1"].shape[0]
             table = np.empty((PARTS * rows, WIDTH), dtype=np.uint8)
             for part in range(PARTS):
                 table[part::PARTS] = stored[f"q{part + 1}"]
-            weights = {key: stored[key].astype(np.float32) for key in stored.files if not key.startswith("q")}
-        return cls(weights, table, Path(folder), name)
+            keys = [key for key in stored.files if not key.startswith("q") and key != "bits"]
+            weights = {key: stored[key].astype(np.float32) for key in keys}
+        ranges = np.stack([weights.pop("scale"), weights.pop("lo")])[..., None]
+        epsilon = float(weights.pop("eps"))
+        return cls(weights, table, ranges, epsilon, Sessions(threads), Path(folder), name)
 
     @cached_property
     def tokenizer(self) -> Any:
         return _tokenizer((self.path / "sp.model").read_bytes())
 
-    def embed(self, texts: Sequence[str]) -> _Array:
-        """(texts, width); each is computed alone, so that no vector depends on its neighbours."""
-        encoded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        return np.stack([self._vector([BEGIN, *one.ids[:MOST_TOKENS], END]) for one in encoded])
+    def embed(self, texts: Sequence[str]) -> Array:
+        """(texts, width); each is computed alone, so that no vector depends on its neighbours.
 
-    def _vector(self, ids: Sequence[int]) -> _Array:
+        Lone surrogates are read as other encoders read them.
+        """
+        ids = [self.tokenizer.encode(encodable(text), add_special_tokens=False).ids for text in texts]
+        return np.stack(self.sessions.map(self._vector, [[BEGIN, *own[:MOST_TOKENS], END] for own in ids]))
+
+    def _vector(self, ids: Sequence[int]) -> Array:
         check()
-        w = self.weights
-        parts = np.array(ids) % PARTS
-        embedded = self.table[ids] * w["scale"][parts, None] + w["lo"][parts, None]  # (tokens, width)
-        features = np.concatenate([embedded, *self._ngrams(embedded)], axis=1)
-        states = _normalised(features, w["ln_g"], w["ln_b"], float(w["eps"]))
-        summed = (states.sum(0) @ w["cnn_W"] + len(ids) * w["cnn_b"]) / np.sqrt(np.float32(len(ids)))
-        first = np.maximum(summed @ w["p1"] + np.maximum(summed @ w["d0"], 0) @ w["d1"], 0)
-        last = np.tanh(first @ w["p3"] + np.maximum(first @ w["d2"], 0) @ w["d3"])
-        found: _Array = last / np.linalg.norm(last)
+        scale, lowest = self.ranges[:, np.array(ids) % PARTS]
+        feeds = {"embedded": self.table[ids] * scale + lowest, "count": np.array([len(ids)], np.float32)}
+        (rows,) = self.sessions.run("vector", partial(_vector_graph, self.epsilon), {**self.weights, **feeds})
+        found: Array = rows[0] / np.linalg.norm(rows[0])
         return found
 
-    def _ngrams(self, embedded: _Array) -> Iterator[_Array]:
-        """The states of the n-grams of each order, which are normalised together; (tokens, 256) each."""
-        w, orders = self.weights, [n for n, _ in ORDERS]
-        projected = np.concatenate([embedded @ w[f"proj{n}"] + w[f"proj_b{n}"] for n in orders], axis=1)
-        gain, bias = (np.concatenate([w[f"{name}{n}"] for n in orders]) for name in ("ln_g", "ln_b"))
-        normalised = _normalised(projected, gain, bias, float(w["eps"]))
-        for (n, before), states in zip(ORDERS, np.split(normalised, len(ORDERS), axis=1), strict=True):
-            for layer in ("1", "2"):
-                windows = _windows(states, n, before)
-                states = states + np.maximum(windows @ w[f"w{layer}_{n}"] + w[f"b{layer}_{n}"], 0)
-            yield states
+
+def _vector_graph(epsilon: float) -> Graph:
+    """Embedded tokens (tokens, width) and their count -> a vector, not yet of length 1; (1, width)."""
+    graph = Graph("vector")
+    embedded, count = graph.input("embedded"), graph.input("count")
+    features = graph.add("Concat", embedded, *_ngrams(graph, embedded, epsilon), axis=1)
+    states = graph.add(
+        "LayerNormalization", features, graph.input("ln_g"), graph.input("ln_b"), axis=-1, epsilon=epsilon
+    )
+    summed = graph.add("MatMul", graph.add("ReduceSum", states, graph.shape(0)), graph.input("cnn_W"))
+    summed = graph.add("Add", summed, graph.add("Mul", count, graph.input("cnn_b")))
+    summed = graph.add("Div", summed, graph.add("Sqrt", count))
+    first = graph.add("Relu", _with_shortcut(graph, summed, "p1", "d0", "d1"))
+    graph.output("vector", graph.add("Tanh", _with_shortcut(graph, first, "p3", "d2", "d3")))
+    return graph
 
 
-def _normalised(rows: _Array, gain: _Array, bias: _Array, epsilon: float) -> _Array:
-    centred = rows - rows.mean(axis=1, keepdims=True)
-    found: _Array = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + np.float32(epsilon)) * gain + bias
-    return found
+def _with_shortcut(graph: Graph, rows: str, short: str, inner: str, outer: str) -> str:
+    """Two dense layers, beside which one goes straight on."""
+    hidden = graph.add("Relu", graph.add("MatMul", rows, graph.input(inner)))
+    through = graph.add("MatMul", hidden, graph.input(outer))
+    return graph.add("Add", graph.add("MatMul", rows, graph.input(short)), through)
 
 
-def _windows(rows: _Array, n: int, before: int) -> _Array:
+def _ngrams(graph: Graph, embedded: str, epsilon: float) -> Iterator[str]:
+    """The states of the n-grams of each order, which are normalised together; (tokens, 256) each."""
+
+    def of_orders(name: str) -> list[str]:
+        return [graph.input(f"{name}{n}") for n, _ in ORDERS]
+
+    layers = zip(of_orders("proj"), of_orders("proj_b"), strict=True)
+    projected = graph.add("Concat", *(graph.add("Gemm", embedded, *layer) for layer in layers), axis=1)
+    gain, bias = (graph.add("Concat", *of_orders(name), axis=0) for name in ("ln_g", "ln_b"))
+    normalised = graph.add("LayerNormalization", projected, gain, bias, axis=-1, epsilon=epsilon)
+    parts = graph.add_many("Split", normalised, graph.shape(*(STATE for _ in ORDERS)), results=len(ORDERS), axis=1)
+    for (n, before), states in zip(ORDERS, parts, strict=True):
+        for layer in ("1", "2"):
+            weight, bias = graph.input(f"w{layer}_{n}"), graph.input(f"b{layer}_{n}")
+            added = graph.add("Relu", graph.add("Gemm", _windows(graph, states, n, before), weight, bias))
+            states = graph.add("Add", states, added)
+        yield states
+
+
+def _windows(graph: Graph, rows: str, n: int, before: int) -> str:
     """Each row with its neighbours in one long row, zeros beyond the ends; (rows, n * width)."""
-    padded = np.pad(rows, ((before, n - 1 - before), (0, 0)))
-    return np.concatenate([padded[i : i + len(rows)] for i in range(n)], axis=1)
+    padded = graph.add("Pad", rows, graph.shape(before, 0, n - 1 - before, 0))
+    shifted = (
+        graph.add("Slice", padded, graph.shape(i), graph.shape(i + 1 - n or TO_THE_END), graph.shape(0))
+        for i in range(n)
+    )
+    return graph.add("Concat", *shifted, axis=1)
 
 
 # -- Tokens -----------------------------------------------------------------------------------------------------------

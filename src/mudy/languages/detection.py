@@ -1,17 +1,23 @@
-"""The language of a text: by its script, by English function words, else by py3langid.
+"""The language of a text: by its script, by English function words, else by py3langid and all function words.
 
 A text is looked at in a few excerpts, so that a long one costs no more than a short one, and an abstract or a
 quotation in another language does not decide. The detector's model (0.6 s to load) is loaded only for excerpts that
 neither script nor function words settle: never for most English texts.
+
+A short text in a Romance language looks to the model as if it were in any of several; its function words decide
+between them. Where even those leave a doubt, the text is read by the likeliest language or by no one's rules, and
+the result says so.
 """
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from mudy.languages.names import name_of
+from mudy.languages.function_words import function_words
+from mudy.languages.names import LANGUAGE_NAMES, UNDETERMINED, name_of
 from mudy.text import Document
 
 EXCERPTS, EXCERPT = 8, 400  # how many excerpts of a long text, and how many characters each has
@@ -21,7 +27,11 @@ _SURE = 0.8  # probability; at 40 to 2000 characters, no English text of 11 data
 _SURE_LATIN = 0.95  # terms of medicine and biology look Latin
 AGREEING = 0.75  # share of the excerpts that must agree
 HALF = 0.5  # share of the excerpts, and probability, that are enough to read a text by
+HARDLY = 0.05  # probability of English, below which
+FEWEST_FUNCTION_WORDS = 2  # of another language, more than English ones, are enough not to read a text as English
 FEWEST_GUESSED = 10  # letters of a text that the model may guess at
+FUNCTION_WORD_ODDS = 2.0  # by which each function word of a language raises its probability
+LATIN_LETTER = re.compile("[\u00aa-\u024f\u1e00-\u1eff]")  # beyond ASCII
 
 NOISE = re.compile(r"www\.|[<>{}\\=_|#/@\d]")  # in a word: an address, mark-up, code, a number
 ENGLISH_WORDS = frozenset({"the", "of", "and", "to", "that", "with", "this", "from", "which", "have", "by", "their"})
@@ -51,7 +61,8 @@ MAIN_LANGUAGES = {  # where nothing else tells: the language with most readers o
 }
 KANA_SHARE = 0.1  # of the characters of a Japanese text, at least
 NO_LANGUAGE, ANY_LANGUAGE = "zxx", "xx"  # the detector's code for no language at all, spaCy's for several
-SAME = {"pcm": "en", "nb": "no", "nn": "no", "yue": "zh", "wuu": "zh", "arz": "ar", "ary": "ar", "uzs": "uz"}
+_SAME = "pcm en, nb no, nn no, yue zh, wuu zh, arz ar, ary ar, uzs uz, an es, ext es"
+SAME: dict[str, str] = dict(pair.split() for pair in _SAME.split(","))  # codes that stand for a larger language
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +70,12 @@ class Detection:
     """The language of a text, as an ISO 639 code."""
 
     sure: str | None  # None: too short, mixed, a list of names, code
-    likely: str  # by whose rules to read it; English where nothing speaks for another
+    likely: str  # by whose rules to read it; English where nothing speaks for another, "und" where several may be
+
+    @property
+    def guessed(self) -> bool:
+        """Whether the text is read by other rules than those of English without being surely in that language."""
+        return self.likely not in ("en", self.sure)
 
 
 def detect(text: str) -> str | None:
@@ -71,7 +87,7 @@ def detection_of(text: str) -> Detection:
     """The language that a text is surely in, and the one to read it by.
 
     A text that is not surely in one language is read as half of its excerpts are; else by the language that mostly
-    uses its script; else, if it is short and has letters beyond ASCII, by the model's best guess.
+    uses its script; else, if its letters or function words are not those of English, by the model's best guess.
     """
     excerpts = _excerpts(text)
     known = [_by_script(excerpt) or _english(_prose(excerpt)) for excerpt in excerpts]
@@ -79,7 +95,8 @@ def detection_of(text: str) -> Detection:
     if found is None:
         known = [code or _by_model(_prose(excerpt)) for code, excerpt in zip(known, excerpts, strict=True)]
         found = _agreed(known)
-    return Detection(found, found or _agreed(known, HALF) or _likely(text))
+    likely = found or _agreed(known, HALF) or _likely(text)
+    return Detection(found, likely if likely in LANGUAGE_NAMES else UNDETERMINED)
 
 
 def _likely(text: str) -> str:
@@ -88,13 +105,30 @@ def _likely(text: str) -> str:
     for code, script in MAIN_LANGUAGES.items():
         if len(script.findall(start)) > len(letters) / 2:
             return code
-    short = FEWEST_GUESSED <= len(letters) < FEWEST_LETTERS and not start.isascii()
-    return (_by_model(_prose(start), FEWEST_GUESSED, HALF) if short else None) or "en"
+    return _guess(_prose(start)) if len(letters) >= FEWEST_GUESSED else "en"
+
+
+def _guess(prose: str) -> str:
+    """The likeliest language, if letters or function words, and not the model alone, speak against English."""
+    counts = function_words(prose)
+    others = max(counts.values()) - counts["en"]
+    if others <= 0 and not LATIN_LETTER.search(prose):
+        return "en"
+    probabilities = _weighed(_probabilities(prose), prose)
+    code = max(probabilities, key=probabilities.__getitem__)
+    if code == NO_LANGUAGE:
+        return "en"
+    if probabilities[code] >= (HALF if others > 0 else _SURE):  # names have such letters in English too
+        return code
+    return UNDETERMINED if others >= FEWEST_FUNCTION_WORDS and probabilities["en"] < HARDLY else "en"
 
 
 def mismatch(document: Document) -> str | None:
-    """What to tell about a text that is surely in another language than the rules by which it was read."""
+    """What to tell about a text that is, or may be, in another language than the rules by which it was read."""
     rules, code = document.language, document.detected
+    if document.guessed:
+        how = "by language-neutral rules" if rules == UNDETERMINED else f"as {name_of(rules)}"
+        return f"The language of the text is uncertain; it was read {how}. Set the language if you know it."
     if code is None or rules == ANY_LANGUAGE or SAME.get(rules, rules) == code:
         return None
     return (
@@ -142,15 +176,37 @@ def _english(text: str) -> str | None:
     return "en" if len(words) >= 8 and share >= ENGLISH_SHARE else None
 
 
-def _by_model(text: str, fewest_letters: int = FEWEST_LETTERS, sure: float = _SURE) -> str | None:
-    if sum(map(str.isalpha, text)) < fewest_letters:
+def _by_model(prose: str) -> str | None:
+    """The language that the model is sure of, by itself or with the function words of the text."""
+    if sum(map(str.isalpha, prose)) < FEWEST_LETTERS:
         return None
-    probabilities: Counter[str] = Counter()
-    for code, probability in _detector().rank(text):
-        probabilities[SAME.get(code, code)] += probability
-    ((code, probability),) = probabilities.most_common(1)
-    enough = _SURE_LATIN if code == "la" else sure
-    return code if code != NO_LANGUAGE and probability >= enough else None
+    probabilities = _probabilities(prose)
+    return _sure_one(probabilities) or _sure_one(_weighed(probabilities, prose))
+
+
+def _sure_one(probabilities: Mapping[str, float]) -> str | None:
+    code = max(probabilities, key=probabilities.__getitem__)
+    enough = _SURE_LATIN if code == "la" else _SURE
+    return code if code != NO_LANGUAGE and probabilities[code] >= enough else None
+
+
+def _probabilities(prose: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for code, probability in _detector().rank(prose):
+        found[SAME.get(code, code)] += probability
+    return found
+
+
+def _weighed(probabilities: Counter[str], prose: str) -> Counter[str]:
+    """Probabilities, raised by the function words of each language.
+
+    Not where the likeliest language has none listed, as Galician: those of a near one would take its place.
+    """
+    counts = function_words(prose)
+    if max(probabilities, key=probabilities.__getitem__) not in counts:
+        return probabilities
+    odds = {code: p * FUNCTION_WORD_ODDS ** counts.get(code, 0) for code, p in probabilities.items()}
+    return Counter({code: value / sum(odds.values()) for code, value in odds.items()})
 
 
 @cache

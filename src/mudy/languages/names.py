@@ -13,6 +13,7 @@ tl Tagalog, tr Turkish, tt Tatar, ug Uyghur, uk Ukrainian, ur Urdu, uz Uzbek, vi
 zu Zulu
 """
 AUTO = "auto"  # in place of a language: each text is read by its own
+UNDETERMINED = "und"  # ISO 639's code for a language that is not known
 LANGUAGE_NAMES: dict[str, str] = dict(entry.split() for entry in _NAMES.split(","))
 
 

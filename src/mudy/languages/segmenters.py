@@ -14,8 +14,9 @@ from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
 from typing import Any, NamedTuple
 
+from mudy.languages.names import name_of
 from mudy.languages.unspaced import korean_words, plain_words
-from mudy.text import UNSPACED_LANGUAGES
+from mudy.text import UNSPACED_LANGUAGES, Document
 
 
 class Morpheme(NamedTuple):
@@ -42,6 +43,12 @@ class Segmenter:
 
 
 PACKAGES = {"zh": "jieba", "ja": "SudachiPy", "th": "pythainlp", "ko": "kiwipiepy"}
+PLAIN, PLAIN_KOREAN = "characters", "words without particles"  # ways to cut without one of these
+ADVICE = {
+    code: f"{name_of(code)} was read without a segmenter, so phrases may begin or end inside a word; install the extra "
+    f"mudy[{code}], which brings {package}."
+    for code, package in PACKAGES.items()
+}
 
 
 def segmenter_of(code: str) -> Segmenter | None:
@@ -51,10 +58,15 @@ def segmenter_of(code: str) -> Segmenter | None:
     if package is not None and number is not None:
         return Segmenter(f"{package} {number}", partial(_CUTS[code], _Loaded(code)), code != "th", code == "ko")
     if code == "ko":
-        return Segmenter("words without particles", korean_words, tags=False, spaced=True)
+        return Segmenter(PLAIN_KOREAN, korean_words, tags=False, spaced=True)
     if code in UNSPACED_LANGUAGES:
-        return Segmenter("characters", partial(plain_words, code), tags=False)
+        return Segmenter(PLAIN, partial(plain_words, code), tags=False)
     return None
+
+
+def segmenter_advice(document: Document) -> str | None:
+    """The extra to install for a text that was read without the segmenter of its language."""
+    return ADVICE.get(document.language) if document.read_by in (PLAIN, PLAIN_KOREAN) else None
 
 
 def _version(package: str) -> str | None:
