@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mudy.backbones.tokens import encodable
 from mudy.cancellation import check
 from mudy.errors import ModelUnavailable
 
@@ -54,6 +55,11 @@ class UniversalEncoder:
         """(texts, width); each is computed alone, so that no vector depends on its neighbours."""
         encoded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         return np.stack([self._vector([BEGIN, *one.ids[:MOST_TOKENS], END]) for one in encoded])
+
+    def end_of_window(self, text: str) -> int:
+        """Where reading ends in a text, in characters: at its end, unless it has too many tokens."""
+        ends = [end for _, end in self.tokenizer.encode(encodable(text), add_special_tokens=False).offsets]
+        return len(text) if len(ends) <= MOST_TOKENS else int(ends[MOST_TOKENS - 1])
 
     def _vector(self, ids: Sequence[int]) -> _Array:
         check()
