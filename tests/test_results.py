@@ -33,11 +33,11 @@ def test_the_repr_of_a_result_is_one_short_line_without_the_text(result: Result)
 
 def test_coverage_says_what_each_model_read_and_never_rounds_up() -> None:
     encoder = ModelCoverage("encoder", 0.3297, (Span(0, 1151),))
-    assert str(Coverage(619, 619, 1, (encoder,))) == "619 of 619 words read, by the encoder the first 32 %"
+    assert str(Coverage(619, 619, 1, (encoder,))) == "619 of 619 words read (encoder: first 32 %)"
     pieces = ModelCoverage("language_model", 0.999, (Span(0, 9), Span(20, 29)))
-    assert str(Coverage(619, 619, 1, (pieces,))) == "619 of 619 words read, by the language model 99 %"
+    assert str(Coverage(619, 619, 1, (pieces,))) == "619 of 619 words read (language model: 99 %)"
     little = ModelCoverage("encoder", 0.004, (Span(0, 9),))
-    assert str(Coverage(300, 619, 1, (little,))) == "300 of 619 words read, by the encoder less than 1 %"
+    assert str(Coverage(300, 619, 1, (little,))) == "300 of 619 words read (encoder: less than 1 %)"
     assert encoder.to_dict() == {"model": "encoder", "share": 0.3297, "spans": [{"start": 0, "end": 1151}]}
 
 

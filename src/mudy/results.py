@@ -100,10 +100,10 @@ class ModelCoverage:
     spans: tuple[Span, ...]  # in order, apart from each other
 
     def __str__(self) -> str:
-        """For people: "by the encoder the first 32 %", never rounded up."""
-        beginning = "the first " if [span.start for span in self.spans] == [0] else ""
+        """For people: "encoder: first 32 %", never rounded up."""
+        beginning = "first " if [span.start for span in self.spans] == [0] else ""
         percent = f"{beginning}{int(100 * self.share)} %" if self.share >= 0.01 else "less than 1 %"
-        return f"by the {self.model.replace('_', ' ')} {percent}"
+        return f"{self.model.replace('_', ' ')}: {percent}"
 
     def to_dict(self) -> dict[str, Any]:
         spans = [{"start": span.start, "end": span.end} for span in self.spans]
@@ -129,9 +129,9 @@ class Coverage:
         return all(share == 1 for share in (self.share, *(model.share for model in self.models)))
 
     def __str__(self) -> str:
-        """For people: "619 of 619 words read, by the encoder the first 32 %"; models that read all are not named."""
-        partly = (f", {model}" for model in self.models if model.share < 1)
-        return f"{self.words_read:,} of {self.words:,} words read{''.join(partly)}"
+        """For people: "619 of 619 words read (encoder: first 32 %)"; models that read all are not named."""
+        partly = ", ".join(str(model) for model in self.models if model.share < 1)
+        return f"{self.words_read:,} of {self.words:,} words read{f' ({partly})' if partly else ''}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
