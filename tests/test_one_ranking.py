@@ -1,13 +1,15 @@
 """One ranking: whoever asks, and whether for phrases or for reasons, is given the same order and the same scores."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from pyarrow import parquet
 
-from mudy import Extractor
+from mudy import Extractor, corpus
 from mudy.explanation import Explained
 from mudy.methods import METHODS
 from mudy.options import Compute
@@ -71,6 +73,30 @@ def test_the_service_ranks_alike_on_both_routes(client: TestClient, method: str)
     (extracted,) = client.post("/v1/extract", json={"text": TEXT, "method": method, "top_n": None}).json()["results"]
     (explained,) = client.post("/v1/explain", json={"text": TEXT, "methods": [method]}).json()["methods"]
     assert extracted["keyphrases"] == explained["keyphrases"]
+
+
+def test_coverage_is_the_same_from_every_side(client: TestClient, models: dict[str, Path], tmp_path: Path) -> None:
+    text = " ".join([TEXT] * 8)
+    options: dict[str, Any] = {"method": "mudyplus", "model": str(models["llama"]), "encoder": str(models["bert"])}
+    extractor = Extractor(**options, speed="fast", threads=1)
+    expected = extractor.extract(text).to_dict()["coverage"]
+    assert [model["model"] for model in expected["models"]] == ["encoder", "language_model"]
+    assert all(model["share"] < 1 for model in expected["models"])
+
+    (explained,) = extractor.explain(text).to_dict()["methods"]
+    (extracted,) = client.post("/v1/extract", json={"text": text, "method": "mudyplus"}).json()["results"]
+    (reasons,) = client.post("/v1/explain", json={"text": text, "methods": ["mudyplus"]}).json()["methods"]
+    assert [found["coverage"] for found in (explained, extracted, reasons)] == [expected] * 3
+
+    (tmp_path / "in.jsonl").write_text(json.dumps({"text": text}))
+    for name in ("out.jsonl", "out.parquet"):
+        corpus.run(tmp_path / "in.jsonl", tmp_path / name, **options, speed="fast", threads=1)
+    assert json.loads((tmp_path / "out.jsonl").read_text())["coverage"] == expected
+    assert parquet.read_table(tmp_path / "out.parquet").to_pylist()[0]["coverage"] == expected
+
+    said = str(extractor.extract(text).coverage)
+    assert "(encoder: first " in said
+    assert said in extractor.extract(text).to_html()
 
 
 def test_the_service_says_at_which_speed_it_works(client: TestClient) -> None:

@@ -9,6 +9,8 @@ import pytest
 from mudy import Coverage, Extractor, Keyphrase, MissingExtra, Result, ScoredOccurrence
 from mudy.corpus.row import START, InputRow, OutputRow
 from mudy.explanation import Explanation
+from mudy.results import ModelCoverage
+from mudy.text import Span
 
 TEXT = (Path(__file__).parents[1] / "examples" / "floodplain.txt").read_text()
 EMPTY = Result("", (), Coverage(0, 0, 1), "yake", None)
@@ -27,6 +29,24 @@ def test_the_repr_of_a_result_is_one_short_line_without_the_text(result: Result)
     assert "619 of 619 words read" in shown
     assert all(repr(keyphrase.text) in shown for keyphrase in result[:3])
     assert repr(EMPTY) == "<Result: 0 keyphrases by yake, 0 of 0 words read>"
+
+
+def test_coverage_says_what_each_model_read_and_never_rounds_up() -> None:
+    encoder = ModelCoverage("encoder", 0.3297, (Span(0, 1151),))
+    assert str(Coverage(619, 619, 1, (encoder,))) == "619 of 619 words read (encoder: first 32 %)"
+    pieces = ModelCoverage("language_model", 0.999, (Span(0, 9), Span(20, 29)))
+    assert str(Coverage(619, 619, 1, (pieces,))) == "619 of 619 words read (language model: 99 %)"
+    little = ModelCoverage("encoder", 0.004, (Span(0, 9),))
+    assert str(Coverage(300, 619, 1, (little,))) == "300 of 619 words read (encoder: less than 1 %)"
+    assert encoder.to_dict() == {"model": "encoder", "share": 0.3297, "spans": [{"start": 0, "end": 1151}]}
+
+
+def test_coverage_is_complete_where_every_model_read_all() -> None:
+    whole, part = ModelCoverage("encoder", 1.0, (Span(0, 9),)), ModelCoverage("language_model", 0.5, (Span(0, 5),))
+    assert Coverage(9, 9, 1, (whole,)).complete
+    assert not Coverage(9, 9, 1, (whole, part)).complete
+    assert not Coverage(8, 9, 1, (whole,)).complete
+    assert str(Coverage(9, 9, 1, (whole,))) == "9 of 9 words read"
 
 
 def test_the_reprs_of_keyphrases_and_occurrences_are_short(result: Result) -> None:

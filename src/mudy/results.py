@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mudy.errors import MissingExtra
 from mudy.storage import dump_json
+from mudy.text import Span
 
 if TYPE_CHECKING:
     import pandas
@@ -91,19 +92,55 @@ def on_pages(keyphrases: tuple[Keyphrase, ...], starts: Sequence[int]) -> tuple[
 
 
 @dataclass(frozen=True, slots=True)
+class ModelCoverage:
+    """What one model read of a text."""
+
+    model: str  # "encoder" or "language_model"
+    share: float  # of the characters of the whole text
+    spans: tuple[Span, ...]  # in order, apart from each other
+
+    def __str__(self) -> str:
+        """For people: "encoder: first 32 %", never rounded up."""
+        beginning = "first " if [span.start for span in self.spans] == [0] else ""
+        percent = f"{beginning}{int(100 * self.share)} %" if self.share >= 0.01 else "less than 1 %"
+        return f"{self.model.replace('_', ' ')}: {percent}"
+
+    def to_dict(self) -> dict[str, Any]:
+        spans = [{"start": span.start, "end": span.end} for span in self.spans]
+        return {"model": self.model, "share": self.share, "spans": spans}
+
+
+@dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of a text was read, and in how many sections."""
+    """How much of a text was read: the words in which candidates were looked for, and what each model read."""
 
     words_read: int
     words: int
     sections: int
+    models: tuple[ModelCoverage, ...] = ()  # those that read the text; none for a method without a model
 
     @property
     def share(self) -> float:
         return self.words_read / self.words if self.words else 1.0
 
+    @property
+    def complete(self) -> bool:
+        """Whether all of the text was read, by every model too."""
+        return all(share == 1 for share in (self.share, *(model.share for model in self.models)))
+
+    def __str__(self) -> str:
+        """For people: "619 of 619 words read (encoder: first 32 %)"; models that read all are not named."""
+        partly = ", ".join(str(model) for model in self.models if model.share < 1)
+        return f"{self.words_read:,} of {self.words:,} words read{f' ({partly})' if partly else ''}"
+
     def to_dict(self) -> dict[str, Any]:
-        return {"words": self.words, "words_read": self.words_read, "share": self.share, "sections": self.sections}
+        return {
+            "words": self.words,
+            "words_read": self.words_read,
+            "share": self.share,
+            "sections": self.sections,
+            "models": [model.to_dict() for model in self.models],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +160,12 @@ class Result:
     warnings: tuple[str, ...] = ()  # such as: the text is in another language than the rules by which it was read
 
     def __repr__(self) -> str:
-        read = self.coverage
         names = ", ".join(repr(shortened(keyphrase.text)) for keyphrase in self.keyphrases[:SHOWN])
         more = ", ..." if len(self) > SHOWN else ""
         model = f" with {self.model}" if self.model else ""
         return (
             f"<Result: {number_of(len(self), 'keyphrase')} by {self.method}{model}, "
-            f"{read.words_read:,} of {read.words:,} words read{': ' if names else ''}{names}{more}>"
+            f"{self.coverage}{': ' if names else ''}{names}{more}>"
         )
 
     def __len__(self) -> int:

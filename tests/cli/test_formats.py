@@ -67,7 +67,7 @@ def test_a_plain_table_is_aligned_uncut_and_free_of_control_characters() -> None
         "#  Keyphrase          Score  Places  Also as",
         "1  naïve Bayes      -1.5000       2  Naïve Bayes; naïve-Bayes",
         "2  機械学習, �[31m  -2.2500       1",
-        "10 of 40 words were read.",
+        "10 of 40 words read.",
     ]
 
 

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,9 @@ class Letters:
         counts = np.array([[text.lower().count(letter) for letter in "aeinrst"] for text in texts], dtype=np.float32)
         return counts / np.linalg.norm(counts, axis=1, keepdims=True)
 
+    def end_of_window(self, text: str) -> int:
+        return min(len(text), 1000)
+
 
 @pytest.mark.parametrize("words", [5, 700])
 def test_embedrank_asks_the_multilingual_encoder_about_other_languages(words: int) -> None:
@@ -161,6 +165,8 @@ def test_embedrank_asks_the_multilingual_encoder_about_other_languages(words: in
     for score in scores:
         (phrase,) = universal.embed([found[score.candidate].phrase])
         assert score.score == pytest.approx(float(phrase @ whole / np.linalg.norm(whole)), abs=1e-5)
+    ends = [0, *(document.end_of_words(start + 300) for start in range(0, words, 300))]
+    assert scores.read == {"encoder": [Span(start, min(end, start + 1000)) for start, end in pairwise(ends)]}
 
 
 def test_embedrank_asks_the_encoder_itself_about_english_texts_and_where_there_is_no_other() -> None:

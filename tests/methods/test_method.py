@@ -265,6 +265,22 @@ def test_phrases_of_odd_texts_stand_where_they_are_said_to(name: str, kind: str)
             assert form in (keyphrase.text, *keyphrase.variants)
 
 
+# -- Coverage ---------------------------------------------------------------------------------------------------------
+
+
+@every_method
+def test_coverage_names_the_models_that_read_the_text(name: str) -> None:
+    readers = {"backbone": "language_model", "chat": "language_model", "encoder": "encoder"}
+    expected = {readers[field] for field in model_fields(name) & readers.keys()}
+    if name == "mudy":
+        expected.discard("encoder")  # it reads sentences around phrases, not the text
+    coverage = extractor(name).extract(LONG).coverage
+    assert {model.model for model in coverage.models} == expected
+    for model in coverage.models:
+        assert 0 < model.share <= 1
+        assert all(0 <= span.start < span.end <= len(LONG) for span in model.spans)
+
+
 # -- Settings ---------------------------------------------------------------------------------------------------------
 
 

@@ -112,10 +112,17 @@ def test_a_phrase_weighs_the_product_of_its_words_over_its_frequency_and_their_s
 def test_an_inner_stop_word_counts_by_how_much_its_neighbours_call_for_it() -> None:
     document = tagged("art of war . art of peace . art shows war .")
     words = weigh(document).words
-    called_for = (2 / 3) * (1 / 2)  # two of three "art" come before "of", one of two "of" before "war"
+    called_for = (2 / 3) * (1 / 2)  # two of three "art" come before "of", one of two "war" after it
     art, war = words["art"], words["war"]
     expected = art * (2 - called_for) * war / (1 * (1 + art + war - (1 - called_for)))
     assert phrase_weight(document, "art of war") == pytest.approx(expected)
+
+
+def test_an_inner_stop_word_costs_nothing_where_both_neighbours_always_have_it_however_frequent_it_is() -> None:
+    document = tagged("art of war . end of time . loss of hope . art of war .")
+    words = weigh(document).words
+    art, war = words["art"], words["war"]
+    assert phrase_weight(document, "art of war") == pytest.approx(art * war / (2 * (1 + art + war)))
 
 
 def test_several_inner_stop_words_leave_the_weight_positive() -> None:

@@ -108,7 +108,7 @@ def test_what_was_not_read_and_gold_that_is_absent_are_said() -> None:
     found = explained.explanation(ICE, {"River ice": -1.0}, gold=["glacier"])
     half = replace(found.methods[0].result, coverage=Coverage(5, 12, 1))
     written = drawn(replace(found, methods=(replace(found.methods[0], result=half),)))
-    assert "mudy: 5 of 12 words were read." in written
+    assert "mudy: 5 of 12 words read." in written
     assert "Not in the text: glacier." in written
 
 

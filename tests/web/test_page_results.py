@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser import Visit
-from tests.page import SHORT, TEXT, asked, colours, find, finished, marks, rows, saved, slide
+from tests.page import SHORT, TEXT, answer, asked, colours, find, finished, marks, rows, saved, slide
 from tests.served import Served
 
 if TYPE_CHECKING:
@@ -25,6 +25,30 @@ def test_a_text_becomes_a_ranking_and_coloured_places_as_the_service_gives_them(
     assert rows(page) == [keyphrase["text"] for keyphrase in expected["keyphrases"][:10]]
     assert page.locator(".mv-text").evaluate("text => text.textContent") == TEXT
     assert marks(page) == colours(expected, 10)
+
+
+def test_every_row_shows_the_score_of_its_phrase(visit: Visit) -> None:
+    page = visit.page
+    occurrences = [{"start": 2, "end": 5, "score": 0.0571}, {"start": 9, "end": 13, "score": 0.1911}]
+    keyphrase = {"rank": 1, "text": "dam", "score": 0.1911, "variants": ["dams"], "occurrences": occurrences}
+    answer(page, [{"method": "yake", "model": None, "keyphrases": [keyphrase], "settings": {}, "free": []}])
+    find(page, "A dam and dams.")
+    assert page.locator(".mv-row .mv-score").all_text_contents() == ["0.1911"]
+    assert "score 0.1911" in (page.locator(".mv-row").get_attribute("aria-label") or "")
+
+
+def test_the_page_says_what_each_model_read(visit: Visit) -> None:
+    page = visit.page
+    read = [
+        {"model": "encoder", "share": 0.3297, "spans": [{"start": 0, "end": 5}]},
+        {"model": "language_model", "share": 0.999, "spans": [{"start": 0, "end": 5}, {"start": 6, "end": 9}]},
+    ]
+    coverage = {"words": 4, "words_read": 4, "share": 1.0, "sections": 1, "models": read}
+    found = {"method": "yake", "model": None, "keyphrases": [], "settings": {}, "free": [], "coverage": coverage}
+    answer(page, [found])
+    find(page, "A dam and dams.")
+    said = (page.locator(".mv-head p").text_content() or "").replace("\u00a0", " ")
+    assert said.endswith("encoder read the first 32 % · language model read 99 %")
 
 
 def test_two_methods_stand_side_by_side_line_by_line(visit: Visit, served: Served) -> None:

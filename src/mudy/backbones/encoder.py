@@ -55,6 +55,11 @@ class SentenceEncoder(ABC):
         """A phrase as token ids, with the special ones."""
         return self.read_span(phrase, Span(0, len(phrase))).ids
 
+    def end_of_window(self, text: str) -> int:
+        """Where reading ends in a text that is read alone, in characters: at its end, unless the window ends before."""
+        tokens = tokenise(self.tokenizer, text, Span(0, len(text)))
+        return len(text) if len(tokens) <= self.positions else tokens.ends[self.positions - 1]
+
     def mask_token(self) -> int:
         """The token that stands for a hidden one."""
         token = self.tokenizer.mask_token_id

@@ -68,6 +68,11 @@ class UniversalEncoder:
         ids = [self.tokenizer.encode(encodable(text), add_special_tokens=False).ids for text in texts]
         return np.stack(self.sessions.map(self._vector, [[BEGIN, *own[:MOST_TOKENS], END] for own in ids]))
 
+    def end_of_window(self, text: str) -> int:
+        """Where reading ends in a text, in characters: at its end, unless it has too many tokens."""
+        ends = [end for _, end in self.tokenizer.encode(encodable(text), add_special_tokens=False).offsets]
+        return len(text) if len(ends) <= MOST_TOKENS else int(ends[MOST_TOKENS - 1])
+
     def _vector(self, ids: Sequence[int]) -> Array:
         check()
         scale, lowest = self.ranges[:, np.array(ids) % PARTS]

@@ -123,8 +123,7 @@ class Tables:
 
     def _table(self, result: Result) -> str:
         title = f"{result.source}\n" if self._several else ""
-        read = result.coverage
-        note = f"{read.words_read:,} of {read.words:,} words were read.\n" if read.words_read < read.words else ""
+        note = "" if result.coverage.complete else f"{result.coverage}.\n"
         if not result.keyphrases:
             return f"{printable(title)}No keyphrases.\n{note}"
         head = ["#", "Keyphrase", "Score", "Places", "Also as"]

@@ -96,8 +96,16 @@ class ParquetRowWriter:
                 ("occurrences", pa.list_(occurrence)),
             ]
         )
+        span = pa.struct([("start", pa.int64()), ("end", pa.int64())])
+        model = pa.struct([("model", pa.string()), ("share", pa.float64()), ("spans", pa.list_(span))])
         coverage = pa.struct(
-            [("words", pa.int64()), ("words_read", pa.int64()), ("share", pa.float64()), ("sections", pa.int32())]
+            [
+                ("words", pa.int64()),
+                ("words_read", pa.int64()),
+                ("share", pa.float64()),
+                ("sections", pa.int32()),
+                ("models", pa.list_(model)),
+            ]
         )
         return [
             ("id", pa.string()),

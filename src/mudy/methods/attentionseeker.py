@@ -13,7 +13,7 @@ from mudy.backbones.backbone import Backbone, Floats
 from mudy.backbones.observers import RelevanceObserver, SeekingObserver
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
-from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, setting
+from mudy.methods.method import Method, ScorePart, Scores, require, setting
 from mudy.methods.token_scores import ChunkedDocument, CountedChunk, candidate_mask, without_sink
 from mudy.text import Document
 
@@ -47,9 +47,9 @@ class AttentionSeeker(Method):
         require("form", self.form, self.form in get_args(DocumentForm), "auto, short or long")
         require("segment_tokens", self.segment_tokens, self.segment_tokens >= 64, "64 or more")
 
-    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
         if not candidates:
-            return []
+            return Scores()
         read = ChunkedDocument.of(document, candidates, self.backbone, self.segment_tokens)
         short = self.form == "short" or (self.form == "auto" and len(read.chunks) == 1)
         totals = [0.0] * len(candidates)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from mudy.backbones.encoder import SentenceEncoder, mean_state, unit_length
 from mudy.candidates import Candidate
 from mudy.methods.encoder_chunks import EncoderChunk, chunk_of_occurrence, encoder_chunks
-from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, same_at_each, setting
-from mudy.text import Document
+from mudy.methods.method import Method, ScorePart, Scores, require, same_at_each, setting
+from mudy.text import Document, Span
 
 if TYPE_CHECKING:
     from mudy.backbones.universal_encoder import UniversalEncoder
@@ -50,21 +50,24 @@ class EmbedRank(Method):
         require("layer", self.layer, self.layer in (-1, -2), "-1 or -2")
         require("beta", self.beta, 0 <= self.beta <= 1, "between 0 and 1")
 
-    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
         if not candidates:
-            return []
+            return Scores()
         universal = self.multilingual() if self.multilingual is not None and document.language != "en" else None
         chunks = encoder_chunks(document, self.encoder) if universal is None else []
         if universal is None:
             whole, vectors = self._document(chunks), self._phrases(candidates)  # (width,), (candidates, width)
         else:
-            whole, vectors = universal_vectors(universal, document, candidates)
+            pieces = universal_pieces(document)
+            whole, vectors = universal_vectors(universal, document, pieces, candidates)
         cosine = vectors @ whole  # (candidates,)
         scores = marginal_relevance(cosine, vectors @ vectors.T, self.beta) if self.mmr else cosine.tolist()
         parts = [{"cosine": value} for value in cosine.tolist()]
         if universal is not None:
-            return same_at_each(candidates, scores, parts)
-        return same_at_each(candidates, scores, parts, chunk_of_occurrence(chunks))
+            read = [Span(p.start, p.start + universal.end_of_window(p.of(document.text))) for p in pieces]
+            return Scores(same_at_each(candidates, scores, parts), encoder=read)
+        same = same_at_each(candidates, scores, parts, chunk_of_occurrence(chunks))
+        return Scores(same, encoder=[chunk.span for chunk in chunks])
 
     def _document(self, chunks: Sequence[EncoderChunk]) -> Vectors:
         rows = [window.tokens.ids for window in chunks]
@@ -77,13 +80,18 @@ class EmbedRank(Method):
         return unit_length(np.stack(means).astype(np.float64))
 
 
+def universal_pieces(document: Document) -> list[Span]:
+    """What the multilingual encoder reads at once."""
+    ends = [0, *(document.end_of_words(words) for words in range(PIECE, document.word_count + PIECE, PIECE))]
+    return [Span(start, end) for start, end in pairwise(ends)]
+
+
 def universal_vectors(
-    encoder: UniversalEncoder, document: Document, candidates: Sequence[Candidate]
+    encoder: UniversalEncoder, document: Document, pieces: Sequence[Span], candidates: Sequence[Candidate]
 ) -> tuple[Vectors, Vectors]:
     """A document, the mean of its pieces, and its candidates; (width,) and (candidates, width)."""
-    ends = [0, *(document.end_of_words(words) for words in range(PIECE, document.word_count + PIECE, PIECE))]
-    pieces = [document.text[start:end] for start, end in pairwise(ends)]
-    vectors = encoder.embed([*pieces, *(candidate.phrase for candidate in candidates)]).astype(np.float64)
+    texts = [*(piece.of(document.text) for piece in pieces), *(candidate.phrase for candidate in candidates)]
+    vectors = encoder.embed(texts).astype(np.float64)
     return unit_length(vectors[: len(pieces)].mean(0)), vectors[len(pieces) :]
 
 

@@ -16,7 +16,7 @@ from mudy.candidates import Candidate
 from mudy.errors import SettingError
 from mudy.methods.method import GenerativeMethod, OccurrenceScore, ScoredCandidates, require, setting
 from mudy.methods.parse_answer import MARKER, parse_phrases, standing
-from mudy.text import Document
+from mudy.text import Document, Span, first_words
 
 Prompting = Literal["candidate", "vanilla", "hybrid"]
 HYBRID_TOP = 5  # candidates that hybrid prompting adds to the model's own phrases
@@ -74,7 +74,9 @@ class Empirical(GenerativeMethod):
             for index, candidate in enumerate(chosen)
             for occurrence in candidate.occurrences
         ]
-        return ScoredCandidates(tuple(chosen), tuple(scores), tuple(dropped), unread)
+        read, _ = first_words(document.text, len(document.text.split()) - unread)
+        spans = {"language_model": [Span(0, len(read))]}
+        return ScoredCandidates(tuple(chosen), tuple(scores), tuple(dropped), unread, spans)
 
     def _written(self, document: Document, candidates: Sequence[Candidate]) -> tuple[list[str], int]:
         """The phrases of the last answer, and how many words of the text no prompt had room for."""

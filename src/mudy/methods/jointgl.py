@@ -14,7 +14,7 @@ from mudy.cancellation import cancellable
 from mudy.candidates import Candidate
 from mudy.methods.chunks import IndexedOccurrence, indexed_occurrences
 from mudy.methods.encoder_chunks import EncoderChunk, chunk_at, encoder_chunks
-from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, setting
+from mudy.methods.method import Method, OccurrenceScore, ScorePart, Scores, require, setting
 from mudy.text import Document, Span
 
 Vectors = NDArray[np.float64]
@@ -61,9 +61,9 @@ class JointGL(Method):
         for name in ("lambda1", "lambda2", "a"):
             require(name, value := getattr(self, name), value >= 0, "0 or more")
 
-    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
         if not candidates:
-            return []
+            return Scores()
         ordered, chunks = indexed_occurrences(candidates), encoder_chunks(document, self.encoder)
         states = self.encoder.states([window.tokens.ids for window in chunks])
         vectors = np.stack(list(occurrence_vectors(document, ordered, chunks, states))).astype(np.float64)
@@ -74,10 +74,11 @@ class JointGL(Method):
             "position": softmax(1 / np.arange(1, len(ordered) + 1)),
         }
         rows = zip(*(part.tolist() for part in parts.values()), strict=True)
-        return [
+        combined = (
             self._combine(place, dict(zip(parts, row, strict=True)), chunks)
             for place, row in zip(ordered, rows, strict=True)
-        ]
+        )
+        return Scores(combined, encoder=[chunk.span for chunk in chunks])
 
     def _combine(
         self, place: IndexedOccurrence, parts: dict[str, float], chunks: Sequence[EncoderChunk]

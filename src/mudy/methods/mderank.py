@@ -11,7 +11,7 @@ from mudy.backbones.encoder import SentenceEncoder, States, unit_length
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
 from mudy.methods.encoder_chunks import EncoderChunk, chunk_of_occurrence, encoder_chunks, everywhere
-from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, same_at_each, setting
+from mudy.methods.method import Method, ScorePart, Scores, require, same_at_each, setting
 from mudy.text import Document, Span
 
 
@@ -39,9 +39,9 @@ class MDERank(Method):
     def __post_init__(self) -> None:
         require("layer", self.layer, self.layer in (-1, -2), "-1 or -2")
 
-    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
         if not candidates:
-            return []
+            return Scores()
         chunks = encoder_chunks(document, self.encoder)
         original = np.stack(self._maxima([window.tokens.ids for window in chunks]))  # (windows, width)
         masked = [
@@ -54,9 +54,9 @@ class MDERank(Method):
         for (index, window, _), vector in zip(masked, maxima, strict=True):
             changed[index][window] = vector
         scores = [distance(original, vectors) for vectors in changed]
-        return same_at_each(
-            candidates, scores, [{"cosine": 1 - score} for score in scores], chunk_of_occurrence(chunks)
-        )
+        parts = [{"cosine": 1 - score} for score in scores]
+        same = same_at_each(candidates, scores, parts, chunk_of_occurrence(chunks))
+        return Scores(same, encoder=[chunk.span for chunk in chunks])
 
     def _masked(self, chunks: Sequence[EncoderChunk], candidate: Candidate) -> Iterator[tuple[int, list[int]]]:
         """Each window that holds a candidate, by index, and its tokens with the candidate masked."""

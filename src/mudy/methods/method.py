@@ -7,14 +7,14 @@ A method is a frozen dataclass: its fields are the models that it is given and i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
 
 from mudy.candidates import Candidate, Occurrence
 from mudy.errors import SettingError, unknown
 from mudy.options import CandidateKind, Speed
-from mudy.text import Document
+from mudy.text import Document, Span
 
 if TYPE_CHECKING:
     from mudy.backbones.backbone import Backbone
@@ -87,6 +87,20 @@ def same_at_each(
     ]
 
 
+class Scores(list[OccurrenceScore]):
+    """The scores of one text, with the spans of the text that each model read."""
+
+    def __init__(self, scores: Iterable[OccurrenceScore] = (), **read: Iterable[Span]) -> None:
+        super().__init__(scores)
+        self.read = {model: list(spans) for model, spans in read.items()}  # by `encoder` or `language_model`
+
+    def add(self, scores: Iterable[OccurrenceScore], **read: Span) -> None:
+        """Scores that come of reading one more span."""
+        self += scores
+        for model, span in read.items():
+            self.read.setdefault(model, []).append(span)
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredCandidates:
     """What a generative method chose: perhaps phrases beside the candidates that it was given."""
@@ -95,6 +109,12 @@ class ScoredCandidates:
     scores: tuple[OccurrenceScore, ...]  # of these candidates
     dropped: tuple[str, ...] = ()  # phrases that were written but cannot be returned
     unread_words: int = 0  # white-space words at the text's end for which the model had no room
+    read: Mapping[str, Sequence[Span]] = field(default_factory=dict)  # as in `Scores`
+
+    @classmethod
+    def of(cls, candidates: tuple[Candidate, ...], scores: Sequence[OccurrenceScore]) -> ScoredCandidates:
+        """Candidates with the scores that a method gave them."""
+        return cls(candidates, tuple(scores), read=scores.read if isinstance(scores, Scores) else {})
 
     def only(self, allowed: Callable[[Candidate], bool]) -> ScoredCandidates:
         """Without the phrases that are not allowed, which count as dropped."""
@@ -200,7 +220,7 @@ class Method(ABC):
 
     @abstractmethod
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        """A score for each occurrence of each candidate."""
+        """A score for each occurrence of each candidate; of a method that asks models, as `Scores`."""
 
 
 def _model(models: Models, name: ModelField) -> Any:
@@ -218,11 +238,11 @@ def _model(models: Models, name: ModelField) -> Any:
 class BatchMethod(Method):
     """A method that computes several documents together, which is faster where they are short."""
 
-    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
         return self.score_many([(document, candidates)])[0]
 
     @abstractmethod
-    def score_many(self, work: Work) -> list[list[OccurrenceScore]]:
+    def score_many(self, work: Work) -> list[Scores]:
         """The scores of each document; none depends on the other documents."""
 
 

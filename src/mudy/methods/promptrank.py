@@ -10,7 +10,16 @@ from typing import get_args
 from mudy.backbones.backbone import Backbone, Question
 from mudy.methods.chunks import Chunk, DocumentChunk, chunk_batches
 from mudy.methods.likelihood import ScoredTokens, prompt_likelihood
-from mudy.methods.method import BatchMethod, OccurrenceScore, ScorePart, Work, require, setting, with_own_template
+from mudy.methods.method import (
+    BatchMethod,
+    OccurrenceScore,
+    ScorePart,
+    Scores,
+    Work,
+    require,
+    setting,
+    with_own_template,
+)
 from mudy.text import Document
 
 
@@ -42,11 +51,11 @@ class PromptRank(BatchMethod):
         require("section_tokens", self.section_tokens, self.section_tokens >= 64, "64 or more")
         with_own_template(self)
 
-    def score_many(self, work: Work) -> list[list[OccurrenceScore]]:
-        scores: list[list[OccurrenceScore]] = [[] for _ in work]
+    def score_many(self, work: Work) -> list[Scores]:
+        scores = [Scores() for _ in work]
         for batch in chunk_batches(work, self.backbone, self.section_tokens):
             for chunk, p in zip(batch, self._likelihoods(batch), strict=True):
-                scores[chunk.owner] += self._scored(chunk, p)
+                scores[chunk.owner].add(self._scored(chunk, p), language_model=chunk.chunk.span)
         return scores
 
     def _likelihoods(self, batch: Sequence[DocumentChunk]) -> Iterator[dict[int, float]]:

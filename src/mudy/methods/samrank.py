@@ -9,7 +9,7 @@ from mudy.backbones.backbone import Backbone, Floats, TextRange
 from mudy.backbones.observers import HeadObserver
 from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
-from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, setting
+from mudy.methods.method import Method, ScorePart, Scores, require, setting
 from mudy.methods.token_scores import ChunkedDocument, CountedChunk, without_sink
 from mudy.text import Document
 
@@ -48,9 +48,9 @@ class SAMRank(Method):
             require("head", self.head, self.head is not None and 0 <= self.head < heads, f"between 0 and {heads - 1}")
         require("segment_tokens", self.segment_tokens, self.segment_tokens >= 64, "64 or more")
 
-    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
         if not candidates:
-            return []
+            return Scores()
         read = ChunkedDocument.of(document, candidates, self.backbone, self.segment_tokens)
         observed = self._mean(document, read) if self.head is None else self._head(document, read)
         names = ("G",) if self.head is None else ("G", "P")

@@ -14,7 +14,7 @@ from mudy.backbones.tokens import Tokens
 from mudy.candidates import Candidate
 from mudy.methods.chunks import IndexedOccurrence, chunks
 from mudy.methods.encoder_chunks import everywhere
-from mudy.methods.method import OccurrenceScore, same_at_each
+from mudy.methods.method import Scores, same_at_each
 from mudy.progress import reported
 from mudy.text import Document, Span
 
@@ -58,11 +58,11 @@ class ChunkedDocument:
         """The chunks one after the other; progress is the share of them."""
         return reported(self.chunks, lambda _: 1, len(self.chunks))
 
-    def scored(self, scores: Sequence[float], parts: Sequence[Mapping[str, float]]) -> list[OccurrenceScore]:
+    def scored(self, scores: Sequence[float], parts: Sequence[Mapping[str, float]]) -> Scores:
         """One score a phrase, the same at each of its occurrences."""
-        return same_at_each(
-            self.candidates, scores, parts, lambda index, place: self.homes[IndexedOccurrence(index, place)]
-        )
+        homes = self.homes
+        same = same_at_each(self.candidates, scores, parts, lambda index, place: homes[IndexedOccurrence(index, place)])
+        return Scores(same, language_model=[chunk.span for chunk in self.chunks])
 
     def phrases(self, chunk: CountedChunk, tokens: Tokens, scores: Floats) -> dict[int, float]:
         """The score of each candidate in a chunk: the sum over its occurrences of the sum over their tokens.

@@ -170,5 +170,8 @@ class TermWeights:
         return prod(factors) / (max(times, 1) * (total - min(uncalled, 1.0)))
 
     def called_for(self, left: str, stop: str, right: str) -> float:
-        """P(stop | left) * P(right | stop)."""
-        return self.pairs[left, stop] / self.tf[left] * self.pairs[stop, right] / self.tf[stop]
+        """P(stop | left) * P(stop | right): how often each neighbour has the stop word on that side.
+
+        As in the authors' package; P(right | stop) would be near 0 for every frequent stop word.
+        """
+        return self.pairs[left, stop] / self.tf[left] * self.pairs[stop, right] / self.tf[right]

@@ -68,9 +68,8 @@ def notes(explanation: Explanation, result: Result, listed: Ranked) -> list[str]
     said = []
     if listed.left:
         said.append(f"{listed.left:,} more phrase{' is' if listed.left == 1 else 's are'} coloured in the text.")
-    read = result.coverage
-    if read.words_read < read.words:
-        said.append(f"{read.words_read:,} of {read.words:,} words were read.")
+    if not result.coverage.complete:
+        said.append(f"{result.coverage}.")
     absent = [f"<bdi>{escaped(phrase.text)}</bdi>" for phrase in explanation.gold if not phrase.spans]
     if absent:
         said.append(f"Gold, but not in the text: {'; '.join(absent)}.")

@@ -187,9 +187,8 @@ class _View:
         if self.shown != [Span(0, len(self.plain))]:
             yield Text("Only the passages with the best phrases are shown: --whole shows all.")
         for method in self.explanation.methods:
-            read = method.result.coverage
-            if read.words_read < read.words:
-                yield Text(f"{method.result.method}: {read.words_read:,} of {read.words:,} words were read.")
+            if not method.result.coverage.complete:
+                yield Text(f"{method.result.method}: {method.result.coverage}.")
 
     def _gold(self) -> str:
         absent = [sanitized(phrase.text) for phrase in self.explanation.gold if not phrase.spans]

@@ -40,11 +40,23 @@ class KeyphraseSchema(ResponseSchema):
     occurrences: list[OccurrenceSchema] = Field(description="Best first.")
 
 
+class PlaceSchema(ResponseSchema):
+    start: int
+    end: int
+
+
+class ModelCoverageSchema(ResponseSchema):
+    model: Literal["encoder", "language_model"]
+    share: float = Field(description="Of the characters of the whole text.")
+    spans: list[PlaceSchema] = Field(description="In order, in Unicode code points of the text.")
+
+
 class CoverageSchema(ResponseSchema):
     words: int
-    words_read: int
+    words_read: int = Field(description="The words in which candidates were looked for.")
     share: float
     sections: int
+    models: list[ModelCoverageSchema] = Field(description="What each model read; empty for a method without a model.")
 
 
 class MethodResultSchema(ResponseSchema):
@@ -88,11 +100,6 @@ class ExplainedMethodSchema(MethodResultSchema):
     settings: dict[str, Any] = Field(description="The settings in use.")
     free: list[str] = Field(description="Settings that can change without a new run: scores follow from their parts.")
     seconds: float = Field(description="Its share, if texts were computed together.")
-
-
-class PlaceSchema(ResponseSchema):
-    start: int
-    end: int
 
 
 class GoldPhraseSchema(ResponseSchema):

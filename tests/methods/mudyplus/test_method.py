@@ -50,6 +50,29 @@ def test_the_model_is_asked_about_leaders_alone_and_they_stand_above_the_rest() 
     assert min(asked.values()) >= max(rest.values()) - 1e-12
 
 
+def test_the_spans_that_each_model_read_come_with_the_scores() -> None:
+    document = tagged(TEXT)
+    scores = made(MODELS[1], encoded_words=2, read_words=4).score(document, nested_candidates(document))
+    assert {model: [span.of(document.text) for span in spans] for model, spans in scores.read.items()} == {
+        "encoder": ["river ice"],
+        "language_model": ["river ice is thin"],
+    }
+
+
+def test_a_beginning_longer_than_the_encoders_window_counts_as_read_up_to_the_window() -> None:
+    document = tagged(" ".join(["ice road ."] * small.POSITIONS))
+    scores = made(None, encoded_words=10**6).score(document, nested_candidates(document))
+    ((read,),) = scores.read.values()
+    assert len(small.bert().read_alone(read.of(document.text))) == small.POSITIONS
+    assert read.end < len(document.text) / 2
+
+
+def test_a_query_has_the_encoder_read_the_sentences_too() -> None:
+    document = tagged(TEXT)
+    scores = made(None, encoded_words=2, query="ice").score(document, nested_candidates(document))
+    assert scores.read["encoder"][1:] == list(document.sentences)
+
+
 @pytest.mark.parametrize("backbone", MODELS[:2])
 def test_high_sums_are_bent_and_the_parts_say_so(backbone: Any, tmp_path: Path) -> None:
     row = load_weights().to_dict()

@@ -57,6 +57,9 @@ def test_seeds_of_another_language_are_compared_by_the_multilingual_encoder() ->
         def embed(self, texts: Sequence[str]) -> Any:
             return np.array([[1.0, 3.0 * ("ville" in text)] for text in texts], dtype=np.float32)
 
+        def end_of_window(self, text: str) -> int:
+            return len(text)
+
     made = Extractor(speed="quick", language=UntaggedReader("fr"))
     made._loaded |= {"encoder": small.bert(), "multilingual": Constant()}
     result = made.extract("La rivière inonde la ville. Le pont traverse la rivière.", 3, seeds=["ville"])

@@ -16,6 +16,7 @@ from mudy.methods.method import (
     ModelField,
     OccurrenceScore,
     ScorePart,
+    Scores,
     Work,
     with_own_template,
 )
@@ -97,14 +98,15 @@ class Mudy(
         related = settings.get("weighting", cls.weighting) and settings.get("mixture", cls.mixture)
         return frozenset(cls.needs if related and not has_encoder(architecture().family) else ("backbone",))
 
-    def score_many(self, work: Work) -> list[list[OccurrenceScore]]:
-        scores: list[list[OccurrenceScore]] = [[] for _ in work]
+    def score_many(self, work: Work) -> list[Scores]:
+        scores = [Scores() for _ in work]
         for batch in chunk_batches(work, self.backbone, self.section_tokens):
             for chunk, p, g, local in zip(batch, *self._factors(batch), strict=True):
-                scores[chunk.owner] += self._combine(chunk, self.lambda_, p, g, local)  # Eqs. 11-12
+                combined = self._combine(chunk, self.lambda_, p, g, local)  # Eqs. 11-12
+                scores[chunk.owner].add(combined, language_model=chunk.chunk.span)
         documents = zip(work, scores, strict=True)
         return [
-            recurring(candidates, scored, self.recurrence, document.language)
+            Scores(recurring(candidates, scored, self.recurrence, document.language), **scored.read)
             for (document, candidates), scored in documents
         ]
 

@@ -28,6 +28,7 @@ from mudy.methods.method import (
     ModelField,
     OccurrenceScore,
     ScorePart,
+    Scores,
     Work,
     prompted,
     require,
@@ -135,12 +136,30 @@ class MudyPlus(BatchMethod):
     def model(self) -> Weights:
         return load_weights(self.weights)
 
-    def score_many(self, work: Work) -> list[list[OccurrenceScore]]:
+    def score_many(self, work: Work) -> list[Scores]:
         """The probability of each phrase, with the contribution of each kind of evidence to its log-odds."""
         full = [(document, candidates) for document, candidates in work if candidates]
         tables = self.with_similarities([TextEvidence(counted(*each, self.encoder.tokenizer), *each) for each in full])
         scores = iter(self._scored([TextEvidence(table, *each) for table, each in zip(tables, full, strict=True)]))
-        return [next(scores) if candidates else [] for _, candidates in work]
+        return [
+            Scores(next(scores), **self.read(document)) if candidates else Scores() for document, candidates in work
+        ]
+
+    def read(self, document: Document) -> dict[str, list[Span]]:
+        """The spans of a text that each model reads."""
+        encoder, pieces = self._encoder_for(document), [self.encoded_span(document), *self._turning.read(document)]
+        cut = [Span(piece.start, piece.start + encoder.end_of_window(piece.of(document.text))) for piece in pieces]
+        if self.backbone is None or not self.leaders:
+            return {"encoder": cut}
+        return {"encoder": cut, "language_model": [self.asked_span(document)]}
+
+    def encoded_span(self, document: Document) -> Span:
+        """The beginning of a text that is given to the encoder."""
+        return Span(0, document.end_of_words(self.encoded_words))
+
+    def asked_span(self, document: Document) -> Span:
+        """The beginning of a text that is given to the language model."""
+        return Span(0, document.end_of_words(self.read_words))
 
     def _scored(self, texts: Sequence[TextEvidence]) -> Iterator[list[OccurrenceScore]]:
         """The scores of each text; the language model is asked about the leaders of all of them at once."""
@@ -162,7 +181,7 @@ class MudyPlus(BatchMethod):
         near = self._similarities(
             [text.document for text in texts],
             [
-                (text.beginning(self.encoded_words), [text.candidates[row].phrase for row in rows])
+                (self.encoded_span(text.document).of(text.document.text), [text.candidates[row].phrase for row in rows])
                 for text, rows in zip(texts, chosen, strict=True)
             ],
         )
@@ -189,15 +208,22 @@ class MudyPlus(BatchMethod):
         if not self.seeds and not self.query:
             return [{} for _ in text.candidates]
         leaders = leading(totals(text.table, self.weights_for(text.document).quick), MOST_PHRASES)
-        turning = Turning(self.seeds, self.query, self.seed_weight)
-        return turning.added(self._embed(text.document), text.document, text.candidates, leaders)
+        return self._turning.added(self._embed(text.document), text.document, text.candidates, leaders)
+
+    @property
+    def _turning(self) -> Turning:
+        return Turning(self.seeds, self.query, self.seed_weight)
 
     def _embed(self, document: Document) -> Embed:
         """Texts as vectors, by the encoder that knows a document's language."""
-        encoder = self.multilingual() if self.multilingual is not None and document.language != "en" else None
-        if encoder is None:
+        encoder = self._encoder_for(document)
+        if encoder is self.encoder:
             return partial(vectors_alone, self.encoder)
         return lambda texts: encoder.embed(texts).astype(np.float64)
+
+    def _encoder_for(self, document: Document) -> SentenceEncoder | UniversalEncoder:
+        foreign = self.multilingual() if self.multilingual is not None and document.language != "en" else None
+        return self.encoder if foreign is None else foreign
 
     def with_answers(
         self, table: Table, document: Document, candidates: Sequence[Candidate], rows: Sequence[int]
@@ -211,7 +237,7 @@ class MudyPlus(BatchMethod):
         beginnings = [
             Beginning(
                 text.document.text,
-                text.end(self.read_words),
+                self.asked_span(text.document).end,
                 [text.candidates[row] for row in own],
                 min(text.words, self.read_words),
             )
@@ -242,12 +268,6 @@ class TextEvidence:
     @property
     def words(self) -> int:
         return self.document.word_count
-
-    def end(self, words: int) -> int:
-        return self.document.end_of_words(words)
-
-    def beginning(self, words: int) -> str:
-        return self.document.text[: self.end(words)]
 
     @property
     def neutral(self) -> Table:

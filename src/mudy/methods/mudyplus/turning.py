@@ -16,7 +16,7 @@ import numpy as np
 from mudy.candidates import Candidate, stop_words
 from mudy.evidence.places import Numbers
 from mudy.evidence.seeds import seed_similarity
-from mudy.text import Document
+from mudy.text import Document, Span
 
 if TYPE_CHECKING:
     from mudy.backbones.encoder import SentenceEncoder
@@ -51,13 +51,17 @@ class Turning:
                 part[name] = value
         return parts
 
+    def read(self, document: Document) -> tuple[Span, ...]:
+        """The sentences that are held against the query."""
+        return document.sentences[:MOST_SENTENCES] if self.query else ()
+
     def _of_phrases(self, embed: Embed, phrases: Sequence[str], wanted: Sequence[str]) -> Numbers:
         vectors = embed([*wanted, *phrases])
         return self.weight * seed_similarity(vectors[len(wanted) :], vectors[: len(wanted)])
 
     def _of_sentences(self, embed: Embed, document: Document, phrases: Sequence[Candidate], query: str) -> Numbers:
         """The mean over the sentences of each phrase, else what is named everywhere would always be near."""
-        sentences = [span.of(document.text) for span in document.sentences[:MOST_SENTENCES]]
+        sentences = [span.of(document.text) for span in self.read(document)]
         vectors = embed([query, *sentences])
         near = self.weight * seed_similarity(vectors[1:], vectors[:1])
         own = [[o.sentence for o in phrase.occurrences if o.sentence < len(near)] for phrase in phrases]

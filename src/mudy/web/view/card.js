@@ -145,12 +145,12 @@ export class Card {
 const clamp = (value, low, high) => Math.max(low, Math.min(value, high));
 
 /**
- * The score of the best place when it is not this one, and other forms.
+ * The score of the best place when this one scores less, and other forms.
  * @param {Occurrence} occurrence
  */
 function note(occurrence) {
-  const {phrase} = occurrence, elsewhere = phrase.best !== occurrence;
-  const line = create("p", {class: "mv-card-note"}, elsewhere ? `its best place scores ${figure(phrase.best.score)}` : null);
+  const {phrase} = occurrence, elsewhere = occurrence.score < phrase.score;
+  const line = create("p", {class: "mv-card-note"}, elsewhere ? `its best place scores ${figure(phrase.score)}` : null);
   phrase.variants.slice(0, MOST_VARIANTS).forEach((form, index) => {
     line.append(index ? ", " : elsewhere ? "; also " : "also ", create("bdi", {}, `“${form}”`));
   });

@@ -1,5 +1,5 @@
 // @ts-check
-/** @import {Block, Occurrence, Reading, Segment, View} from "./types.js" */
+/** @import {Block, ModelCoverage, Occurrence, Reading, Segment, View} from "./types.js" */
 
 import {create} from "./elements.js";
 import {blocks, segments} from "./segments.js";
@@ -181,6 +181,17 @@ const outranks = (a, b) => a.score > b.score || (a.score === b.score && a.to - a
 function about({method: {coverage, model, seconds}, phrases, occurrences}) {
   const found = `${plural(phrases.length, "phrase")} at ${plural(occurrences.length, "place")}`;
   const read = coverage && coverage.share < 1 && `read ${coverage.words_read} of ${plural(coverage.words, "word")}`;
+  const partly = (coverage?.models ?? []).filter(({share}) => share < 1).map(partOf);
   const time = seconds != null && `${seconds < 0.1 ? "under 0.1" : seconds.toFixed(seconds < 10 ? 1 : 0)}\u00a0s`;
-  return [model, found, read, time].filter(Boolean).join(" · ");
+  return [model, found, read, ...partly, time].filter(Boolean).join(" · ");
+}
+
+/**
+ * What a model read of the text, never rounded up.
+ * @param {ModelCoverage} read
+ */
+function partOf({model, share, spans}) {
+  const beginning = spans.length === 1 && spans[0].start === 0 ? "the first " : "";
+  const percent = share < 0.01 ? "less than 1\u00a0%" : `${beginning}${Math.floor(100 * share)}\u00a0%`;
+  return `${model.replace("_", " ")} read ${percent}`;
 }

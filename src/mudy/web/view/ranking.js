@@ -8,8 +8,8 @@ import {figure, ordinal, plural} from "./words.js";
 
 /** @typedef {HTMLButtonElement & {phrase: Phrase}} RowButton */
 /** @typedef {SVGPathElement & {phrase: Phrase}} Slope */
-/** @typedef {{number: HTMLElement, phrase: HTMLElement, moved: HTMLElement, other: HTMLElement, where: HTMLElement,
- *   button: RowButton, item: HTMLLIElement}} Row */
+/** @typedef {{number: HTMLElement, phrase: HTMLElement, score: HTMLElement, moved: HTMLElement, other: HTMLElement,
+ *   where: HTMLElement, button: RowButton, item: HTMLLIElement}} Row */
 /** @typedef {{reading: Reading, list: HTMLOListElement, element: HTMLElement, slopes: SVGSVGElement | null,
  *   rows: Map<Phrase, Row>, shown: Phrase[]}} Column */
 
@@ -95,6 +95,7 @@ export class Ranking {
     const gold = this.view.isGold(phrase);
     row.number.textContent = String(phrase.rank);
     row.phrase.replaceChildren(gold ? create("em", {class: "gold"}, phrase.text) : phrase.text);
+    row.score.textContent = figure(phrase.score);
     row.moved.textContent = moved ? (moved > 0 ? "↑" : "↓") + Math.abs(moved) : "";
     row.moved.dataset.way = moved > 0 ? "up" : "down";
     row.other.replaceChildren(...others.flatMap(({title, rank}, index) => [
@@ -103,7 +104,7 @@ export class Ranking {
     row.where.replaceChildren(strip([phrase], text.length));
     row.button.title = phrase.text;
     row.button.setAttribute("aria-label", [`${phrase.rank}. ${phrase.text}`, plural(phrase.occurrences.length, "place"),
-      gold ? "gold" : "", `score ${figure(phrase.best.score)}`,
+      gold ? "gold" : "", `score ${figure(phrase.score)}`,
       moved ? `${moved > 0 ? "up" : "down"} ${Math.abs(moved)}` : "",
       ...others.map(({title, rank}) => (rank ? `${ordinal(rank)} with ${title}` : `not found by ${title}`))]
       .filter(Boolean).join(", "));
@@ -130,8 +131,8 @@ export class Ranking {
 function newRow(phrase) {
   const parts = {
     number: create("span", {class: "mv-number"}), phrase: create("bdi", {class: "mv-phrase"}),
-    moved: create("span", {class: "mv-moved"}), other: create("span", {class: "mv-other"}),
-    where: create("span", {class: "mv-where"}),
+    score: create("span", {class: "mv-score"}), moved: create("span", {class: "mv-moved"}),
+    other: create("span", {class: "mv-other"}), where: create("span", {class: "mv-where"}),
   };
   const button = create("button", {type: "button", class: "mv-row", tabindex: "-1"}, ...Object.values(parts));
   return {...parts, button: Object.assign(button, {phrase}), item: create("li", {}, button)};

@@ -58,7 +58,8 @@ export class Reading {
       const [text, ...variants] = forms(this.text, this.offset, occurrences);
       for (const {data, score} of occurrences) this.occurrenceOf(data).score = score;
       const best = this.occurrenceOf(occurrences[0].data);
-      return Object.assign(this.phrases[index], {rank: position + 1, text, variants, best});
+      const score = occurrences.reduce((most, each) => Math.max(most, each.score), -Infinity);
+      return Object.assign(this.phrases[index], {rank: position + 1, text, variants, best, score});
     });
     heat(this.occurrences.map((occurrence) => occurrence.score)).forEach((share, index) => {
       this.occurrences[index].step = colourStep(share);

@@ -4,7 +4,8 @@
 /**
  * @typedef {{start: number, end: number, score: number, [part: string]: number}} OccurrenceData  offsets in code points
  * @typedef {{rank: number, text: string, score: number, variants: string[], occurrences: OccurrenceData[]}} KeyphraseData
- * @typedef {{words: number, words_read: number, share: number, sections: number}} Coverage
+ * @typedef {{model: string, share: number, spans: {start: number, end: number}[]}} ModelCoverage
+ * @typedef {{words: number, words_read: number, share: number, sections: number, models: ModelCoverage[]}} Coverage
  *
  * @typedef {object} MethodData  what one method found
  * @property {string} method
@@ -49,7 +50,8 @@
  * @property {string} text
  * @property {string[]} variants
  * @property {Occurrence[]} occurrences  in the order of the text
- * @property {Occurrence} best
+ * @property {Occurrence} best  the first in its most frequent form
+ * @property {number} score  the highest of its occurrences
  *
  * @typedef {object} Occurrence
  * @property {Phrase} phrase
