@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from heapq import heapify, heappop, heappush
 from math import ceil
 
@@ -49,19 +49,20 @@ def rank(
     ordered = [  # a group stands where its best occurrence stands
         group for group in groups.values() if min_score is None or group[0].score >= min_score
     ]
-    if distinct:
-        ordered = [usual_form_first(text, group) for group in without_repetition(text, ordered, top_n, language)]
+    if distinct:  # all of them where a choice is still to come
+        ordered = without_repetition(text, ordered, None if diversity else top_n, language)
     if diversity:
-        words = [variant_key(_form(text, group[0]), language) for group in ordered]
+        words = [stem_parts(squeeze_hyphens(_form(text, group[0])), language) for group in ordered]
         ordered = diversified(ordered, words, diversity, top_n)
     chosen = cancellable(ordered[:top_n], every=256)
-    return tuple(_keyphrase(text, place, group) for place, group in enumerate(chosen, start=1))
+    shown = (usual_form_first(text, group) if distinct else group for group in chosen)
+    return tuple(_keyphrase(text, place, group) for place, group in enumerate(shown, start=1))
 
 
 def without_repetition(
     text: str, groups: Sequence[list[OccurrenceScore]], top_n: int | None, language: str = "en"
 ) -> list[list[OccurrenceScore]]:
-    """The groups that say something new, best first: as many as are wanted."""
+    """The groups that say something new, best first, at most `top_n`."""
     nested = _nested_spans({score.occurrence.span for group in groups for score in group})
     mentions = [_mention(squeeze_hyphens(_form(text, group[0])), language, group, nested) for group in groups]
     return [groups[index] for index in distinct_mentions(mentions, top_n)]
@@ -132,7 +133,7 @@ def _keyphrase(text: str, place: int, group: Sequence[OccurrenceScore]) -> Keyph
 
 
 def diversified(
-    groups: Sequence[list[OccurrenceScore]], words: Sequence[tuple[str, ...]], diversity: float, top_n: int | None
+    groups: Sequence[list[OccurrenceScore]], words: Sequence[frozenset[str]], diversity: float, top_n: int | None
 ) -> list[list[OccurrenceScore]]:
     """Maximal marginal relevance: each next phrase is good, and shares few words with those before it.
 
@@ -170,10 +171,9 @@ def diversified(
     return chosen
 
 
-def overlap(first: Sequence[str], second: Sequence[str]) -> float:
+def overlap(first: Set[str], second: Set[str]) -> float:
     """Shared words over all words (Jaccard)."""
-    a, b = set(first), set(second)
-    return len(a & b) / len(a | b) if a | b else 0.0
+    return len(first & second) / len(first | second) if first or second else 0.0
 
 
 def how_many(top_n: TopN, words: int) -> int | None:
