@@ -34,7 +34,16 @@ def test_a_phrase_scores_as_its_best_occurrence_and_keeps_all() -> None:
     assert (second.text, second.rank) == ("Alaska", 2)
 
 
-def test_forms_with_equal_stems_are_merged_under_the_best_one() -> None:
+@pytest.mark.parametrize(
+    "words",
+    [("option", "optional"), ("document", "documentation"), ("generation", "generator"), ("respect", "respectability")],
+)
+def test_derivations_are_different_phrases(words: tuple[str, str]) -> None:
+    found = rank(" ".join(words), *scored(" ".join(words), {word: [-1.0] for word in reversed(words)}))
+    assert [(k.text, k.variants) for k in found] == [(word, ()) for word in words]
+
+
+def test_singular_and_plural_are_merged_under_the_best_one() -> None:
     found = rank(TEXT, *scored(TEXT, {"oil spills": [-1.0], "oil spill": [-2.0], "decision-making": [-4.0]}))
     assert [k.text for k in found] == ["Oil spills", "Decision-making"]
     assert found[0].variants == ("Oil spill",)

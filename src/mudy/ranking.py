@@ -10,6 +10,7 @@ from math import ceil
 from mudy.cancellation import cancellable, check
 from mudy.candidates import Candidate
 from mudy.errors import SettingError
+from mudy.languages.inflections import base_form
 from mudy.methods.method import OccurrenceScore
 from mudy.overlap import Mention, distinct_mentions
 from mudy.results import Keyphrase, ScoredOccurrence
@@ -33,10 +34,10 @@ def rank(
     groups_of: Mapping[str, Hashable] | None = None,
     language: str = "en",
 ) -> tuple[Keyphrase, ...]:
-    """The best phrases, each with all its occurrences; forms are compared by the stems of the language.
+    """The best phrases, each with all its occurrences; inflections of one phrase are merged.
 
     `distinct` leaves out phrases that say what a phrase before them says, and shows each phrase in its usual form.
-    `groups_of` are phrases that are one whatever their stems: the labels of one concept.
+    `groups_of` are phrases that are one whatever their words: the labels of one concept.
     """
     shared = groups_of or {}
 
@@ -111,7 +112,12 @@ def rounded(score: float) -> float:
 
 
 def variant_key(phrase: str, language: str = "en") -> tuple[str, ...]:
-    """Phrases with the same stems are one: singular and plural, "decision-making" and "decision making"."""
+    """Phrases that differ in inflection alone are one: singular and plural, "decision-making" and "decision making"."""
+    return tuple(base_form(word, language) for word in squeeze_hyphens(phrase).split())
+
+
+def stem_key(phrase: str, language: str) -> tuple[str, ...]:
+    """The stems of a phrase, by which it is compared with gold, as evaluations do."""
     return stems_of(squeeze_hyphens(phrase), language)
 
 
