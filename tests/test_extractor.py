@@ -121,6 +121,18 @@ def test_each_text_may_have_its_own_candidates() -> None:
     assert [[k.text for k in r.keyphrases] for r in shared] == [["ferry"], ["ferry"]]
 
 
+def test_no_candidates_give_no_keyphrases_for_one_text_and_for_many() -> None:
+    assert extractor().extract(small.TEXT, candidates=[]).keyphrases == ()
+    for none in ([], (), iter([]), [[], []]):
+        assert [r.keyphrases for r in extractor().extract_many([small.TEXT] * 2, candidates=none)] == [(), ()]
+
+
+def test_a_missing_value_among_texts_is_named_by_its_position() -> None:
+    column: Any = [small.TEXT, float("nan")]
+    with pytest.raises(InputError, match=r"texts\[1\] is nan"):
+        list(extractor().extract_many(column))
+
+
 def test_fewer_lists_of_candidates_than_texts_are_refused() -> None:
     results = extractor().extract_many([small.TEXT] * 2, candidates=[["ferry"]])
     assert next(results).keyphrases

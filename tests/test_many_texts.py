@@ -70,11 +70,18 @@ def test_candidates_options_and_warnings_are_those_of_each_text() -> None:
     assert found[1].not_found == ("Boot",)
 
 
+def test_models_are_loaded_beside_the_tagger(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[Extractor] = []
+    monkeypatch.setattr(Extractor, "load_meanwhile", lambda self: loaded.append(self))
+    assert next(Extractor("yake").extract_many(["River ice is thin."])).keyphrases
+    assert loaded
+
+
 def test_a_text_that_fails_raises_in_its_place() -> None:
     bad: Any = [*texts(3), b"bytes", "never asked for"]
     results = Extractor("yake").extract_many(bad, workers=2)
     assert [len(result.keyphrases) > 0 for _, result in zip(range(3), results, strict=False)] == [True] * 3
-    with pytest.raises(InputError, match="A text must be a str"):
+    with pytest.raises(InputError, match=r"A text must be a str, but texts\[3\] is b'bytes'"):
         next(results)
 
 

@@ -34,7 +34,16 @@ def test_a_phrase_scores_as_its_best_occurrence_and_keeps_all() -> None:
     assert (second.text, second.rank) == ("Alaska", 2)
 
 
-def test_forms_with_equal_stems_are_merged_under_the_best_one() -> None:
+@pytest.mark.parametrize(
+    "words",
+    [("option", "optional"), ("document", "documentation"), ("generation", "generator"), ("respect", "respectability")],
+)
+def test_derivations_are_different_phrases(words: tuple[str, str]) -> None:
+    found = rank(" ".join(words), *scored(" ".join(words), {word: [-1.0] for word in reversed(words)}))
+    assert [(k.text, k.variants) for k in found] == [(word, ()) for word in words]
+
+
+def test_singular_and_plural_are_merged_under_the_best_one() -> None:
     found = rank(TEXT, *scored(TEXT, {"oil spills": [-1.0], "oil spill": [-2.0], "decision-making": [-4.0]}))
     assert [k.text for k in found] == ["Oil spills", "Decision-making"]
     assert found[0].variants == ("Oil spill",)
@@ -64,13 +73,35 @@ def test_diversity_keeps_apart_what_shares_words() -> None:
         rank(TEXT, *scored(TEXT, values), diversity=2.0)
 
 
+def test_diversity_brings_new_phrases_into_a_distinct_list() -> None:
+    text = "Oil spill. Oil price. Alaska. Whales."
+    values = {"oil spill": [-1.0], "oil price": [-1.1], "alaska": [-1.2], "whales": [-3.0]}
+    assert [k.text for k in rank(text, *scored(text, values), top_n=2, distinct=True)] == ["Oil spill", "Oil price"]
+    diverse = rank(text, *scored(text, values), top_n=2, distinct=True, diversity=0.7)
+    assert [k.text for k in diverse] == ["Oil spill", "Alaska"]
+
+
+def test_diversity_counts_the_best_occurrence_of_a_phrase_shown_in_another_form() -> None:
+    text = "Oil spills. Oil spill, oil spill. Alaska. Whales."
+    values = {"oil spills": [-1.0], "oil spill": [-9.0, -9.0], "alaska": [-1.5], "whales": [-9.5]}
+    (first, *_) = rank(text, *scored(text, values), distinct=True, diversity=0.3)
+    assert (first.text, first.score) == ("Oil spill", -1.0)
+
+
+def test_diversity_keeps_apart_phrases_of_a_script_without_spaces() -> None:
+    text = "机器学习，机器翻译，天气，树木。"
+    values = {"机器学习": [-1.0], "机器翻译": [-1.1], "天气": [-1.2], "树木": [-3.0]}
+    diverse = rank(text, *scored(text, values), top_n=2, diversity=0.7, language="zh")
+    assert [k.text for k in diverse] == ["机器学习", "天气"]
+
+
 def test_no_scores_give_no_keyphrases() -> None:
     assert rank("", [], []) == ()
     assert rank("", [], [], diversity=0.5) == ()
 
 
 def test_overlap_is_the_share_of_common_words() -> None:
-    assert overlap(["oil", "spill"], ["oil", "price"]) == pytest.approx(1 / 3)
+    assert overlap({"oil", "spill"}, {"oil", "price"}) == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(("top_n", "words", "expected"), [(7, 100, 7), (0.02, 100, 2), (0.02, 1, 1), (None, 9, None)])

@@ -110,15 +110,17 @@ def test_a_result_as_json_is_its_dict_also_where_a_text_holds_half_an_emoji(resu
     assert "é" in accented.to_json()
 
 
-def test_a_table_has_a_row_for_each_keyphrase_and_a_column_for_each_part_of_its_score() -> None:
+def test_a_table_has_a_row_for_each_keyphrase_and_the_parts_of_its_score_if_asked_for() -> None:
     pytest.importorskip("pandas")
     places = (ScoredOccurrence(3, 8, -1.2, {"p": -1.5, "G": 2.0}, 2), ScoredOccurrence(20, 25, -1.4, {"p": -1.6}, 3))
     keyphrases = (Keyphrase(1, "flood", -1.2, ("Flood",), places),)
-    (row,) = Result("", keyphrases, EMPTY.coverage, "mudy", "m").to_pandas().to_dict("records")
-    assert row == {
+    result = Result("", keyphrases, EMPTY.coverage, "mudy", "m")
+    plain = {
         "rank": 1, "text": "flood", "score": -1.2, "variants": ["Flood"], "start": 3, "end": 8, "occurrences": 2,
-        "page": 2, "p": -1.5, "G": 2.0,
+        "page": 2,
     }  # fmt: skip
+    assert result.to_pandas().to_dict("records") == [plain]
+    assert result.to_pandas(parts=True).to_dict("records") == [{**plain, "p": -1.5, "G": 2.0}]
     assert list(EMPTY.to_pandas().columns)[:3] == ["rank", "text", "score"]
     assert len(EMPTY.to_pandas()) == 0
 
@@ -131,8 +133,10 @@ def test_a_table_without_pandas_says_what_to_install(result: Result, monkeypatch
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_tables_of_all_libraries_hold_the_same_rows(result: Result, library: str) -> None:
-    rows = result.to_polars().to_dicts() if library == "polars" else result.to_arrow().to_pylist()
-    assert rows == result.to_pandas().to_dict("records")
+    for parts in (False, True):
+        table = result.to_polars(parts=parts) if library == "polars" else result.to_arrow(parts=parts)
+        rows = table.to_dicts() if library == "polars" else table.to_pylist()
+        assert rows == result.to_pandas(parts=parts).to_dict("records")
 
 
 def test_an_empty_table_has_the_types_of_a_full_one(result: Result) -> None:

@@ -340,13 +340,13 @@ class PhraseLookup:
     def _made(cls, phrases: tuple[str, ...]) -> PhraseLookup:
         wanted: dict[tuple[str, ...], str] = {}
         for phrase in cancellable(phrases, every=64):
-            wanted.setdefault(tuple(unit for unit, _ in _units(squeeze(phrase))), phrase)
+            wanted.setdefault(tuple(unit for unit, _ in text_units(squeeze(phrase))), phrase)
         kept = tuple(wanted.values())
         return cls(kept, tuple(squeeze(phrase).lower() for phrase in kept), PhraseIndex(list(wanted)))
 
     def occurrences(self, document: Document) -> Iterator[tuple[str, Occurrence]]:
         """Every place where a phrase stands as whole words, in text order, of two that begin as one the shorter."""
-        units = list(cancellable(_units(document.text), every=4096))
+        units = list(cancellable(text_units(document.text), every=4096))
         places = self.index.places(unit for unit, _ in units)
         for start, end, phrase in cancellable(places, every=1024):
             span = Span(units[start][1].start, units[end - 1][1].end)
@@ -359,7 +359,7 @@ def _kept_lookup(phrases: tuple[str, ...]) -> PhraseLookup:
     return PhraseLookup._made(phrases)
 
 
-def _units(text: str) -> Iterator[tuple[str, Span]]:
+def text_units(text: str) -> Iterator[tuple[str, Span]]:
     """Words, single marks, single characters of unspaced scripts, and white space as one space, case folded."""
     for match in _UNIT.finditer(text):
         unit = match[0]

@@ -14,7 +14,7 @@ from mudy.methods import settings_in_use
 from mudy.methods.method import Method
 from mudy.options import Options
 from mudy.phrase_index import PhraseIndex
-from mudy.ranking import variant_key
+from mudy.ranking import stem_key
 from mudy.results import Result, number_of
 from mudy.stemming import stems_of
 from mudy.text import Document, Span, squeeze
@@ -107,7 +107,7 @@ def gold_places(document: Document, gold: Iterable[str]) -> tuple[Gold, ...]:
     """Where phrases stand in a text, compared by stems, so that "dams" is found for "dam"."""
     if isinstance(gold, str):
         raise InputError(f"A list of gold phrases was expected, not the single text {gold!r}. Put it in a list.")
-    phrases = {phrase: variant_key(phrase, document.language) for phrase in map(squeeze, gold)}
+    phrases = {phrase: stem_key(phrase, document.language) for phrase in map(squeeze, gold)}
     wanted = list(dict.fromkeys(phrases.values()))
     pieces = list(cancellable(_pieces(document), every=1024)) if wanted else []
     spans: dict[tuple[str, ...], list[Span]] = {key: [] for key in wanted}

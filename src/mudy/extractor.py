@@ -154,12 +154,12 @@ class Extractor(ModelLoader):
 
         `top_n` is a number, a share of the text's words such as 0.02, "auto" for as many as the text deserves, or None
         for all. `candidates` replaces the phrases that are ranked: "nouns" for noun phrases as long as possible,
-        "nested" for phrases inside them too, or a list of your own; those that do not stand in the text are named in
-        `Result.not_found`. `stop_phrases` are never returned. `merge` joins forms with equal stems. `distinct` leaves
-        out phrases that say what one before them says; None leaves that to the method. `diversity` above 0 keeps
-        phrases that share words apart. `min_score` leaves out phrases that score less. What a model wrote but cannot be
-        returned is in `Result.dropped`. `language` is that of this text, None: the extractor's. `pages` are the offsets
-        at which pages begin; every occurrence then has its page.
+        "nested" for phrases inside them too, or a list of your own, of which an empty one gives an empty result; those
+        that do not stand in the text are named in `Result.not_found`. `stop_phrases` are never returned. `merge` joins
+        inflections: singular and plural. `distinct` leaves out phrases that say what one before them says; None leaves
+        that to the method. `diversity` above 0 keeps phrases that share words apart. `min_score` leaves out phrases
+        that score less. What a model wrote but cannot be returned is in `Result.dropped`. `language` is that of this
+        text, None: the extractor's. `pages` are the offsets at which pages begin; every occurrence then has its page.
 
         `vocabulary` finds the concepts of a `Vocabulary` (or of a list of labels) and nothing else; each keyphrase has
         its `concept`. With `boost` other phrases are returned too, and those of the vocabulary gain so much over them.
@@ -242,10 +242,11 @@ class Extractor(ModelLoader):
     ) -> Iterator[Result]:
         """The keyphrases of many texts, one result each, in order, as they are found.
 
-        `candidates` is one list for all texts, or one list (or None) for each. `progress` draws a bar on standard
-        error. Other options are those of `extract`. Where the method can, short texts are computed together, so up to
-        64 of them are taken before the first result comes; that changes no result. Nor do `workers`, the number of
-        processes that compute: each loads the models, and a few batches are taken ahead for each.
+        `candidates` is one list for all texts (an empty one gives empty results), or one list (or None) for each.
+        `progress` draws a bar on standard error. Other options are those of `extract`. Where the method can, short
+        texts are computed together, so up to 64 of them are taken before the first result comes; that changes no
+        result. Nor do `workers`, the number of processes that compute: each loads the models, and a few batches are
+        taken ahead for each.
         """
         wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, **options})
         several("texts", texts, "texts")

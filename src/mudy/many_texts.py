@@ -44,7 +44,9 @@ def asked_texts(texts: Iterable[str | Document], candidates: Any, options: Optio
 def _asked(texts: Iterable[str | Document], lists: Iterator[Any], options: Options) -> Iterator[AskedText]:
     for number, text in enumerate(texts):
         if not isinstance(text, str | Document):
-            raise InputError(f"A text must be a str, not {seen(text)}. Decode bytes, or read the file first.")
+            raise InputError(
+                f"A text must be a str, but texts[{number}] is {seen(text)}. Decode bytes; fill or drop missing values."
+            )
         try:
             candidates = next(lists)
         except StopIteration:
@@ -69,6 +71,8 @@ def local_outcomes(extractor: Extractor, asked: Iterable[AskedText]) -> Outcomes
 
 
 def _prepared(extractor: Extractor, asked: AskedText) -> PreparedText | _Unprepared:
+    if isinstance(asked.text, str) and asked.text.strip():
+        extractor.load_meanwhile()  # what fails here fails for all
     try:
         return extractor.prepare(asked.text, asked.options)
     except FATAL:
@@ -103,13 +107,7 @@ class ExtractionWork:
         from mudy.extractor import Extractor
 
         extractor = Extractor(**self.arguments)
-
-        def results(asked: Sequence[AskedText]) -> list[Result | Exception]:
-            if any(isinstance(each.text, str) and each.text.strip() for each in asked):
-                extractor.load_meanwhile()  # what fails here fails for all
-            return list(local_outcomes(extractor, asked))
-
-        return results
+        return lambda asked: list(local_outcomes(extractor, asked))
 
     def lost(self, item: AskedText, error: WorkerError) -> Result | Exception:  # noqa: ARG002 (one protocol)
         return error

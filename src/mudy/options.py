@@ -27,7 +27,7 @@ class Options:
     candidates: CandidateKind | Iterable[str] | None = None  # a kind, or phrases; None: the kind that the method ranks
     stop_phrases: Iterable[str] = ()
     max_candidate_words: int | None = MAX_PHRASE_WORDS
-    merge: bool = True  # forms with equal stems are one phrase
+    merge: bool = True  # inflections are one phrase: singular and plural
     diversity: float = 0.0  # above 0, phrases that share words are kept apart
     min_score: float | None = None  # leave out phrases that score less
     distinct: bool | None = None  # leave out what a phrase before says; None: as the method does

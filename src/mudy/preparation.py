@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import Any, get_args
 
 from mudy import candidates as noun_phrases
@@ -113,11 +113,11 @@ def _excluded(options: Options) -> frozenset[str]:
 
 
 def candidates_of_each(candidates: Any) -> Iterator[Any]:
-    """The candidates of each text: always the same kind or list, or the next of many lists."""
+    """The candidates of each text: always the same kind or list, or the next of many lists; [] is one list."""
     if candidates is None or (isinstance(candidates, str) and candidates in get_args(CandidateKind)):
         return repeat(candidates)
     given = iter(several("candidates", candidates, "phrases"))
-    first = next(given, None)
-    if isinstance(first, str):
-        return repeat([first, *given])
-    return chain([first], given)
+    first = list(islice(given, 1))
+    if not first or isinstance(first[0], str):
+        return repeat([*first, *given])
+    return chain(first, given)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from heapq import heapify, heappop, heappush
 from math import ceil
 
 from mudy.cancellation import cancellable, check
 from mudy.candidates import Candidate
 from mudy.errors import SettingError
+from mudy.languages.inflections import base_form
 from mudy.methods.method import OccurrenceScore
 from mudy.overlap import Mention, distinct_mentions
 from mudy.results import Keyphrase, ScoredOccurrence
@@ -33,10 +34,10 @@ def rank(
     groups_of: Mapping[str, Hashable] | None = None,
     language: str = "en",
 ) -> tuple[Keyphrase, ...]:
-    """The best phrases, each with all its occurrences; forms are compared by the stems of the language.
+    """The best phrases, each with all its occurrences; inflections of one phrase are merged.
 
     `distinct` leaves out phrases that say what a phrase before them says, and shows each phrase in its usual form.
-    `groups_of` are phrases that are one whatever their stems: the labels of one concept.
+    `groups_of` are phrases that are one whatever their words: the labels of one concept.
     """
     shared = groups_of or {}
 
@@ -49,19 +50,20 @@ def rank(
     ordered = [  # a group stands where its best occurrence stands
         group for group in groups.values() if min_score is None or group[0].score >= min_score
     ]
-    if distinct:
-        ordered = [usual_form_first(text, group) for group in without_repetition(text, ordered, top_n, language)]
+    if distinct:  # all of them where a choice is still to come
+        ordered = without_repetition(text, ordered, None if diversity else top_n, language)
     if diversity:
-        words = [variant_key(_form(text, group[0]), language) for group in ordered]
+        words = [stem_parts(squeeze_hyphens(_form(text, group[0])), language) for group in ordered]
         ordered = diversified(ordered, words, diversity, top_n)
     chosen = cancellable(ordered[:top_n], every=256)
-    return tuple(_keyphrase(text, place, group) for place, group in enumerate(chosen, start=1))
+    shown = (usual_form_first(text, group) if distinct else group for group in chosen)
+    return tuple(_keyphrase(text, place, group) for place, group in enumerate(shown, start=1))
 
 
 def without_repetition(
     text: str, groups: Sequence[list[OccurrenceScore]], top_n: int | None, language: str = "en"
 ) -> list[list[OccurrenceScore]]:
-    """The groups that say something new, best first: as many as are wanted."""
+    """The groups that say something new, best first, at most `top_n`."""
     nested = _nested_spans({score.occurrence.span for group in groups for score in group})
     mentions = [_mention(squeeze_hyphens(_form(text, group[0])), language, group, nested) for group in groups]
     return [groups[index] for index in distinct_mentions(mentions, top_n)]
@@ -110,7 +112,12 @@ def rounded(score: float) -> float:
 
 
 def variant_key(phrase: str, language: str = "en") -> tuple[str, ...]:
-    """Phrases with the same stems are one: singular and plural, "decision-making" and "decision making"."""
+    """Phrases that differ in inflection alone are one: singular and plural, "decision-making" and "decision making"."""
+    return tuple(base_form(word, language) for word in squeeze_hyphens(phrase).split())
+
+
+def stem_key(phrase: str, language: str) -> tuple[str, ...]:
+    """The stems of a phrase, by which it is compared with gold, as evaluations do."""
     return stems_of(squeeze_hyphens(phrase), language)
 
 
@@ -132,7 +139,7 @@ def _keyphrase(text: str, place: int, group: Sequence[OccurrenceScore]) -> Keyph
 
 
 def diversified(
-    groups: Sequence[list[OccurrenceScore]], words: Sequence[tuple[str, ...]], diversity: float, top_n: int | None
+    groups: Sequence[list[OccurrenceScore]], words: Sequence[frozenset[str]], diversity: float, top_n: int | None
 ) -> list[list[OccurrenceScore]]:
     """Maximal marginal relevance: each next phrase is good, and shares few words with those before it.
 
@@ -170,10 +177,9 @@ def diversified(
     return chosen
 
 
-def overlap(first: Sequence[str], second: Sequence[str]) -> float:
+def overlap(first: Set[str], second: Set[str]) -> float:
     """Shared words over all words (Jaccard)."""
-    a, b = set(first), set(second)
-    return len(a & b) / len(a | b) if a | b else 0.0
+    return len(first & second) / len(first | second) if first or second else 0.0
 
 
 def how_many(top_n: TopN, words: int) -> int | None:

@@ -211,28 +211,32 @@ class Result:
         """What `to_dict` gives, as JSON."""
         return dump_json(self.to_dict(), indent=indent)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """One row for each keyphrase: its best occurrence, what that score was made of, and how many there are."""
-        frame = _required("to_pandas", "pandas").DataFrame
-        return frame([_row(k) for k in self.keyphrases], columns=None if self.keyphrases else list(_COLUMNS))
+    def to_pandas(self, *, parts: bool = False) -> pandas.DataFrame:
+        """One row per keyphrase: rank, text, score, variants, start and end of its best occurrence, and their number.
 
-    def to_polars(self) -> polars.DataFrame:
+        Where there are any: its page and its concept. `parts` adds what the score was made of, as many columns as the
+        method has.
+        """
+        frame = _required("to_pandas", "pandas").DataFrame
+        return frame([_row(k, parts) for k in self.keyphrases], columns=None if self.keyphrases else list(_COLUMNS))
+
+    def to_polars(self, *, parts: bool = False) -> polars.DataFrame:
         """The rows of `to_pandas` as a frame of polars; what a phrase does not have is null."""
         library = _required("to_polars", "polars")
         kinds = {"text": library.String, "score": library.Float64, "variants": library.List(library.String)}
         types = {name: kinds.get(name, library.Int64) for name in _COLUMNS}
-        frame: polars.DataFrame = library.DataFrame(self._columns(), schema_overrides=types)
+        frame: polars.DataFrame = library.DataFrame(self._columns(parts), schema_overrides=types)
         return frame
 
-    def to_arrow(self) -> pyarrow.Table:
+    def to_arrow(self, *, parts: bool = False) -> pyarrow.Table:
         """The rows of `to_pandas` as a table of Arrow; what a phrase does not have is null."""
         library = _required("to_arrow", "pyarrow")
         kinds = {"text": library.string(), "score": library.float64(), "variants": library.list_(library.string())}
         types = {name: kinds.get(name, library.int64()) for name in _COLUMNS}
-        return library.table({name: library.array(v, types.get(name)) for name, v in self._columns().items()})
+        return library.table({name: library.array(v, types.get(name)) for name, v in self._columns(parts).items()})
 
-    def _columns(self) -> dict[str, list[Any]]:
-        rows = [_row(keyphrase) for keyphrase in self.keyphrases]
+    def _columns(self, parts: bool) -> dict[str, list[Any]]:
+        rows = [_row(keyphrase, parts) for keyphrase in self.keyphrases]
         names = dict.fromkeys((*_COLUMNS, *(name for row in rows for name in row)))
         return {name: [row.get(name) for row in rows] for name in names}
 
@@ -249,7 +253,7 @@ class Result:
         return Explanation.of(self)._repr_html_()
 
 
-def _row(keyphrase: Keyphrase) -> dict[str, Any]:
+def _row(keyphrase: Keyphrase, parts: bool) -> dict[str, Any]:
     """One row of a table: a keyphrase at its best occurrence, named as in `mudy extract --format csv`."""
     best = keyphrase.occurrences[0]
     page = {} if best.page is None else {"page": best.page}
@@ -265,7 +269,7 @@ def _row(keyphrase: Keyphrase) -> dict[str, Any]:
         "occurrences": len(keyphrase.occurrences),
         **page,
         **concept,
-        **best.parts,
+        **(best.parts if parts else {}),
     }
 
 

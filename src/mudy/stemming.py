@@ -1,6 +1,6 @@
 """The stems of words by the rules of their language: Porter's for English, Snowball's for those that have a stemmer.
 
-Two forms of a phrase are one where their stems are equal. English keeps the stems of the published evaluations. A
+Gold phrases, vocabularies and evidence are compared by stems. English keeps those of the published evaluations. A
 language without a stemmer keeps its words as they are, in lower case and in one form of each character (NFKC), so that
 full-width letters and composed accents make no difference. Snowball is imported with the first word that needs it.
 """

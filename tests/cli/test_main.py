@@ -1,5 +1,6 @@
 """Usage, errors and how the command line ends."""
 
+import json
 import os
 import pty
 import signal
@@ -89,9 +90,12 @@ def test_an_output_that_is_also_an_input_is_refused(folder: Path) -> None:
     assert (folder / "vision.txt").read_text(encoding="utf-8") == VISION
 
 
-def test_a_file_of_candidates_without_any_is_refused(folder: Path) -> None:
+def test_a_file_without_candidates_gives_no_keyphrases_and_a_warning(folder: Path) -> None:
     (folder / "phrases.txt").write_text("# none yet\n\n", encoding="utf-8")
-    assert "holds no phrases" in run("extract", "vision.txt", "--candidates", "phrases.txt").stderr
+    ended = run("extract", "vision.txt", "-m", "yake", "--candidates", "phrases.txt", "--format", "json")
+    assert ended.exit_code == 0
+    assert json.loads(ended.stdout)["keyphrases"] == []
+    assert "holds no phrases" in ended.stderr
 
 
 def test_at_a_terminal_without_files_usage_is_explained_instead_of_waiting() -> None:

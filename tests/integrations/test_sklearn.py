@@ -32,6 +32,37 @@ def test_the_matrix_counts_whole_words_in_any_casing_and_form() -> None:
     assert counts.toarray().ravel().tolist() == [2, 0]
 
 
+def test_inflections_that_no_fitted_text_has_are_counted() -> None:
+    made = vectorizer().fit(["The lake is deep. A lake freezes. The lake thaws."])
+    column = list(made.get_feature_names_out()).index("lake")
+    assert made.transform(["Two lakes, one LAKE, and a lakeside."])[:, column].toarray().ravel().tolist() == [2]
+
+
+def test_columns_are_merged_by_the_rules_of_their_language() -> None:
+    texts = [
+        "Die Wärmepumpe heizt das Haus. Eine Wärmepumpe braucht Strom, und die Wärmepumpe ist leise.",
+        "Die Wärmepumpen heizen die Häuser. Viele Wärmepumpen brauchen Strom, und Wärmepumpen sind leise.",
+    ]
+    made = vectorizer(settings={"language": "de"}).fit(texts)
+    (column,) = (i for i, name in enumerate(made.get_feature_names_out()) if name.startswith("wärmepumpe"))
+    assert made.transform(texts)[:, column].toarray().ravel().tolist() == [3, 3]
+
+
+def test_a_phrase_of_texts_in_two_languages_is_one_column_and_counted_once() -> None:
+    english = vectorizer(top_n=3).fit_transform(["The Internet is old. The Internet grows. Internet."])
+    texts = ["The Internet is old. The Internet grows. Internet.", "Das Internet ist alt. Das Internet wächst schnell."]
+    made = vectorizer(top_n=3).fit(texts)
+    assert made.get_feature_names_out().tolist().count("internet") == 1
+    column = list(made.get_feature_names_out()).index("internet")
+    assert made.transform(texts)[0, column] == english.max() == 3
+
+
+@pytest.mark.parametrize("setting", [{"max_features": -1}, {"max_features": 0}, {"min_df": -1}])
+def test_limits_below_their_least_value_are_refused(setting: dict[str, int]) -> None:
+    with pytest.raises(SettingError, match=next(iter(setting))):
+        vectorizer(**setting).fit(RIVERS)
+
+
 def test_the_matrix_is_sparse_and_in_canonical_order() -> None:
     matrix = vectorizer().fit_transform([*PARAGRAPHS, ""])
     assert isinstance(matrix, csr_matrix)
@@ -99,7 +130,7 @@ def test_tags_say_that_texts_come_in() -> None:
 def test_bad_input_raises() -> None:
     with pytest.raises(InputError, match="Put it in a list"):
         vectorizer().fit("one text")
-    with pytest.raises(InputError, match="A text must be a str"):
+    with pytest.raises(InputError, match=r"A text must be a str, but raw_documents\[0\] is None"):
         vectorizer().fit(RIVERS).transform([None])  # type: ignore[list-item]
     with pytest.raises(SettingError, match="No keyphrases for columns in 2 texts"):
         vectorizer().fit(["", "and of the"])

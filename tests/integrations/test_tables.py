@@ -56,6 +56,8 @@ def test_a_pandas_table_of_no_texts_has_all_columns_and_no_rows() -> None:
 def test_a_value_that_is_no_text_raises() -> None:
     with pytest.raises(InputError, match="A text must be a str"):
         pandas.Series([1, 2]).mudy.keyphrases("yake")
+    with pytest.raises(InputError, match=r"texts\[2\] is 7"):
+        pandas.Series(["a text", None, 7], dtype=object).mudy.keyphrases("yake")
 
 
 def test_a_polars_column_has_a_list_for_each_text() -> None:

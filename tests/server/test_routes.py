@@ -42,6 +42,11 @@ def test_options_reach_the_library(client: httpx.Client, library: Extractor) -> 
     assert expected["not_found"] == ["no such phrase"]
 
 
+def test_no_candidates_give_no_keyphrases(client: httpx.Client) -> None:
+    answer = client.post("/v1/extract", json={"texts": [SHORT, SHORT], "method": "yake", "candidates": []})
+    assert [result["keyphrases"] for result in answer.json()["results"]] == [[], []]
+
+
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "empirical"])
 def test_every_method_is_served(method: str, client: httpx.Client) -> None:
     answer = client.post("/v1/extract", json={"text": SHORT, "method": method})

@@ -226,6 +226,8 @@ class ExtractRun:
 
     def _warn_of_missing(self) -> None:
         """Name the candidates that stand in none of the texts."""
+        if self.options.phrases == ():
+            self.screen.warning("the file of --candidates holds no phrases, so there are no keyphrases")
         if not self._missing:
             return
         nowhere = set.intersection(*self._missing)

@@ -135,7 +135,7 @@ DISTINCT: dict[str, Any] = {
     "default": None,
     "help": "Leave out phrases that say what one before them says.  [default: distinct for mudyplus]",
 }
-NO_MERGE: dict[str, Any] = {"is_flag": True, "help": "Keep forms with equal stems apart (model, models)."}
+NO_MERGE: dict[str, Any] = {"is_flag": True, "help": "Keep inflections apart (model, models)."}
 ENCODING: dict[str, Any] = {"help": "Encoding of the files.  [default: by byte-order mark, else UTF-8]"}
 LANGUAGE: dict[str, Any] = {
     "default": AUTO,

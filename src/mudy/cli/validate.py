@@ -68,8 +68,6 @@ def options(given: dict[str, Any], encoding: str | None = None) -> Options:
     if max_words and (kind != candidates or given["protocol"]):
         raise click.UsageError("--max-candidate-words has no effect on --candidates or under a --protocol.")
     ranked: Any = kind or phrases_option("--candidates", candidates, encoding)
-    if ranked == []:
-        raise click.BadParameter(f"{candidates} holds no phrases.", param_hint="'--candidates'")
     return Options(
         candidates=ranked,
         stop_phrases=phrases_option("--stop-phrases", stop_phrases, encoding) or (),

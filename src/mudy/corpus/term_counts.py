@@ -1,6 +1,6 @@
 """The phrases of a whole corpus, counted on the disk: memory does not grow with them.
 
-Forms with equal stems are one phrase, and so are phrases of one concept. Counts are kept in a temporary database of
+Singular and plural are one phrase, and so are phrases of one concept. Counts are kept in a temporary database of
 SQLite, to which those of some thousand phrases are added at once.
 """
 

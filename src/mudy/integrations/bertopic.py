@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mudy.extractor import DEFAULT_METHOD
@@ -59,12 +59,9 @@ def weighted_phrases(results: Sequence[Result]) -> list[tuple[str, float]]:
     """The phrases of several texts as one ranking; each in the form that its best rank shows."""
     weights: dict[tuple[str, ...], float] = {}
     forms: dict[tuple[str, ...], str] = {}
-    for keyphrase in sorted(_keyphrases(results), key=lambda keyphrase: keyphrase.rank):
-        stems = variant_key(keyphrase.text)
-        forms.setdefault(stems, keyphrase.text)
-        weights[stems] = weights.get(stems, 0.0) + 1 / keyphrase.rank / len(results)
-    return sorted(((forms[stems], weight) for stems, weight in weights.items()), key=lambda pair: -pair[1])
-
-
-def _keyphrases(results: Iterable[Result]) -> list[Any]:
-    return [keyphrase for result in results for keyphrase in result]
+    found = [(keyphrase, result.language or "en") for result in results for keyphrase in result]
+    for keyphrase, language in sorted(found, key=lambda pair: pair[0].rank):
+        key = variant_key(keyphrase.text, language)
+        forms.setdefault(key, keyphrase.text)
+        weights[key] = weights.get(key, 0.0) + 1 / keyphrase.rank / len(results)
+    return sorted(((forms[key], weight) for key, weight in weights.items()), key=lambda pair: -pair[1])

@@ -301,8 +301,10 @@ def _explanation(explanation: dict[str, Any], text: str, phrase: str) -> PhraseE
     (method,) = explanation["methods"]
     (gold,) = explanation["gold"]
     ranked = method["keyphrases"]
-    wanted = variant_key(squeeze(phrase))
-    found = next((k for k in ranked if wanted in map(variant_key, (k["text"], *k["variants"]))), None)
+    language = method["language"] or "en"
+    wanted = variant_key(squeeze(phrase), language)
+    forms = ((k, (k["text"], *k["variants"])) for k in ranked)
+    found = next((k for k, own in forms if wanted in [variant_key(form, language) for form in own]), None)
     if found is None:
         return PhraseExplanation(phrase, None, len(ranked), None, _why_not(bool(gold["places"])), [], {})
     occurrences = [_explained_occurrence(place, text) for place in found["occurrences"][:MOST_SHOWN]]

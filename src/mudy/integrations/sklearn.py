@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
-from mudy.candidates import PhraseLookup
+from mudy.candidates import stands_alone, text_units
 from mudy.errors import InputError, SettingError
 from mudy.extractor import DEFAULT_METHOD
 from mudy.integrations import from_extra
 from mudy.integrations.extraction import results_of
+from mudy.languages.inflections import base_form
+from mudy.phrase_index import PhraseIndex
 from mudy.ranking import variant_key
 from mudy.results import Keyphrase, Result
-from mudy.text import Document
-from mudy.validation import TopN, seen, several
+from mudy.text import Span
+from mudy.validation import TopN, checked, seen, several
 
 with from_extra("scikit-learn"):
     import numpy as np
@@ -30,9 +34,10 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     """Texts -> a sparse matrix that counts phrases: the keyphrases of the texts that it was fitted on.
 
     Fitting finds the keyphrases of each text. After that phrases are only looked up, as whole words in any casing, so
-    `transform` needs no model. Forms with equal stems (model, models) are one column, named after the form that most
-    texts show, in lower case. `min_df` leaves out phrases that are keyphrases of fewer texts (a number, or a share
-    below 1); `max_features` keeps those of the most texts. `settings` are further ones of `Extractor` and `extract`.
+    `transform` needs no model. Inflections (model, models) are one column, also those that no text of `fit` has; it is
+    named after the form that most texts show, in lower case. `min_df` leaves out phrases that are keyphrases of fewer
+    texts (a number, or a share below 1); `max_features` keeps those of the most texts. `settings` are further ones of
+    `Extractor` and `extract`.
     """
 
     def __init__(
@@ -54,6 +59,8 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
 
     def fit(self, raw_documents: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002 (as scikit-learn calls it)
         """Learn the columns."""
+        checked("max_features", self.max_features, int | None, least=1)
+        checked("min_df", self.min_df, float, least=0)
         settings = {"method": self.method, "speed": self.speed, "top_n": self.top_n, **(self.settings or {})}
         results = list(results_of(_texts(raw_documents), settings))
         columns = self._chosen(_phrase_forms(results), len(results))
@@ -61,14 +68,17 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
             raise SettingError(f"No keyphrases for columns in {len(results):,} texts. Lower min_df, or see the texts.")
         columns.sort(key=lambda phrase: phrase.name)
         self.feature_names_ = np.array([phrase.name for phrase in columns], dtype=object)
-        self.form_columns_ = {form: column for column, phrase in enumerate(columns) for form in phrase.forms}
+        self.form_columns_: dict[str, dict[str, int]] = {}  # language -> form -> column
+        for column, phrase in enumerate(columns):
+            for language, form in sorted(phrase.forms):
+                self.form_columns_.setdefault(language, {})[form] = column
         return self
 
     def transform(self, raw_documents: Iterable[str]) -> csr_matrix:
         """How often the phrase of each column stands in each text."""
         check_is_fitted(self, "feature_names_")
-        lookup = PhraseLookup.of(tuple(self.form_columns_))
-        rows = [self._counts(lookup, text) for text in _texts(raw_documents)]
+        lookups = [_lookup(language, tuple(forms.items())) for language, forms in self.form_columns_.items()]
+        rows = [_counts(lookups, text, number) for number, text in enumerate(_texts(raw_documents))]
         starts = np.cumsum([0, *map(len, rows)])
         columns = np.array([column for row in rows for column in sorted(row)], dtype=np.int64)
         counts = np.array([row[column] for row in rows for column in sorted(row)], dtype=np.int64)
@@ -95,9 +105,42 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         frequent = [phrase for phrase in phrases if phrase.texts >= least]
         return sorted(frequent, key=lambda phrase: (-phrase.texts, phrase.name))[: self.max_features]
 
-    def _counts(self, lookup: PhraseLookup, text: str) -> Counter[int]:
-        places = lookup.occurrences(Document(_checked_text(text), (), ()))
-        return Counter(self.form_columns_[form] for form, _ in places)
+
+@dataclass(frozen=True, slots=True)
+class ColumnLookup:
+    """The phrases of one language, ready to be found in texts in any inflection."""
+
+    language: str
+    columns: tuple[int, ...]  # of each phrase of the index
+    index: PhraseIndex
+
+    def places(self, text: str) -> Iterator[tuple[Span, int]]:
+        """Where phrases stand as whole words, and their columns."""
+        units = list(text_units(text))
+        for start, end, phrase in self.index.places(_inflected(unit, self.language) for unit, _ in units):
+            span = Span(units[start][1].start, units[end - 1][1].end)
+            if stands_alone(text, span):
+                yield span, self.columns[phrase]
+
+
+@lru_cache(maxsize=4)
+def _lookup(language: str, forms: tuple[tuple[str, int], ...]) -> ColumnLookup:
+    columns: dict[tuple[str, ...], int] = {}
+    for form, column in forms:
+        columns.setdefault(tuple(_inflected(unit, language) for unit, _ in text_units(form)), column)
+    return ColumnLookup(language, tuple(columns.values()), PhraseIndex(list(columns)))
+
+
+def _inflected(unit: str, language: str) -> str:
+    """A word without its inflection; a hyphen is as good as a space."""
+    return " " if unit in " -" else base_form(unit, language)
+
+
+def _counts(lookups: Iterable[ColumnLookup], text: Any, number: int) -> Counter[int]:
+    if not isinstance(text, str):
+        raise InputError(f"A text must be a str, but raw_documents[{number}] is {seen(text)}.")
+    places = {place for lookup in lookups for place in lookup.places(text)}  # once, though two languages have a phrase
+    return Counter(column for _, column in places)
 
 
 class PhraseForms:
@@ -105,11 +148,11 @@ class PhraseForms:
 
     def __init__(self) -> None:
         self.shown: Counter[str] = Counter()  # the form that a text's keyphrase has -> number of texts
-        self.forms: set[str] = set()  # these, and those merged into them
+        self.forms: set[tuple[str, str]] = set()  # these, and those merged into them, each with its language
 
-    def add(self, keyphrase: Keyphrase) -> None:
+    def add(self, keyphrase: Keyphrase, language: str) -> None:
         self.shown[keyphrase.text.lower()] += 1
-        self.forms.update(form.lower() for form in (keyphrase.text, *keyphrase.variants))
+        self.forms.update((language, form.lower()) for form in (keyphrase.text, *keyphrase.variants))
 
     @property
     def texts(self) -> int:
@@ -122,16 +165,12 @@ class PhraseForms:
 
 def _phrase_forms(results: Iterable[Result]) -> Iterable[PhraseForms]:
     phrases: dict[tuple[str, ...], PhraseForms] = {}
-    for keyphrase in (keyphrase for result in results for keyphrase in result):
-        phrases.setdefault(variant_key(keyphrase.text), PhraseForms()).add(keyphrase)
+    languages: dict[str, str] = {}  # of each form: that of the first text that shows it
+    for keyphrase, own in ((keyphrase, result.language or "en") for result in results for keyphrase in result):
+        language = languages.setdefault(keyphrase.text.lower(), own)
+        phrases.setdefault(variant_key(keyphrase.text, language), PhraseForms()).add(keyphrase, language)
     return phrases.values()
 
 
 def _texts(raw_documents: Iterable[str]) -> Iterable[str]:
     return several("raw_documents", raw_documents, "texts")
-
-
-def _checked_text(text: Any) -> str:
-    if not isinstance(text, str):
-        raise InputError(f"A text must be a str, not {seen(text)}.")
-    return text

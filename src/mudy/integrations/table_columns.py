@@ -36,5 +36,5 @@ def _rows(result: Result) -> list[dict[str, Any]]:
 
 def _results(texts: Iterable[str | None], settings: Mapping[str, Any]) -> list[Result | None]:
     column = list(texts)
-    results = results_of([text for text in column if text is not None], settings)
-    return [None if text is None else next(results) for text in column]
+    results = results_of(("" if text is None else text for text in column), settings)  # an error names the position
+    return [None if text is None else result for text, result in zip(column, results, strict=True)]

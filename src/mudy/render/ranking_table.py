@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import pstdev
 
 from mudy.explanation import Explanation
-from mudy.ranking import variant_key
+from mudy.ranking import stem_key
 from mudy.render.text_pieces import Place, places
 from mudy.results import Keyphrase, Result
 
@@ -60,12 +60,12 @@ def ranked(explanation: Explanation, index: int, top_n: int | None) -> Ranked:
     names = part_names(result)
     ranks = [_ranks(other) for other in others]
     language = result.language or "en"
-    gold = {variant_key(phrase.text, language) for phrase in explanation.gold}
+    gold = {stem_key(phrase.text, language) for phrase in explanation.gold}
     hottest: dict[int, Place] = {}
     for place in places(result):
         hottest.setdefault(place.phrase.rank, place)
     rows = tuple(
-        Row(hottest[phrase.rank], variant_key(phrase.text, language) in gold, _cells(phrase, names, ranks))
+        Row(hottest[phrase.rank], stem_key(phrase.text, language) in gold, _cells(phrase, names, ranks))
         for phrase in result.keyphrases[:top_n]
     )
     head = ("#", "Keyphrase", "Score", *names, "Places", *(other.method for other in others))

@@ -178,9 +178,7 @@ class OptionsSchema(StrictSchema):
     max_candidate_words: Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)] | None = Field(
         DEFAULT_OPTIONS.max_candidate_words, description="The longest noun phrases; null for any length."
     )
-    merge: bool = Field(
-        DEFAULT_OPTIONS.merge, description="Whether forms with equal stems (model, models) are one phrase."
-    )
+    merge: bool = Field(DEFAULT_OPTIONS.merge, description="Whether inflections (model, models) are one phrase.")
     diversity: Annotated[float, Field(ge=0, le=1)] = Field(
         DEFAULT_OPTIONS.diversity, description="Above 0, avoid phrases that share words."
     )
