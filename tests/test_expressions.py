@@ -36,6 +36,8 @@ SHORT = {
 # Calls whose expression is made while the program runs, each with expressions as they come out.
 MADE = {
     ("mudy.evaluation.record", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
+    ("mudy.extras", r"{re.escape(extra)}"): r"""extra == ['"]corpus['"]""",
+    ("mudy.extras", r"PROJECT"): r"mudy\[(.+)\]",
     ("mudy.evaluation.record", r"known"): r"semeval2017(?![a-z0-9])",
     ("mudy.evaluation.dataset_formats", r"between"): r"[;,\n]",
     ("mudy.evaluation.measures.presence", r"UNSPACED"): f"({UNSPACED})",

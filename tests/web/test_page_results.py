@@ -44,15 +44,10 @@ def test_the_page_says_what_each_model_read(visit: Visit) -> None:
         {"model": "language_model", "share": 0.999, "spans": [{"start": 0, "end": 5}, {"start": 6, "end": 9}]},
     ]
     coverage = {"words": 4, "words_read": 4, "share": 1.0, "sections": 1, "models": read}
-    found: dict[str, object] = {
-        "method": "yake",
-        "model": None,
-        "keyphrases": [],
-        "settings": {},
-        "free": [],
-        "coverage": coverage,
-    }
-    answer(page, [found])
+    answer(
+        page,
+        [{"method": "yake", "model": None, "keyphrases": [], "settings": {}, "free": [], "coverage": coverage}],
+    )
     find(page, "A dam and dams.")
     said = (page.locator(".mv-head p").text_content() or "").replace("\u00a0", " ")
     assert said.endswith("encoder read the first 32 % · language model read 99 %")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -242,7 +241,7 @@ def tag_of(keyphrase: Keyphrase, spaces: bool = False) -> str:
     """
     if keyphrase.concept is not None:
         return keyphrase.concept.label
-    text = re.sub(r"\s*/[/\s]*", "-", keyphrase.text).strip("-")
+    text = "-".join(part.strip() for part in keyphrase.text.split("/") if part.strip())
     words = [word if len(word) > 1 and word.isupper() else word.lower() for word in text.split()]
     return (" " if spaces else "-").join(words)
 
