@@ -16,6 +16,12 @@ JUDGED = JudgedText(
 )
 
 
+def test_judgements_are_read_by_lines_that_end_with_a_line_feed(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": "a\u2028b", "subjects": [], "generic": [], "not_subjects": []}\n', encoding="utf-8")
+    assert [judged.id for judged in JudgedText.load(path)] == ["a\u2028b"]
+
+
 def test_a_subject_is_covered_by_any_of_its_forms() -> None:
     counts = readability(["Heat Pumps", "radiators"], JUDGED)
     assert (counts.covered, counts.subjects) == (1, 2)

@@ -1,5 +1,6 @@
-"""SKOS as Turtle, N-Triples and RDF/XML; nothing is ever fetched."""
+"""SKOS in files of RDF; nothing is ever fetched, and nothing can grow."""
 
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -7,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mudy import Concept, InputError, Vocabulary
+from mudy import Concept, InputError, MissingExtra, Vocabulary
 from mudy.errors import MudyError
-from mudy.vocabularies.turtle import turtle_triples
+from mudy.vocabularies import rdf, skos
 from tests.growth import is_linear
 
 TURTLE = """
@@ -41,6 +42,9 @@ XML = """<?xml version="1.0" encoding="UTF-8"?>
   </rdf:Description>
 </rdf:RDF>
 """
+HEAD = (
+    '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:s="http://www.w3.org/2004/02/skos/core#">'
+)
 FLOOD = Concept("http://example.org/ns.1#flood", "flood", ('a "great" water', "inundation", "flood water"))
 ICE = Concept("http://example.org/ice", "ice")
 
@@ -60,9 +64,53 @@ def test_concepts_are_read_with_all_labels_though_broader_goes_round(tmp_path: P
     assert set(found[FLOOD.id].alternatives) == set(FLOOD.alternatives)
 
 
-def test_n_triples_are_turtle_too(tmp_path: Path) -> None:
-    line = '<http://e.org/1> <http://www.w3.org/2004/02/skos/core#prefLabel> "caf\\u00E9 \\U0001F30A"@en .\n'
-    assert loaded(tmp_path, "a.nt", line).concepts == (Concept("http://e.org/1", "café 🌊"),)
+LABEL = '<http://e.org/1> <http://www.w3.org/2004/02/skos/core#prefLabel> "caf\\u00E9 \\U0001F30A"@en'
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.nt", f"{LABEL} ."), ("a.ttl", f"{LABEL} ."), ("a.trig", f"<a:g> {{ {LABEL} }}"), ("a.nq", f"{LABEL} <a:g> .")],
+)
+def test_every_notation_gives_the_same_concepts(tmp_path: Path, name: str, content: str) -> None:
+    assert loaded(tmp_path, name, content).concepts == (Concept("http://e.org/1", "café 🌊"),)
+
+
+@pytest.mark.parametrize(
+    ("head", "subject", "name"),
+    [
+        ("@base <http://ex.org/voc> . @prefix : <#> .", ":a", "http://ex.org/voc#a"),
+        ("@base <http://ex.org/voc> .", "<a>", "http://ex.org/a"),
+        ("@base <http://ex.org/a/b/> . BASE <../c/>", "<d>", "http://ex.org/a/c/d"),
+        ("@base <urn:voc> . @prefix : <#> .", ":a", "urn:voc#a"),
+        ("@base <urn:voc:> .", "<#a>", "urn:voc:#a"),
+        ("", "<#a>", "#a"),
+        ("", "<a>", "a"),
+    ],
+)
+def test_ids_are_resolved_against_the_base(tmp_path: Path, head: str, subject: str, name: str) -> None:
+    content = f"{head} {subject} <{skos.SKOS}prefLabel> 'x'@en ."
+    assert [concept.id for concept in loaded(tmp_path, "a.ttl", content).concepts] == [name]
+
+
+def test_an_id_in_xml_without_a_base_stays_as_it_is_written(tmp_path: Path) -> None:
+    content = f'{HEAD}<s:Concept rdf:ID="a" s:prefLabel="x"/></rdf:RDF>'
+    assert loaded(tmp_path, "a.rdf", content).concepts == (Concept("#a", "x"),)
+
+
+def test_blank_nodes_have_the_same_ids_in_every_run(tmp_path: Path) -> None:
+    content = f"[] <{skos.SKOS}prefLabel> 'x'@en . [ <{skos.SKOS}prefLabel> 'y'@en ] ."
+    first, second = (loaded(tmp_path, "a.ttl", content) for _ in range(2))
+    assert [concept.id for concept in first.concepts] == ["_:1", "_:2"]
+    assert first.fingerprint == second.fingerprint
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1"])
+def test_xml_is_decoded_as_it_says(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.rdf").write_bytes(
+        f'<?xml version="1.0" encoding="{encoding}"?>{HEAD}<s:Concept rdf:about="a:1"><s:prefLabel>inond<!-- -->é '
+        "<![CDATA[<&]]> &#x26;</s:prefLabel></s:Concept></rdf:RDF>".encode(encoding)
+    )
+    assert Vocabulary.load(tmp_path / "a.rdf").concepts == (Concept("a:1", "inondé <& &"),)
 
 
 @pytest.mark.parametrize(("name", "content"), [("a.ttl", TURTLE), ("a.rdf", XML)])
@@ -84,9 +132,6 @@ def test_labels_of_skos_xl_are_read(tmp_path: Path) -> None:
     assert loaded(tmp_path, "a.ttl", content).concepts == (Concept("a:1", "flood", ("deluge",)),)
 
 
-HEAD = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -95,15 +140,25 @@ HEAD = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
         ("a.rdf", f'<!DOCTYPE r SYSTEM "http://e.org/x.dtd">{HEAD}</rdf:RDF>', "nothing is fetched"),
         ("a.rdf", f'<!DOCTYPE r [<!ENTITY a "b"><!ENTITY c "&a;&a;">]>{HEAD}</rdf:RDF>', "could grow"),
         ("a.rdf", f'<!DOCTYPE r [<!ENTITY a "{"b" * 1000}">]>{HEAD}</rdf:RDF>', "could grow"),
-        ("a.rdf", f"{HEAD}<a>", "line 1: this is no XML"),
+        ("a.rdf", f"{HEAD}<s:Concept>\n", "line 2: this is no XML"),
         ("a.rdf", f"{HEAD}&undefined;</rdf:RDF>", "undefined entity"),
         ("a.rdf", "not XML", "this is no XML"),
-        ("a.ttl", "<a:1> skos:prefLabel 'x' .", "prefix 'skos:' is not declared"),
-        ("a.ttl", "<a:1> <a:2>\n'x' ", "line 2: '.' is needed"),
-        ("a.ttl", "<a:1> <a:2> 'x", "no Turtle"),
-        ("a.ttl", "'x' <a:2> <a:3> .", "cannot be a text"),
-        ("a.ttl", "<a:1> <a:2> " + "[<a:3> " * 200, "too deep"),
-        ("a.ttl", "<a:1> <a:2> (", "is needed"),
+        ("a.rdf", f'{HEAD}\n<s:Concept\nrdf:about="a:1"/>\n<s:Concept rdf:about="a 2"/></rdf:RDF>', "line 4: .*'a 2'"),
+        ("a.rdf", HEAD + "<s:a>" * 200, "more than 100 elements are within one another"),
+        ("a.ttl", "<a:1> skos:prefLabel 'x' .", "line 1: this is no Turtle .*prefix skos: has not been declared"),
+        ("a.ttl", "<a:1> <a:2>\n'x' ", "line 2"),
+        ("a.ttl", "<a:1> <a:2>\n\n'x", "line 3"),
+        ("a.ttl", "'x' <a:2> <a:3> .", "not a valid subject"),
+        ("a.ttl", "<a:1> <a:2> " + "[<a:3> " * 200_000, "Unexpected end"),
+        ("a.ttl", "<a:1> <a:2> (", "Unexpected end"),
+        ("a.ttl", f"<a:1> <a:2> ({'true1' * 10_000}) .", "true1"),
+        ("a.ttl", f"<a:1> <a:2> {'<<( <a:1> <a:2> ' * 50_000}1{')>>' * 50_000} .", "are about statements"),
+        ("a.ttl", f"@prefix p: <a:{'b' * 5000}> . p:c <a:2> 'x' .", "more than 4,000 characters"),
+        ("a.ttl", r"<a:1> <a:2> 'a\qb' .", r"escape character '\\q'"),
+        ("a.ttl", r"<a:1> <a:2> 'a\uD800' .", "not a valid unicode character"),
+        ("a.ttl", r"<a:1> <a:2> 'a\U00110000' .", "not a valid unicode character"),
+        ("a.ttl", r"<a:\u0020> <a:2> 'a' .", "line 1"),
+        ("a.nt", "<a> <a:2> <a:3> .", "line 1: this is no N-Triples"),
     ],
 )
 def test_what_is_dangerous_or_broken_is_refused(tmp_path: Path, name: str, content: str, message: str) -> None:
@@ -111,22 +166,59 @@ def test_what_is_dangerous_or_broken_is_refused(tmp_path: Path, name: str, conte
         loaded(tmp_path, name, content)
 
 
-PIECES = st.sampled_from(
-    [*"<>[](){}.;,:@'\"\\#^ \n", "<a:1>", "@prefix", "a", "s:x", "'x'", '"""', "_:b", "1.5", "@en"]
+@pytest.mark.parametrize(
+    ("module", "limit", "message"),
+    [
+        (rdf, "_MOST_CHARACTERS", "more than 1 characters"),
+        (rdf, "_MOST_TRIPLES", "more than 1 statements"),
+        (skos, "_MOST_LABELS", "more than 1 labels"),
+        (skos, "_LONGEST_LABEL", r"a label of http://example.org/scheme has 6 characters, more than 1\."),
+    ],
 )
+def test_what_goes_beyond_a_limit_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: object, limit: str, message: str
+) -> None:
+    monkeypatch.setattr(module, limit, 1)
+    with pytest.raises(InputError, match=f"a.ttl: .*{message}"):
+        loaded(tmp_path, "a.ttl", TURTLE)
+
+
+def test_a_missing_parser_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyoxigraph", None)
+    for name, content in (("a.ttl", TURTLE), ("a.rdf", XML)):
+        with pytest.raises(MissingExtra, match=r"pyoxigraph.*pip install"):
+            loaded(tmp_path, name, content)
+
+
+PIECES = st.sampled_from(
+    [*"<>[](){}.;,:@'\"\\#^ \n", "<a:1>", "@prefix", "a", "s:x", "'x'", '"""', "_:b", "1.5", "@en", "<<(", ")>>", "{|"]
+)
+
+
+def turtle(text: str) -> None:
+    list(rdf.rdf_triples([text], "TURTLE", skos.PREDICATES))
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES, max_size=30).map("".join))
 def test_any_turtle_is_read_or_refused_in_our_words(text: str) -> None:
     with suppress(MudyError):
-        list(turtle_triples(text))
+        turtle(text)
 
 
-@pytest.mark.parametrize("piece", ["<a:1> <a:2> 'x'@en .\n", "'", '"""', "a.", "a:a.b.", "\\", "# c\n", '"""a""'])
+@settings(max_examples=200, deadline=None)
+@given(st.text(), st.integers(1, 50))
+def test_a_source_gives_its_blocks_back_whatever_is_asked_for(text: str, size: int) -> None:
+    source = rdf.RdfSource([text[:3], "", text[3:7], text[7:]])
+    assert "".join(iter(lambda: source.read(size), "")) == text
+
+
+@pytest.mark.parametrize(
+    "piece", ["<a:1> <a:2> 'x'@en .\n", "'", '"""', "a.", "a:a.b.", "\\", "# c\n", '"""a""', "true1"]
+)
 def test_the_time_to_read_turtle_grows_with_it(piece: str) -> None:
     def read(text: str) -> None:
         with suppress(MudyError):
-            list(turtle_triples(text))
+            turtle(text)
 
     assert is_linear(read, lambda size: piece * size, 16_000)

@@ -33,6 +33,20 @@ def test_every_form_gives_the_same_concepts(tmp_path: Path, name: str, content: 
     assert loaded(tmp_path, name, content) == TWO
 
 
+@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85", "\x0b"])
+def test_a_line_of_json_ends_with_a_line_feed_and_nothing_else(tmp_path: Path, mark: str) -> None:
+    label = f"flood{mark}wall".replace("\x0b", "\\u000b")
+    assert loaded(tmp_path, "a.jsonl", f'{{"label":"{label}"}}\r\n"ice"\n') == (
+        Concept("flood wall", "flood wall"),
+        Concept("ice", "ice"),
+    )
+
+
+def test_a_byte_that_is_no_utf_8_is_named_with_its_line_in_a_long_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"line 30002 is not utf-8 .byte 0xe9"):
+        loaded(tmp_path, "a.txt", b"flood\n" * 30_000 + "né\n".encode() + b"inond\xe9e\n")
+
+
 def test_a_list_has_a_label_a_line(tmp_path: Path) -> None:
     assert loaded(tmp_path, "a.txt", "# tags\nflood\n\n ice road \n") == (
         Concept("flood", "flood"),
@@ -73,6 +87,8 @@ def test_a_missing_file_and_an_unknown_encoding_are_named(tmp_path: Path) -> Non
         Vocabulary.load(tmp_path / "none.csv")
     with pytest.raises(SettingError, match="no encoding"):
         loaded(tmp_path, "a.txt", "x", encoding="klingon")
+    with pytest.raises(SettingError, match="no encoding"):
+        loaded(tmp_path, "a.txt", "x", encoding="hex")
 
 
 def test_an_encoding_that_is_named_is_used(tmp_path: Path) -> None:

@@ -39,6 +39,10 @@ class Squares:
             return os.getpid()
         if item == "die" or (item == "die once" and self._first_time()):
             os.kill(os.getpid(), signal.SIGKILL)
+        if item == "stop" or (item == "stop once" and self._first_time()):
+            Path(self.folder, "stopped").touch()
+            os.kill(os.getpid(), signal.SIGSTOP)
+            time.sleep(1e6)  # this thread may still run for a moment
         if item == "ours":
             raise InputError("no text")
         if item == "theirs":
@@ -66,11 +70,13 @@ class Squares:
 
 @dataclass(frozen=True)
 class Unable:
-    """Work that no process can begin: it raises, or ends the process."""
+    """Work that no process can begin: it raises, ends the process, or has it killed."""
 
     code: int | None = None
 
     def start(self) -> Callable[[Sequence[Any]], list[Any]]:
+        if self.code is not None and self.code < 0:
+            os.kill(os.getpid(), -self.code)
         if self.code is not None:
             os._exit(self.code)
         raise InputError("nothing to work with")

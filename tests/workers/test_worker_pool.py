@@ -1,5 +1,6 @@
 """Worker processes: in order, each item once, whatever ends; and nothing is left of them."""
 
+import math
 import os
 import signal
 import subprocess
@@ -13,10 +14,10 @@ import pytest
 from mudy.errors import InputError, WorkerError
 from mudy.workers import WorkerPool, ordered_outcomes, threads_each
 from mudy.workers.work import Cancelling
-from mudy.workers.worker_pool import _ENDS_IN_A_ROW, pickled_work
+from mudy.workers.worker_pool import _STARTS_IN_A_ROW, pickled_work, silent_seconds
 from mudy.workers.worker_process import Task, WorkerProcess
 from tests.readers.test_pool import gone
-from tests.served import until
+from tests.served import PATIENCE, until
 from tests.workers.made import Squares, Unable
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
@@ -57,11 +58,78 @@ def test_an_item_that_ends_every_process_is_lost_and_no_other(pool: WorkerPool[A
     assert "die lost: The worker process that computed it ended (signal 9)." in found[3]
 
 
-def test_processes_that_only_end_are_not_started_for_ever(pool: WorkerPool[Any, Any]) -> None:
-    outcomes = ordered_outcomes(pool, [["die"]] * 50)
-    with pytest.raises(WorkerError, match=r"worker processes ended one after the other.*Use fewer workers than 2"):
-        list(outcomes)
-    assert pool._ended <= pool.size + _ENDS_IN_A_ROW + 2
+def test_however_many_items_in_a_row_end_their_process_the_next_is_computed() -> None:
+    with WorkerPool(Squares(), 1) as pool:
+        found = list(ordered_outcomes(pool, [["die"] * 6, [7]]))
+    assert found[-1] == 49
+    assert all("die lost" in outcome for outcome in found[:-1])
+
+
+def test_processes_that_are_killed_at_their_start_are_not_started_for_ever() -> None:
+    with (
+        WorkerPool(Unable(-signal.SIGKILL), 1) as pool,
+        pytest.raises(
+            WorkerError, match=rf"{2 + _STARTS_IN_A_ROW} worker processes were killed at their start.*signal 9"
+        ),
+    ):
+        list(ordered_outcomes(pool, [[1], [2]]))
+
+
+class WhileStopped:
+    """A limit for the silence of processes: none, but where an item has just stopped the only one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._stopped = folder / "stopped"
+
+    def __call__(self, _: int) -> float:
+        stopped = self._stopped.exists()
+        self._stopped.unlink(missing_ok=True)
+        return 0.0 if stopped else math.inf
+
+
+def test_a_process_that_was_stopped_is_replaced_and_its_items_are_computed(tmp_path: Path) -> None:
+    with WorkerPool(Squares(str(tmp_path)), 1, WhileStopped(tmp_path)) as pool:
+        found = list(ordered_outcomes(pool, [[1, 2], [3, "stop once", 5], [6]]))
+        assert found == [1, 4, 9, "stop once", 25, 36]
+
+
+def test_an_item_in_which_every_process_stops_is_lost_with_the_reason(tmp_path: Path) -> None:
+    with WorkerPool(Squares(str(tmp_path)), 1, WhileStopped(tmp_path)) as pool:
+        found = list(ordered_outcomes(pool, [[2, "stop"], [3]]))
+        assert (found[0], found[2]) == (4, 9)
+        assert "stop lost: The worker process that computed it gave no sign of life for" in found[1]
+
+
+def test_a_long_item_sent_to_a_stopped_process_holds_nobody_up(tmp_path: Path) -> None:
+    """It fills the pipe, which nobody empties."""
+    with WorkerPool(Squares(str(tmp_path)), 1, lambda _: 0.0) as pool:
+        assert pool.submit([3]).future.result(PATIENCE) == [9]
+        os.kill(pool.pids[0], signal.SIGSTOP)
+        task = pool.submit(["long" * 1_000_000])
+        pool.waited(1.0)
+        with pytest.raises(WorkerError, match="no sign of life"):
+            task.future.result(PATIENCE)
+
+
+def test_a_process_that_computes_gives_signs_of_life(tmp_path: Path) -> None:
+    with WorkerPool(Squares(str(tmp_path)), 1) as pool:
+        pool.submit(["wait"])
+        until(lambda: (tmp_path / "waiting").exists())
+        pool.waited(silent_seconds(0))
+        until(lambda: pool._processes[0]._silent == 0)
+
+
+def test_the_limit_of_silence_grows_with_what_is_computed() -> None:
+    assert 600 <= silent_seconds(0) < silent_seconds(1_000_000) < math.inf
+
+
+def test_a_process_that_waits_for_a_task_may_be_silent(tmp_path: Path) -> None:
+    with WorkerPool(Squares(str(tmp_path)), 1, lambda _: 0.0) as pool:
+        assert pool.submit([3]).future.result(PATIENCE) == [9]
+        pids = pool.pids
+        pool.waited(1e9)
+        assert pool.submit([4]).future.result(PATIENCE) == [16]
+        assert pool.pids == pids
 
 
 def test_a_process_that_is_killed_while_it_has_nothing_to_do_is_replaced(pool: WorkerPool[Any, Any]) -> None:

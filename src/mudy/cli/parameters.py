@@ -186,7 +186,7 @@ def with_wishes(command: Command) -> Command:
         "vocabulary": {
             "metavar": "FILE",
             "help": "Return the concepts of a vocabulary only, found by stems, with their ids: .csv, .json, .txt, or "
-            "SKOS (.ttl, .rdf). Of labels in several languages those of --language count.",
+            "SKOS (.ttl, .rdf; extra `vocabularies`). Of labels in several languages those of --language count.",
         },
         "boost": {
             "type": click.FloatRange(0),

@@ -98,7 +98,7 @@ def _refuse_others(folder: Path, before: Mapping[str, Any], now: Mapping[str, An
 def _read(content: str) -> Rows:
     """The lines of a file by their hashes, without one that was cut off."""
     found = {}
-    for line in content.splitlines():
+    for line in content.split("\n"):
         try:
             row = json.loads(line)
         except ValueError:

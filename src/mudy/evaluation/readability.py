@@ -35,7 +35,7 @@ class JudgedText:
     @classmethod
     def load(cls, path: Path) -> list[JudgedText]:
         """The judgements in a file of JSON lines."""
-        rows = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
+        rows = (json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip())
         return [
             cls(
                 row["id"],

@@ -49,7 +49,8 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | Path, *, language: str = "en", encoding: str | None = None) -> Vocabulary:
-        """A vocabulary from a file: .csv, .tsv, .json, .jsonl, .txt, or SKOS as .ttl, .nt, .rdf or .xml.
+        """A vocabulary from a file: .csv, .tsv, .json, .jsonl, .txt, or SKOS as .ttl, .nt, .trig, .nq, .rdf or
+        .xml (extra `vocabularies`).
 
         `language` chooses among labels in several languages.
         """

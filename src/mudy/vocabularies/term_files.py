@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+from codecs import iterdecode
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mudy.errors import InputError, MudyError, SettingError
 from mudy.vocabularies.concepts import Concept, concept_of
-from mudy.vocabularies.rdf_xml import RdfXmlReader
-from mudy.vocabularies.skos import skos_concepts, speaks
-from mudy.vocabularies.turtle import turtle_triples
+from mudy.vocabularies.rdf import plain_xml, rdf_triples
+from mudy.vocabularies.skos import PREDICATES, skos_concepts, speaks
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {  # what a column may be called, in lower case without spaces and marks
     "id": ("id", "uri", "iri", "code", "notation", "identifier", "concept"),
@@ -23,6 +24,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {  # what a column may be called, in lo
 }
 _SEPARATORS = ("|", ";")  # between alternatives in one cell
 _LONGEST_CELL = 1 << 20
+_BLOCK = 1 << 16  # bytes read at once
+_RDF_FORMATS = {".ttl": "TURTLE", ".nt": "N_TRIPLES", ".trig": "TRIG", ".nq": "N_QUADS"}
 
 
 def concepts_in(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
@@ -42,19 +45,28 @@ def concepts_in(path: Path, language: str, encoding: str | None) -> Iterator[Con
 
 
 def _text(path: Path, encoding: str | None) -> str:
-    data = path.read_bytes()
-    if encoding is None:
-        encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        return data.decode(encoding)
-    except LookupError:
-        raise SettingError(f"{encoding!r} is no encoding of text; try utf-8, utf-16, latin-1 or cp1252.") from None
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"line {line} is not {error.encoding} (byte 0x{data[error.start]:02x}); save the file as UTF-8, or name "
-            "its encoding."
-        ) from None
+    return "".join(_blocks(path, encoding))
+
+
+def _blocks(path: Path, encoding: str | None) -> Iterator[str]:
+    """The text of a file, block by block."""
+    line = 1
+    with path.open("rb") as stream:
+        if encoding is None:
+            encoding = "utf-16" if stream.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        try:
+            b"?".decode(encoding, "replace")  # LookupError if it is none of text
+            for block in iterdecode(iter(partial(stream.read, _BLOCK), b""), encoding):
+                yield block
+                line += block.count("\n")
+        except LookupError:
+            raise SettingError(f"{encoding!r} is no encoding of text; try utf-8, utf-16, latin-1 or cp1252.") from None
+        except UnicodeDecodeError as error:
+            line += error.object.count(b"\n", 0, error.start)
+            raise InputError(
+                f"line {line} is not {error.encoding} (byte 0x{error.object[error.start]:02x}); save the file as "
+                "UTF-8, or name its encoding."
+            ) from None
 
 
 # -- Lists and JSON ---------------------------------------------------------------------------------------------------
@@ -77,7 +89,7 @@ def _json(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
 
 
 def _json_lines(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:  # noqa: ARG001
-    return (concept_of(_parsed(line)) for line in _text(path, encoding).splitlines() if line.strip())
+    return (concept_of(_parsed(line)) for line in _text(path, encoding).split("\n") if line.strip())
 
 
 def _parsed(text: str) -> Any:
@@ -146,15 +158,16 @@ def _alternatives(cell: str) -> list[str]:
 # -- SKOS -------------------------------------------------------------------------------------------------------------
 
 
-def _turtle(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
-    return skos_concepts(turtle_triples(_text(path, encoding)), language)
+def _rdf(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
+    format_name = _RDF_FORMATS[path.suffix.lower()]
+    return skos_concepts(rdf_triples(_blocks(path, encoding), format_name, PREDICATES), language)
 
 
 def _rdf_xml(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
     if encoding is not None:
         raise SettingError("XML names its own encoding; pass none.")
     with path.open("rb") as stream:
-        yield from skos_concepts(RdfXmlReader().triples(stream), language)
+        yield from skos_concepts(rdf_triples(plain_xml(stream), "RDF_XML", PREDICATES), language)
 
 
 _READERS: Mapping[str, Callable[[Path, str, str | None], Iterator[Concept]]] = {
@@ -164,8 +177,7 @@ _READERS: Mapping[str, Callable[[Path, str, str | None], Iterator[Concept]]] = {
     ".jsonl": _json_lines,
     ".csv": _table,
     ".tsv": _table,
-    ".ttl": _turtle,
-    ".nt": _turtle,
+    **dict.fromkeys(_RDF_FORMATS, _rdf),
     ".rdf": _rdf_xml,
     ".xml": _rdf_xml,
 }

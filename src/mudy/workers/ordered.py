@@ -43,7 +43,7 @@ def ordered_outcomes(pool: WorkerPool[Item, Outcome], chunks: Iterable[Sequence[
 def _outcomes(pool: WorkerPool[Item, Outcome], chunk: Sequence[Item], task: Task) -> Iterator[Outcome]:
     """The outcomes of a chunk. If its process ended, each item is tried once more, alone."""
     try:
-        outcomes: Sequence[Outcome] = _awaited(task)
+        outcomes: Sequence[Outcome] = _awaited(pool, task)
     except WorkerEnded:
         again = [pool.submit([item], first=True) for item in reversed(chunk)]
         for item, alone in zip(chunk, reversed(again), strict=True):
@@ -54,15 +54,16 @@ def _outcomes(pool: WorkerPool[Item, Outcome], chunk: Sequence[Item], task: Task
 
 def _outcome_alone(pool: WorkerPool[Item, Outcome], item: Item, task: Task) -> Outcome:
     try:
-        outcomes: Sequence[Outcome] = _awaited(task)
+        outcomes: Sequence[Outcome] = _awaited(pool, task)
     except WorkerEnded as error:
         return pool.work.lost(item, error)
     return outcomes[0]
 
 
-def _awaited(task: Task) -> Any:
-    """What a task gives; meanwhile its progress is reported in this thread."""
+def _awaited(pool: WorkerPool[Item, Outcome], task: Task) -> Any:
+    """What a task gives; meanwhile its progress is reported in this thread, and stuck processes are ended."""
     while not wait([task.future], _LISTEN_SECONDS).done:
+        pool.waited(_LISTEN_SECONDS)
         if task.share:
             report_share(task.share)
     return task.future.result()

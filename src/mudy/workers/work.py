@@ -19,7 +19,7 @@ class Work(Protocol[Item, Outcome]):
         """Called once in each worker process: what makes of each item an outcome, several items at a time."""
 
     def lost(self, item: Item, error: WorkerError) -> Outcome:
-        """The outcome of an item that has ended two worker processes; called in the process that asked."""
+        """The outcome of an item that ended two worker processes, or stopped them; called in the process that asked."""
 
 
 class Cancelling(BaseException):

@@ -28,7 +28,7 @@ from mudy.processes import private_stdout
 from mudy.progress import reported_to
 from mudy.workers.work import Cancelling
 
-_PROGRESS_SECONDS = 0.2  # between two messages about the progress of a task
+_PROGRESS_SECONDS = 0.2  # between two messages about the progress of a task, which are also signs of life
 _RELEASE_SECONDS = 2.0  # between two returns of freed memory to the system
 
 
@@ -49,7 +49,7 @@ class RunningTask:
     def __init__(self, number: int, answers: Answers) -> None:
         self.number, self._answers = number, answers
         self.cancelled = Event()
-        self._told = monotonic()
+        self._share, self._told = 0.0, monotonic()
 
     def run(self, compute: Callable[[Any], Any], body: bytes) -> None:
         """Compute it, and answer with the outcomes or the exception."""
@@ -64,8 +64,10 @@ class RunningTask:
     def _check(self) -> None:
         if self.cancelled.is_set():
             raise Cancelling
+        self._report(self._share)
 
     def _report(self, share: float) -> None:
+        self._share = share
         if monotonic() - self._told > _PROGRESS_SECONDS:
             self._told = monotonic()
             self._answers.send("progress", self.number, share=share)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections import deque
+from collections.abc import Callable
 from threading import RLock
 from typing import Any, Generic, Self, TypeVar
 
@@ -14,23 +15,28 @@ from mudy.workers.worker_process import Task, WorkerEnded, WorkerProcess
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
-_ENDS_IN_A_ROW = 4  # of processes, more than there are at once: then it is the machine's fault and no item's
+_STARTS_IN_A_ROW = 4  # of processes that are killed at their start, more than there are at once
+_SILENT_SECONDS, _BYTES_A_SECOND = 1200.0, 1000.0
+
+
+def silent_seconds(size: int) -> float:
+    """How long a process that computes so many bytes may be silent: far longer than any that is not stuck."""
+    return _SILENT_SECONDS + size / _BYTES_A_SECOND
 
 
 class WorkerPool(Generic[Item, Outcome]):
     """Up to `size` processes that do some work. One that has ended is replaced; its task fails with WorkerEnded.
 
-    When one ends at its start, or too many in a row without having computed anything, no more are started: then every
-    task fails with the same WorkerError.
+    One that is silent for longer than `limit`, a function of the bytes that it computes, is ended. When one fails at
+    its start, or too many in a row are killed there, no more are started: every task fails with the same WorkerError.
     """
 
-    def __init__(self, work: Work[Item, Outcome], size: int) -> None:
-        self.work, self.size = work, size
+    def __init__(self, work: Work[Item, Outcome], size: int, limit: Callable[[int], float] = silent_seconds) -> None:
+        self.work, self.size, self._limit = work, size, limit
         self._work = pickled_work(work)
         self._queue: deque[Task] = deque()
         self._processes: list[WorkerProcess] = []
-        self._ended = 0  # processes, since a task was computed
-        self._computed = 0  # tasks
+        self._killed_starts = 0  # processes, since one was ready
         self._failure: Exception | None = None  # for all tasks
         self._lock, self._owner = RLock(), os.getpid()
 
@@ -50,18 +56,27 @@ class WorkerPool(Generic[Item, Outcome]):
             self._assign()
         return task
 
+    def waited(self, seconds: float) -> None:
+        """Count time that was waited for outcomes; processes that are silent for too long are ended."""
+        with self._lock:
+            processes = list(self._processes)
+        for process in processes:
+            process.waited(seconds, self._limit)
+
     def _assign(self) -> None:
-        """Give tasks to processes that have none; start processes while tasks are left."""
+        """Give tasks to processes that are ready and have none; start processes while tasks are left."""
         while self._queue and self._failure is None:
-            process = next((p for p in self._processes if not p.tasks and p.failure is None), None)
-            if process is None and len(self._processes) >= self.size:
+            process = next((p for p in self._processes if p.ready and not p.tasks and p.failure is None), None)
+            if process is not None:
+                process.submit(self._queue.popleft())
+                continue
+            starting = sum(not p.ready for p in self._processes)
+            if starting >= len(self._queue) or len(self._processes) >= self.size:
                 return
             try:
-                process = process or self._started()
+                self._started()
             except OSError as error:
                 self._failure = WorkerError(f"No worker process could be started: {error.strerror or error}.")
-                break
-            process.submit(self._queue.popleft())
         if self._failure is not None:
             self._fail_all(self._failure)
 
@@ -73,24 +88,24 @@ class WorkerPool(Generic[Item, Outcome]):
     def _changed(self, process: WorkerProcess) -> None:
         """A process is ready, free or gone."""
         with self._lock:
-            computed = sum(p.computed for p in self._processes)
-            if computed > self._computed:
-                self._computed, self._ended = computed, 0
+            if process.ready:
+                self._killed_starts = 0
             if process.failure is not None and process in self._processes:
                 self._processes.remove(process)
-                self._computed -= process.computed
                 self._count_end(process)
             self._assign()
 
     def _count_end(self, process: WorkerProcess) -> None:
-        self._ended += 1
+        """Whoever ends after its start is replaced: its task is to blame, or chance."""
         if not isinstance(process.failure, WorkerEnded):
             self._failure = self._failure or process.failure
-        elif self._ended > self.size + _ENDS_IN_A_ROW:
-            self._failure = WorkerError(
-                f"{self._ended} worker processes ended one after the other, and computed nothing. {process.failure} "
-                f"Use fewer workers than {self.size}, or shorter texts."
-            )
+        elif not process.ready:
+            self._killed_starts += 1
+            if self._killed_starts > self.size + _STARTS_IN_A_ROW:
+                self._failure = WorkerError(
+                    f"{self._killed_starts} worker processes were killed at their start, one after the other. "
+                    f"{process.failure} Use fewer workers than {self.size}."
+                )
 
     def _fail_all(self, failure: Exception) -> None:
         while self._queue:

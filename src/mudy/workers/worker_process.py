@@ -1,4 +1,7 @@
-"""A worker process as the process that asks sees it: tasks go in, messages come out in a thread of their own."""
+"""A worker process as the process that asks sees it: messages go in and come out in threads of their own.
+
+One that was stopped reads nothing, so whoever sends to it directly could wait for ever.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
+from queue import SimpleQueue
 from threading import Lock, Thread, current_thread
 from typing import Any
 
@@ -25,7 +29,7 @@ LITTLE_KEPT = {  # of freed memory, by glibc, unless the caller has set it other
 
 
 class WorkerEnded(WorkerError):
-    """A worker process that ended in the middle of a task."""
+    """A worker process that ended in the middle of a task, or had to be ended because it did not answer."""
 
 
 @dataclass(eq=False)
@@ -57,10 +61,10 @@ class WorkerProcess:
     """A process that computes tasks. `changed` is called, in another thread, when it is ready, free, or has ended."""
 
     def __init__(self, work: bytes, changed: Callable[[WorkerProcess], None], at_once: int = 1) -> None:
-        self._changed, self._lock, self._sending = changed, Lock(), Lock()
+        self._changed, self._lock = changed, Lock()
         self.tasks: dict[int, Task] = {}  # that it computes, by number
         self.ready = False
-        self.computed = 0  # tasks so far
+        self._silent = 0.0  # seconds that were waited since it was last heard of
         self.failure: Exception | None = None  # why it is of no use, once it is not
         self._process = subprocess.Popen(
             python_command("-m", f"{__package__}.worker_main"),
@@ -69,7 +73,10 @@ class WorkerProcess:
             env={**LITTLE_KEPT, **package_environment()},
             bufsize=0,  # a buffer has a lock, which a fork could leave locked for good
         )
+        self._outbox: SimpleQueue[tuple[dict[str, Any], bytes] | None] = SimpleQueue()
         self._send({"kind": "work", "task": 0, "at_once": at_once}, work)
+        self._sender = Thread(target=self._send_all, name=f"mudy-worker-sender-{self.pid}", daemon=True)
+        self._sender.start()
         self._receiver = Thread(target=self._receive, name=f"mudy-worker-process-{self.pid}", daemon=True)
         self._receiver.start()
 
@@ -82,6 +89,7 @@ class WorkerProcess:
         with self._lock:
             if self.failure is None:
                 self.tasks[task.number] = task
+                self._silent = 0.0
         if self.failure is not None:
             task.settle(self.failure)
             return
@@ -91,6 +99,19 @@ class WorkerProcess:
         """Have a task left where it is; its future is set when that is done."""
         self._send({"kind": "cancel", "task": task.number}, b"")
 
+    def waited(self, seconds: float, limit: Callable[[int], float]) -> None:
+        """Count time that was waited for it; end it if it was silent for longer than a limit, by its tasks' bytes."""
+        with self._lock:
+            if self.failure is not None or (self.ready and not self.tasks):
+                return
+            self._silent += seconds
+            if self._silent <= limit(sum(len(task.body) for task in self.tasks.values())):
+                return
+            self.failure = WorkerEnded(
+                f"The worker process that computed it gave no sign of life for {self._silent:,.0f} seconds."
+            )
+        self._process.kill()  # its receiver does the rest
+
     def close(self) -> None:
         """End the process; whoever waits for its tasks is told."""
         self._process.kill()
@@ -99,9 +120,14 @@ class WorkerProcess:
             self._receiver.join()
 
     def _send(self, header: dict[str, Any], body: bytes) -> None:
+        self._outbox.put((header, body))
+
+    def _send_all(self) -> None:
+        """In the thread of the sender: pass messages on, until there are no more."""
         assert self._process.stdin is not None
-        with self._sending, suppress(OSError, ValueError):  # it has ended, which its receiver notices
-            send(self._process.stdin, header, body)
+        while (message := self._outbox.get()) is not None:
+            with suppress(OSError, ValueError):  # it has ended, which its receiver notices
+                send(self._process.stdin, *message)
 
     # -- In the thread of the receiver --------------------------------------------------------------------------------
 
@@ -114,6 +140,8 @@ class WorkerProcess:
 
     def _take(self, header: dict[str, Any], body: bytes) -> None:
         kind, task = header["kind"], self.tasks.get(header["task"])
+        with self._lock:
+            self._silent = 0.0
         if kind == "unable":
             self.failure = pickle.loads(body)
         elif kind == "ready":
@@ -124,7 +152,6 @@ class WorkerProcess:
         elif task is not None:
             with self._lock:
                 del self.tasks[task.number]
-            self.computed += 1
             task.settle(pickle.loads(body))
         self._changed(self)
 
@@ -135,6 +162,8 @@ class WorkerProcess:
         with self._lock:
             self.failure = self.failure or _failure(code, self.ready)
             tasks, self.tasks = list(self.tasks.values()), {}
+        self._outbox.put(None)
+        self._sender.join()
         for stream in (self._process.stdin, self._process.stdout):
             with suppress(OSError):
                 assert stream is not None
