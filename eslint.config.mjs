@@ -2,10 +2,10 @@ import js from "@eslint/js";
 import globals from "globals";
 
 export default [
-  {ignores: ["**/*", "!src/", "!src/mudy/", "!src/mudy/web/**"]},
+  {ignores: ["**/*", "!src/", "!src/mudy/", "!src/mudy/server/web/**"]},
   {
     ...js.configs.recommended,
-    files: ["src/mudy/web/**/*.js"],
+    files: ["src/mudy/server/web/**/*.js"],
     languageOptions: {ecmaVersion: 2024, sourceType: "module", globals: globals.browser},
     linterOptions: {reportUnusedDisableDirectives: "error"},
     rules: {

@@ -19,8 +19,8 @@ from mudy.evaluation.reproduce.markdown import markdown_table
 from mudy.methods.chunks import Chunk
 from mudy.methods.method import OccurrenceScore
 from mudy.models import locate
-from mudy.ranking import rank
-from mudy.text import Document
+from mudy.extraction.ranking import rank
+from mudy.reading.document import Document
 
 if TYPE_CHECKING:
     from benchmarks.plainly import Plainly

@@ -18,7 +18,7 @@ from mudy import Extractor
 from mudy.candidates import Candidate, candidates
 from mudy.evaluation.reproduce.markdown import markdown_table
 from mudy.evaluation.reproduce.timing import Clock, Timed
-from mudy.text import Document
+from mudy.reading.document import Document
 
 SIZES = (256, 512, 1024, 2048)  # sides of the square matrices whose product is the yardstick
 VARIANTS: dict[str, dict[str, Any]] = {"as shipped": {}, 'attention="GxL"': {"attention": "GxL"}}

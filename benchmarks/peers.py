@@ -23,12 +23,12 @@ from mudy.evaluation.measures import F1, Outcome
 from mudy.evaluation.reproduce.markdown import markdown_table
 from mudy.methods import METHODS, model_fields
 from mudy.models import locate
-from mudy.tagging import Tagger
+from mudy.reading.tagging import Tagger
 
 if TYPE_CHECKING:
-    from mudy.backbones.backbone import Backbone
-    from mudy.backbones.chat import Chat
-    from mudy.backbones.encoder import SentenceEncoder
+    from mudy.engines.backbone import Backbone
+    from mudy.engines.chat import Chat
+    from mudy.engines.encoder import SentenceEncoder
 
 DEPTHS = (5, 10, 15)
 CHAT = "smollm2-135m"  # the one embedded model that chats

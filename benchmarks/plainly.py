@@ -17,14 +17,14 @@ from torch import Tensor
 from transformers import AttentionInterface, AttentionMaskInterface, AutoModelForCausalLM, AutoTokenizer
 from transformers.masking_utils import eager_mask
 
-from mudy.backbones.tokens import Prompt, Tokens, prompts_of, tokenise
+from mudy.engines.tokens import Prompt, Tokens, prompts_of, tokenise
 from mudy.candidates import Candidate
 from mudy.methods.chunks import Chunk, chunks
 from mudy.methods.likelihood import prompt_likelihood
 from mudy.methods.method import OccurrenceScore
 from mudy.methods.mudy import Mudy, attention_score, final_score, weight_of
 from mudy.methods.mudy.multi_granular import normalised
-from mudy.text import Document, Span
+from mudy.reading.document import Document, Span
 
 NAME = "plainly"
 PROMPT_OPENING, TEMPLATE = "Text: ", " Answer: This text mainly talks about {}."

@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks import QUESTIONS
 from benchmarks.machine import described, machine
 from mudy.evaluation.reproduce.markdown import bullets
-from mudy.text import squeeze
+from mudy.reading.document import squeeze
 
 HERE = Path(__file__).parent
 QUICK = HERE.parent / "build" / "benchmarks"  # where a smoke run goes: it must not pass for a measurement

@@ -15,7 +15,7 @@ from benchmarks.report import Figures, Question
 from benchmarks.texts import read
 from mudy import Extractor
 from mudy.evaluation.reproduce.markdown import markdown_table
-from mudy.options import Speed
+from mudy.extraction.options import Speed
 
 OURS: tuple[tuple[str, Speed], ...] = (
     ("mudyplus", "quick"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from mudy.evaluation.datasets import Dataset, Record
-from mudy.text import first_words
+from mudy.reading.document import first_words
 
 FOLDER = Path(__file__).parent / "texts"
 

@@ -31,11 +31,11 @@ from mudy.evaluation.measures.outcome import Depth
 from mudy.evaluation.probabilities import Calibration
 from mudy.evaluation.readability import overlapping
 from mudy.evaluation.runs import Run
-from mudy.keyphrase_list import LIKELY
+from mudy.extraction.keyphrase_list import LIKELY
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.weights import load_weights
-from mudy.porter import stems
-from mudy.storage import dump_json
+from mudy.candidates.porter import stems
+from mudy._support.storage import dump_json
 
 TEXTS = {  # of each data set that the weights are fitted on: all, up to this many
     "duc2001": 250,

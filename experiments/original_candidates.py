@@ -22,8 +22,8 @@ from mudy.evaluation.paper import TABLE2
 from mudy.evaluation.promptrank_protocol import promptrank_candidates
 from mudy.methods.word_index import is_word
 from mudy.methods.yake import is_ordinary
-from mudy.ranking import rank
-from mudy.text import Document, Span, Word
+from mudy.extraction.ranking import rank
+from mudy.reading.document import Document, Span, Word
 
 METHODS = ("yake", "textrank", "singlerank", "topicrank", "multipartiterank")
 Finder = Callable[[Document], list[Candidate]]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from mudy.backbones.endpoint import Endpoint
+from mudy.engines.endpoint import Endpoint
 
 KEY = "sk-a-key-that-nobody-may-see"
 TEXT = "Concrete flood walls failed the town. Beaver dams slow the river down."

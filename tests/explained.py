@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mudy.explanation import Explained, Explanation, Gold
-from mudy.results import Coverage, Keyphrase, Result, ScoredOccurrence
-from mudy.text import Span
+from mudy.extraction.explanation import Explained, Explanation, Gold
+from mudy.extraction.results import Coverage, Keyphrase, Result, ScoredOccurrence
+from mudy.reading.document import Span
 from tests import small
 
 Scores = Mapping[str, float | Sequence[float]]  # of phrases; of each of their places, in the order of the text

@@ -16,12 +16,12 @@ from torch import Tensor
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
-from mudy.backbones.causal import CausalBackbone
-from mudy.backbones.tokens import prompts_of, tokenise
+from mudy.engines.torch.causal import CausalBackbone
+from mudy.engines.tokens import prompts_of, tokenise
 from mudy.candidates import Candidate
 from mudy.methods.mudy import Mudy
-from mudy.porter import stems
-from mudy.text import Document, Span
+from mudy.candidates.porter import stems
+from mudy.reading.document import Document, Span
 
 
 @dataclass

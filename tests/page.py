@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mudy.explanation import heat
+from mudy.extraction.explanation import heat
 from tests.served import Served
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Documents whose words and tags are written by hand, so that no tagger decides a test."""
 
-from mudy.text import Document, Span, Word
+from mudy.reading.document import Document, Span, Word
 
 
 def tagged(text: str, language: str = "en") -> Document:

@@ -4,7 +4,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from mudy.tagging import Tagger
+from mudy.reading.tagging import Tagger
 
 
 @cache

@@ -19,7 +19,7 @@ from benchmarks.flops import counted, visible_pairs
 from benchmarks.plainly import Plainly
 from mudy.candidates import candidates
 from mudy.methods.mudy import RECOMMENDED, Mudy
-from mudy.ranking import rank
+from mudy.extraction.ranking import rank
 from tests import small
 from tests.served import until
 from tests.taggers import english

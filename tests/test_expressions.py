@@ -18,7 +18,7 @@ import pytest
 
 import mudy
 from mudy.candidates import GRAMMARS, UNIVERSAL
-from mudy.stemming import UNSPACED
+from mudy.candidates.stemming import UNSPACED
 from tests import growth
 
 ROOT = Path(mudy.__file__).parent
@@ -36,19 +36,19 @@ SHORT = {
 # Calls whose expression is made while the program runs, each with expressions as they come out.
 MADE = {
     ("mudy.evaluation.record", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
-    ("mudy.extras", r"{re.escape(extra)}"): r"""extra == ['"]corpus['"]""",
-    ("mudy.extras", r"PROJECT"): r"mudy\[(.+)\]",
+    ("mudy._support.extras", r"{re.escape(extra)}"): r"""extra == ['"]corpus['"]""",
+    ("mudy._support.extras", r"PROJECT"): r"mudy\[(.+)\]",
     ("mudy.evaluation.record", r"known"): r"semeval2017(?![a-z0-9])",
     ("mudy.evaluation.dataset_formats", r"between"): r"[;,\n]",
     ("mudy.evaluation.measures.presence", r"UNSPACED"): f"({UNSPACED})",
-    ("mudy.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
+    ("mudy.reading.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
     ("mudy.candidates", r"grammar.pattern"): UNIVERSAL.pattern,  # and all others, below
-    ("mudy.nested_candidates", r"grammar.inner"): r"[AN]{0,3}N",
-    ("mudy.backbones.local_chat", r"marks"): r"<\|user\|>|</s>|<s>",
-    ("mudy.backbones.light.byte_pairs", r"self._added"): r"[<]",
-    ("mudy.backbones.light.vocabulary_file", r"(?={SPACE})"): r"[^▁](?=▁)",
-    ("mudy.backbones.light.byte_pairs", r"{joint}"): r"▁*(?:(?:[a]▁+)|[^▁])+|▁+",
-    ("mudy.backbones.chat_completions", r"parameter"): r"\bmax_tokens\b",
+    ("mudy.candidates.nested", r"grammar.inner"): r"[AN]{0,3}N",
+    ("mudy.engines.torch.local_chat", r"marks"): r"<\|user\|>|</s>|<s>",
+    ("mudy.engines.light.byte_pairs", r"self._added"): r"[<]",
+    ("mudy.engines.light.vocabulary_file", r"(?={SPACE})"): r"[^▁](?=▁)",
+    ("mudy.engines.light.byte_pairs", r"{joint}"): r"▁*(?:(?:[a]▁+)|[^▁])+|▁+",
+    ("mudy.engines.chat_completions", r"parameter"): r"\bmax_tokens\b",
 }  # fmt: skip
 
 
@@ -203,7 +203,7 @@ def is_linear(expression: Expression, text: Callable[[int], str]) -> bool:
 
 def test_expressions_are_found() -> None:
     assert len(expressions()) > 40
-    assert {"mudy.readers.pdf.CUT_WORD", "mudy.tagging.UNREADABLE"} <= {e.where for e in expressions()}
+    assert {"mudy.reading.formats.pdf.CUT_WORD", "mudy.reading.tagging.UNREADABLE"} <= {e.where for e in expressions()}
 
 
 def test_expressions_made_while_the_program_runs_are_named_here() -> None:

@@ -9,7 +9,7 @@ from threading import Barrier
 import pytest
 
 from mudy import Extractor, ModelUnavailable, SettingError
-from mudy.loading import give_back, loading
+from mudy._support.loading import give_back, loading
 from tests.taggers import english
 
 

@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from mudy import Extractor, models
-from mudy.backbones.backbone import Backbone
-from mudy.backbones.causal import CausalBackbone
-from mudy.backbones.compute import Machine
+from mudy.engines.backbone import Backbone
+from mudy.engines.torch.causal import CausalBackbone
+from mudy.engines.torch.machine import Machine
 from mudy.candidates import candidates
 from mudy.errors import UnsupportedModel
 from mudy.methods.mudy import Mudy
 from mudy.methods.promptrank import PromptRank
-from mudy.text import squeeze
+from mudy.reading.document import squeeze
 from tests import oracle
 
 pytestmark = pytest.mark.real

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mudy import lean_imports
+from mudy._support import lean_imports
 
 HEAVY = ("torch", "transformers", "onnxruntime", "spacy", "scipy", "ray", "fastapi", "matplotlib")
 RUN = f"""

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="GNU OpenMP, as 
 MODEL = """
 import json, os, signal, sys, threading, time
 import torch
-from mudy.backbones.compute import Machine
+from mudy.engines.torch.machine import Machine
 
 machine = Machine.of("cpu", threads=2)
 ones = torch.ones(1 << 20)

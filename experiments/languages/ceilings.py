@@ -13,12 +13,12 @@ from pathlib import Path
 from experiments.languages.other_languages import SETS, WORDS
 from mudy.candidates import candidates
 from mudy.evaluation.datasets import Dataset, load
-from mudy.languages.taggers import tagger_is_here
-from mudy.nested_candidates import nested_candidates
-from mudy.stemming import stems_of
-from mudy.tagging import TextReader
-from mudy.text import first_words
-from mudy.untagged import UntaggedReader, reader_of
+from mudy.reading.languages.taggers import tagger_is_here
+from mudy.candidates.nested import nested_candidates
+from mudy.candidates.stemming import stems_of
+from mudy.reading.tagging import TextReader
+from mudy.reading.document import first_words
+from mudy.reading.untagged import UntaggedReader, reader_of
 
 KINDS = {"nested": nested_candidates, "maximal": candidates}
 

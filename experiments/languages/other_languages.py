@@ -27,8 +27,8 @@ from mudy.evaluation.measures import F1, Outcome
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, PLAIN_PREFIX
 from mudy.methods.mudyplus.weights import Sum, Weights, other_languages
-from mudy.storage import dump_json
-from mudy.untagged import UntaggedReader
+from mudy._support.storage import dump_json
+from mudy.reading.untagged import UntaggedReader
 
 SETS = {"wikinews_fr": "fr", "ptbn110_pt": "pt", "semeval2017_es": "es", "cacic57_es": "es"}
 PEERS = ("yake", "embedrank", "textrank")

@@ -7,7 +7,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mudy.version import __version__ as __version__
+from mudy._support.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from mudy.errors import (
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         VocabularyWarning,
         WorkerError,
     )
-    from mudy.extractor import Extractor
-    from mudy.results import ConceptMatch, Coverage, Keyphrase, Result, ScoredOccurrence
+    from mudy.extraction.extractor import Extractor
+    from mudy.extraction.results import ConceptMatch, Coverage, Keyphrase, Result, ScoredOccurrence
     from mudy.vocabularies import Concept, Vocabulary
 
 __all__ = [

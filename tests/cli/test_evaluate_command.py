@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 
 from mudy.cli.main import cli
 from mudy.evaluation.runs import Run
-from mudy.extractor import Extractor
-from mudy.model_loader import ModelLoader
+from mudy.extraction.extractor import Extractor
+from mudy.extraction.model_loader import ModelLoader
 from tests import small
 from tests.small import TEXT
 

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
-from mudy import Extractor, backbones
+from mudy import Extractor
+
+from mudy import engines
 from mudy.cli import parameters
 from mudy.errors import SettingError
 from mudy.render import png
-from mudy.text import squeeze
+from mudy.reading.document import squeeze
 from tests import small
 from tests.command_line import run, spawn
 from tests.explained import HOSTILE, saved
@@ -39,7 +41,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a model was loaded")
 
     for name in ("load_backbone", "load_encoder", "load_chat"):
-        monkeypatch.setattr(backbones, name, refuse)
+        monkeypatch.setattr(engines, name, refuse)
 
 
 def test_help_is_shown_without_a_heavy_library_and_says_why_one_method_is_the_default() -> None:
@@ -272,13 +274,13 @@ def test_candidates_that_are_not_there_are_named(folder: Path) -> None:
 
 def test_methods_share_one_model_and_have_their_own_settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = saved(folder / "small", "llama")
-    loaded, load = [], backbones.load_backbone
+    loaded, load = [], engines.load_backbone
 
     def counted(*arguments: Any) -> Any:
         loaded.append(arguments)
         return load(*arguments)
 
-    monkeypatch.setattr(backbones, "load_backbone", counted)
+    monkeypatch.setattr(engines, "load_backbone", counted)
     own = ("--set", "mixture=off", "--set", "mudy.sam_layers=1", "--set", "promptrank.alpha=0.9")
     ended = run("explain", "ice.txt", "-m", "promptrank,mudy", "--model", model, "--threads", "1", *own, "--json")
     assert ended.exit_code == 0, ended.stderr

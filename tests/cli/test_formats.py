@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mudy import results
+from mudy.extraction import results
 from mudy.cli import console, formats
 from mudy.cli.console import Screen
-from mudy.storage import dump_json
+from mudy._support.storage import dump_json
 
 
 def result(source: str | None = "a.txt") -> results.Result:

@@ -8,9 +8,9 @@ import pytest
 
 from mudy.cli import sources
 from mudy.errors import InputError
-from mudy.extractor import Extractor
-from mudy.preparation import PreparedText
-from mudy.readers.reading import decode
+from mudy.extraction.extractor import Extractor
+from mudy.extraction.preparation import PreparedText
+from mudy.reading.formats.reading import decode
 from tests.command_line import run
 
 

@@ -10,8 +10,8 @@ import pytest
 from mudy.cli import tag_command
 from mudy.cli.tag_command import read_note, tag_of, write_note
 from mudy.errors import InputError
-from mudy.front_matter import Note
-from mudy.results import Keyphrase
+from mudy.cli.front_matter import Note
+from mudy.extraction.results import Keyphrase
 from tests.command_line import run
 
 BODY = "The flood wall held. Engineers built the flood wall of stone, and the flood wall saved the harbour town.\n"

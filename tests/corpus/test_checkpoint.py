@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from mudy import Extractor, InputError, SettingError, corpus
 from mudy.corpus import runner
-from mudy.storage import is_leftover
+from mudy._support.storage import is_leftover
 from tests.corpora import jsonl, rows, run, texts
 
 COMMAND = """

@@ -12,7 +12,7 @@ from mudy import InputError, corpus
 from mudy.corpus import manifests
 from mudy.corpus.checkpoint import Parts
 from mudy.corpus.row_writers import JsonLinesWriter
-from mudy.storage import new_file
+from mudy._support.storage import new_file
 from tests.corpora import jsonl, rows, run, texts
 
 

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from mudy import Extractor, InputError, MissingExtra, ModelError, SettingError, corpus, models, readers
+from mudy import Extractor, InputError, MissingExtra, ModelError, SettingError, corpus, models
+
+from mudy.reading import formats as readers
 from mudy.cli import console
 from mudy.corpus import Columns
 from mudy.corpus.scoring import Recipe

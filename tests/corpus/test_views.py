@@ -15,7 +15,7 @@ from pyarrow import parquet
 from mudy import InputError, SettingError, corpus
 from mudy.corpus import term_counts
 from mudy.corpus.term_counts import TermCounts
-from mudy.ranking import variant_key
+from mudy.extraction.ranking import variant_key
 from tests.corpora import command, jsonl, rows, run, texts
 
 ROWS = [{"id": f"d{i}", "text": text} for i, text in enumerate(texts(40, longest=30))] + [{"id": "bad", "text": None}]

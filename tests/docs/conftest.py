@@ -10,7 +10,7 @@ import pytest
 
 from mudy.models import KNOWN
 from mudy.models.cache import write_model_manifest
-from mudy.storage import file_sha256
+from mudy._support.storage import file_sha256
 from tests import small
 from tools.doc_blocks import ROOT
 

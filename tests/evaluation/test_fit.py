@@ -14,10 +14,10 @@ from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.fit import SET_BY_HAND, FittedWeights, fit_weights, in_parts
 from mudy.evaluation.fit_texts import ASKED, FitText, fit_text
 from mudy.evaluation.measures import DEPTHS, F1
-from mudy.extractor import Extractor
+from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.weights import Weights, load_weights
-from mudy.porter import stems
+from mudy.candidates.porter import stems
 from tests import small
 from tests.taggers import english
 

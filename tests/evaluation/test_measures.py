@@ -24,7 +24,7 @@ from mudy.evaluation.measures import (
     promptrank_counts,
     stem_counts,
 )
-from mudy.porter import stems
+from mudy.candidates.porter import stems
 
 
 def outcome(predictions: str, gold: str, occurrences: int | None = None, name: str = "d") -> Outcome:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mudy.evaluation.readability import JudgedText, Readability, Subject, overlapping, readability
-from mudy.porter import stems
+from mudy.candidates.porter import stems
 
 LISTS = Path(__file__).parents[2] / "experiments" / "lists"
 JUDGED = JudgedText(

@@ -11,10 +11,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from mudy.backbones import attention
-from mudy.backbones.backbone import Backbone, TextRange
-from mudy.backbones.causal import CausalBackbone
-from mudy.backbones.tokens import Tokens, tokenise
+from mudy.engines.torch import attention
+from mudy.engines.backbone import Backbone, TextRange
+from mudy.engines.torch.causal import CausalBackbone
+from mudy.engines.tokens import Tokens, tokenise
 from mudy.candidates import Candidate, candidates, given
 from mudy.errors import SettingError
 from mudy.methods import METHODS, method_class
@@ -23,7 +23,7 @@ from mudy.methods.chunks import chunk_of, chunk_spans, split_sentences
 from mudy.methods.method import OccurrenceScore
 from mudy.methods.samrank import SAMRank
 from mudy.methods.token_scores import ChunkedDocument, nested
-from mudy.text import Document, Span
+from mudy.reading.document import Document, Span
 from tests import small
 from tests.taggers import english
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mudy.candidates import Candidate, Occurrence
 from mudy.methods.chunks import chunk_of, chunk_spans, chunks, count, split_sentences
-from mudy.text import Document, Span
+from mudy.reading.document import Document, Span
 
 
 def document(lengths: list[int]) -> Document:

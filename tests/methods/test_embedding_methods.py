@@ -13,8 +13,8 @@ import torch
 import transformers
 from torch import Tensor
 
-from mudy.backbones.encoder import SentenceEncoder
-from mudy.backbones.torch_encoder import TorchEncoder
+from mudy.engines.encoder import SentenceEncoder
+from mudy.engines.torch.torch_encoder import TorchEncoder
 from mudy.candidates import Candidate, candidates, given
 from mudy.errors import SettingError, UnsupportedModel
 from mudy.methods import METHODS, method_class
@@ -23,8 +23,8 @@ from mudy.methods.encoder_chunks import chunk_at, encoder_chunks, everywhere
 from mudy.methods.jointgl import JointGL
 from mudy.methods.mderank import MDERank, held
 from mudy.methods.method import OccurrenceScore
-from mudy.text import Document, Span
-from mudy.untagged import UntaggedReader
+from mudy.reading.document import Document, Span
+from mudy.reading.untagged import UntaggedReader
 from tests import small
 from tests.small import POSITIONS, bert, wordpieces
 from tests.taggers import english

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from mudy import Extractor, Result, SettingError, UnsupportedModel
-from mudy.backbones.compute import Machine
-from mudy.backbones.local_chat import LocalChat
+from mudy.engines.torch.machine import Machine
+from mudy.engines.torch.local_chat import LocalChat
 from mudy.candidates import Candidate, Occurrence, candidates
 from mudy.methods.empirical import Empirical
 from mudy.methods.parse_answer import standing
 from mudy.models import KNOWN
-from mudy.text import Document, Span, squeeze
+from mudy.reading.document import Document, Span, squeeze
 from tests import small
 from tests.taggers import english
 

@@ -25,7 +25,7 @@ from mudy.methods.textrank import TextRank
 from mudy.methods.topicrank import TopicRank
 from mudy.methods.word_index import WordIndex, WordRange
 from mudy.methods.yake import Yake
-from mudy.text import Document
+from mudy.reading.document import Document
 from tests.tagged import tagged
 from tests.taggers import english
 

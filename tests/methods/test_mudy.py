@@ -10,17 +10,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from mudy.backbones import attention, packing
-from mudy.backbones.backbone import Floats, Question
-from mudy.backbones.batches import of_one_shape
+from mudy.engines.torch import attention, packing
+from mudy.engines.backbone import Floats, Question
+from mudy.engines.batches import of_one_shape
 from mudy.candidates import Candidate, candidates
 from mudy.errors import SettingError
 from mudy.methods.chunks import DocumentChunk, chunks
 from mudy.methods.method import Architecture
 from mudy.methods.mudy import Mudy, weight_of
-from mudy.text import Document, Span
+from mudy.reading.document import Document, Span
 from tests import oracle, small
-from tests.backbones.light import saved
+from tests.engines.light import saved
 from tests.taggers import english
 
 FAMILIES = (*small.DECODERS, "t5")

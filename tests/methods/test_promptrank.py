@@ -6,7 +6,7 @@ from mudy.candidates import candidates
 from mudy.methods.likelihood import prompt_likelihood
 from mudy.methods.mudy import Mudy
 from mudy.methods.promptrank import PromptRank
-from mudy.text import Span
+from mudy.reading.document import Span
 from tests import oracle, small
 from tests.taggers import english
 

@@ -7,7 +7,7 @@ import pytest
 from mudy.candidates import candidates, given
 from mudy.methods.word_index import WordIndex
 from mudy.methods.yake import Statistics, TermWeights, Yake, frequencies, is_ordinary, statistics, term, word_weight
-from mudy.text import Document
+from mudy.reading.document import Document
 from tests.tagged import tagged
 
 

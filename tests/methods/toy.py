@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mudy.candidates import Candidate
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, same_at_each, setting
-from mudy.text import Document
+from mudy.reading.document import Document
 
 
 @dataclass(frozen=True)

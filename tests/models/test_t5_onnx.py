@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mudy import Extractor, models
-from mudy.backbones.backbone import Question, TextRange
+from mudy.engines.backbone import Question, TextRange
 from mudy.models.t5_onnx import onnx_weights
-from mudy.text import Span
+from mudy.reading.document import Span
 
 NODE, INITIALIZER, GRAPH = 1, 5, 7  # field numbers of ONNX
 

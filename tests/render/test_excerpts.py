@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mudy.render.excerpts import GAP, beginning, passages, shown
-from mudy.text import Span
+from mudy.reading.document import Span
 from tests import explained
 from tests.taggers import TEXTS
 

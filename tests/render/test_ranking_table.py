@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from mudy.explanation import Explanation
+from mudy.extraction.explanation import Explanation
 from mudy.render.ranking_table import change, number, ranked
 from tests import explained
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from rich.console import Console
 
 from mudy import Extractor
-from mudy.explanation import Explanation
+from mudy.extraction.explanation import Explanation
 from mudy.render import colours, terminal
 from mudy.render.sanitize import sanitized
-from mudy.results import Coverage
+from mudy.extraction.results import Coverage
 from tests import explained
 from tests.taggers import ODD, english
 

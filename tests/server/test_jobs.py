@@ -1,7 +1,7 @@
 """Which texts form a batch."""
 
-from mudy.batching import BATCH_TEXTS, BATCH_WORDS
-from mudy.options import DEFAULT_OPTIONS
+from mudy.extraction.batching import BATCH_TEXTS, BATCH_WORDS
+from mudy.extraction.options import DEFAULT_OPTIONS
 from mudy.server.jobs import ClientGone, ExtractionJob, ExtractorKey, TextRequest, next_batch
 from tests.server.gate import LONG, MEDIUM, SHORT, YAKE, job
 

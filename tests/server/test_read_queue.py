@@ -10,7 +10,7 @@ import httpx
 import pytest
 from starlette.types import Message
 
-from mudy.readers import Limits
+from mudy.reading.formats import Limits
 from mudy.server.app import create_app
 from mudy.server.config import Config
 from mudy.server.jobs import ClientGone, ShuttingDown, TimeLimit
@@ -18,7 +18,7 @@ from mudy.server.metrics import Metrics
 from mudy.server.queue import QueueFull
 from mudy.server.read_queue import MAX_WAITING_FILES, READER_PROCESSES, ReadQueue, reader_limits
 from tests import hostile
-from tests.readers.test_pool import RIVER, gone, slow_file, unsupported
+from tests.reading.test_pool import RIVER, gone, slow_file, unsupported
 from tests.served import PATIENCE
 
 BYTES = {"Content-Type": "application/octet-stream"}

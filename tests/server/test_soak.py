@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mudy import loading
-from mudy.loading import KERNEL_CACHES, bound_kernel_caches
-from mudy.porter import stem
+from mudy._support import loading
+from mudy._support.loading import KERNEL_CACHES, bound_kernel_caches
+from mudy.candidates.porter import stem
 
 ROOT = Path(__file__).parents[2]
 SETTLED, REQUESTS = 30, 300
@@ -20,8 +20,8 @@ SOAK = f"""
 import random, re
 from pathlib import Path
 from mudy import Extractor
-from mudy.backbones.causal import CausalBackbone
-from mudy.backbones.compute import Machine
+from mudy.engines.torch.causal import CausalBackbone
+from mudy.engines.torch.machine import Machine
 from mudy.server.batch_scorer import local_scorers
 from mudy.server.queue import RequestQueue
 from tests import small

@@ -6,7 +6,7 @@ from threading import Event, Thread, get_ident
 
 import pytest
 
-from mudy.cancellation import check
+from mudy._support.cancellation import check
 from mudy.server import turn_lock
 from mudy.server.batch_scorer import local_scorers
 from mudy.server.jobs import ExtractorKey, TimeLimit
@@ -106,7 +106,7 @@ def test_answers_in_between_and_the_long_answer_are_the_librarys(method: str) ->
 
 def test_a_short_text_is_computed_between_two_passes_of_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The long text stops at its third pass until the short one is answered: only a turn in between can do that."""
-    from mudy.backbones import seq2seq
+    from mudy.engines.torch import seq2seq
 
     passes, answered = 0, Event()
     queue = RequestQueue(local_scorers(extractor))

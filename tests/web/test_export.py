@@ -11,7 +11,7 @@ import httpx
 import pytest
 from fpdf import FPDF
 
-from mudy import readers
+from mudy.reading import formats as readers
 from tests.browser import Visit, visiting
 from tests.page import SHORT, TEXT, answer, asked, find, notice, ready, saved, slide
 from tests.served import Served

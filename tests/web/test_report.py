@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mudy import Extractor
-from mudy.explanation import Explanation
+from mudy.extraction.explanation import Explanation
 from mudy.render import colours
 from mudy.render.text_pieces import coloured_pieces
-from mudy.text import squeeze
+from mudy.reading.document import squeeze
 from tests import explained, small
 from tests.browser import visiting
 from tests.explained import HOSTILE, saved

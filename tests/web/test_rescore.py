@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mudy.explanation import heat
+from mudy.extraction.explanation import heat
 from mudy.methods.mudy import final_score
-from mudy.ranking import rounded
+from mudy.extraction.ranking import rounded
 from tests.browser import Visit
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from mudy.cli.parameters import (
     with_models,
     with_wishes,
 )
-from mudy.extractor import DEFAULT_METHOD
+from mudy.extraction.extractor import DEFAULT_METHOD
 
 
 @click.command("corpus")

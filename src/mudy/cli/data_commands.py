@@ -12,11 +12,11 @@ from mudy.cli import formats
 from mudy.cli.console import Screen
 from mudy.cli.parameters import THREADS
 from mudy.errors import InputError
-from mudy.model_loader import DEFAULT_ENCODER
-from mudy.storage import dump_json
+from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy._support.storage import dump_json
 
 if TYPE_CHECKING:
-    from mudy.backbones.encoder import SentenceEncoder
+    from mudy.engines.encoder import SentenceEncoder
     from mudy.evaluation.datasets import Dataset
     from mudy.evaluation.statistics import Description
 
@@ -70,7 +70,7 @@ def describe_command(
     Bad rows are named on standard error and left out. The exit code is 1 if a path could not be read at all.
     """
     from mudy.evaluation.statistics import describe
-    from mudy.tagging import Tagger
+    from mudy.reading.tagging import Tagger
 
     with Screen(quiet) as screen:
         sets = loaded(screen, paths, form, limit)
@@ -118,11 +118,12 @@ def _warn(screen: Screen, dataset: Dataset) -> None:
 
 def sentence_encoder(screen: Screen, threads: int | None, name: str = DEFAULT_ENCODER) -> SentenceEncoder:
     """An encoder by name, fetched if need be, and loaded."""
-    from mudy import backbones, models
-    from mudy.options import Compute
+    from mudy import models
+    from mudy import engines
+    from mudy.extraction.options import Compute
 
     path = models.locate(name, report=screen.report)
-    return backbones.load_encoder(path, Compute(threads=threads), name)
+    return engines.load_encoder(path, Compute(threads=threads), name)
 
 
 def _as_json(rows: list[Description]) -> str:

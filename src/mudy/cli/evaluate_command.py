@@ -18,16 +18,16 @@ from mudy.cli.data_commands import FORM, loaded, sentence_encoder
 from mudy.cli.measure_options import Measured, measured
 from mudy.cli.parameters import ENDPOINT, LANGUAGE, METHOD, MODEL_OPTION, PRESET, SET, on_machine, settings
 from mudy.errors import InputError
-from mudy.extractor import DEFAULT_METHOD, DEFAULT_MODEL
-from mudy.model_loader import DEFAULT_ENCODER
-from mudy.storage import dump_json, refuse_inputs
+from mudy.extraction.extractor import DEFAULT_METHOD, DEFAULT_MODEL
+from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy._support.storage import dump_json, refuse_inputs
 
 if TYPE_CHECKING:
     from mudy.evaluation.datasets import Dataset
     from mudy.evaluation.measures import Comparison, Interval, Measure
     from mudy.evaluation.measures.named import NamedMeasure
     from mudy.evaluation.runs import GoldKind, Run
-    from mudy.extractor import Extractor
+    from mudy.extraction.extractor import Extractor
 
 _SIGNIFICANT = 0.05  # p of a significant difference is below
 
@@ -126,7 +126,7 @@ def _evaluated(
     **machine_and_model: Any,
 ) -> tuple[Extractor, Run]:
     from mudy.evaluation.experiment import evaluate
-    from mudy.extractor import Extractor
+    from mudy.extraction.extractor import Extractor
 
     extractor = Extractor(
         method,

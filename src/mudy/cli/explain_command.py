@@ -25,15 +25,15 @@ from mudy.cli.parameters import (
     with_wishes,
 )
 from mudy.errors import InputError, MissingExtra
-from mudy.extractor import DEFAULT_METHOD
-from mudy.ranking import how_many
-from mudy.readers.reading import Reading
-from mudy.storage import dump_json
-from mudy.validation import TopN
+from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.extraction.ranking import how_many
+from mudy.reading.formats.reading import Reading
+from mudy._support.storage import dump_json
+from mudy._support.validation import TopN
 
 if TYPE_CHECKING:
-    from mudy.explanation import Explanation
-    from mudy.options import Options
+    from mudy.extraction.explanation import Explanation
+    from mudy.extraction.options import Options
 
 _EXAMPLES = """
 \b
@@ -212,8 +212,8 @@ def _explained(
     label: str | None,
 ) -> Explanation:
     """One text by several methods, each with its settings, on one tagger and one model."""
-    from mudy.explanation import Explanation, gold_places
-    from mudy.extractor import Extractor
+    from mudy.extraction.explanation import Explanation, gold_places
+    from mudy.extraction.extractor import Extractor
 
     first, *_ = settings
     screen.show(f"Loading {machine_and_model['model']}")

@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mudy.batching import FATAL, batch_size, batches, score_each
+from mudy.extraction.batching import FATAL, batch_size, batches, score_each
 from mudy.cli.console import Screen
 from mudy.cli.formats import Format, Output, Texts
 from mudy.cli.sources import Source
 from mudy.errors import InputError, MissingExtra, MudyError
-from mudy.options import Options
-from mudy.preparation import PreparedText
-from mudy.progress import reported_to
-from mudy.readers.reading import Reading
+from mudy.extraction.options import Options
+from mudy.extraction.preparation import PreparedText
+from mudy._support.progress import reported_to
+from mudy.reading.formats.reading import Reading
 
 if TYPE_CHECKING:
-    from mudy.extractor import Extractor
-    from mudy.results import Result
+    from mudy.extraction.extractor import Extractor
+    from mudy.extraction.results import Result
 
 T = TypeVar("T")
 _NAMED = 5  # phrases named in a warning
@@ -105,7 +105,7 @@ class ExtractRun:
 
     def _extractor(self) -> Extractor:
         if self._made is None:
-            from mudy.extractor import Extractor
+            from mudy.extraction.extractor import Extractor
 
             self.screen.show(f"Loading {self.extractor['model']}")
             self._made = Extractor(**self.extractor, report=self.screen.report)
@@ -118,7 +118,7 @@ class ExtractRun:
 
     def _extract_by_workers(self, sources: Sequence[Source], encoding: str | None) -> None:
         """Read here, compute there, and write each result in its turn."""
-        from mudy.many_texts import AskedText, outcomes
+        from mudy.extraction.many_texts import AskedText, outcomes
 
         read: deque[tuple[int, Source]] = deque()  # without a result so far
 

@@ -13,9 +13,9 @@ from mudy.cli.calibration_tables import brier_line, drawn_reliability
 from mudy.cli.console import Screen
 from mudy.cli.data_commands import FORM, loaded
 from mudy.cli.parameters import LANGUAGE, MODEL_OPTION, on_machine
-from mudy.extractor import DEFAULT_MODEL
-from mudy.model_loader import DEFAULT_ENCODER
-from mudy.storage import dump_json, refuse_inputs
+from mudy.extraction.extractor import DEFAULT_MODEL
+from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy._support.storage import dump_json, refuse_inputs
 
 if TYPE_CHECKING:
     from mudy.evaluation.datasets import Dataset
@@ -104,7 +104,7 @@ def _fitted(
     screen: Screen, sets: Sequence[Dataset], *, protocol: str, fit_all: bool, cache: str | None, **options: Any
 ) -> FittedWeights:
     from mudy.evaluation.fit import fit_weights
-    from mudy.extractor import Extractor
+    from mudy.extraction.extractor import Extractor
 
     extractor = Extractor(
         "mudyplus", protocol="promptrank" if protocol == "promptrank" else None, report=screen.report, **options

@@ -12,7 +12,7 @@ from mudy.cli.console import Screen
 from mudy.cli.parameters import KNOWN_MODEL
 from mudy.errors import MudyError
 from mudy.methods import METHODS
-from mudy.storage import dump_json
+from mudy._support.storage import dump_json
 
 # -- models -----------------------------------------------------------------------------------------------------------
 
@@ -146,7 +146,7 @@ def languages_command(ctx: click.Context, form: str) -> None:
 
 
 def _languages_as_json() -> str:
-    from mudy import languages
+    from mudy.reading import languages
 
     rows = [
         {
@@ -165,7 +165,7 @@ def _languages_as_json() -> str:
 
 
 def _languages_as_table() -> str:
-    from mudy import languages
+    from mudy.reading import languages
 
     rows = [
         (t.code, t.name, t.package, t.version, t.licence, f"{t.download_bytes / 1e6:,.0f} MB", t.state)
@@ -186,7 +186,7 @@ def _languages_as_table() -> str:
 @click.pass_context
 def pull_tagger_command(ctx: click.Context, codes: tuple[str, ...], force: bool, quiet: bool) -> None:
     """Fetch the taggers of languages into the cache; prints where each one is."""
-    from mudy import languages
+    from mudy.reading import languages
 
     failed = False
     with Screen(quiet) as screen:
@@ -207,7 +207,7 @@ def pull_tagger_command(ctx: click.Context, codes: tuple[str, ...], force: bool,
 @click.argument("codes", nargs=-1, required=True, metavar="CODE...")
 def remove_tagger_command(codes: tuple[str, ...]) -> None:
     """Delete the taggers of languages from the cache."""
-    from mudy import languages
+    from mudy.reading import languages
 
     for code in codes:
         click.echo(f"Removed {code}." if languages.remove_tagger(code) else f"{code} was not in the cache.", err=True)

@@ -16,7 +16,9 @@ from typing import Any
 
 import click
 
-from mudy import __version__, lean_imports
+from mudy import __version__
+
+from mudy._support import lean_imports
 from mudy.cli import formats, interrupts, sources, validate
 from mudy.cli.console import Screen
 from mudy.cli.corpus_command import corpus_command
@@ -50,8 +52,8 @@ from mudy.cli.reproduce_command import reproduce_command
 from mudy.cli.serve_command import serve_command
 from mudy.cli.tag_command import tag_command
 from mudy.errors import MudyError, SettingError, unknown
-from mudy.extractor import DEFAULT_METHOD
-from mudy.readers.file_arguments import is_pattern
+from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.reading.formats.file_arguments import is_pattern
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
 

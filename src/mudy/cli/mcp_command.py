@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mudy.cli.parameters import LANGUAGE, METHOD, on_machine, with_models
-from mudy.extractor import DEFAULT_METHOD
+from mudy.extraction.extractor import DEFAULT_METHOD
 
 
 @click.command("mcp")

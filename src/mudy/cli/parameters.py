@@ -12,13 +12,13 @@ from click.shell_completion import CompletionItem
 
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import ModelError, SettingError, unknown
-from mudy.extractor import DEFAULT_MODEL
-from mudy.languages.names import AUTO
+from mudy.extraction.extractor import DEFAULT_MODEL
+from mudy.reading.languages.names import AUTO
 from mudy.methods import METHODS, check_settings, setting_types
-from mudy.model_loader import DEFAULT_ENCODER
-from mudy.options import Precision, Speed
-from mudy.protocols import ProtocolName
-from mudy.validation import TopN, checked_top_n
+from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy.extraction.options import Precision, Speed
+from mudy.extraction.protocols import ProtocolName
+from mudy._support.validation import TopN, checked_top_n
 
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mudy.errors import InputError, SettingError
-from mudy.readers import read
-from mudy.readers.file_arguments import matching_files
-from mudy.readers.reading import Reading
+from mudy.reading.formats import read
+from mudy.reading.formats.file_arguments import matching_files
+from mudy.reading.formats.reading import Reading
 
 STDIN = "-"
 

@@ -18,17 +18,17 @@ from mudy.cli.console import Screen
 from mudy.cli.formats import printable
 from mudy.cli.parameters import METHOD, MIN_SCORE, SET, TOP_N, on_machine, settings, with_models
 from mudy.errors import InputError, MudyError, VocabularyWarning
-from mudy.extractor import DEFAULT_METHOD
-from mudy.languages.names import AUTO
-from mudy.options import Options
-from mudy.readers.file_arguments import is_pattern, matching_files
-from mudy.storage import check_replaceable, real_path, rewrite
-from mudy.validation import TopN
+from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.reading.languages.names import AUTO
+from mudy.extraction.options import Options
+from mudy.reading.formats.file_arguments import is_pattern, matching_files
+from mudy._support.storage import check_replaceable, real_path, rewrite
+from mudy._support.validation import TopN
 from mudy.vocabularies import Concept, Vocabulary
 
 if TYPE_CHECKING:
-    from mudy.front_matter import Note
-    from mudy.results import Keyphrase, Result
+    from mudy.cli.front_matter import Note
+    from mudy.extraction.results import Keyphrase, Result
 
 BOOST = 2.0  # of tags that other notes have
 _ENDINGS = (".md", ".markdown", ".mdown")
@@ -86,7 +86,7 @@ def tag_command(
     is named and left alone, and the exit code is then 1. Each file is replaced in one step.
     """
     given = validate.vocabulary_option(vocabulary, machine_and_model["language"], None)
-    from mudy.extractor import Extractor
+    from mudy.extraction.extractor import Extractor
 
     with Screen(quiet) as screen:
         files = _files(names)
@@ -181,7 +181,7 @@ def _notes(screen: Screen, paths: Iterable[tuple[Path, Path]], key: str) -> tupl
 
 def read_note(path: Path, key: str, folder: Path) -> NoteFile:
     """InputError for what is no Markdown in UTF-8, has tags that cannot be read, or is a link out of a folder."""
-    from mudy.front_matter import Note
+    from mudy.cli.front_matter import Note
 
     place = real_path(path)
     if not _is_within(place, folder):
@@ -219,7 +219,7 @@ def known_tags(notes: Iterable[NoteFile], key: str, vocabulary: Vocabulary | Non
 
 
 def _outcomes(extractor: Any, notes: Sequence[NoteFile], options: Options) -> Iterator[Result | Exception]:
-    from mudy.many_texts import AskedText, local_outcomes
+    from mudy.extraction.many_texts import AskedText, local_outcomes
 
     return local_outcomes(extractor, (AskedText(note.note.text, options) for note in notes))
 
@@ -258,7 +258,7 @@ def _diff(file: NoteFile, content: str) -> str:
 
 
 def _added(file: NoteFile, content: str, key: str) -> str:
-    from mudy.front_matter import Note
+    from mudy.cli.front_matter import Note
 
     before, after = file.note.tags(key), Note.of(content).tags(key)
     return printable(f"{file.path}: {', '.join(after[len(before) :])}")

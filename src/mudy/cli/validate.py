@@ -14,9 +14,9 @@ import click
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.cli import formats, sources
 from mudy.errors import InputError, SettingError, VocabularyWarning
-from mudy.languages.names import AUTO
-from mudy.options import CandidateKind, Options
-from mudy.storage import same_file
+from mudy.reading.languages.names import AUTO
+from mudy.extraction.options import CandidateKind, Options
+from mudy._support.storage import same_file
 from mudy.vocabularies import Vocabulary
 
 

@@ -25,8 +25,8 @@ from mudy.corpus.manifests import Manifest
 from mudy.corpus.row import START, OutputRow, RowPosition
 from mudy.corpus.row_writers import WRITERS, RowWriter
 from mudy.errors import InputError
-from mudy.run_identity import differences
-from mudy.storage import (
+from mudy.extraction.run_identity import differences
+from mudy._support.storage import (
     atomic_output,
     flush_to_disk,
     is_leftover,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mudy.storage import file_sha256
+from mudy._support.storage import file_sha256
 
 SETTLED = 2 * 10**9  # nanoseconds: a file that changed more recently may change again without a new time
 

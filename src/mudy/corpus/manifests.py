@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mudy.errors import InputError
-from mudy.storage import atomic_output
+from mudy._support.storage import atomic_output
 
 MANIFEST_NAME = "manifest.json"
 _MADE_BY = "mudy corpus"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mudy.results import Result
+from mudy.extraction.results import Result
 
 
 @dataclass(frozen=True, slots=True)

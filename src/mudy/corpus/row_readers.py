@@ -19,10 +19,10 @@ from mudy.corpus.compression import COMPRESSED, unpacked, zstandard
 from mudy.corpus.row import InputRow, RowPosition
 from mudy.corpus.table_rows import arrow_parquet, csv_rows, parquet_rows
 from mudy.errors import InputError, MudyError
-from mudy.extras import missing_extra
-from mudy.readers import PLAIN_ENDINGS, WEB_ENDINGS, read
-from mudy.readers import endings as readable_endings
-from mudy.readers.file_arguments import matching_files
+from mudy._support.extras import missing_extra
+from mudy.reading.formats import PLAIN_ENDINGS, WEB_ENDINGS, read
+from mudy.reading.formats import endings as readable_endings
+from mudy.reading.formats.file_arguments import matching_files
 
 TABLES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 DOCUMENT_ENDINGS = (*PLAIN_ENDINGS, *WEB_ENDINGS, ".pdf", ".docx")

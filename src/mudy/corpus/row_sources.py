@@ -17,8 +17,8 @@ from mudy.corpus.row import InputRow, RowPosition
 from mudy.corpus.row_readers import File, IsOutput
 from mudy.corpus.table_rows import BATCH_ROWS, arrow_rows, needed
 from mudy.errors import InputError
-from mudy.extras import from_extra
-from mudy.storage import encode_text
+from mudy._support.extras import from_extra
+from mudy._support.storage import encode_text
 
 HEAD_FILES = 10  # whose columns are looked at before a run
 

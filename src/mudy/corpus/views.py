@@ -21,8 +21,8 @@ from mudy.corpus.table_rows import arrow_parquet
 from mudy.corpus.term_counts import Term, TermCounts
 from mudy.corpus.written_rows import is_whole, written_rows
 from mudy.errors import InputError, SettingError
-from mudy.storage import atomic_output, dump_json, real_path, same_file
-from mudy.validation import checked
+from mudy._support.storage import atomic_output, dump_json, real_path, same_file
+from mudy._support.validation import checked
 
 BLOCK = 5_000  # terms or rows written at once
 _LONGEST_HEAD = 1 << 26  # characters of a first line

@@ -18,7 +18,7 @@ from typing import Any
 
 from mudy.errors import InputError
 from mudy.evaluation.record import DatasetProblem, Record, RecordOrProblem, set_name
-from mudy.text import squeeze
+from mudy.reading.document import squeeze
 
 _INSPECTED_LINES = 100  # lines of a file from which its form is told
 ABSTRACTS = ("abstract", "question", "body")  # what the releases call the text, the gold, and a paper's remainder

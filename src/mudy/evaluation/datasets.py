@@ -25,7 +25,7 @@ from mudy.evaluation.record import (
     RecordOrProblem,
     set_name,
 )
-from mudy.validation import checked, seen
+from mudy._support.validation import checked, seen
 
 __all__ = [
     "DATASET_FORMATS",

@@ -18,12 +18,12 @@ from mudy.errors import InputError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import hash_of
 from mudy.evaluation.fit_texts import ASKED, FitText
-from mudy.extractor import Extractor
+from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus.evidence_table import EVIDENCE, Table
 from mudy.methods.mudyplus.weights import VERSION
-from mudy.run_identity import differences, json_values, model_fingerprints, requested_settings
-from mudy.storage import atomic_write, dump_json, open_to_append
-from mudy.text import Span
+from mudy.extraction.run_identity import differences, json_values, model_fingerprints, requested_settings
+from mudy._support.storage import atomic_write, dump_json, open_to_append
+from mudy.reading.document import Span
 
 _HEAD = "made-with.json"
 Rows = dict[str, dict[str, Any]]  # hash of a record -> its line

@@ -22,16 +22,16 @@ from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.measures import present_and_absent
 from mudy.evaluation.promptrank_protocol import PROTOCOL_WORDS
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
-from mudy.extractor import Extractor
-from mudy.languages import AUTO, detection_of
+from mudy.extraction.extractor import Extractor
+from mudy.reading.languages import AUTO, detection_of
 from mudy.methods import settings_of
 from mudy.methods.method import GenerativeMethod
-from mudy.results import Keyphrase, Result
-from mudy.run_identity import differences, model_fingerprints, requested_settings
-from mudy.stemming import stems_of
-from mudy.tagging import TextReader
-from mudy.text import Document, first_words
-from mudy.validation import checked, seen
+from mudy.extraction.results import Keyphrase, Result
+from mudy.extraction.run_identity import differences, model_fingerprints, requested_settings
+from mudy.candidates.stemming import stems_of
+from mudy.reading.tagging import TextReader
+from mudy.reading.document import Document, first_words
+from mudy._support.validation import checked, seen
 
 PACKAGES = ("mudy", "onnxruntime", "torch", "transformers", "spacy", "numpy")
 ProgressCallback = Callable[[str, int, int], None]  # name of the data set, documents done, of how many

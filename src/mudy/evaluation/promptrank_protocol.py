@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mudy.candidates import ADJECTIVES_AND_NOUNS, ENGLISH_STOP_WORDS, Candidate, Occurrence, candidates, grouped
-from mudy.text import Document, Span, Word
+from mudy.reading.document import Document, Span, Word
 
 PROTOCOL_WORDS = 512
 _PUNCTUATION = re.compile(r"""[!"#$%&'()*+,./:;<=>?@\[\\\]^_`{|}~‘’“”，。、；：？！（）【】《》]""")  # but no hyphen

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from mudy.porter import stems
+from mudy.candidates.porter import stems
 
 
 @dataclass(frozen=True, slots=True)

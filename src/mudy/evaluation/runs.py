@@ -18,8 +18,8 @@ from mudy.errors import InputError
 from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, Outcome, P, R
 from mudy.evaluation.probabilities import Calibration, run_calibration
 from mudy.methods import method_class
-from mudy.run_identity import differences
-from mudy.storage import (
+from mudy.extraction.run_identity import differences
+from mudy._support.storage import (
     atomic_output,
     dump_json,
     flush_to_disk,

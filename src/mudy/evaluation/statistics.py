@@ -11,11 +11,11 @@ import numpy as np
 from mudy.candidates import candidates
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.measures import present_and_absent
-from mudy.tagging import Tagger
-from mudy.text import Document, squeeze
+from mudy.reading.tagging import Tagger
+from mudy.reading.document import Document, squeeze
 
 if TYPE_CHECKING:
-    from mudy.backbones.encoder import SentenceEncoder
+    from mudy.engines.encoder import SentenceEncoder
 
 UNIT = 3  # sentences
 

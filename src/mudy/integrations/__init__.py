@@ -3,6 +3,6 @@
 Every module takes the same plain settings, see `extraction`. A tool that is not installed is named with its command.
 """
 
-from mudy.extras import from_extra
+from mudy._support.extras import from_extra
 
 __all__ = ["from_extra"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mudy.extractor import DEFAULT_METHOD
+from mudy.extraction.extractor import DEFAULT_METHOD
 from mudy.integrations import from_extra
 from mudy.integrations.extraction import results_of
-from mudy.ranking import variant_key
-from mudy.results import Result
+from mudy.extraction.ranking import variant_key
+from mudy.extraction.results import Result
 
 with from_extra("bertopic"):
     from bertopic.representation import BaseRepresentation

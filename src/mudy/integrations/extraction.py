@@ -14,11 +14,11 @@ from threading import Lock, RLock
 from typing import Any
 
 from mudy.errors import SettingError
-from mudy.extractor import Extractor
-from mudy.options import SHARED_OPTION_NAMES
-from mudy.results import Result
-from mudy.storage import dump_json
-from mudy.text import Document
+from mudy.extraction.extractor import Extractor
+from mudy.extraction.options import SHARED_OPTION_NAMES
+from mudy.extraction.results import Result
+from mudy._support.storage import dump_json
+from mudy.reading.document import Document
 
 PER_TEXT = (
     *SHARED_OPTION_NAMES,

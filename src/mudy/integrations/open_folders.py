@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mudy import readers
+from mudy.reading import formats as readers
 from mudy.errors import InputError, SettingError
-from mudy.readers import Reading
+from mudy.reading.formats import Reading
 
 MOST_BYTES = 100_000_000  # of one file
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mudy.integrations.extraction import results_of
-from mudy.results import Result
+from mudy.extraction.results import Result
 
 FIELDS = {"text": str, "score": float, "start": int, "end": int, "occurrences": int}  # of one keyphrase
 

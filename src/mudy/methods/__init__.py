@@ -9,11 +9,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from mudy.errors import SettingError, unknown
-from mudy.validation import checked
+from mudy._support.validation import checked
 
 if TYPE_CHECKING:
     from mudy.methods.method import Method, ModelField
-    from mudy.options import Speed
+    from mudy.extraction.options import Speed
 
 METHODS = {
     "mudyplus": "mudy.methods.mudyplus:MudyPlus",

@@ -9,13 +9,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from mudy.backbones.backbone import Backbone, Floats
-from mudy.backbones.observers import RelevanceObserver, SeekingObserver
-from mudy.backbones.tokens import Tokens
+from mudy.engines.backbone import Backbone, Floats
+from mudy.engines.observers import RelevanceObserver, SeekingObserver
+from mudy.engines.tokens import Tokens
 from mudy.candidates import Candidate
 from mudy.methods.method import Method, ScorePart, Scores, require, setting
 from mudy.methods.token_scores import ChunkedDocument, CountedChunk, candidate_mask, without_sink
-from mudy.text import Document
+from mudy.reading.document import Document
 
 DocumentForm = Literal["auto", "short", "long"]
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
-from mudy.backbones.backbone import Backbone, TextRange
-from mudy.backbones.batches import packs
-from mudy.cancellation import cancellable
+from mudy.engines.backbone import Backbone, TextRange
+from mudy.engines.batches import packs
+from mudy._support.cancellation import cancellable
 from mudy.candidates import Candidate, Occurrence
 from mudy.methods.method import Work
-from mudy.progress import reported
-from mudy.text import Document, Span
+from mudy._support.progress import reported
+from mudy.reading.document import Document, Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.backbones.encoder import SentenceEncoder, mean_state, unit_length
+from mudy.engines.encoder import SentenceEncoder, mean_state, unit_length
 from mudy.candidates import Candidate
 from mudy.methods.encoder_chunks import EncoderChunk, chunk_of_occurrence, encoder_chunks
 from mudy.methods.method import Method, ScorePart, Scores, require, same_at_each, setting
-from mudy.text import Document, Span
+from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
-    from mudy.backbones.universal_encoder import UniversalEncoder
+    from mudy.engines.universal_encoder import UniversalEncoder
 
 Vectors = NDArray[np.float64]
 PIECE = 300  # words that the multilingual encoder reads at once

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from mudy.backbones.chat import Chat
+from mudy.engines.chat import Chat
 from mudy.candidates import Candidate
 from mudy.errors import SettingError
 from mudy.methods.method import GenerativeMethod, OccurrenceScore, ScoredCandidates, require, setting
 from mudy.methods.parse_answer import MARKER, parse_phrases, standing
-from mudy.text import Document, Span, first_words
+from mudy.reading.document import Document, Span, first_words
 
 Prompting = Literal["candidate", "vanilla", "hybrid"]
 HYBRID_TOP = 5  # candidates that hybrid prompting adds to the model's own phrases

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from mudy.backbones.encoder import SentenceEncoder
-from mudy.backbones.tokens import Tokens
+from mudy.engines.encoder import SentenceEncoder
+from mudy.engines.tokens import Tokens
 from mudy.candidates import Candidate, Occurrence, given
 from mudy.methods.chunks import count, split_sentences
-from mudy.text import Document, Span
+from mudy.reading.document import Document, Span
 
 
 @dataclass(frozen=True, slots=True)

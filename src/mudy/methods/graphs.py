@@ -14,13 +14,13 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.cancellation import cancellable, check
+from mudy._support.cancellation import cancellable, check
 from mudy.candidates import Candidate, grammar_of, stop_words
 from mudy.methods.method import require
 from mudy.methods.sparse_table import Indices, SparseTable, Vector, average_linkage
 from mudy.methods.word_index import WordIndex, WordRange, is_word
-from mudy.stemming import stem_of
-from mudy.text import Document
+from mudy.candidates.stemming import stem_of
+from mudy.reading.document import Document
 
 TOLERANCE = 1e-10  # the sum of all changes in the last step; ranks are decided by five digits
 MAX_STEPS = 10_000  # 142 are needed at a damping of 0.85

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 
 from mudy.candidates import Candidate, Occurrence
 from mudy.errors import SettingError, unknown
-from mudy.options import CandidateKind, Speed
-from mudy.text import Document, Span
+from mudy.extraction.options import CandidateKind, Speed
+from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
-    from mudy.backbones.backbone import Backbone
-    from mudy.backbones.chat import Chat
-    from mudy.backbones.encoder import SentenceEncoder
-    from mudy.backbones.universal_encoder import UniversalEncoder
+    from mudy.engines.backbone import Backbone
+    from mudy.engines.chat import Chat
+    from mudy.engines.encoder import SentenceEncoder
+    from mudy.engines.universal_encoder import UniversalEncoder
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from mudy import candidates as noun_phrases
 from mudy.candidates import Candidate
-from mudy.text import Document, squeeze
+from mudy.reading.document import Document, squeeze
 
 MARKER = "Keyphrases: "
 _MARKER = re.compile(r"key[\s-]?(?:phrases|words|phrase candidates)[\s\"'*_]{0,6}:[*_]*", re.IGNORECASE)

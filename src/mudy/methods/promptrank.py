@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from mudy.backbones.backbone import Backbone, Question
+from mudy.engines.backbone import Backbone, Question
 from mudy.methods.chunks import Chunk, DocumentChunk, chunk_batches
 from mudy.methods.likelihood import ScoredTokens, prompt_likelihood
 from mudy.methods.method import (
@@ -20,7 +20,7 @@ from mudy.methods.method import (
     setting,
     with_own_template,
 )
-from mudy.text import Document
+from mudy.reading.document import Document
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mudy.candidates import Candidate
 from mudy.methods.graphs import check_damping, check_window, word_scores
 from mudy.methods.method import Method, OccurrenceScore, same_at_each, setting
-from mudy.text import Document
+from mudy.reading.document import Document
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from itertools import accumulate
 
 import numpy as np
 
-from mudy.backbones.backbone import Backbone, Floats
-from mudy.backbones.tokens import Tokens
+from mudy.engines.backbone import Backbone, Floats
+from mudy.engines.tokens import Tokens
 from mudy.candidates import Candidate
 from mudy.methods.chunks import IndexedOccurrence, chunks
 from mudy.methods.encoder_chunks import everywhere
 from mudy.methods.method import Scores, same_at_each
-from mudy.progress import reported
-from mudy.text import Document, Span
+from mudy._support.progress import reported
+from mudy.reading.document import Document, Span
 
 
 @dataclass(frozen=True, slots=True)

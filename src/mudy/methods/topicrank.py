@@ -12,7 +12,7 @@ from mudy.methods.graphs import Nearness, check_damping, check_threshold, heads,
 from mudy.methods.method import Method, OccurrenceScore, same_at_each, setting
 from mudy.methods.sparse_table import Indices, Vector
 from mudy.methods.word_index import WordIndex
-from mudy.text import Document
+from mudy.reading.document import Document
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mudy.cancellation import cancellable
+from mudy._support.cancellation import cancellable
 from mudy.candidates import QUOTES, Candidate
-from mudy.text import Document
+from mudy.reading.document import Document
 
 
 class WordRange(NamedTuple):

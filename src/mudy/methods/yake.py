@@ -13,12 +13,12 @@ from itertools import pairwise
 from math import log, prod
 from statistics import fmean, median, pstdev
 
-from mudy.cancellation import cancellable
+from mudy._support.cancellation import cancellable
 from mudy.candidates import Candidate, stop_words
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, same_at_each, setting
 from mudy.methods.word_index import WordIndex, is_word
-from mudy.phrase_index import PhraseIndex
-from mudy.text import Document
+from mudy.candidates.phrase_index import PhraseIndex
+from mudy.reading.document import Document
 
 Terms = Sequence[str]
 

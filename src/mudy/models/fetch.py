@@ -20,8 +20,8 @@ from zipfile import ZipFile
 from mudy.errors import ModelUnavailable
 from mudy.models.catalogue import KnownModel
 from mudy.models.download_progress import Report
-from mudy.processes import python_command, python_environment
-from mudy.storage import file_sha256
+from mudy._support.processes import python_command, python_environment
+from mudy._support.storage import file_sha256
 
 _CHUNK_BYTES = 1 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -6,8 +6,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
-from mudy.results import Result
-from mudy.text import Span
+from mudy.extraction.results import Result
+from mudy.reading.document import Span
 
 # An explanation knows no tagger, so sentences are cut plainly here: it is for the eye, and no score depends on it.
 GAP = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]]))\s+|(?<=[。！？])|\n\s*\n")

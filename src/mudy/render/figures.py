@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from mudy.extras import from_extra
+from mudy._support.extras import from_extra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

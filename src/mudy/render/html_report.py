@@ -12,15 +12,15 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from mudy.explanation import Explanation
+from mudy.extraction.explanation import Explanation
 from mudy.methods import METHODS, description
 from mudy.render import colours, html_fragments
 from mudy.render.ranking_table import ranked
 from mudy.render.sanitize import sanitized
 from mudy.render.script_bundle import bundle
 from mudy.render.text_pieces import Place, coloured_pieces
-from mudy.text import squeeze
-from mudy.version import __version__
+from mudy.reading.document import squeeze
+from mudy._support.version import __version__
 
 _DIGITS = 6  # significant digits of numbers in the page; scores keep all, since rounding twice can change a rank
 TITLE = 80  # characters

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from mudy.explanation import Explained, Explanation
+from mudy.extraction.explanation import Explained, Explanation
 from mudy.render.excerpts import beginning
 from mudy.render.figures import require_matplotlib
 from mudy.render.text_layout import Passage, draw_passages
 from mudy.render.text_pieces import coloured_pieces, within
-from mudy.text import Span
+from mudy.reading.document import Span
 
 PAGE_CHARACTERS = 5000  # characters that fit a page
 LINES = re.compile(r"\s+")

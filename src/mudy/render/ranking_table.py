@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from statistics import pstdev
 
-from mudy.explanation import Explanation
-from mudy.ranking import stem_key
+from mudy.extraction.explanation import Explanation
+from mudy.extraction.ranking import stem_key
 from mudy.render.text_pieces import Place, places
-from mudy.results import Keyphrase, Result
+from mudy.extraction.results import Keyphrase, Result
 
 HIDDEN = ("lambda", "m", "weighted")  # parts that are the same for most phrases
 ABSENT = "–"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import pairwise
 
-from mudy.explanation import Explanation, heat
-from mudy.results import Keyphrase, Result, ScoredOccurrence
-from mudy.text import Span
+from mudy.extraction.explanation import Explanation, heat
+from mudy.extraction.results import Keyphrase, Result, ScoredOccurrence
+from mudy.reading.document import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from mudy.extractor import Extractor
+from mudy.extraction.extractor import Extractor
 from mudy.server.jobs import ExtractorKey
 
 CACHE_SIZE = 32  # extractors; each is small, the models are shared

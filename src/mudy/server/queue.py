@@ -14,7 +14,7 @@ from threading import Condition, Thread
 from time import monotonic
 from typing import NamedTuple
 
-from mudy.cancellation import checked_by
+from mudy._support.cancellation import checked_by
 from mudy.errors import MudyError, SettingError
 from mudy.server import logs
 from mudy.server.batch_scorer import Batch, BatchScorer, BatchText, ComputedText

@@ -21,11 +21,11 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mudy.errors import SettingError, unknown
-from mudy.languages import AUTO, LANGUAGE_NAMES
+from mudy.reading.languages import AUTO, LANGUAGE_NAMES
 from mudy.methods import METHODS, check_settings
-from mudy.options import DEFAULT_OPTIONS, SHARED_OPTION_NAMES, CandidateKind, Options
+from mudy.extraction.options import DEFAULT_OPTIONS, SHARED_OPTION_NAMES, CandidateKind, Options
 from mudy.server.setting_schemas import served_methods
-from mudy.validation import TopN
+from mudy._support.validation import TopN
 
 EXAMPLE_TEXT = "River ice is thin in spring. The ice road closes, and a ferry crosses the river until the ice is back."
 MAX_PHRASES = 5_000

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mudy.cancellation import check
-from mudy.explanation import Explanation, gold_places
+from mudy._support.cancellation import check
+from mudy.extraction.explanation import Explanation, gold_places
 from mudy.server.config import Config
 from mudy.server.jobs import ExtractionJob, ExtractorKey, TextRequest
 from mudy.server.problems import HttpProblem

@@ -11,7 +11,7 @@ from fastapi import FastAPI, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from mudy.readers import Reading
+from mudy.reading.formats import Reading
 from mudy.server import descriptions
 from mudy.server import response_schemas as schemas
 from mudy.server.config import Config

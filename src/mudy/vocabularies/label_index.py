@@ -12,11 +12,11 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mudy.cancellation import cancellable
+from mudy._support.cancellation import cancellable
 from mudy.candidates import stands_alone
-from mudy.phrase_index import PhraseIndex
-from mudy.stemming import UNSPACED, stem_of
-from mudy.text import Span, squeeze
+from mudy.candidates.phrase_index import PhraseIndex
+from mudy.candidates.stemming import UNSPACED, stem_of
+from mudy.reading.document import Span, squeeze
 
 _MARKS = (  # accents and vowel signs, which belong to the letters before them
     "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903\u093a-\u0963"

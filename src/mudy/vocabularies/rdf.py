@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import IO, Any, NamedTuple, cast
 from xml.parsers import expat
 
-from mudy.cancellation import check
+from mudy._support.cancellation import check
 from mudy.errors import InputError, MissingExtra
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

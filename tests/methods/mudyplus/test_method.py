@@ -8,7 +8,7 @@ from mudy.errors import SettingError
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.fitting import expit
 from mudy.methods.mudyplus.weights import load_weights
-from mudy.nested_candidates import nested_candidates
+from mudy.candidates.nested import nested_candidates
 from tests import small
 from tests.tagged import tagged
 

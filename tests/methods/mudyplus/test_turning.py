@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from mudy import Extractor, InputError, SettingError
-from mudy.evidence.seeds import seed_similarity
+from mudy.methods.mudyplus.evidence.seeds import seed_similarity
 from mudy.methods.mudy import Mudy
 from mudy.methods.mudyplus.turning import content_words, vectors_alone
 from mudy.methods.promptrank import PromptRank
-from mudy.untagged import UntaggedReader
+from mudy.reading.untagged import UntaggedReader
 from tests import small
 from tests.command_line import run as mudy
 from tests.taggers import english

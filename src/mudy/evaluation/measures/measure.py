@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.measures.averaging import MICRO, Averaging
 from mudy.evaluation.measures.outcome import Depth, Outcome, checked_outcomes
-from mudy.validation import checked, seen
+from mudy._support.validation import checked, seen
 
 FloatArray = NDArray[np.float64]
 DEPTHS = (5, 10, 15)  # of the published tables

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mudy.errors import InputError
-from mudy.stemming import stems_of
-from mudy.validation import checked, phrases, seen, several
+from mudy.candidates.stemming import stems_of
+from mudy._support.validation import checked, phrases, seen, several
 
 Stems = tuple[str, ...]  # of the words of a phrase
 

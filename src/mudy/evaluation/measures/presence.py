@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from mudy.stemming import UNSPACED, stems_of
+from mudy.candidates.stemming import UNSPACED, stems_of
 
 
 def present_and_absent(gold: Iterable[str], text: str, language: str = "en") -> tuple[list[str], list[str]]:

@@ -15,8 +15,8 @@ from mudy.evaluation.reproduce.method_table import finish, start
 from mudy.evaluation.reproduce.workspace import RunOrGap, Workspace
 from mudy.evaluation.rescore import likelihood_alone, rescore_run
 from mudy.evaluation.runs import JudgedDocument
-from mudy.explanation import heat
-from mudy.porter import stems
+from mudy.extraction.explanation import heat
+from mudy.candidates.porter import stems
 from mudy.render.text_layout import Passage, draw_passages
 
 _SHOWN = 15

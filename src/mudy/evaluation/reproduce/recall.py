@@ -15,7 +15,7 @@ from mudy.evaluation.reproduce.markdown import Gap, Page, cell, markdown_table
 from mudy.evaluation.reproduce.method_table import finish, start
 from mudy.evaluation.reproduce.workspace import Workspace
 from mudy.evaluation.runs import Run
-from mudy.porter import stems
+from mudy.candidates.porter import stems
 
 _BINS = 5
 _DEPTH = 15

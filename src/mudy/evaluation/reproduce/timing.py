@@ -18,7 +18,7 @@ from mudy.evaluation.reproduce.comparison import compared, title_of
 from mudy.evaluation.reproduce.markdown import Gap, Page, cell, markdown_table
 from mudy.evaluation.reproduce.method_table import finish, start
 from mudy.evaluation.reproduce.workspace import Workspace
-from mudy.extractor import Extractor
+from mudy.extraction.extractor import Extractor
 from mudy.methods import model_fields
 from mudy.methods.method import GenerativeMethod, Method
 

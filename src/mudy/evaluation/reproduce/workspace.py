@@ -10,9 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mudy.backbones.backbone import Backbone
-from mudy.backbones.chat import Chat
-from mudy.backbones.encoder import SentenceEncoder
+from mudy.engines.backbone import Backbone
+from mudy.engines.chat import Chat
+from mudy.engines.encoder import SentenceEncoder
 from mudy.errors import InputError, MissingExtra, ModelError, SettingError
 from mudy.evaluation import paper
 from mudy.evaluation.datasets import Dataset, load, recognised, set_name
@@ -20,12 +20,12 @@ from mudy.evaluation.experiment import evaluate, run_request
 from mudy.evaluation.measures import DEPTHS
 from mudy.evaluation.reproduce.markdown import Gap
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
-from mudy.extractor import Extractor
+from mudy.extraction.extractor import Extractor
 from mudy.methods import model_fields
-from mudy.model_loader import DEFAULT_ENCODER
+from mudy.extraction.model_loader import DEFAULT_ENCODER
 from mudy.models import Report
-from mudy.storage import refuse_inputs
-from mudy.tagging import Tagger
+from mudy._support.storage import refuse_inputs
+from mudy.reading.tagging import Tagger
 
 _RUNS_IN_MEMORY = 8  # one with places takes some 30 MB
 RESCORABLE = ("mudy", "promptrank")  # methods whose occurrences are kept

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from mudy.backbones import has_encoder
-from mudy.backbones.backbone import Backbone, Encoding, Floats, Question
+from mudy.engines import has_encoder
+from mudy.engines.backbone import Backbone, Encoding, Floats, Question
 from mudy.methods.chunks import DocumentChunk, chunk_batches
 from mudy.methods.likelihood import prompt_likelihood
 from mudy.methods.method import (
@@ -30,7 +30,7 @@ from mudy.methods.mudy.settings import (
     ShortcutSettings,
     WeightingSettings,
 )
-from mudy.text import Span
+from mudy.reading.document import Span
 
 if TYPE_CHECKING:
     from mudy.methods.mudy.weighting import Focus

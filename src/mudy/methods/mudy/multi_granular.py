@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mudy.backbones.backbone import Backbone, Encoding, TextRange
+from mudy.engines.backbone import Backbone, Encoding, TextRange
 from mudy.errors import SettingError
 from mudy.methods.chunks import DocumentChunk
 from mudy.methods.mudy.presets import SAM_LAYERS
 from mudy.methods.mudy.settings import AttentionSettings
-from mudy.text import Span
+from mudy.reading.document import Span
 
 Factors = list[list[float]]  # for each chunk, for each of its occurrences
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from mudy.backbones.backbone import AlignedRows, Rule
+from mudy.engines.backbone import AlignedRows, Rule
 from mudy.methods.likelihood import ScoredTokens
 from mudy.methods.method import require, setting
 

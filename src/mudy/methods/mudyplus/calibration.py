@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.evidence.places import Numbers
+from mudy.methods.mudyplus.evidence.places import Numbers
 from mudy.methods.mudyplus.fitting import expit
 
 KNEE = -0.6  # log-odds: a probability of 0.35

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mudy.backbones.backbone import Backbone, Question, Received, TextRange
-from mudy.backbones.batches import packs
+from mudy.engines.backbone import Backbone, Question, Received, TextRange
+from mudy.engines.batches import packs
 from mudy.candidates import Candidate
-from mudy.evidence.boundary import ending
-from mudy.evidence.keyword_likelihood import TEMPLATE, likelihood
-from mudy.evidence.places import Numbers
-from mudy.evidence.received_attention import attention
-from mudy.evidence.similarity import similarity
+from mudy.methods.mudyplus.evidence.boundary import ending
+from mudy.methods.mudyplus.evidence.keyword_likelihood import TEMPLATE, likelihood
+from mudy.methods.mudyplus.evidence.places import Numbers
+from mudy.methods.mudyplus.evidence.received_attention import attention
+from mudy.methods.mudyplus.evidence.similarity import similarity
 from mudy.methods.method import (
     Architecture,
     BatchMethod,
@@ -40,11 +40,11 @@ from mudy.methods.mudyplus.evidence_table import ANSWERS, UNKNOWN_SIMILARITY, Ta
 from mudy.methods.mudyplus.fitting import expit
 from mudy.methods.mudyplus.turning import MOST_PHRASES, Embed, Turning, vectors_alone
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights, other_languages
-from mudy.text import Document, Span
+from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
-    from mudy.backbones.encoder import SentenceEncoder
-    from mudy.backbones.universal_encoder import UniversalEncoder
+    from mudy.engines.encoder import SentenceEncoder
+    from mudy.engines.universal_encoder import UniversalEncoder
 
 _WORDS = {  # what each contribution is, for people
     "base": "the same for all phrases",

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from mudy.candidates import Candidate
-from mudy.evidence.containment import Containment
-from mudy.evidence.frequency import nested_frequency, own_frequency
-from mudy.evidence.generality import generic
-from mudy.evidence.length import one_word, usual_length
-from mudy.evidence.noun_phrase import noun_phrase
-from mudy.evidence.places import Numbers, Places
-from mudy.evidence.plainness import plainness
-from mudy.evidence.position import first_position
-from mudy.text import Document
+from mudy.methods.mudyplus.evidence.containment import Containment
+from mudy.methods.mudyplus.evidence.frequency import nested_frequency, own_frequency
+from mudy.methods.mudyplus.evidence.generality import generic
+from mudy.methods.mudyplus.evidence.length import one_word, usual_length
+from mudy.methods.mudyplus.evidence.noun_phrase import noun_phrase
+from mudy.methods.mudyplus.evidence.places import Numbers, Places
+from mudy.methods.mudyplus.evidence.plainness import plainness
+from mudy.methods.mudyplus.evidence.position import first_position
+from mudy.reading.document import Document
 
 COUNTED = (
     "own_frequency",

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mudy.candidates import Candidate, stop_words
-from mudy.evidence.places import Numbers
-from mudy.evidence.seeds import seed_similarity
-from mudy.text import Document, Span
+from mudy.methods.mudyplus.evidence.places import Numbers
+from mudy.methods.mudyplus.evidence.seeds import seed_similarity
+from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
-    from mudy.backbones.encoder import SentenceEncoder
+    from mudy.engines.encoder import SentenceEncoder
 
 Embed = Callable[[Sequence[str]], Numbers]  # texts -> their vectors; (texts, width)
 MOST_PHRASES = 300  # that are held against seeds: those that lead without them

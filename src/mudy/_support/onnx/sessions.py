@@ -1,0 +1,75 @@
+"""onnxruntime sessions: made when first needed, each on one thread; several pieces are computed beside each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mudy.errors import MissingExtra
+from mudy._support.onnx.onnx_graph import Graph
+from mudy._support.onnx.thread_map import ThreadMap
+from mudy._support.processes import usable_cpus
+
+MOST_THREADS = 8  # of one process, unless more are asked for: products are small
+Array = NDArray[np.float32]
+Feeds = Mapping[str, NDArray[Any]]
+
+
+class Sessions:
+    """The graphs of one model, each with its session.
+
+    onnxruntime could use several threads within each operator, but would wake them a thousand times for one text.
+    Whoever has several pieces gives them to `map`.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads or default_threads()
+        self.map = ThreadMap(self.threads)
+        self._made: dict[str, Any] = {}
+        self._making = Lock()
+
+    def run(self, name: str, graph: Callable[[], Graph], feeds: Feeds) -> list[Array]:
+        """The results of a graph, which is built under its name at the first run."""
+        session = self._made.get(name) or self._make(name, graph)
+        found: list[Array] = session.run(None, feeds)
+        return found
+
+    def _make(self, name: str, graph: Callable[[], Graph]) -> Any:
+        with self._making:
+            if name not in self._made:
+                self._made[name] = open_session(graph())
+            return self._made[name]
+
+
+def default_threads() -> int:
+    """As OMP_NUM_THREADS says, which other libraries heed too; else one for each CPU, up to a limit."""
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return int(given) if given.isdecimal() and int(given) else min(usable_cpus(), MOST_THREADS)
+
+
+def open_session(graph: Graph) -> Any:
+    """A graph, ready to run on the CPU, on the thread that asks."""
+    runtime = onnxruntime()
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors alone
+    options.enable_cpu_mem_arena = False  # it would keep the largest tensors of every session for ever
+    return runtime.InferenceSession(graph.model(), options, providers=["CPUExecutionProvider"])
+
+
+def onnxruntime() -> Any:
+    """The package, or an error that says how to install it."""
+    try:
+        import onnxruntime as runtime
+    except ImportError as error:
+        raise MissingExtra(
+            "onnxruntime is not installed, and models cannot be computed without it or torch. "
+            "Install it: pip install onnxruntime"
+        ) from error
+    return runtime

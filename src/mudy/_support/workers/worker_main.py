@@ -1,0 +1,131 @@
+"""A worker process: `python -m mudy._support.workers.worker_main` computes one task after the other, or several at once.
+
+It is started by its module's name, so that neither a script without a guard nor a notebook is imported again, and no
+lock is copied while a thread holds it. It takes messages from its standard input and answers on its standard output
+(see `mudy._support.messages`). When its input ends, so does it: whoever has started it is gone, in whatever way.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Lock
+from time import monotonic
+from typing import IO, Any
+
+from mudy._support import lean_imports
+from mudy._support.cancellation import checked_by
+from mudy.errors import MudyError, WorkerError
+from mudy._support.loading import give_back
+from mudy._support.messages import receive, send
+from mudy._support.processes import private_stdout
+from mudy._support.progress import reported_to
+from mudy._support.workers.work import Cancelling
+
+_PROGRESS_SECONDS = 0.2  # between two messages about the progress of a task, which are also signs of life
+_RELEASE_SECONDS = 2.0  # between two returns of freed memory to the system
+
+
+class Answers:
+    """Messages to the process that asks, from any thread."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._lock = stream, Lock()
+
+    def send(self, kind: str, task: int = 0, body: bytes = b"", **more: Any) -> None:
+        with self._lock:
+            send(self._stream, {"kind": kind, "task": task, **more}, body)
+
+
+class RunningTask:
+    """A task while it is computed."""
+
+    def __init__(self, number: int, answers: Answers) -> None:
+        self.number, self._answers = number, answers
+        self.cancelled = Event()
+        self._share, self._told = 0.0, monotonic()
+
+    def run(self, compute: Callable[[Any], Any], body: bytes) -> None:
+        """Compute it, and answer with the outcomes or the exception."""
+        try:
+            with checked_by(self._check), reported_to(self._report):
+                done = pickle.dumps(compute(pickle.loads(body)))
+        except BaseException as error:
+            self._answers.send("failed", self.number, portable(error))
+        else:
+            self._answers.send("done", self.number, done)
+
+    def _check(self) -> None:
+        if self.cancelled.is_set():
+            raise Cancelling
+        self._report(self._share)
+
+    def _report(self, share: float) -> None:
+        self._share = share
+        if monotonic() - self._told > _PROGRESS_SECONDS:
+            self._told = monotonic()
+            self._answers.send("progress", self.number, share=share)
+
+
+def portable(error: BaseException) -> bytes:
+    """An exception as bytes, with its type and message; with its traceback in this process unless it is one of ours."""
+    if not isinstance(error, MudyError | Cancelling):
+        error.add_note("".join(["In a worker process:\n", *traceback.format_exception(error)]).rstrip())
+    try:
+        body = pickle.dumps(error)
+        pickle.loads(body)
+    except Exception:  # of whatever kind: an exception may hold anything
+        body = pickle.dumps(WorkerError(f"{type(error).__name__}: {error}"))
+    return body
+
+
+def answer_tasks() -> None:
+    """Take up the work, then answer its tasks until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one, and ends it
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # of libraries, for their authors; ours come with the results
+    lean_imports.keep_torch_from_thinc()
+    lean_imports.shorten_spacy()
+    requests, answers = sys.stdin.buffer, Answers(private_stdout())
+    try:
+        header, body = receive(requests)
+        compute = pickle.loads(body).start()
+    except EOFError:
+        return
+    except BaseException as error:
+        answers.send("unable", body=portable(error))
+        return
+    answers.send("ready")
+    running: dict[int, RunningTask] = {}
+    released = monotonic()
+
+    def run(task: RunningTask, body: bytes) -> None:
+        nonlocal released
+        task.run(compute, body)
+        del running[task.number]
+        if monotonic() - released > _RELEASE_SECONDS:  # glibc keeps most of what a long text has used
+            released = monotonic()
+            give_back()
+
+    threads = ThreadPoolExecutor(header["at_once"])
+    while True:
+        try:
+            header, body = receive(requests)
+        except EOFError:
+            os._exit(0)  # and with it the threads that compute
+        number = header["task"]
+        if header["kind"] == "task":
+            running[number] = task = RunningTask(number, answers)
+            threads.submit(run, task, body)
+        elif (cancelled := running.get(number)) is not None:
+            cancelled.cancelled.set()
+
+
+if __name__ == "__main__":
+    answer_tasks()

@@ -1,0 +1,1 @@
+"""Document -> phrases that may be keyphrases."""

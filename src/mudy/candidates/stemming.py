@@ -1,0 +1,111 @@
+"""The stems of words by the rules of their language: Porter's for English, Snowball's for those that have a stemmer.
+
+Gold phrases, vocabularies and evidence are compared by stems. English keeps those of the published evaluations. A
+language without a stemmer keeps its words as they are, in lower case and in one form of each character (NFKC), so that
+full-width letters and composed accents make no difference. Snowball is imported with the first word that needs it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import cache, lru_cache
+
+from mudy.candidates.porter import stem
+
+# Characters of scripts written without spaces between words (or, in Korean, with particles stuck to them).
+UNSPACED = (
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_UNSPACED_RUN = re.compile(f"{UNSPACED}+")
+SNOWBALL = {  # languages with a stemmer, and what Snowball calls it
+    "ar": "arabic",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "eo": "esperanto",
+    "es": "spanish",
+    "et": "estonian",
+    "eu": "basque",
+    "fa": "persian",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "nb": "norwegian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "nn": "norwegian",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+}
+PLURALS = {  # regular ones that Snowball keeps apart from their singulars: nações, animais, laghi
+    "pt": (("ões", "ão"), ("ães", "ão"), ("ais", "al"), ("éis", "el"), ("óis", "ol"), ("uis", "ul"), ("ns", "m")),
+    "it": (("ghi", "go"), ("ghe", "ga"), ("chi", "co"), ("che", "ca")),
+}
+SHORTEST_PLURAL = 5  # letters
+
+
+def stems_of(phrase: str, language: str) -> tuple[str, ...]:
+    """The stem of each white-space word of a phrase, lower-cased."""
+    return tuple(stem_of(word, language) for word in phrase.split())
+
+
+def stem_of(word: str, language: str) -> str:
+    """The stem of one word, lower-cased."""
+    return stem(word) if language == "en" else _stem(word, language)
+
+
+def stem_parts(phrase: str, language: str) -> frozenset[str]:
+    """What a phrase is made of, to tell whether it stands inside another: its stems.
+
+    Where words are written together, every two neighbouring characters are a part, and a lone one.
+    """
+    parts: set[str] = set()
+    for name in stems_of(phrase, language):
+        if language == "en" or not _UNSPACED_RUN.search(name):
+            parts.add(name)
+            continue
+        parts.update(_UNSPACED_RUN.sub(" ", name).split())
+        for run in _UNSPACED_RUN.findall(name):
+            parts.update([run] if len(run) == 1 else (run[i : i + 2] for i in range(len(run) - 1)))
+    return frozenset(parts)
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str, language: str) -> str:
+    word = unicodedata.normalize("NFKC", word).lower()
+    return _stemmer(language)(_singular(word, language))
+
+
+def _singular(word: str, language: str) -> str:
+    for plural, singular in PLURALS.get(language, ()):
+        if len(word) >= SHORTEST_PLURAL and word.endswith(plural):
+            return word.removesuffix(plural) + singular
+    return word
+
+
+@cache
+def _stemmer(language: str) -> Callable[[str], str]:
+    if language not in SNOWBALL:
+        return str
+    import snowballstemmer
+
+    stemmer: Callable[[str], str] = snowballstemmer.stemmer(SNOWBALL[language]).stemWord
+    return stemmer

@@ -1,0 +1,257 @@
+"""Tags in the YAML front matter of a Markdown file, added without touching anything else.
+
+The parser only says where the tags stand; the text is edited there, and all other characters stay as they are: order,
+comments, quotes, line ends, a byte-order mark. Afterwards the parser must find what it found before, and the new tags.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from mudy.errors import InputError
+from mudy.extraction.ranking import variant_key
+
+_FENCE = re.compile(r"---[ \t]*(\r\n|\n|\r)")
+_END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)", re.MULTILINE)
+_FIRST_KEY = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*[ \t]*[\w\"'][\w\"' ./-]{0,40}:\s")
+_BLANK = re.compile(r"[\s\ufeff\u200b]*")
+_OTHER_FORMS = {  # of front matter, by how they begin
+    "TOML (+++)": re.compile(r"\+\+\+"),
+    "JSON": re.compile(r"\{\s*[\"}]|;;;"),
+    "a title without a fence (MultiMarkdown, Pelican)": re.compile(
+        r"title[ \t]*:(?:[ \t]|$)", re.IGNORECASE | re.MULTILINE
+    ),
+    "Logseq's (key:: value)": re.compile(r"[\w-]+::[ \t]"),
+    "pandoc's (% title)": re.compile(r"%[ \t]"),
+}
+_PLAIN = re.compile(r"[^\W\d_][\w/-]*(?: [\w/-]+)*")
+_MARK = "\ufeff"
+_Event = tuple[str, Any, Any, Any]  # kind, value, anchor, tag
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A Markdown file: what stands before its text, and where in that its tags are."""
+
+    content: str  # all of it, a byte-order mark too
+    start: int  # of the YAML
+    end: int  # of the YAML; equal to `start` where there is none
+    body: int  # where the text begins
+    newline: str
+    has_front_matter: bool
+
+    @classmethod
+    def of(cls, content: str) -> Note:
+        """InputError for front matter that is not closed, or of another kind than YAML between lines ---."""
+        begin = len(_MARK) if content.startswith(_MARK) else 0
+        opening = _FENCE.match(content, begin)
+        if opening is None:
+            _refuse_other_forms(content, begin)
+            newline = re.search(r"\r\n|\n|\r", content)
+            return cls(content, begin, begin, begin, newline[0] if newline else "\n", False)
+        closing = _END.search(content, opening.end())
+        if closing is None:
+            raise InputError("the front matter begins with --- but has no end. Close it with a line ---")
+        return cls(content, opening.end(), closing.start(), closing.end(), opening[1], True)
+
+    @property
+    def text(self) -> str:
+        """What follows the front matter."""
+        return self.content[self.body :]
+
+    @property
+    def yaml(self) -> str:
+        return self.content[self.start : self.end]
+
+    def tags(self, key: str = "tags") -> list[str]:
+        """The tags that it has; InputError for front matter that is none."""
+        found = _Tags.of(self.yaml, key)
+        return [] if found is None else found.values
+
+    def with_tags(self, new: Sequence[str], key: str = "tags", total: int | None = None) -> str:
+        """The whole file with more tags, until it has `total`; those that it has, in whatever form, stay, once."""
+        found = _Tags.of(self.yaml, key)
+        existing = [] if found is None else found.values
+        known = {variant_key(tag) for tag in existing}
+        unknown: dict[tuple[str, ...], str] = {}
+        for tag in new:
+            unknown.setdefault(variant_key(tag), tag)
+        added = [tag for variant, tag in unknown.items() if variant not in known]
+        added = added if total is None else added[: max(0, total - len(existing))]
+        if not added:
+            return self.content
+        edited = self._new_key(key, added) if found is None else found.with_more(self.yaml, added, self.newline)
+        _check(self.yaml, edited, key, [*existing, *added])
+        if self.has_front_matter:
+            return self.content[: self.start] + edited + self.content[self.end :]
+        fence = f"---{self.newline}"
+        return self.content[: self.start] + fence + edited + fence + self.content[self.start :]
+
+    def _new_key(self, key: str, tags: Sequence[str]) -> str:
+        """The YAML with a list at its end, as far in as its other keys."""
+        root = _root(self.yaml)
+        if root is not None and root.flow_style:
+            raise InputError("the front matter is written in braces { }, which are not edited. Write a key a line.")
+        indent = " " * (root.start_mark.column if root is not None else 0)
+        lines = [f"{indent}{key}:", *(f"{indent}  - {scalar(tag)}" for tag in tags)]
+        return self.yaml + "".join(f"{line}{self.newline}" for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tags:
+    """Where the tags of front matter stand."""
+
+    node: Any  # of the value, as the parser gives it
+    values: list[str]
+
+    @classmethod
+    def of(cls, text: str, key: str) -> _Tags | None:
+        """None where there is no such key."""
+        root = _root(text)
+        nodes = [value for name, value in root.value if _is_key(name, key)] if root is not None else []
+        if len(nodes) > 1:
+            raise InputError(f"the front matter has the key {key!r} twice. Leave one of them.")
+        if not nodes and _inherits(root, key):
+            raise InputError(f"{key!r} is merged in (<<), and a list of its own would replace it. Write the tags out.")
+        return cls(nodes[0], _values(nodes[0], key)) if nodes else None
+
+    def with_more(self, text: str, tags: Sequence[str], newline: str) -> str:
+        """The YAML with more tags where these stand, in the form that they have."""
+        node, start, end = self.node, self.node.start_mark.index, self.node.end_mark.index
+        written = ", ".join(map(scalar, tags))
+        if isinstance(node, yaml.SequenceNode) and node.flow_style:
+            place = node.value[-1].end_mark.index if node.value else start + 1
+            return text[:place] + (f", {written}" if node.value else written) + text[place:]
+        if isinstance(node, yaml.SequenceNode):
+            place = _end_of_line(text, node.value[-1].end_mark.index)
+            dash = " " * node.start_mark.column + "- "
+            lines = "".join(f"{dash}{scalar(tag)}{newline}" for tag in tags)
+            return text[:place] + ("" if _ends_line(text, place) else newline) + lines + text[place:]
+        if not self.values:  # a key without a value, or null
+            space = "" if text[start - 1 : start] == " " else " "
+            return f"{text[:start]}{space}[{written}]{text[end:]}"
+        if "," in node.value:  # "a, b": one text, which tools of notes read as two tags
+            place = end - (node.style in ("'", '"'))
+            return f"{text[:place]}, {', '.join(_unquoted(tag) for tag in tags)}{text[place:]}"
+        return f"{text[:start]}[{text[start:end]}, {written}]{text[end:]}"
+
+
+def _values(node: Any, key: str) -> list[str]:
+    """The tags of a value: a list of texts, one text, or several with commas between them."""
+    if isinstance(node, yaml.ScalarNode):
+        if node.tag == "tag:yaml.org,2002:null":
+            return []
+        if node.style in ("|", ">") or (" " in node.value.strip() and "," not in node.value):
+            raise InputError(f"{key!r} is the text {node.value[:60]!r}: one tag or several? Write it as a list.")
+        return [tag for tag in map(str.strip, node.value.split(",")) if tag]
+    if isinstance(node, yaml.SequenceNode) and all(isinstance(item, yaml.ScalarNode) for item in node.value):
+        return [item.value for item in node.value if item.value]
+    raise InputError(f"{key!r} in the front matter is no list of tags. Write it as a list of texts.")
+
+
+def _root(text: str) -> Any:
+    """The mapping that front matter is; None where it is empty. InputError for anything else."""
+    try:
+        loader = yaml.SafeLoader(text)
+        try:
+            root = loader.get_single_node()
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        raise InputError(f"the front matter is no YAML ({' '.join(str(error).split())[:200]}).") from None
+    except RecursionError:
+        raise InputError("the front matter is nested too deeply.") from None
+    if root is None or isinstance(root, yaml.MappingNode):
+        return root
+    raise InputError("the front matter holds no keys. Is the first --- a line across the page? Put a blank line above.")
+
+
+def _refuse_other_forms(content: str, begin: int) -> None:
+    """InputError for front matter that YAML above it would turn into text."""
+    first = _BLANK.match(content).end()  # type: ignore[union-attr]  # it matches nothing too
+    for name, form in _OTHER_FORMS.items():
+        if form.match(content, first):
+            raise InputError(f"its front matter is {name}, which is not edited. Write it as YAML between lines ---")
+    line = content[first : _end_of_line(content, first)].rstrip("\r\n")
+    closing = _END.search(content, first + len(line)) if line.startswith("---") else None
+    if closing is not None and line.strip(" \t-"):
+        raise InputError(f"its first line is {line[:60]!r}. Write --- alone, so that all tools see front matter.")
+    if closing is not None and first > begin and _FIRST_KEY.match(content, first + len(line)):
+        raise InputError("it has space above its front matter. Delete that; a line across the page may be ***, not ---")
+
+
+def _is_key(node: Any, key: str) -> bool:
+    """Whether a key is this one, in upper or lower case."""
+    return isinstance(node, yaml.ScalarNode) and bool(node.value.casefold() == key.casefold())
+
+
+def _inherits(root: Any, key: str) -> bool:
+    """Whether a mapping has a key by merging in another (<<: *anchor)."""
+    nodes, seen = [root], set[int]()
+    while nodes:
+        node = nodes.pop()
+        if not isinstance(node, yaml.MappingNode | yaml.SequenceNode) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            nodes += node.value
+        elif any(_is_key(name, key) for name, _ in node.value):
+            return True
+        else:
+            nodes += [value for name, value in node.value if name.tag == "tag:yaml.org,2002:merge"]
+    return False
+
+
+def _check(before: str, after: str, key: str, tags: Sequence[str]) -> None:
+    """InputError unless only the tags changed: the last word is the parser's."""
+    found = _Tags.of(after, key)
+    (kept, own), (kept_after, _) = _events(before, key), _events(after, key)
+    shared = any(anchor is not None for _, _, anchor, _ in own)  # another key may stand for the same list
+    if found is None or found.values != list(tags) or kept != kept_after or shared:
+        raise InputError(f"{key!r} cannot be edited without changing something else. Write it as a plain list.")
+
+
+def _events(text: str, key: str) -> tuple[list[_Event], list[_Event]]:
+    """What the parser sees of all other keys, and of this one. Aliases are not expanded, so that nothing can grow."""
+    root = _root(text)
+    pairs = root.value if root is not None else []
+    spans = [(name.start_mark.index, value.end_mark.index) for name, value in pairs if _is_key(name, key)]
+    kept: list[_Event] = []
+    own: list[_Event] = []
+    events = [event for event in yaml.parse(text, Loader=yaml.SafeLoader) if isinstance(event, yaml.NodeEvent)]
+    for event in events[1:]:  # without the mapping itself
+        inside = any(start <= event.start_mark.index <= end for start, end in spans)
+        value, anchor, tag = (getattr(event, name, None) for name in ("value", "anchor", "tag"))
+        (own if inside else kept).append((type(event).__name__, value, anchor, tag))
+    return kept, own
+
+
+def scalar(tag: str) -> str:
+    """A tag as YAML that is read as this text: plain where that is certain, else in double quotes."""
+    if _PLAIN.fullmatch(tag) and yaml.SafeLoader("").resolve(yaml.ScalarNode, tag, (True, False)).endswith(":str"):
+        return tag
+    quoted = json.dumps(tag, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)
+
+
+def _unquoted(tag: str) -> str:
+    """A tag within a text of several."""
+    if not _PLAIN.fullmatch(tag):
+        raise InputError(f"the tags are one text with commas, in which {tag!r} cannot stand. Write them as a list.")
+    return tag
+
+
+def _end_of_line(text: str, index: int) -> int:
+    """Behind the end of the line that holds a place."""
+    match = re.compile(r"\r\n|\n|\r").search(text, index)
+    return match.end() if match else len(text)
+
+
+def _ends_line(text: str, place: int) -> bool:
+    return place == 0 or text[place - 1] in "\r\n"

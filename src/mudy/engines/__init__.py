@@ -1,0 +1,165 @@
+"""Language models behind one protocol, `backbone.Backbone`. Importing this package loads no model and no engine.
+
+Two engines compute them. The light one (`light`) needs no torch and takes every model that it can, on a CPU; torch
+takes the rest: other families, GPUs, half precision, and chat. Which one it is depends on the model and on what is
+asked, never on what happens to be installed, but for a GPU, which only torch can use.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mudy.errors import ModelError, ModelUnavailable, UnsupportedModel
+from mudy._support.extras import missing_extra
+from mudy.extraction.options import Compute
+
+if TYPE_CHECKING:
+    from mudy.engines.backbone import Backbone
+    from mudy.engines.chat import Chat
+    from mudy.engines.encoder import SentenceEncoder
+    from mudy.models import Report
+
+ENCODER_DECODERS = frozenset({"t5"})  # families of models that have an encoder of their own
+CAUSAL_FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3", "mistral"})
+ENCODER_FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "electra", "deberta-v2"})
+
+
+def has_encoder(family: str) -> bool:
+    """Whether language models of a family embed spans with an encoder of their own."""
+    return family in ENCODER_DECODERS
+
+
+def load_backbone(path: str, compute: Compute, name: str, report: Report | None = None) -> Backbone:
+    """A language model from a folder, as the backbone of its family."""
+    family = _family(path, name, CAUSAL_FAMILIES | ENCODER_DECODERS, "a language model")
+    if computes_lightly(path, compute):
+        from mudy.engines import light
+
+        return light.load_light_decoder(path, compute, name, report)
+    _require_torch(f"{name} (of the family {family!r})", compute)
+    from mudy.engines.torch import causal, seq2seq
+
+    kind = seq2seq.Seq2SeqBackbone if family in ENCODER_DECODERS else causal.CausalBackbone
+    backbone: Backbone = _loaded(kind, path, compute, name)
+    return backbone
+
+
+def load_encoder(path: str, compute: Compute, name: str, report: Report | None = None) -> SentenceEncoder:
+    """A sentence encoder from a folder."""
+    family = _family(path, name, ENCODER_FAMILIES, "an encoder")
+    if computes_lightly(path, compute):
+        from mudy.engines import light
+
+        return light.load_light_encoder(path, compute, name, report)
+    _require_torch(f"{name} (of the family {family!r})", compute)
+    from mudy.engines.torch.torch_encoder import TorchEncoder
+
+    loaded: SentenceEncoder = _loaded(TorchEncoder, path, compute, name)
+    return loaded
+
+
+def load_chat(path: str, compute: Compute, name: str, template: str = "") -> Chat:
+    """A chat model from a folder; `template` serves where the folder holds none."""
+    _family(path, name)
+    _require_torch(f"{name} as a model that writes", compute)
+    from mudy.engines.torch import local_chat
+
+    loaded: Chat = _loaded(local_chat.LocalChat, path, compute, name, template)
+    return loaded
+
+
+# --- Which engine ------------------------------------------------------------------------------------------------
+
+
+def computes_lightly(path: str, compute: Compute) -> bool:
+    """Whether the light engine computes a model: it can, and neither a GPU nor half precision is called for."""
+    from mudy.engines import light
+
+    if compute.device not in (None, "cpu") or compute.dtype not in (None, "float32"):
+        return False
+    return light.supports(path) and not (compute.device is None and _gpu_at_hand())
+
+
+def reads_source(path: str, compute: Compute) -> bool:
+    """Whether a model's own weights will be read, and not those that were made of them in 8 bits before."""
+    from mudy.engines import light
+
+    return not (computes_lightly(path, compute) and light.in_8_bits(compute) and light.is_converted(path))
+
+
+def _gpu_at_hand() -> bool:
+    """Whether torch is here and would choose a GPU; it is imported only on machines that may have one."""
+    from mudy.engines.torch.gpu import may_have_gpu
+
+    if find_spec("torch") is None or not may_have_gpu():
+        return False
+    from mudy.engines.torch.machine import best_device
+
+    return best_device() != "cpu"
+
+
+def _require_torch(what: str, compute: Compute) -> None:
+    if compute.device not in (None, "cpu"):
+        what = f"device={compute.device!r}"
+    elif compute.dtype not in (None, "float32"):
+        what = f"dtype={compute.dtype!r}"
+    for package in ("torch", "transformers"):
+        if find_spec(package) is None:
+            raise missing_extra("torch", what, package)
+
+
+# --- Loading with torch ------------------------------------------------------------------------------------------
+
+
+def _family(path: str, name: str, known: frozenset[str] | None = None, kind: str = "") -> str:
+    """The family that a model's config.json names; one that is not known, or brings code of its own, raises."""
+    from mudy.engines.light import read_config, read_settings
+
+    config = read_config(Path(path))
+    family = str(config.get("model_type"))
+    other = known is not None and family not in known
+    if "auto_map" in read_settings(Path(path)) or (other and "auto_map" in config):
+        raise UnsupportedModel(_brings_code(name))
+    if other:
+        raise UnsupportedModel(
+            f"{name} is of the family {family!r}; {kind} of one of these is needed: {', '.join(sorted(known or ()))}."
+        )
+    return family
+
+
+def _loaded(kind: Any, path: str, compute: Compute, name: str, *more: str) -> Any:
+    from transformers.utils import logging
+
+    from mudy.engines.torch.machine import Machine
+
+    machine = Machine.of(compute.device, compute.dtype, compute.threads, compute.batch_tokens)
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        with machine.on_threads():
+            return kind.load(path, machine, name, *more)
+    except (OSError, ValueError) as error:
+        raise _told(name, error) from error
+    finally:
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _told(name: str, error: Exception) -> ModelError:
+    """Transformers' error as one of ours."""
+    if "trust_remote_code" in str(error):
+        return UnsupportedModel(_brings_code(name))
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    return ModelUnavailable(
+        f"{name} could not be loaded: {reason} "
+        f"Use a known name (`mudy models`), a local folder, or a hub id with the hub in reach."
+    )
+
+
+def _brings_code(name: str) -> str:
+    return (
+        f"{name} needs Python code of its own (auto_map in its config.json or tokenizer_config.json), and the code "
+        "of a model is never run. Use a model whose architecture is part of transformers."
+    )

@@ -1,0 +1,246 @@
+"""A chat model behind an address: any server that speaks OpenAI's chat completions over HTTP.
+
+The key is read from OPENAI_API_KEY. It goes into one header of the request, to the address given alone (redirects are
+not followed), and into nothing else: no message, no result, no log.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import httpx
+
+from mudy.engines.chat_completions import KEY, ErrorBody, completions_url, parse_completion, retry_after
+from mudy.errors import EndpointError, EndpointRefused, SettingError
+from mudy._support.storage import encode_text
+from mudy.reading.document import squeeze
+
+LARGEST_ANSWER = 4_000_000  # bytes
+LONGEST_PAUSE = 60.0  # seconds, where the server asks for no longer one
+THOUGHT = 8_192  # tokens beside the answer, for models that count what they think
+LONGEST_QUOTE = 200  # characters of a server's message in ours
+
+
+class Endpoint:
+    """Asks for one answer at a time, at temperature 0.
+
+    Parameters that newer models reject are left out or renamed once the server says so: without a temperature, the same
+    prompt may get another answer. What may pass (no connection, no answer in time, 408, 429, 5xx, an answer of another
+    shape) is tried again after a pause that doubles, or as long as the server asks for; at most `tries` times, and
+    within `patience` seconds in all.
+    """
+
+    room = None
+
+    def __init__(
+        self,
+        url: str,
+        name: str,
+        *,
+        key: str = "",
+        timeout: float = 300.0,
+        patience: float = 900.0,
+        tries: int = 5,
+        pause: float = 1.0,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.url, self.name = completions_url(url), name
+        self.timeout, self.patience, self.tries, self.pause, self.sleep = timeout, patience, tries, pause, sleep
+        self._key = key.strip()
+        if not self._key.isascii() or not self._key.isprintable():
+            raise SettingError(f"{KEY} holds characters that no key has. Set it again; white space around it is fine.")
+        self._client = httpx.Client(
+            verify=ssl.create_default_context(),  # the system's certificates, or those of SSL_CERT_FILE
+            follow_redirects=False,  # they would take the key elsewhere
+            limits=httpx.Limits(max_keepalive_connections=0),  # an answer takes seconds, a connection none
+        )
+        logging.getLogger("httpx").addFilter(_without_queries)
+        self._temperature, self._limit = True, "max_tokens"
+
+    @classmethod
+    def of(cls, url: str, name: str) -> Endpoint:
+        """With the key of the environment, if there is one."""
+        return cls(url, name, key=os.environ.get(KEY, ""))
+
+    def length(self, system: str, user: str) -> int:
+        raise NotImplementedError("An endpoint tells neither its room nor what takes it.")
+
+    def write(self, system: str, user: str, max_new_tokens: int) -> str:
+        started = time.monotonic()
+        for tried in range(1, self.tries + 1):
+            left = self.patience - (time.monotonic() - started)
+            try:
+                return self._try(system, user, max_new_tokens, min(self.timeout, max(left, 0.001)))
+            except _Passing as error:
+                passing = error
+            pause = max(passing.wait or 0.0, self._pause(tried))
+            left = self.patience - (time.monotonic() - started)
+            if tried == self.tries or pause > left:
+                break
+            self.sleep(pause)
+        asked = f" It asks to wait for {passing.wait:,.0f} s." if passing.wait else ""
+        times = "once" if tried == 1 else f"{tried} times"
+        raise EndpointError(
+            f"{self._shown} was asked {times} and gave no answer of use: {passing}.{asked} A server that speaks "
+            f"OpenAI's chat completions is needed; see that it runs there and has time, then try again."
+        ) from passing
+
+    def _pause(self, tried: int) -> float:
+        """Doubles from try to try; a random part of it keeps many callers from returning all at once."""
+        return min(LONGEST_PAUSE, self.pause * float(2 ** (tried - 1))) * random.uniform(0.5, 1.0)
+
+    def _try(self, system: str, user: str, max_new_tokens: int, seconds: float) -> str:
+        while True:
+            status, headers, body = self._send(self._request(system, user, max_new_tokens), seconds)
+            if 200 <= status < 300:
+                return self._answer(body, max_new_tokens)
+            problem = ErrorBody.of(body)
+            if status in (400, 422) and self._gives_way(problem):
+                continue
+            if status == 400 and problem.code == "content_filter":
+                return ""  # how Azure declines
+            self._fail(status, headers, problem)
+
+    def _request(self, system: str, user: str, max_new_tokens: int) -> httpx.Request:
+        roles = {"system": system, "user": user}
+        body: dict[str, Any] = {
+            "model": self.name,
+            "messages": [{"role": role, "content": encode_text(content).decode()} for role, content in roles.items()],
+            self._limit: max_new_tokens if self._limit == "max_tokens" else max_new_tokens + THOUGHT,
+        }
+        if self._temperature:
+            body["temperature"] = 0
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "mudy"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        return self._client.build_request("POST", self.url, json=body, headers=headers)
+
+    def _send(self, request: httpx.Request, seconds: float) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, headers and body, whatever they are."""
+        until = time.monotonic() + seconds
+        request.extensions["timeout"] = httpx.Timeout(seconds).as_dict()  # of each step; `until` is for all of them
+        try:
+            response = self._client.send(request, stream=True)
+            try:
+                return response.status_code, response.headers, self._body(response, until)
+            finally:
+                response.close()
+        except (httpx.TimeoutException, TimeoutError) as error:
+            raise _Passing(f"no answer within {seconds:,.3g} s") from error
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
+            for cause in _causes(error):
+                if isinstance(cause, ssl.SSLCertVerificationError):
+                    raise EndpointRefused(
+                        f"{self._shown} shows a certificate that is not trusted: {cause.verify_message}. "
+                        "Check the address, or add the certificate to those that are (SSL_CERT_FILE)."
+                    ) from error
+            raise _Passing(self._quoted(_describe_failure(error))) from error
+
+    def _body(self, response: httpx.Response, until: float) -> bytes:
+        """All that comes, within its time and size even if it comes byte by byte, or is cut off."""
+        content = bytearray()
+        try:
+            for chunk in response.iter_raw():
+                content += chunk
+                if len(content) > LARGEST_ANSWER:
+                    raise EndpointError(
+                        f"{self._shown} sent more than {LARGEST_ANSWER:,} bytes, which is no answer of a chat model. "
+                        f"Check the address."
+                    )
+                if time.monotonic() > until:
+                    raise TimeoutError
+        except httpx.RemoteProtocolError:  # cut off: what came is quoted
+            if not content:
+                raise
+        return bytes(content)
+
+    def _gives_way(self, problem: ErrorBody) -> bool:
+        """Leave out or rename what the server rejects, each once."""
+        if self._limit == "max_tokens" and problem.names("max_tokens"):
+            self._limit = "max_completion_tokens"
+            return True
+        if self._temperature and problem.names("temperature"):
+            self._temperature = False
+            return True
+        return False
+
+    def _answer(self, body: bytes, max_new_tokens: int) -> str:
+        """The text of an answer; empty where the model declined."""
+        completion = parse_completion(body)
+        if completion is None:
+            raise _Passing(f"its answer is no chat completion but {self._quoted(ErrorBody.of(body).message)!r}")
+        text, ended = completion
+        if not text.strip() and ended == "length":
+            raise EndpointError(
+                f"{self.name} at {self._shown} wrote nothing within its limit of tokens: it may have spent all of them "
+                f"on thought. max_new_tokens is {max_new_tokens:,}; raise it."
+            )
+        return text
+
+    def _fail(self, status: int, headers: Mapping[str, str], problem: ErrorBody) -> None:
+        quote = f" ({self._quoted(problem.message)})" if problem.message else ""
+        if status in (408, 429) or status >= 500:
+            raise _Passing(f"HTTP {status}{quote}", retry_after(headers.get("Retry-After")))
+        if status == 401:  # some servers repeat the key here
+            state = "was not accepted" if self._key else "is not set"
+            raise EndpointRefused(f"{self._shown} asks for a key (HTTP 401), and {KEY} {state}. Set it to a valid key.")
+        if status == 403:
+            raise EndpointRefused(
+                f"{self._shown} forbids this (HTTP 403{quote}). A key with access is needed in {KEY}."
+            )
+        if status == 404:
+            raise EndpointRefused(
+                f"{self._shown} is not there, or has no model {self.name!r} (HTTP 404{quote}). Give an address such as "
+                "http://localhost:8080/v1, and a model that is served there."
+            )
+        if status < 400:
+            raise EndpointRefused(f"{self._shown} points elsewhere (HTTP {status}). Give the address it points to.")
+        raise EndpointError(
+            f"{self._shown} does not take this request (HTTP {status}{quote}). If the text is too long for "
+            f"{self.name}, limit it with max_words."
+        )
+
+    @property
+    def _shown(self) -> str:
+        return self.url.partition("?")[0]  # some addresses hold a key behind it
+
+    def _quoted(self, text: str) -> str:
+        """What a server says, short, and without the key."""
+        text = squeeze(text.replace(self._key, "***") if self._key else text)
+        return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 3] + "..."
+
+
+class _Passing(Exception):
+    """A failure that another try may not meet."""
+
+    def __init__(self, reason: str, wait: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait = wait  # seconds that the server asks for
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it came from: httpx wraps the errors of httpcore, which wrap those of the system."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
+
+
+def _describe_failure(error: BaseException) -> str:
+    """A failure of the network in words."""
+    if any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error)):
+        return "connection refused"
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _without_queries(record: logging.LogRecord) -> bool:
+    """A filter for httpx's log, which holds the address of every request: some addresses hold a key in their query."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(arg.copy_with(query=None) if isinstance(arg, httpx.URL) else arg for arg in record.args)
+    return True

@@ -1,0 +1,102 @@
+"""Language models and sentence encoders without torch: onnxruntime multiplies, numpy does what lies between."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mudy.errors import ModelError, ModelUnavailable
+from mudy.extraction.options import Compute
+
+if TYPE_CHECKING:
+    from mudy.engines.light.light_decoder_backbone import LightDecoder
+    from mudy.engines.light.light_encoder import LightEncoder
+    from mudy.models import Report
+
+
+def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Report | None = None) -> LightDecoder:
+    """A decoder-only model from a folder; in 8 bits if `compute` asks for speed, else in float32."""
+    from mudy.engines.light.conversion import SOURCE, int8_weights
+    from mudy.engines.light.decoder import Decoder
+    from mudy.engines.light.decoder_config import decoder_config
+    from mudy.engines.light.light_decoder_backbone import LightDecoder
+    from mudy.engines.light.light_tokenizer import LightTokenizer
+    from mudy.engines.light.weight_file import WeightFile
+    from mudy.models.download_progress import silent
+    from mudy._support.onnx.sessions import Sessions
+
+    folder = Path(path)
+    config = decoder_config(read_config(folder), name)
+    int8 = in_8_bits(compute)
+    weights = int8_weights(folder, report or silent) if int8 else WeightFile(folder / SOURCE)
+    decoder = Decoder(config, weights, Sessions(compute.threads), int8)
+    return LightDecoder(decoder, LightTokenizer(folder), name, compute.batch_tokens)
+
+
+def load_light_encoder(path: str | Path, compute: Compute, name: str, report: Report | None = None) -> LightEncoder:
+    """A sentence encoder from a folder; in 8 bits if `compute` asks for speed, else in float32."""
+    from mudy.engines.light.conversion import SOURCE, int8_weights
+    from mudy.engines.light.light_encoder import LightEncoder, check_family
+    from mudy.engines.light.light_tokenizer import LightTokenizer
+    from mudy.engines.light.weight_file import WeightFile
+    from mudy.models.download_progress import silent
+    from mudy._support.onnx.sessions import Sessions
+
+    folder = Path(path)
+    config, int8 = read_config(folder), in_8_bits(compute)
+    check_family(config, name)
+    weights = int8_weights(folder, report or silent) if int8 else WeightFile(folder / SOURCE)
+    sessions = Sessions(compute.threads)
+    return LightEncoder(config, weights, LightTokenizer(folder), sessions, name, compute.batch_tokens, int8)
+
+
+def in_8_bits(compute: Compute) -> bool:
+    """Whether weights and states are rounded to 8 bits: for speed, unless a precision is asked for."""
+    return compute.speed in ("fast", "quick") and compute.dtype is None
+
+
+def is_converted(path: str | Path) -> bool:
+    """Whether a model's weights in 8 bits are at hand; their bytes are checked when they are loaded."""
+    from mudy.engines.light.conversion import SOURCE, converted_path, finished_file, source_identity
+
+    folder = Path(path)
+    return finished_file(converted_path(folder), source_identity(folder / SOURCE)) is not None
+
+
+def supports(path: str | Path) -> bool:
+    """Whether a model's folder can be loaded here: a family that is computed without torch, in one weight file."""
+    from mudy.engines.light import decoder_config, light_encoder
+    from mudy.engines.light.conversion import SOURCE
+
+    folder = Path(path)
+    if not all((folder / name).is_file() for name in ("tokenizer.json", SOURCE)):
+        return False
+    try:
+        config = read_config(folder)
+        if config.get("model_type") in decoder_config.FAMILIES:
+            decoder_config.decoder_config(config, folder.name)
+        else:
+            light_encoder.check_family(config, folder.name)
+    except (ModelError, KeyError):
+        return False
+    return True
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """A model's config.json."""
+    return _read_json(folder / "config.json")
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """A model's tokenizer_config.json; empty if there is none."""
+    path = folder / "tokenizer_config.json"
+    return _read_json(path) if path.is_file() else {}
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelUnavailable(f"{path} cannot be read: {error}.") from error
+    return found

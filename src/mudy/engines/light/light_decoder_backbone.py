@@ -1,0 +1,340 @@
+"""Decoder-only language models without torch: Llama and SmolLM2, Gemma 3.
+
+A document's keys and values are computed once and all prompts look at them. Rows that no weighting has reached are
+alike for all prompts that begin alike, so these share a branch: the template's head is computed once for a document,
+and a phrase once for all of its occurrences, up to the first layer that is edited.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+
+from mudy.engines.backbone import MapObserver, Question, Received, Rule, TextRange, Weighting
+from mudy.engines.batches import consecutive, packs
+from mudy.engines.light.decoder import Decoder
+from mudy.engines.light.edit import LightEdit
+from mudy.engines.light.light_attention import Block, Branches, LightMemory, branch_blocks, causal_blocks, grow
+from mudy.engines.light.light_tokenizer import LightTokenizer
+from mudy.engines.light.light_vocabulary import LightFloatHead, LightHead, LightInt8Head, vocabulary_sum
+from mudy.engines.tokens import Prompt, Tokens, prompts_of, tokenise
+from mudy._support.onnx.sessions import Array
+from mudy.reading.document import Span
+
+_LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
+_PROMPT_OPENING = "Text: "
+_BATCH_TOKENS = 640
+
+
+@dataclass(frozen=True, slots=True)
+class LightPrefix:
+    """A document as the decoder remembers it."""
+
+    tokens: Tokens
+    memory: LightMemory
+    received: Received | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LightQuestion:
+    """A question's prompts."""
+
+    prefix: LightPrefix
+    prompts: list[Prompt]
+    weighting: Weighting | None
+    stop: int | None  # where the rows of a prompt that are needed end: nothing is asked of its last token
+
+    @property
+    def words(self) -> list[int]:
+        """Every scored token of every prompt."""
+        return [prompt.ids[token] for prompt in self.prompts for token in prompt.scored]
+
+    @property
+    def said(self) -> set[int]:
+        """Every token of the text and of the prompts."""
+        return {*self.prefix.tokens.ids, *(token for prompt in self.prompts for token in prompt.ids)}
+
+    def before(self, places: Sequence[Sequence[int]]) -> list[int]:
+        """The state before each of them, given where each prompt's rows are."""
+        return [rows[i - 1] for prompt, rows in zip(self.prompts, places, strict=True) for i in prompt.scored]
+
+    def path(self, prompt: Prompt) -> tuple[int, ...]:
+        return tuple(prompt.ids[: self.stop])
+
+
+@dataclass(frozen=True, slots=True)
+class LightRun:
+    """Prompts on their way through the model, after one text."""
+
+    prefix: LightPrefix
+    branches: Branches
+    edit: LightEdit | None = None
+    given: Sequence[int] = ()  # which known states the rows begin with, if they do not begin with words
+
+    @property
+    def positions(self) -> list[int]:
+        return [len(self.prefix.tokens) + depth for depth in self.branches.depths]
+
+
+_Places = list[list[list[int]]]  # question, prompt -> rows of an array of states
+
+
+class LightDecoder:
+    """A decoder-only model and its tokeniser."""
+
+    sink_token = 0
+    default_rule: Rule = "post_softmax"
+    small_sums = True
+    template = " Answer: This text mainly talks about {}."  # with {} in the candidate's place
+
+    def __init__(self, decoder: Decoder, tokenizer: LightTokenizer, name: str, batch_tokens: int | None = None) -> None:
+        self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
+        self.batch_tokens = batch_tokens or _BATCH_TOKENS
+        weight, scales = decoder.vocabulary
+        self.head: LightHead = (
+            LightFloatHead(weight, decoder.sessions)
+            if scales is None
+            else LightInt8Head(weight, scales, decoder.sessions, decoder.signed)
+        )
+        self._sum = vocabulary_sum(self.head, tokenizer.single_characters)
+
+    @property
+    def family(self) -> str:
+        return self.decoder.config.family
+
+    @property
+    def depth(self) -> int:
+        return self.decoder.config.depth
+
+    @property
+    def prompt_depth(self) -> int:
+        return self.depth
+
+    @property
+    def heads(self) -> int:
+        return self.decoder.config.heads
+
+    def room(self) -> int:
+        return self.decoder.config.positions - _LONGEST_PROMPT
+
+    def token_ends(self, text: str) -> list[int]:
+        return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends
+
+    def blank_pieces(self, tokens: Tokens) -> list[int]:  # noqa: ARG002 (the rule is about T5's cross-attention)
+        return []
+
+    def with_template(self, template: str) -> LightDecoder:
+        other = copy.copy(self)
+        other.template = template
+        return other
+
+    def span_states(self, encoding: LightPrefix, spans: Sequence[Span]) -> None:  # noqa: ARG002 (no encoder)
+        return None
+
+    # --- Reading -------------------------------------------------------------------------------------------------
+
+    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[LightPrefix]:
+        found: list[LightPrefix] = []
+        texts = [tokenise(self.tokenizer, *text_range, prefix=_PROMPT_OPENING) for text_range in ranges]
+        for pack in packs(texts, len, self.batch_tokens):
+            memories = [LightMemory() for _ in pack]
+            sums = self._read(pack, self.depth - 1, layers, memories)
+            for tokens, memory, received in zip(pack, memories, sums, strict=True):
+                found.append(LightPrefix(tokens, memory, Received(tokens, received) if layers else None))
+        return found
+
+    def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
+        texts = [self.window(*text_range) for text_range in ranges]
+        found: list[Received] = []
+        for pack in packs(texts, len, self.batch_tokens):
+            sums = self._read(pack, max(layers), layers)
+            found += [Received(*pair) for pair in zip(pack, sums, strict=True)]
+        return found
+
+    def window(self, text: str, span: Span) -> Tokens:
+        return tokenise(self.tokenizer, text, span)
+
+    def observe(self, tokens: Tokens, observer: MapObserver) -> None:
+        decoder, length = self.decoder, len(tokens)
+
+        def attend(layer: int, query: Array, key: Array, value: Array) -> Array | None:
+            blocks = list(causal_blocks(length, decoder.config.windows[layer]))
+            keys = decoder.by_heads(key)
+            if layer in observer.layers:
+                observer.see(layer, partial(decoder.maps, query, keys, blocks))
+            if layer == max(observer.layers):
+                return None
+            return decoder.attend(layer, query, keys, decoder.by_heads(value), blocks)
+
+        decoder.layers(0, self.depth, decoder.embed(tokens.ids), range(length), attend)
+
+    def _read(
+        self, texts: Sequence[Tokens], last: int, layers: Sequence[int], memories: Sequence[LightMemory] = ()
+    ) -> list[Array]:
+        """Read several texts in one pass, up to the last layer that is wanted; the mean attention in some layers."""
+        decoder, lengths = self.decoder, [len(text) for text in texts]
+        sums = [np.zeros(length, np.float32) for length in lengths]
+        masks: dict[int | None, list[list[Block]]] = {}
+
+        def attend(layer: int, query: Array, key: Array, value: Array) -> Array | None:
+            window, observed = decoder.config.windows[layer], layer in layers
+            if window not in masks:
+                masks[window] = [list(causal_blocks(length, window)) for length in lengths]
+            parts = []
+            for text, rows in enumerate(consecutive(lengths)):
+                keys, values = decoder.by_heads(key[rows]), decoder.by_heads(value[rows])
+                if memories:
+                    memories[text].keys[layer], memories[text].values[layer] = keys, values
+                if layer < last or observed:
+                    blocks, seen = masks[window][text], sums[text] if observed else None
+                    parts.append(decoder.attend(layer, query[rows], keys, values, blocks, seen))
+            return None if layer == last else joined(parts)
+
+        ids = [token for text in texts for token in text.ids]
+        positions = [place for length in lengths for place in range(length)]
+        decoder.layers(0, last + 1, decoder.embed(ids), positions, attend)
+        return [each / np.float32(max(1, len(set(layers)))) for each in sums]
+
+    # --- Prompting -----------------------------------------------------------------------------------------------
+
+    def log_likelihood(self, questions: Sequence[Question[LightPrefix]]) -> list[list[list[float]]]:
+        asked = [self._prepare(question) for question in questions if question.phrases]
+        if not asked:
+            return [[] for _ in questions]
+        unedited = min(self._unedited(each.weighting) for each in asked)
+        states, places = self._alike(asked, unedited)
+        if unedited < self.depth:
+            states, places = self._apart(asked, unedited, states, places)
+        found = iter(self._scored(asked, states, places))
+        return [list(islice(found, len(question.phrases))) for question in questions]
+
+    def _prepare(self, question: Question[LightPrefix]) -> LightQuestion:
+        prompts = prompts_of(self.tokenizer, self.template, question.phrases, _LONGEST_PROMPT, False)
+        counted = question.weighting is not None and question.weighting.aligned_rows == "tail"
+        return LightQuestion(question.encoding, prompts, question.weighting, None if counted else -1)
+
+    def _unedited(self, weighting: Weighting | None) -> int:
+        """How many layers there are below the first one that a weighting edits."""
+        if weighting is None:
+            return self.depth
+        windows = self.decoder.config.windows
+        edited = (i for i in range(self.depth) if weighting.touches(i) and (weighting.sliding or windows[i] is None))
+        return next(edited, self.depth)
+
+    def _alike(self, asked: Sequence[LightQuestion], layers: int) -> tuple[Array, _Places]:
+        """States after the first layers, each beginning computed once; and in which of them each prompt's rows are."""
+        runs, places, made = [], [], 0
+        for each in asked:
+            rows: dict[tuple[int, ...], list[int]] = {}
+            for paths in self._path_packs(each):
+                branches, found = grow(paths)
+                rows.update((path, [made + row for row in place]) for path, place in zip(paths, found, strict=True))
+                runs.append(LightRun(each.prefix, branches))
+                made += len(branches)
+            places.append([rows[each.path(prompt)] for prompt in each.prompts])
+        return self._follow(runs, 0, layers), places
+
+    def _path_packs(self, asked: LightQuestion) -> Iterator[list[tuple[int, ...]]]:
+        """Each prompt once, those that begin alike beside each other, within a budget of rows."""
+        paths = sorted({asked.path(prompt) for prompt in asked.prompts})
+        new = [len(paths[0]), *(len(path) - common_length(before, path) for before, path in pairwise(paths))]
+        for pack in packs(zip(paths, new, strict=True), lambda pair: pair[1], self.batch_tokens):
+            yield [path for path, _ in pack]
+
+    def _apart(
+        self, asked: Sequence[LightQuestion], layers: int, states: Array, known: _Places
+    ) -> tuple[Array, _Places]:
+        """States after the last layer, every prompt on its own from the first edited layer on; and where they are."""
+        runs, places, made = [], [], 0
+        for each, rows in zip(asked, known, strict=True):
+            found: _Places = [[]]
+            for some in packs(range(len(each.prompts)), lambda i, rows=rows: len(rows[i]), self.batch_tokens):  # type: ignore[misc]
+                branches, own = grow([each.path(each.prompts[i]) for i in some], shared=False)
+                given = [row for i in some for row in rows[i]]
+                runs.append(LightRun(each.prefix, branches, self._edit(each, some), given))
+                found[0] += [[made + row for row in place] for place in own]
+                made += len(branches)
+            places += found
+        return self._follow(runs, layers, self.depth, states), places
+
+    def _edit(self, asked: LightQuestion, prompts: Sequence[int]) -> LightEdit | None:
+        """A question's weighting as applied to the rows of some of its prompts."""
+        if asked.weighting is None:
+            return None
+        owners, counted = [], []
+        for owner, index in enumerate(prompts):
+            prompt = asked.prompts[index]
+            stop = len(prompt.ids) if asked.weighting.aligned_rows == "tail" else prompt.last + 1
+            for row in range(len(asked.path(prompt))):
+                owners.append(owner)
+                counted.append(prompt.first <= row < stop)
+        return LightEdit(asked.weighting, list(prompts), np.array(owners, np.intp), np.array(counted, bool))
+
+    def _follow(self, runs: Sequence[LightRun], start: int, stop: int, known: Array | None = None) -> Array:
+        """The states of all runs after some layers, one after the other; (rows, width)."""
+        found = []
+        for pack in packs(runs, lambda run: len(run.branches), self.batch_tokens):
+            positions = [place for run in pack for place in run.positions]
+            if known is None:
+                states = self.decoder.embed([token for run in pack for token in run.branches.ids])
+            else:
+                states = known[[row for run in pack for row in run.given]]
+            after = self.decoder.layers(start, stop, states, positions, self._looking_at_texts(pack))
+            assert after is not None
+            found.append(after)
+        return joined(found)
+
+    def _looking_at_texts(self, pack: Sequence[LightRun]) -> Any:
+        """Attention of prompts to the text that each follows and to its own earlier rows."""
+        decoder, lengths = self.decoder, [len(run.branches) for run in pack]
+        masks: dict[tuple[int, int | None, bool], list[Block]] = {}
+
+        def attend(layer: int, query: Array, key: Array, value: Array) -> Array:
+            window, parts = decoder.config.windows[layer], []
+            for index, (run, rows) in enumerate(zip(pack, consecutive(lengths), strict=True)):
+                edit = run.edit if run.edit is not None and run.edit.touches(layer, window) else None
+                text, kind = len(run.prefix.tokens), (index, window, edit is not None)
+                if kind not in masks:
+                    masks[kind] = list(branch_blocks(run.branches, text, window, whole=edit is not None))
+                keys = np.concatenate([run.prefix.memory.keys[layer], decoder.by_heads(key[rows])], axis=1)
+                values = np.concatenate([run.prefix.memory.values[layer], decoder.by_heads(value[rows])], axis=1)
+                parts.append(decoder.attend(layer, query[rows], keys, values, masks[kind], edit=edit, text=text))
+            return joined(parts)
+
+        return attend
+
+    # --- Scoring -------------------------------------------------------------------------------------------------
+
+    def _scored(self, asked: Sequence[LightQuestion], states: Array, places: _Places) -> list[list[float]]:
+        """Log-probability of every scored token of every prompt, from the state before it; never above 0."""
+        before = [each.before(own) for each, own in zip(asked, places, strict=True)]
+        used = [list(dict.fromkeys(rows)) for rows in before]
+        mass = self._sum.log_mass(states[[row for rows in used for row in rows]])
+        found = []
+        for each, rows, own, part in zip(asked, before, used, consecutive(map(len, used)), strict=True):
+            sums = self._sum.with_said(mass[part], states[own], each.said)
+            at = {row: i for i, row in enumerate(own)}
+            values = self.head.logit(states[rows], np.array(each.words)) - sums[[at[row] for row in rows]]
+            scored = iter(np.minimum(values, 0).tolist())
+            found += [list(islice(scored, len(prompt.scored))) for prompt in each.prompts]
+        return found
+
+
+def joined(parts: Sequence[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def common_length(first: Sequence[int], second: Sequence[int]) -> int:
+    """How many leading tokens two sequences have in common."""
+    count = 0
+    for one, other in zip(first, second, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count

@@ -1,0 +1,1 @@
+"""Every family of models with torch and transformers."""

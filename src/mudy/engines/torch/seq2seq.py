@@ -1,0 +1,159 @@
+"""Encoder-decoder language models: T5 and its kin.
+
+The encoder reads the document once; every layer's cross-attention keys and values are computed once and shared by all
+candidates, whose prompts are the decoder's input.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import DynamicCache, EncoderDecoderCache
+
+from mudy.engines.torch.attention import NAME, CrossAttention, Edit, Observer
+from mudy.engines.backbone import Floats, Question, Received, Rule, TextRange
+from mudy.engines.batches import length_batches, of_one_shape
+from mudy.engines.torch.machine import Machine
+from mudy.engines.tokens import Tokens, blank_pieces, fast_tokenizer, tokenise
+from mudy.engines.torch.transformer import Transformer, layers_between, padded, presence
+from mudy._support.cancellation import check
+from mudy.reading.document import Span
+
+PROMPT_OPENING, PROMPT_CLOSING = 'Book:"', '"'
+
+
+@dataclass(frozen=True, slots=True)
+class SourceEncoding:
+    """A document as the encoder has read it, with the decoder's keys and values for it."""
+
+    tokens: Tokens
+    states: Tensor  # (1, tokens, width)
+    cross: DynamicCache
+    received: Received | None = None
+
+
+class Seq2SeqBackbone(Transformer):
+    """An encoder-decoder model and its tokeniser."""
+
+    sink_token = None
+    default_rule: Rule = "logit"
+    small_sums = False
+    implementation = NAME
+    template = "This book mainly talks about {} ."
+    special_in_prompt = True
+    special_in_window = False
+
+    @classmethod
+    def load(cls, path: str, machine: Machine, name: str) -> Seq2SeqBackbone:
+        from transformers import AutoModelForSeq2SeqLM
+
+        logging.getLogger("transformers.modeling_utils").addFilter(_of_use)
+        model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        return cls(model, fast_tokenizer(path), machine, name)
+
+    @property
+    def depth(self) -> int:
+        return int(self.model.config.num_layers)
+
+    @property
+    def prompt_depth(self) -> int:
+        return int(self.model.config.num_decoder_layers)
+
+    def room(self) -> int:
+        """T5's relative positions allow any length, but it was trained on `n_positions` tokens (512)."""
+        return int(getattr(self.model.config, "n_positions", 512)) - len(PROMPT_OPENING) - len(PROMPT_CLOSING) - 1
+
+    def blank_pieces(self, tokens: Tokens) -> list[int]:
+        return blank_pieces(self.tokenizer, tokens)
+
+    def span_states(self, encoding: SourceEncoding, spans: Sequence[Span]) -> Floats | None:
+        """The mean of the encoder's last states over each span (Sec. 4.2)."""
+        tokens = [encoding.tokens.of(span) for span in spans]
+        states: Floats = encoding.states[0].float().cpu().numpy()
+        return np.stack([states[t.start : t.stop].mean(0) for t in tokens])
+
+    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[SourceEncoding]:
+        return [self._encode(*text_range, layers) for text_range in ranges]
+
+    def _encode(self, text: str, span: Span, layers: Sequence[int]) -> SourceEncoding:
+        tokens = tokenise(self.tokenizer, text, span, prefix=PROMPT_OPENING, suffix=PROMPT_CLOSING)
+        observer = Observer(self._rows(len(tokens)), frozenset(layers))
+        with self.machine.at_work():
+            check()
+            ids = torch.tensor([tokens.ids], device=self.device)
+            states = self.model.encoder(input_ids=ids, visitor=observer).last_hidden_state
+            received = Received(tokens, observer.mean()[0]) if layers else None
+            return SourceEncoding(tokens, states, self._cross_cache(states), received)
+
+    def _cross_cache(self, states: Tensor) -> DynamicCache:
+        """Every decoder layer's keys and values for the document, computed once."""
+        cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        start = torch.full((1, 1), self._start, device=self.device)
+        self.model.decoder(input_ids=start, encoder_hidden_states=states, past_key_values=cache, use_cache=True)
+        return cache.cross_attention_cache
+
+    def _observe(self, texts: Sequence[Tokens], observers: Sequence[Observer]) -> None:
+        """One text at a time is shown to its own observer; of several, one watches all, and each gets its row."""
+        for batch in length_batches([len(tokens) for tokens in texts], self.machine.batch_tokens):
+            lengths = [len(texts[i]) for i in batch]
+            ids = padded([texts[i].ids for i in batch], self.filler, self.device)
+            one = observers[batch[0]]
+            watching = one if len(batch) == 1 else Observer(presence(lengths, ids), one.layers)
+            self._show(ids, watching)
+            for row, (i, length) in enumerate(zip(batch, lengths, strict=True)):
+                sums = {layer: found[row : row + 1, :length] for layer, found in watching.sums.items()}
+                observers[i].sums.update(sums)
+
+    def _show(self, ids: Tensor, observer: Observer) -> None:
+        check()
+        encoder = layers_between(self.model.encoder, "block", 0, max(observer.layers) + 1)
+        encoder(input_ids=ids, attention_mask=observer.rows.long(), visitor=observer)
+
+    def log_likelihood(self, questions: Sequence[Question[SourceEncoding]]) -> list[list[list[float]]]:
+        with self.machine.at_work():
+            return [self._likelihood(question) for question in questions]
+
+    def _likelihood(self, question: Question[SourceEncoding]) -> list[list[float]]:
+        prompts = self._prompts(question.phrases)
+        scores: dict[int, list[float]] = {}
+        for same in of_one_shape(prompts, self.machine.batch_tokens):
+            one = prompts[same[0]]
+            edit = self._edit(question.weighting, same, one)
+            ids = torch.tensor([prompts[i].ids for i in same], device=self.device)
+            states = self._follow(question.encoding, ids, edit)
+            before = states[:, one.scored.start - 1 : one.scored.stop - 1].flatten(0, 1)
+            words = ids[:, one.scored.start : one.scored.stop].flatten().tolist()
+            values = iter(self._log_probabilities(before, range(len(words)), words))
+            scores.update((i, list(islice(values, len(one.scored)))) for i in same)
+        return [scores[i] for i in range(len(prompts))]
+
+    def _follow(self, encoding: SourceEncoding, ids: Tensor, edit: Edit | None) -> Tensor:
+        """The start token stands in the place of the template's first word, as in PromptRank.
+
+        Gives the last hidden states of prompts of one shape that follow one text; (prompts, tokens, width).
+        """
+        check()
+        ids = torch.cat([torch.full_like(ids[:, :1], self._start), ids[:, 1:]], dim=1)
+        states: Tensor = self.model.decoder(
+            input_ids=ids,
+            encoder_hidden_states=encoding.states,
+            past_key_values=EncoderDecoderCache(DynamicCache(), encoding.cross),
+            use_cache=True,
+            visitor=CrossAttention(edit),
+        ).last_hidden_state
+        return states * self.model.config.d_model**-0.5 if self.model.config.scale_decoder_outputs else states
+
+    @property
+    def _start(self) -> int:
+        return int(self.model.config.decoder_start_token_id or 0)
+
+
+def _of_use(record: logging.LogRecord) -> bool:
+    """Not the warning that T5's input and output embeddings differ: Flan-T5's do, and both are loaded."""
+    return "will NOT tie them" not in record.getMessage()

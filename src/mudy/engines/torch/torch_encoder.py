@@ -1,0 +1,51 @@
+"""Sentence encoders (BERT and its kin) by torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mudy.engines.batches import in_order
+from mudy.engines.torch.machine import Machine
+from mudy.engines.encoder import SentenceEncoder, States
+from mudy.engines.tokens import fast_tokenizer
+from mudy.engines.torch.transformer import padded, presence
+from mudy._support.cancellation import check
+
+OFFSET_FAMILIES = frozenset({"roberta", "xlm-roberta", "mpnet"})  # whose positions count on from the padding token's id
+
+
+class TorchEncoder(SentenceEncoder):
+    """An encoder of transformers and its tokeniser."""
+
+    def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
+        self.model = model.eval().to(machine.device)
+        self.tokenizer = tokenizer
+        self.machine = machine
+        self.name = name
+        self.width = int(model.config.hidden_size)
+        offset = int(model.config.pad_token_id or 0) + 1 if model.config.model_type in OFFSET_FAMILIES else 0
+        self.positions = int(model.config.max_position_embeddings) - offset
+
+    @classmethod
+    def load(cls, path: str, machine: Machine, name: str) -> TorchEncoder:
+        from transformers import AutoModel
+
+        model = AutoModel.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        return cls(model, fast_tokenizer(path), machine, name)
+
+    def states(
+        self, rows: Sequence[Sequence[int]], layer: int = -1, pool: Callable[[States], States] = lambda state: state
+    ) -> list[States]:
+        def work(batch: list[int]) -> list[States]:
+            check()
+            some = [rows[i] for i in batch]
+            ids = padded(some, int(self.tokenizer.pad_token_id or 0), self.machine.device)
+            mask = presence([len(row) for row in some], ids).long()
+            output = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=layer != -1)
+            found = output.last_hidden_state if layer == -1 else output.hidden_states[layer]  # (batch, tokens, width)
+            every = found.float().cpu().numpy()
+            return [pool(state[: len(row)]) for state, row in zip(every, some, strict=True)]
+
+        with self.machine.at_work():
+            return in_order([len(row) for row in rows], self.machine.batch_tokens, work)

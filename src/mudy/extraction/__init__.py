@@ -1,0 +1,1 @@
+"""Candidates with scores -> keyphrases: one text or many."""

@@ -1,0 +1,1 @@
+"""File or string -> Document."""

@@ -1,0 +1,82 @@
+"""Bytes -> text: plain text, HTML, PDF and Word documents. Offsets of results point into the text that comes out.
+
+What a file is, its bytes say; its name only tells HTML from plain text. Plain text is decoded here; all else is read in
+a process of its own, within limits, because a file can freeze or break whatever reads it. Importing this package
+imports no reader and starts no process.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from pathlib import PurePath
+
+from mudy.errors import InputError, MudyError
+from mudy._support.extras import missing_extra
+from mudy.reading.formats.pool import FileRead, ReaderPool
+from mudy.reading.formats.reading import ZIP, Limits, Reading, decode
+
+__all__ = ["PLAIN_ENDINGS", "WEB_ENDINGS", "FileRead", "Limits", "ReaderPool", "Reading", "endings", "kind_of", "read"]
+
+WEB_ENDINGS = (".html", ".htm", ".xhtml")
+PLAIN_ENDINGS = (".txt", ".md")
+NEEDED = {"pdf": "pypdfium2", "html": "trafilatura"}  # the packages that readers import
+
+
+def read(
+    data: bytes,
+    name: str = "",
+    encoding: str | None = None,
+    *,
+    pool: ReaderPool | None = None,
+    file: FileRead | None = None,
+) -> Reading:
+    """The text of a file; InputError says why it has none, MissingExtra what must be installed to read it.
+
+    The processes are those of `pool`, with its limits; `file` lets another thread stop the reading.
+    """
+    kind = kind_of(data, name)
+    if kind == "plain":
+        return Reading(_decoded(data, encoding))
+    if not _installed(kind):
+        raise missing_extra("readers", f"is {kind.upper()}, which", NEEDED[kind])
+    return (pool or _shared_pool()).read(kind, data, file)
+
+
+@cache
+def _shared_pool() -> ReaderPool:
+    return ReaderPool()
+
+
+def kind_of(data: bytes, name: str) -> str:
+    """Which reader a file needs; any ZIP archive needs that of Word documents, which tells whether it is one."""
+    if b"%PDF-" in data[:1024]:
+        return "pdf"
+    if data.startswith(ZIP):
+        return "docx"
+    ending = PurePath(name).suffix.lower()
+    if ending in WEB_ENDINGS or (
+        ending not in PLAIN_ENDINGS and data[:1024].lstrip().lower().startswith((b"<!doctype html", b"<html"))
+    ):
+        return "html"
+    return "plain"
+
+
+def endings() -> tuple[str, ...]:
+    """The endings of files that can be read here, with what is installed."""
+    known = {"pdf": (".pdf",), "html": WEB_ENDINGS, "docx": (".docx",)}
+    others = [ending for kind, endings in known.items() if _installed(kind) for ending in endings]
+    return (*PLAIN_ENDINGS, *others)
+
+
+def _installed(kind: str) -> bool:
+    return kind not in NEEDED or find_spec(NEEDED[kind]) is not None
+
+
+def _decoded(data: bytes, encoding: str | None) -> str:
+    try:
+        return decode(data, encoding)
+    except MudyError:
+        raise
+    except Exception as error:  # of whatever kind: some of Python's encodings raise their own
+        raise InputError(f"cannot be decoded as {encoding or 'UTF-8'} ({type(error).__name__})") from error

@@ -1,0 +1,143 @@
+"""PDF documents: the text of every page, in reading order as PDFium finds it.
+
+Running heads, footers and page numbers are taken out, and words made whole that a line end cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, islice, pairwise
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+from mudy.errors import InputError
+from mudy.reading.formats.reading import Limits, Reading
+from mudy.reading.formats.running_heads import EDGE_LINES, MARGIN, Line, PageEdges, repeated
+
+_Range = tuple[int, int]
+
+BETWEEN_PAGES = "\n\n"
+LINE = re.compile(r"[^\r\n]+")
+# A hyphen at a line's end: written out before the break, or as the mark that PDFium leaves in the place of both.
+CUT = r"(?:[-\u2010\u00ad]\n|[\ufffe\x02])(?=[a-zà-ÿ])"
+_WORD = r"\w+(?:-\w+)*"
+WORDS, CUTS = re.compile(_WORD), re.compile(CUT)
+CUT_WORD = re.compile(rf"{_WORD}(?:{CUT}{_WORD})*")  # any word, cut or not: so no letter is looked at twice
+UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
+def read_pdf(data: bytes, limits: Limits) -> Reading:
+    """The text of all pages, and where each begins."""
+    pages, edges = _pages(data, limits)
+    if not any(page.strip() for page in pages):
+        raise InputError(
+            f"holds no text on {len(pages):,} pages: perhaps scans, which an OCR program can make readable"
+        )
+    body = _without(pages, repeated(edges))
+    pages = body if any(page.strip() for page in body) else _without(pages, ())
+    known = {word.lower() for page in pages for word in WORDS.findall(page)}
+    whole = [_clean(mended(page, known)) + BETWEEN_PAGES for page in pages]
+    starts = accumulate(map(len, whole[:-1]), initial=0)
+    return Reading("".join(whole).rstrip(), tuple(starts))
+
+
+def _pages(data: bytes, limits: Limits) -> tuple[list[str], list[PageEdges]]:
+    """The text of each page as PDFium gives it, and the lines at its edges."""
+    pages: list[str] = []
+    edges: list[PageEdges] = []
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        raise InputError(_reason(error)) from None
+    characters = 0
+    try:
+        for number in range(len(document)):
+            text, edge = _page(document, number)
+            characters += len(text) + len(BETWEEN_PAGES)
+            if characters > limits.characters:
+                raise InputError(limits.too_long())
+            pages.append(text)
+            edges.append(edge)
+    finally:
+        document.close()
+    return pages, edges
+
+
+def _reason(error: Exception) -> str:
+    if "password" in str(error).lower():
+        return "is an encrypted PDF; take its password off first"
+    return "is a broken PDF, or none"
+
+
+def _page(document: pypdfium2.PdfDocument, number: int) -> tuple[str, PageEdges]:
+    """The text of one page and the lines at its edges; none of a page that is broken."""
+    try:
+        page = document[number]
+        textpage = page.get_textpage()
+        text = str(textpage.get_text_range())
+    except (pypdfium2.PdfiumError, RecursionError, AssertionError):
+        return "", PageEdges((), ())
+    first, last = _edge_spans(text)
+    lines = {span: _line(page, textpage, number, text, *span) for span in (*first, *last)}
+    return text, PageEdges([lines[span] for span in first], [lines[span] for span in last])
+
+
+def _edge_spans(text: str) -> tuple[list[_Range], list[_Range]]:
+    """Where the first and the last lines stand that are not blank, each from the edge inwards."""
+    filled = (match.span() for match in LINE.finditer(text) if not match[0].isspace())
+    first = list(islice(filled, EDGE_LINES))
+    last = deque(first, maxlen=EDGE_LINES)
+    last.extend(filled)
+    return first, list(reversed(last))
+
+
+def _line(
+    page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage, number: int, text: str, start: int, end: int
+) -> Line:
+    """A line with its place on the page, which is that of its first letter."""
+    letter = start + len(text[start:end]) - len(text[start:end].lstrip())
+    units = len(text[:letter].encode("utf-16-le", "surrogatepass")) // 2
+    try:
+        _, bottom, _, top = textpage.get_charbox(
+            pdfium.FPDFText_GetCharIndexFromTextIndex(textpage.raw, units), loose=True
+        )
+        _, lowest, _, highest = page.get_bbox()
+    except pypdfium2.PdfiumError:
+        return Line(number, start, end, text[start:end], 0, 0, in_margin=False)
+    margin = MARGIN * (highest - lowest)
+    in_margin = bottom < lowest + margin or top > highest - margin
+    return Line(number, start, end, text[start:end], bottom, top - bottom, in_margin)
+
+
+def _without(pages: Sequence[str], lines: Iterable[Line]) -> list[str]:
+    """Pages without some of their lines, and with line ends of one character."""
+    spans: dict[int, set[_Range]] = {}
+    for line in lines:
+        spans.setdefault(line.page, set()).add((line.start, line.end))
+    return [_cut_out(page, sorted(spans.get(number, ()))) for number, page in enumerate(pages)]
+
+
+def _cut_out(page: str, spans: Sequence[_Range]) -> str:
+    starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(page)]
+    kept = (page[start:end].strip("\r\n") if spans else page for start, end in zip(starts, ends, strict=True))
+    return "\n".join(part for part in kept if part).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def mended(page: str, known: set[str]) -> str:
+    """A page with its cut words whole: with their hyphen if the document writes them so elsewhere, else without."""
+    return CUT_WORD.sub(lambda match: _whole(CUTS.split(match[0]), known), page)
+
+
+def _whole(pieces: Sequence[str], known: set[str]) -> str:
+    word = list(pieces[:1])
+    for left, right in pairwise(pieces):
+        joined, hyphened = (left + right).lower(), f"{left}-{right}".lower()
+        word.append(f"-{right}" if hyphened in known and joined not in known else right)
+    return "".join(word)
+
+
+def _clean(page: str) -> str:
+    return UNWANTED.sub(" ", page).rstrip()

@@ -1,0 +1,105 @@
+"""The reader process: `python -m mudy.reading.formats.worker` reads one file after the other, within limits.
+
+It takes requests from its standard input and answers on its standard output (see `messages`). Its limits of memory and
+processor time are its own, so that a file which breaks them costs this process alone.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from mudy.errors import InputError
+from mudy._support.messages import receive, send
+from mudy._support.processes import private_stdout
+from mudy.reading.formats.reading import Limits, Reading
+from mudy._support.storage import encode_text
+
+_FORMAT_NAMES = {"pdf": "PDF", "docx": "Word document", "html": "web page"}
+_KEPT_SHARE = 0.5  # of the limit of memory; a process that keeps more after a file is replaced
+
+
+def answer_requests() -> None:
+    """Answer requests until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one, and ends it
+    requests, answers = sys.stdin.buffer, private_stdout()
+    while True:
+        try:
+            header, data = receive(requests)
+        except EOFError:
+            return
+        limits = Limits(**header["limits"])
+        answer, text = _answered(header["kind"], data, limits)
+        del data
+        last = _address_space() > _KEPT_SHARE * limits.memory
+        send(answers, {**answer, "last": last}, text)
+        if last:
+            return
+
+
+def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], bytes]:
+    """What a file holds, or why it cannot be read."""
+    try:
+        reader: Callable[[bytes, Limits], Reading] = getattr(import_module(f"mudy.reading.formats.{kind}"), f"read_{kind}")
+        with _limited(limits):
+            reading = reader(data, limits)
+            if len(reading.text) > limits.characters:
+                raise InputError(limits.too_long())
+            return {"pages": reading.pages}, encode_text(reading.text)
+    except InputError as error:
+        return {"error": str(error)}, b""
+    except ImportError as error:
+        return {"missing": error.name}, b""
+    except MemoryError:
+        return {"error": limits.too_large()}, b""
+    except Exception as error:  # of whatever kind: a broken file breaks a reader anywhere
+        return {"error": f"is a broken {_FORMAT_NAMES[kind]} ({type(error).__name__})"}, b""
+
+
+@contextmanager
+def _limited(limits: Limits) -> Iterator[None]:
+    """Limit memory and processor time while this block runs, where the system can.
+
+    The caller ends a file that takes too long; the limit of processor time is for when the caller has ended itself.
+    """
+    used = os.times()
+    _set_limit("RLIMIT_CORE", 0)
+    _set_limit("RLIMIT_CPU", math.ceil(used.user + used.system + limits.seconds) + 1)
+    _set_limit("RLIMIT_AS", _address_space() + limits.memory)
+    try:
+        yield
+    finally:
+        _set_limit("RLIMIT_AS", None)  # the next file may be larger
+
+
+def _set_limit(name: str, value: int | None) -> None:
+    """Set one limit of this process; None is the highest that is allowed."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    what = getattr(resource, name)
+    highest = resource.getrlimit(what)[1]
+    if value is None or (highest != resource.RLIM_INFINITY and value > highest):
+        value = highest
+    with suppress(ValueError, OSError):  # macOS does not know all of them
+        resource.setrlimit(what, (value, highest))
+
+
+def _address_space() -> int:
+    """The bytes of address space in use, which is what the limit of memory counts; 0 where that cannot be told."""
+    try:
+        return int(Path("/proc/self/statm").read_bytes().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 0
+
+
+if __name__ == "__main__":
+    answer_requests()

@@ -1,0 +1,47 @@
+"""The small models of `tests.small` as folders on the disk, and both engines on them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mudy.engines import light
+from mudy.engines.torch.causal import CausalBackbone
+from mudy.engines.torch.machine import Machine
+from mudy.engines.light.light_decoder_backbone import LightDecoder
+from mudy.engines.light.light_encoder import LightEncoder
+from mudy.extraction.options import Compute
+from tests import small
+
+DECODERS = ("llama", "gemma3")
+
+
+def save(folder: Path, model: Any, tokenizer: Any) -> Path:
+    """A model's folder, as transformers writes it."""
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def decoder_folder(folder: Path, kind: str) -> Path:
+    return save(folder, small.decoder(kind).model, small.tokenizer("decoder"))
+
+
+def encoder_folder(folder: Path) -> Path:
+    return save(folder, small.bert().model, small.wordpieces())
+
+
+def light_decoder(folder: Path, **compute: Any) -> LightDecoder:
+    return light.load_light_decoder(folder, Compute(**compute), "small")
+
+
+def light_encoder(folder: Path, **compute: Any) -> LightEncoder:
+    return light.load_light_encoder(folder, Compute(**compute), "small")
+
+
+def torch_decoder(folder: Path, **compute: Any) -> CausalBackbone:
+    return CausalBackbone.load(str(folder), Machine.of("cpu", **compute), "small")
+
+
+def change_config(folder: Path, **changes: Any) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))

@@ -1,0 +1,63 @@
+"""Products in 8 bits: exact in integers, whatever the signs of the bytes."""
+
+import numpy as np
+import pytest
+
+from mudy.engines.light.conversion import round_rows, row_scales
+from mudy.engines.light.decoder import unsigned
+from mudy.engines.light.products import FloatProducts, Int8Products, signed_products_are_exact
+from mudy._support.onnx.onnx_graph import Graph
+from mudy._support.onnx.sessions import Array, Feeds, Sessions
+
+
+def random(*shape: int) -> Array:
+    return np.random.default_rng(sum(shape)).standard_normal(shape, np.float32)
+
+
+def graph_of(products: Int8Products | FloatProducts, bias: str = "") -> Graph:
+    graph = Graph("product")
+    prepared = products.prepare(graph, graph.input("states"))
+    graph.output("found", products.product(graph, prepared, "weight", bias))
+    return graph
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_product_in_8_bits_is_the_exact_product_of_the_rounded_rows(signed: bool) -> None:
+    states, weight, bias = random(9, 40) * 5, random(24, 40), random(24)
+    rows, columns = round_rows(states), np.ascontiguousarray(round_rows(weight).T)
+    feeds = {"states": states, "weight": columns if signed else unsigned(columns)}
+    feeds |= {"weight.scales": row_scales(weight), "bias": bias}
+    (found,) = Sessions().run("product", lambda: graph_of(Int8Products(signed), "bias"), feeds)
+    exact = (rows.astype(np.int64) @ columns).astype(np.float32) * row_scales(weight) * row_scales(states)[:, None]
+    np.testing.assert_allclose(found, exact + bias, rtol=1e-6, atol=1e-6)
+
+
+def test_one_large_row_coarsens_no_other() -> None:
+    states, weight = random(4, 64), random(8, 64)
+    feeds: Feeds = {"weight": np.ascontiguousarray(round_rows(weight).T), "weight.scales": row_scales(weight)}
+    sessions = Sessions()
+    (alone,) = sessions.run("product", lambda: graph_of(Int8Products()), {"states": states[:1], **feeds})
+    states[1:] *= 1e6
+    (beside,) = sessions.run("product", lambda: graph_of(Int8Products()), {"states": states, **feeds})
+    np.testing.assert_array_equal(alone, beside[:1])
+
+
+def test_a_row_of_zeros_gives_zeros() -> None:
+    weight = random(8, 64)
+    feeds: Feeds = {"weight": np.ascontiguousarray(round_rows(weight).T), "weight.scales": row_scales(weight)}
+    (found,) = Sessions().run(
+        "product", lambda: graph_of(Int8Products()), {"states": np.zeros((2, 64), np.float32), **feeds}
+    )
+    assert not found.any()
+
+
+def test_float_products_take_weights_as_model_files_hold_them() -> None:
+    states, weight, bias = random(3, 5), random(4, 5), random(4)
+    feeds = {"states": states, "weight": weight, "bias": bias}
+    (found,) = Sessions().run("product", lambda: graph_of(FloatProducts(), "bias"), feeds)
+    np.testing.assert_allclose(found, states @ weight.T + bias, rtol=1e-5, atol=1e-6)
+
+
+def test_sums_that_overflowed_16_bits_are_noticed() -> None:
+    assert not signed_products_are_exact(np.full((4, 16), 32767 * 32))
+    assert isinstance(signed_products_are_exact(), bool)

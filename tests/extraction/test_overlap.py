@@ -1,0 +1,32 @@
+"""Lists without repetition."""
+
+from mudy.extraction.overlap import Mention, distinct_mentions, says_the_same
+
+
+def mention(phrase: str, places: int = 1, alone: int | None = None) -> Mention:
+    return Mention(frozenset(phrase.split()), places, places if alone is None else alone, phrase.split()[-1])
+
+
+def test_a_part_of_a_chosen_phrase_is_left_out_unless_it_is_named_alone_more_often() -> None:
+    assert distinct_mentions([mention("heat pump", 2), mention("pump", 3, 1)]) == [0]
+    assert distinct_mentions([mention("heat pump", 2), mention("pump", 8, 6)]) == [0, 1]
+
+
+def test_a_longer_form_of_a_chosen_phrase_is_left_out_if_it_is_a_passing_mention() -> None:
+    assert distinct_mentions([mention("pump", 20, 19), mention("heat pump", 1)]) == [0]
+    assert distinct_mentions([mention("pump", 10, 5), mention("heat pump", 5)]) == [0, 1]
+
+
+def test_the_same_words_in_another_order_are_left_out() -> None:
+    assert distinct_mentions([mention("ice road"), mention("road ice"), mention("map")]) == [0, 2]
+
+
+def test_of_phrases_of_one_head_that_differ_in_one_modifier_the_first_stays() -> None:
+    first = mention("hybrid fuzzy model", 3)
+    assert says_the_same(mention("adaptive fuzzy model", 3), first)
+    assert not says_the_same(mention("adaptive fuzzy control", 3), first)
+    assert not says_the_same(mention("beaver dam", 3), mention("concrete dam", 3))
+
+
+def test_a_list_ends_when_it_is_full() -> None:
+    assert distinct_mentions([mention("ice"), mention("road"), mention("map")], most=2) == [0, 1]
