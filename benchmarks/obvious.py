@@ -16,10 +16,10 @@ from benchmarks.report import Figures, Question
 from mudy import Extractor
 from mudy.candidates import Candidate, candidates
 from mudy.evaluation.reproduce.markdown import markdown_table
+from mudy.extraction.ranking import rank
 from mudy.methods.chunks import Chunk
 from mudy.methods.method import OccurrenceScore
 from mudy.models import locate
-from mudy.extraction.ranking import rank
 from mudy.reading.document import Document
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from torch import Tensor
 from transformers import AttentionInterface, AttentionMaskInterface, AutoModelForCausalLM, AutoTokenizer
 from transformers.masking_utils import eager_mask
 
-from mudy.engines.tokens import Prompt, Tokens, prompts_of, tokenise
 from mudy.candidates import Candidate
+from mudy.engines.tokens import Prompt, Tokens, prompts_of, tokenise
 from mudy.methods.chunks import Chunk, chunks
 from mudy.methods.likelihood import prompt_likelihood
 from mudy.methods.method import OccurrenceScore

@@ -14,8 +14,8 @@ from benchmarks.measure import Cost, cost_of, middle, say
 from benchmarks.report import Figures, Question
 from benchmarks.texts import read
 from mudy import Extractor
+from mudy.engines.compute import Speed
 from mudy.evaluation.reproduce.markdown import markdown_table
-from mudy.extraction.options import Speed
 
 OURS: tuple[tuple[str, Speed], ...] = (
     ("mudyplus", "quick"),

@@ -20,6 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from mudy import Extractor
+from mudy._support.storage import dump_json
+from mudy.candidates.porter import stems
 from mudy.evaluation.datasets import Dataset, load
 from mudy.evaluation.evidence_cache import EvidenceCache
 from mudy.evaluation.experiment import evaluate
@@ -34,8 +36,6 @@ from mudy.evaluation.runs import Run
 from mudy.extraction.keyphrase_list import LIKELY
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.weights import load_weights
-from mudy.candidates.porter import stems
-from mudy._support.storage import dump_json
 
 TEXTS = {  # of each data set that the weights are fitted on: all, up to this many
     "duc2001": 250,

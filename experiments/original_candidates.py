@@ -15,15 +15,16 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from mudy import Extractor
-from mudy.candidates import Candidate, Occurrence, grouped, stop_words
+from mudy.candidates import Candidate, Occurrence, grouped
 from mudy.evaluation.datasets import load
 from mudy.evaluation.measures import F1, Outcome
 from mudy.evaluation.paper import TABLE2
 from mudy.evaluation.promptrank_protocol import promptrank_candidates
+from mudy.extraction.ranking import rank
 from mudy.methods.word_index import is_word
 from mudy.methods.yake import is_ordinary
-from mudy.extraction.ranking import rank
 from mudy.reading.document import Document, Span, Word
+from mudy.reading.stop_words import stop_words
 
 METHODS = ("yake", "textrank", "singlerank", "topicrank", "multipartiterank")
 Finder = Callable[[Document], list[Candidate]]

@@ -16,11 +16,11 @@ from torch import Tensor
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
-from mudy.engines.torch.causal import CausalBackbone
-from mudy.engines.tokens import prompts_of, tokenise
 from mudy.candidates import Candidate
-from mudy.methods.mudy import Mudy
 from mudy.candidates.porter import stems
+from mudy.engines.tokens import prompts_of, tokenise
+from mudy.engines.torch.causal import CausalBackbone
+from mudy.methods.mudy import Mudy
 from mudy.reading.document import Document, Span
 
 

@@ -18,8 +18,8 @@ from benchmarks.charts import Point, scatter
 from benchmarks.flops import counted, visible_pairs
 from benchmarks.plainly import Plainly
 from mudy.candidates import candidates
-from mudy.methods.mudy import RECOMMENDED, Mudy
 from mudy.extraction.ranking import rank
+from mudy.methods.mudy import RECOMMENDED, Mudy
 from tests import small
 from tests.served import until
 from tests.taggers import english

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import mudy
-from mudy.candidates import GRAMMARS, UNIVERSAL
+from mudy.candidates.grammar import GRAMMARS, UNIVERSAL
 from mudy.candidates.stemming import UNSPACED
 from tests import growth
 

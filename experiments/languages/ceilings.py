@@ -11,13 +11,12 @@ import argparse
 from pathlib import Path
 
 from experiments.languages.other_languages import SETS, WORDS
-from mudy.candidates import candidates
-from mudy.evaluation.datasets import Dataset, load
-from mudy.reading.languages.taggers import tagger_is_here
-from mudy.candidates.nested import nested_candidates
+from mudy.candidates import candidates, nested_candidates
 from mudy.candidates.stemming import stems_of
-from mudy.reading.tagging import TextReader
+from mudy.evaluation.datasets import Dataset, load
 from mudy.reading.document import first_words
+from mudy.reading.languages.taggers import tagger_is_here
+from mudy.reading.tagging import TextReader
 from mudy.reading.untagged import UntaggedReader, reader_of
 
 KINDS = {"nested": nested_candidates, "maximal": candidates}

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from experiments.mudyplus import difference, outcomes, values
 from mudy import Extractor
+from mudy._support.storage import dump_json
 from mudy.evaluation.datasets import Dataset, load
 from mudy.evaluation.evidence_cache import EvidenceCache
 from mudy.evaluation.experiment import evaluate
@@ -27,7 +28,6 @@ from mudy.evaluation.measures import F1, Outcome
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, PLAIN_PREFIX
 from mudy.methods.mudyplus.weights import Sum, Weights, other_languages
-from mudy._support.storage import dump_json
 from mudy.reading.untagged import UntaggedReader
 
 SETS = {"wikinews_fr": "fr", "ptbn110_pt": "pt", "semeval2017_es": "es", "cacic57_es": "es"}

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 from mudy import Extractor
-from mudy.reading.languages import name_of
 from mudy.extraction.ranking import variant_key
+from mudy.reading.languages import name_of
 
 TEXTS = Path(__file__).parent / "texts.jsonl"
 

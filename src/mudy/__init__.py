@@ -53,8 +53,8 @@ __all__ = [
     "WorkerError",
 ]
 _MODULES = {
-    "Extractor": "extractor",
-    **dict.fromkeys(("ConceptMatch", "Coverage", "Keyphrase", "Result", "ScoredOccurrence"), "results"),
+    "Extractor": "extraction.extractor",
+    **dict.fromkeys(("ConceptMatch", "Coverage", "Keyphrase", "Result", "ScoredOccurrence"), "extraction.results"),
     **dict.fromkeys(("Concept", "Vocabulary"), "vocabularies"),
 }
 

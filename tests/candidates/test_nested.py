@@ -1,6 +1,6 @@
 import pytest
 
-from mudy.candidates.nested import nested_candidates
+from mudy.candidates import nested_candidates
 from mudy.reading.document import Document
 from tests.growth import is_linear
 from tests.tagged import tagged

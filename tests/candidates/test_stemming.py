@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from mudy.candidates.porter import stem
-from mudy.extraction.ranking import stem_key
 from mudy.candidates.stemming import stem_of, stem_parts
+from mudy.extraction.ranking import stem_key
 
 
 @pytest.mark.parametrize(

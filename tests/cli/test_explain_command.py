@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
-from mudy import Extractor
-
-from mudy import engines
+from mudy import Extractor, engines
 from mudy.cli import parameters
 from mudy.errors import SettingError
-from mudy.render import png
 from mudy.reading.document import squeeze
+from mudy.render import png
 from tests import small
 from tests.command_line import run, spawn
 from tests.explained import HOSTILE, saved

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from mudy.extraction import results
 from mudy.cli import formats
 from mudy.cli.main import cli
+from mudy.extraction import results
 from mudy.extraction.extractor import Extractor
-from mudy.methods.mudy import Mudy
 from mudy.extraction.preparation import PreparedText
+from mudy.methods.mudy import Mudy
 from tests import small
 
 TEXTS = {f"{name}.txt": f"{small.TEXT} The {name} river has ice." for name in ("a", "b", "c", "d")}

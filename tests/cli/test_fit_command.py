@@ -7,8 +7,8 @@ import pytest
 from click.testing import Result
 
 from mudy import Extractor
-from mudy.methods.mudyplus.weights import load_weights
 from mudy.extraction.model_loader import ModelLoader
+from mudy.methods.mudyplus.weights import load_weights
 from tests import small
 from tests.command_line import run
 

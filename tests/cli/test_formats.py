@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mudy.extraction import results
+from mudy._support.storage import dump_json
 from mudy.cli import console, formats
 from mudy.cli.console import Screen
-from mudy._support.storage import dump_json
+from mudy.extraction import results
 
 
 def result(source: str | None = "a.txt") -> results.Result:

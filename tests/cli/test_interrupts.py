@@ -38,7 +38,9 @@ def interrupted(module: str, *arguments: str, program: str = PROGRAM) -> subproc
 
 
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("module", ["mudy.cli.main", "click", "mudy.errors", "mudy.extraction.extractor", "spacy", "thinc"])
+@pytest.mark.parametrize(
+    "module", ["mudy.cli.main", "click", "mudy.errors", "mudy.extraction.extractor", "spacy", "thinc"]
+)
 def test_an_interrupt_during_an_import_ends_with_130_and_no_traceback(
     module: str, turned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,7 +70,8 @@ def test_a_command_in_the_background_that_ignores_interrupts_goes_on() -> None:
 
 
 def test_public_names_are_there_though_none_is_imported_at_first() -> None:
-    code = "import sys, mudy; print('mudy.extraction.extractor' in sys.modules); from mudy import *; print(Extractor, MudyError)"
+    loaded = "'mudy.extraction.extractor' in sys.modules"
+    code = f"import sys, mudy; print({loaded}); from mudy import *; print(Extractor, MudyError)"
     done = subprocess.run(
         [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ)
     )

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from mudy.cli import tag_command
+from mudy.cli.front_matter import Note
 from mudy.cli.tag_command import read_note, tag_of, write_note
 from mudy.errors import InputError
-from mudy.cli.front_matter import Note
 from mudy.extraction.results import Keyphrase
 from tests.command_line import run
 

@@ -15,8 +15,8 @@ from filelock import FileLock
 from pyarrow import parquet
 
 from mudy import Extractor, InputError, SettingError, corpus
-from mudy.corpus import runner
 from mudy._support.storage import is_leftover
+from mudy.corpus import runner
 from tests.corpora import jsonl, rows, run, texts
 
 COMMAND = """

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from mudy import InputError, corpus
+from mudy._support.storage import new_file
 from mudy.corpus import manifests
 from mudy.corpus.checkpoint import Parts
 from mudy.corpus.row_writers import JsonLinesWriter
-from mudy._support.storage import new_file
 from tests.corpora import jsonl, rows, run, texts
 
 

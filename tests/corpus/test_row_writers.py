@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from mudy import corpus
+from mudy._support.progress import reported_to
 from mudy.corpus import Columns, runner
 from mudy.extraction.extractor import Extractor
 from mudy.methods.chunks import chunk_batches
 from mudy.methods.promptrank import PromptRank
 from mudy.methods.samrank import SAMRank
-from mudy._support.progress import reported_to
 from tests import small
 from tests.corpora import jsonl, rows, run, texts
 from tests.taggers import english

@@ -13,11 +13,10 @@ import pytest
 from pyarrow import parquet
 
 from mudy import Extractor, InputError, MissingExtra, ModelError, SettingError, corpus, models
-
-from mudy.reading import formats as readers
 from mudy.cli import console
 from mudy.corpus import Columns
 from mudy.corpus.scoring import Recipe
+from mudy.reading import formats as readers
 from tests.command_line import run as run_command
 from tests.corpora import command, jsonl, rows, run, texts
 

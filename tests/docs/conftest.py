@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from mudy._support.storage import file_sha256
 from mudy.models import KNOWN
 from mudy.models.cache import write_model_manifest
-from mudy._support.storage import file_sha256
 from tests import small
 from tools.doc_blocks import ROOT
 

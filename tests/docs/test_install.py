@@ -81,7 +81,8 @@ def test_readers_that_the_oldest_pip_installs_read_a_web_page(tmp_path: Path) ->
     for wanted in ([f"pip=={OLDEST_PIP}"], ["--constraint", str(ROOT / "constraints.txt"), *readers]):
         command = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", *wanted]
         subprocess.run(command, env=environment, check=True, timeout=600)
-    code = "from mudy.reading.formats import read; print(read(b'<html><body><p>River ice melts.</p></body></html>').text)"
+    page = "<html><body><p>River ice melts.</p></body></html>"
+    code = f"from mudy.reading.formats import read; print(read({page.encode()!r}).text)"
     environment |= {"PYTHONPATH": str(ROOT / "src")}
     ran = subprocess.run([python, "-P", "-c", code], env=environment, capture_output=True, text=True, timeout=300)
     assert (ran.stdout, ran.returncode) == ("River ice melts.\n", 0), ran.stderr

@@ -6,9 +6,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mudy.engines.torch.attention import joint_softmax, keep_aligned, received_sums, reweight, reweight_after_softmax
 from mudy.engines.backbone import TextRange
 from mudy.engines.batches import length_batches
+from mudy.engines.torch.attention import joint_softmax, keep_aligned, received_sums, reweight, reweight_after_softmax
 from mudy.engines.torch.transformer import layers_between
 from mudy.reading.document import Span
 from tests import small

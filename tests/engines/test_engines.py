@@ -10,14 +10,12 @@ from typing import Any
 
 import pytest
 
-from mudy import Extractor
-
-from mudy import engines
+from mudy import Extractor, engines
+from mudy.engines.compute import Compute
+from mudy.engines.light.light_decoder_backbone import LightDecoder
 from mudy.engines.torch.causal import CausalBackbone
 from mudy.engines.torch.gpu import may_have_gpu
-from mudy.engines.light.light_decoder_backbone import LightDecoder
 from mudy.errors import MissingExtra, UnsupportedModel
-from mudy.extraction.options import Compute
 from tests import small
 from tests.engines.light import saved
 

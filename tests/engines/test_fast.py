@@ -11,13 +11,13 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from mudy import Extractor, SettingError
+from mudy.candidates import Candidate, candidates
+from mudy.engines.backbone import Question, TextRange
 from mudy.engines.torch import packing, vocabulary
 from mudy.engines.torch.attention import shared_scores
-from mudy.engines.backbone import Question, TextRange
 from mudy.engines.torch.causal import CausalBackbone, PrefixEncoding
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.vocabulary import LinearHead, log_probabilities
-from mudy.candidates import Candidate, candidates
 from mudy.methods.mudy import Mudy
 from mudy.reading.document import Document, Span
 from tests import small

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from mudy import Extractor
-from mudy.engines.universal_encoder import ORDERS, PARTS, WIDTH, UniversalEncoder
 from mudy._support.onnx.sessions import Array, Sessions
+from mudy.engines.universal_encoder import ORDERS, PARTS, WIDTH, UniversalEncoder
 
 FEATURES, HIDDEN, EPSILON = 1280, 320, 1e-6
 SHAPES = {

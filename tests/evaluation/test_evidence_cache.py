@@ -1,7 +1,7 @@
 """Evidence that is kept between fits."""
 
-from mudy.evaluation.evidence_cache import _read
 from mudy._support.storage import dump_json
+from mudy.evaluation.evidence_cache import _read
 
 
 def test_a_text_with_a_line_separator_is_found_again() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mudy.candidates.porter import stems
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import evaluate
@@ -17,7 +18,6 @@ from mudy.evaluation.measures import DEPTHS, F1
 from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.weights import Weights, load_weights
-from mudy.candidates.porter import stems
 from tests import small
 from tests.taggers import english
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from mudy.candidates.porter import stems
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.measures import (
     AVERAGINGS,
@@ -24,7 +25,6 @@ from mudy.evaluation.measures import (
     promptrank_counts,
     stem_counts,
 )
-from mudy.candidates.porter import stems
 
 
 def outcome(predictions: str, gold: str, occurrences: int | None = None, name: str = "d") -> Outcome:

@@ -20,9 +20,9 @@ from mudy.evaluation.measures import F1, R
 from mudy.evaluation.rescore import likelihood_alone, rescore_run
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extraction.extractor import Extractor
+from mudy.extraction.run_identity import differences
 from mudy.methods.mudy import Mudy
 from mudy.methods.promptrank import PromptRank
-from mudy.extraction.run_identity import differences
 from tests.small import TEXT, decoder
 from tests.taggers import english
 

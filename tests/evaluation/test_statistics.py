@@ -11,12 +11,12 @@ import torch
 import transformers
 from click.testing import CliRunner, Result
 
+from mudy.cli.data_commands import data_command
+from mudy.engines.compute import Compute
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.torch_encoder import TorchEncoder
-from mudy.cli.data_commands import data_command
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.statistics import describe, is_noun_phrase, topic_drift, units
-from mudy.extraction.options import Compute
 from mudy.reading.document import Span
 from tests.small import TEXT, tokenizer
 from tests.taggers import english
@@ -166,8 +166,7 @@ def test_an_unknown_form_is_wrong_usage(rivers: Path) -> None:
 
 @pytest.mark.real
 def test_the_real_encoder_sees_a_change_of_topic() -> None:
-    from mudy import models
-    from mudy import engines
+    from mudy import engines, models
 
     real = engines.load_encoder(models.locate("minilm-l6"), Compute("cpu", threads=1), "minilm-l6")
     other = "The bank raised its interest rate. Bond yields rose. Investors sold shares."

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from mudy import Extractor
+from mudy._support.validation import fit_value, type_in_words
 from mudy.corpus import Columns, run
 from mudy.errors import InputError, MudyError, SettingError
 from mudy.evaluation.datasets import load
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.measures import F1, Outcome, compare
 from mudy.methods import METHODS, method_class, settings_of
-from mudy._support.validation import fit_value, type_in_words
 from tests.taggers import english
 
 TEXT = "Radar maps of sea ice help a ship's crew to find a safe road through the ice."

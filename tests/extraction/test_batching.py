@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from mudy.extraction.batching import BATCH_TEXTS, BATCH_WORDS, batch_size, batches, score_each
 from mudy.candidates import Candidate
 from mudy.errors import EndpointError, EndpointRefused, ModelUnavailable, SettingError
+from mudy.extraction.batching import BATCH_TEXTS, BATCH_WORDS, batch_size, batches, score_each
 from mudy.extraction.preparation import PreparedText
 from mudy.reading.document import Document
 

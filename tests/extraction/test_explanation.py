@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mudy import Extractor, InputError
-
-from mudy import engines
+from mudy import Extractor, InputError, engines
 from mudy.extraction.explanation import Explained, Explanation, gold_places, heat
 from mudy.extraction.ranking import rounded
 from mudy.extraction.results import Result

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from mudy import Extractor, InputError, LanguageWarning, SettingError, corpus
+from mudy._support.workers import WorkerPool
 from mudy.cli.main import cli
 from mudy.corpus.row import InputRow, RowPosition
 from mudy.corpus.scoring import Recipe, RowWork
 from mudy.errors import WorkerError
 from mudy.extraction.many_texts import portable_arguments
-from mudy._support.workers import WorkerPool
 from tests.corpora import jsonl, rows, run, texts
 from tests.reading.test_pool import gone
 from tests.served import until

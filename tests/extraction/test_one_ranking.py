@@ -10,17 +10,17 @@ from fastapi.testclient import TestClient
 from pyarrow import parquet
 
 from mudy import Extractor, corpus
+from mudy.engines.compute import Compute
 from mudy.extraction.explanation import Explained
-from mudy.methods import METHODS
-from mudy.extraction.options import Compute
 from mudy.extraction.ranking import rounded
+from mudy.methods import METHODS
 from mudy.server.app import create_app
 from mudy.server.config import Config
 from tests import small
 from tests.explained import saved
+from tests.extraction.test_explanation import recombined
 from tests.served import until
 from tests.taggers import english
-from tests.extraction.test_explanation import recombined
 
 SPEEDS = ("exact", "fast")
 RANKING = [name for name in METHODS if name != "empirical"]  # which writes with a chat model

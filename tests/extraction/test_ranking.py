@@ -4,8 +4,8 @@ import pytest
 
 from mudy.candidates import Candidate, Occurrence
 from mudy.errors import SettingError
-from mudy.methods.method import OccurrenceScore
 from mudy.extraction.ranking import how_many, overlap, rank
+from mudy.methods.method import OccurrenceScore
 from mudy.reading.document import Span
 
 

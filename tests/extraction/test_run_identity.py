@@ -14,10 +14,9 @@ from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extraction.extractor import Extractor
-from mudy.methods.mudyplus.weights import load_weights
 from mudy.extraction.run_identity import model_fingerprints
-
-from . import small
+from mudy.methods.mudyplus.weights import load_weights
+from tests import small
 from tests.small import TEXT
 
 RECORDS = tuple(Record(f"d{i}", None, f"{TEXT} The {word} sank.", ("river ice",)) for i, word in enumerate("abcd"))

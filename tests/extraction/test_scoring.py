@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from mudy.methods.method import ScoredCandidates
 from mudy.extraction.scoring import coverage, joined
+from mudy.methods.method import ScoredCandidates
 from mudy.reading.document import Span
 from tests.tagged import tagged
 

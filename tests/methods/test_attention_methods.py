@@ -11,11 +11,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from mudy.engines.torch import attention
-from mudy.engines.backbone import Backbone, TextRange
-from mudy.engines.torch.causal import CausalBackbone
-from mudy.engines.tokens import Tokens, tokenise
 from mudy.candidates import Candidate, candidates, given
+from mudy.engines.backbone import Backbone, TextRange
+from mudy.engines.tokens import Tokens, tokenise
+from mudy.engines.torch import attention
+from mudy.engines.torch.causal import CausalBackbone
 from mudy.errors import SettingError
 from mudy.methods import METHODS, method_class
 from mudy.methods.attentionseeker import AttentionSeeker

@@ -13,9 +13,9 @@ import torch
 import transformers
 from torch import Tensor
 
+from mudy.candidates import Candidate, candidates, given
 from mudy.engines.encoder import SentenceEncoder
 from mudy.engines.torch.torch_encoder import TorchEncoder
-from mudy.candidates import Candidate, candidates, given
 from mudy.errors import SettingError, UnsupportedModel
 from mudy.methods import METHODS, method_class
 from mudy.methods.embedrank import EmbedRank, marginal_relevance

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from mudy import Extractor, Result, SettingError, UnsupportedModel
-from mudy.engines.torch.machine import Machine
-from mudy.engines.torch.local_chat import LocalChat
 from mudy.candidates import Candidate, Occurrence, candidates
+from mudy.engines.torch.local_chat import LocalChat
+from mudy.engines.torch.machine import Machine
 from mudy.methods.empirical import Empirical
 from mudy.methods.parse_answer import standing
 from mudy.models import KNOWN

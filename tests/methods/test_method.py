@@ -10,12 +10,12 @@ from typing import Any, get_args
 import pytest
 
 from mudy import Extractor, SettingError
-from mudy.engines.torch.causal import CausalBackbone
-from mudy.engines.encoder import SentenceEncoder
 from mudy.candidates import Candidate, candidates, given
+from mudy.engines.encoder import SentenceEncoder
+from mudy.engines.torch.causal import CausalBackbone
+from mudy.extraction.ranking import rank
 from mudy.methods import METHODS, check_settings, descriptions_of, method_class, model_fields, settings_of
 from mudy.methods.method import Method, ModelField, OccurrenceScore
-from mudy.extraction.ranking import rank
 from mudy.reading.document import Document, squeeze
 from tests import small
 from tests.tagged import tagged

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from mudy.engines.torch import attention, packing
+from mudy.candidates import Candidate, candidates
 from mudy.engines.backbone import Floats, Question
 from mudy.engines.batches import of_one_shape
-from mudy.candidates import Candidate, candidates
+from mudy.engines.torch import attention, packing
 from mudy.errors import SettingError
 from mudy.methods.chunks import DocumentChunk, chunks
 from mudy.methods.method import Architecture

@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from mudy import models
+from mudy._support.storage import file_sha256
 from mudy.cli.main import cli
 from mudy.errors import ModelUnavailable
 from mudy.models import cache, fingerprint
 from mudy.models.download_progress import Report
-from mudy._support.storage import file_sha256
 
 MINILM = models.KNOWN["minilm-l6"]
 SIZE = 5 << 20  # of the weights: more than the first and the last MB

@@ -15,7 +15,6 @@ from docx import Document
 from fpdf import FPDF
 
 from mudy import InputError
-
 from mudy.reading import formats as readers
 from mudy.reading.formats import Limits, ReaderPool, Reading
 from tests import hostile

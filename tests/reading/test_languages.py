@@ -11,16 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from mudy import Extractor, LanguageWarning
-
-from mudy.reading import languages
 from mudy.cli.main import cli
 from mudy.corpus.row import InputRow, OutputRow, RowPosition
 from mudy.errors import ModelUnavailable, SettingError
-from mudy.reading.languages import detect, detection_of, mismatch, taggers
 from mudy.models import cache, fetch
-from mudy.server.response_schemas import ResultSchema
+from mudy.reading import languages
+from mudy.reading.languages import detect, detection_of, mismatch, taggers
 from mudy.reading.tagging import Tagger
-
+from mudy.server.response_schemas import ResultSchema
 from tests.tagged import tagged
 from tests.taggers import english
 

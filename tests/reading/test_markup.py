@@ -5,7 +5,6 @@ import pytest
 from mudy.candidates import candidates
 from mudy.evaluation.promptrank_protocol import promptrank_candidates, promptrank_text
 from mudy.reading.markup import no_prose
-
 from tests.growth import is_linear
 from tests.tagged import tagged
 from tests.taggers import english

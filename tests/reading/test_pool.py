@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from mudy import InputError
-
-from mudy.reading import formats as readers
 from mudy.cli.main import cli
+from mudy.reading import formats as readers
 from mudy.reading.formats import FileRead, Limits, ReaderPool, docx
 from tests import hostile
 from tests.reading.test_readers import FIRST, pdf

@@ -13,9 +13,8 @@ from fpdf import FPDF
 from PIL import Image
 
 from mudy import Extractor, InputError, MissingExtra
-
-from mudy.reading import formats as readers
 from mudy.cli.main import cli
+from mudy.reading import formats as readers
 from mudy.reading.formats.pdf import mended
 from tests.taggers import english
 

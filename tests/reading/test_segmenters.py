@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from mudy import Extractor, LanguageWarning
+from mudy.candidates import nested_candidates
+from mudy.reading.document import Document
 from mudy.reading.languages import segmenters
 from mudy.reading.languages.segmenters import PACKAGES, segmenter_of
-from mudy.candidates.nested import nested_candidates
-from mudy.reading.document import Document
 from mudy.reading.untagged import UntaggedReader
 
 OWN = [json.loads(line) for line in Path("experiments/languages/texts.jsonl").read_text(encoding="utf-8").splitlines()]

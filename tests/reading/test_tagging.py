@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from mudy.errors import InputError, SettingError
-from mudy.reading.tagging import PIECE_CHARACTERS, Tagger, _pieces
 from mudy.reading.document import Document
-
+from mudy.reading.tagging import PIECE_CHARACTERS, Tagger, _pieces
 from tests.growth import is_linear
 from tests.taggers import TEXTS, english
 

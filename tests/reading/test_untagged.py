@@ -14,14 +14,12 @@ from hypothesis import strategies as st
 from simplemma import lemmatize
 
 from mudy import Extractor
-from mudy.candidates import candidates
-from mudy.reading.languages import detection_of, segmenters
-from mudy.reading.languages.verbs import lemmatizer
-from mudy.candidates.nested import nested_candidates
+from mudy.candidates import candidates, nested_candidates
 from mudy.extraction.ranking import variant_key
 from mudy.reading.document import Document
+from mudy.reading.languages import detection_of, segmenters
+from mudy.reading.languages.verbs import lemmatizer
 from mudy.reading.untagged import UntaggedReader, reader_of
-
 from tests.taggers import TEXTS
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* was read without a segmenter:mudy.LanguageWarning")

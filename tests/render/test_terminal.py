@@ -14,9 +14,9 @@ from rich.console import Console
 
 from mudy import Extractor
 from mudy.extraction.explanation import Explanation
+from mudy.extraction.results import Coverage
 from mudy.render import colours, terminal
 from mudy.render.sanitize import sanitized
-from mudy.extraction.results import Coverage
 from tests import explained
 from tests.taggers import ODD, english
 

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mudy.reading.document import Span
 from mudy.render import colours
 from mudy.render.text_pieces import Piece, Place, coloured_pieces, pieces, places, within
-from mudy.reading.document import Span
 from tests import explained
 
 ICE = "River ice is thin. The ice road closes in spring. Old maps fail."

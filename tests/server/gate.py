@@ -6,13 +6,14 @@ from threading import Event
 from typing import Any, cast
 
 from mudy import Extractor, InputError
+from mudy._support.cancellation import check
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.seq2seq import Seq2SeqBackbone
 from mudy.extraction.batching import BATCH_WORDS
-from mudy._support.cancellation import check
 from mudy.extraction.options import Options
 from mudy.extraction.preparation import PreparedText
 from mudy.extraction.results import Coverage, Result
+from mudy.reading.document import Document
 from mudy.server.jobs import (
     LANE_WORDS,
     ExtractionJob,
@@ -20,7 +21,6 @@ from mudy.server.jobs import (
     TextRequest,
 )
 from mudy.server.queue import RequestQueue
-from mudy.reading.document import Document
 from tests import small
 from tests.served import PATIENCE
 from tests.taggers import english

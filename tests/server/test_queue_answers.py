@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from mudy.engines.torch import seq2seq
 from mudy._support.cancellation import check
+from mudy.engines.torch import seq2seq
 from mudy.extraction.options import Options
+from mudy.reading.document import Document
 from mudy.server.batch_scorer import local_scorers
 from mudy.server.jobs import (
     ClientGone,
@@ -17,7 +18,6 @@ from mudy.server.jobs import (
     TextRequest,
 )
 from mudy.server.queue import RequestQueue
-from mudy.reading.document import Document
 from tests import small
 from tests.served import PATIENCE, alike
 from tests.server.gate import asking, extractor

@@ -8,9 +8,8 @@ import pytest
 from fpdf import FPDF
 
 from mudy import Extractor
-
-from mudy.reading import formats as readers
 from mudy.methods import METHODS
+from mudy.reading import formats as readers
 from tests.served import Served, alike, until
 from tests.server.clients import LONG, SHORT, TEXT, posting, problem, wait_until_idle
 

@@ -9,19 +9,20 @@ from pathlib import Path
 import pytest
 
 from mudy import Extractor, ModelError
+from mudy.engines.compute import Compute
 from mudy.errors import WorkerError
-from mudy.extraction.options import Compute, Options
+from mudy.extraction.options import Options
 from mudy.server.batch_scorer import Batch, BatchText, ComputedText
 from mudy.server.config import Config
 from mudy.server.eta import Eta
 from mudy.server.jobs import Cancelled, ExtractorKey
 from mudy.server.scoring_processes import ProcessScorer, ScoringWork, process_scorers
 from tests import small
+from tests.extraction.test_many_texts import children
 from tests.reading.test_pool import gone
 from tests.served import Served, alike, serving, until
 from tests.server.clients import LONG, posting
 from tests.server.gate import MUDY, YAKE
-from tests.extraction.test_many_texts import children
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are looked up in /proc")
 

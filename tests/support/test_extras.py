@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from mudy import MissingExtra
-
 from mudy._support import extras
 from mudy._support.extras import from_extra, install_command
 

@@ -9,9 +9,9 @@ import pytest
 
 import mudy
 from mudy import models
+from mudy._support.processes import python_command, python_environment
 from mudy.errors import ModelUnavailable
 from mudy.models import fetch
-from mudy._support.processes import python_command, python_environment
 
 NAMES = ("pip", "mudy", "click", "json", "spacy", "torch")
 SOURCE = str(Path(mudy.__file__).parent.parent)

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from mudy.errors import MissingExtra
 from mudy._support.onnx import sessions
+from mudy.errors import MissingExtra
 
 
 @pytest.mark.parametrize(("given", "threads"), [("3", 3), ("", 8), ("0", 8), ("all", 8)])

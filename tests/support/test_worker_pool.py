@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from mudy.errors import InputError, WorkerError
 from mudy._support.workers import WorkerPool, ordered_outcomes, threads_each
 from mudy._support.workers.work import Cancelling
 from mudy._support.workers.worker_pool import _STARTS_IN_A_ROW, pickled_work, silent_seconds
 from mudy._support.workers.worker_process import Task, WorkerProcess
+from mudy.errors import InputError, WorkerError
 from tests.reading.test_pool import gone
 from tests.served import PATIENCE, until
 from tests.support.made import Squares, Unable

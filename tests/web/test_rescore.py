@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mudy.extraction.explanation import heat
-from mudy.methods.mudy import final_score
 from mudy.extraction.ranking import rounded
+from mudy.methods.mudy import final_score
 from tests.browser import Visit
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ def package_environment() -> dict[str, str]:
     An empty entry of PYTHONPATH stands for the current folder, whose files are nobody's program: it is left out.
     """
     given = [str(Path(entry).absolute()) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
-    home = str(Path(__file__).absolute().parents[1])
+    home = str(Path(__file__).absolute().parents[2])
     return {**os.environ, "PYTHONPATH": os.pathsep.join([*given, home])}
 
 

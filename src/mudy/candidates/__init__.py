@@ -1,1 +1,25 @@
-"""Document -> phrases that may be keyphrases."""
+"""Document -> candidates: the phrases that may be keyphrases, each with every occurrence."""
+
+from typing import Literal
+
+from mudy.candidates.candidate import Candidate, Occurrence, grouped
+from mudy.candidates.given import PhraseLookup, given, stands_alone, text_units
+from mudy.candidates.grammar import MAX_CHARACTERS, MAX_PHRASE_WORDS, candidates
+from mudy.candidates.nested import nested_candidates
+
+__all__ = [
+    "MAX_CHARACTERS",
+    "MAX_PHRASE_WORDS",
+    "Candidate",
+    "CandidateKind",
+    "Occurrence",
+    "PhraseLookup",
+    "candidates",
+    "given",
+    "grouped",
+    "nested_candidates",
+    "stands_alone",
+    "text_units",
+]
+
+CandidateKind = Literal["nouns", "nested"]  # noun phrases as long as possible; also phrases inside them, and others

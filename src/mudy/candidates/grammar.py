@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib import import_module
+from functools import cache
 
 from mudy._support.cancellation import cancellable
-from mudy.errors import InputError, SettingError
-from mudy.reading.markup import IN_WORD, no_prose
-from mudy.candidates.phrase_index import PhraseIndex
+from mudy.candidates.candidate import Candidate, Occurrence, grouped
+from mudy.candidates.given import checked_phrases, is_unspaced
 from mudy.candidates.stemming import UNSPACED
+from mudy.errors import SettingError
 from mudy.reading.document import CONTENT, MODIFIER, UNSPACED_LANGUAGES, Document, Span, Word, squeeze
+from mudy.reading.markup import IN_WORD, no_prose
+from mudy.reading.stop_words import ACRONYMS, PRONOUNS, stop_words
 
 MAX_PHRASE_WORDS = 6  # the lowest limit that lost no gold keyphrase in any of 11 data sets (60 documents of each)
 MAX_CHARACTERS = 100  # of a noun phrase; six words have about fifty
 LONGEST_STRETCH = 200  # words looked at together, which keeps the search linear in a text without any verb
 FOOTNOTE = re.compile(r"(?P<word>[^\W\d_]{3,}[a-zß-ÿ])(?P<number>\d{1,2}|[¹²³⁰⁴-⁹]+)")  # Anxiety2; not CO2, MP3
 QUOTES = "'\"`´‘’‚“”„«»‹›*_"  # and mark-up
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    span: Span  # characters in document.text
-    sentence: int  # which sentence holds it: local attention asks (Sec. 4.3.3)
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One phrase, in lower case, and every place where it stands, in text order."""
-
-    phrase: str
-    occurrences: tuple[Occurrence, ...]
 
 
 # -- Grammars ---------------------------------------------------------------------------------------------------------
@@ -122,59 +108,6 @@ def grammar_of(language: str, tagged: bool) -> Grammar:
     return Grammar(ADJECTIVES_AND_NOUNS, frozenset({CONTENT}), frozenset({MODIFIER}), joins, inner)
 
 
-# -- Stop words -------------------------------------------------------------------------------------------------------
-
-# NLTK's English stop words (the 179 of its "stopwords" corpus, after Porter et al.), which PromptRank uses.
-_ENGLISH = """
-i me my myself we our ours ourselves you you're you've you'll you'd your yours yourself yourselves he him his himself
-she she's her hers herself it it's its itself they them their theirs themselves what which who whom this that that'll
-these those am is are was were be been being have has had having do does did doing a an the and but if or because as
-until while of at by for with about against between into through during before after above below to from up down in
-out on off over under again further then once here there when where why how all any both each few more most other
-some such no nor not only own same so than too very s t can will just don don't should should've now d ll m o re ve y
-ain aren aren't couldn couldn't didn didn't doesn doesn't hadn hadn't hasn hasn't haven haven't isn isn't ma mightn
-mightn't mustn mustn't needn needn't shan shan't shouldn shouldn't wasn wasn't weren weren't won won't wouldn wouldn't
-"""
-ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
-ACRONYMS = frozenset({"IT", "WHO", "US"})  # tagged as pronouns, which in capitals they seldom are
-_PRONOUNS = """
-anybody anyone anything everybody everyone everything nobody none nothing somebody someone something one ones others
-oneself
-"""
-PRONOUNS = frozenset(_PRONOUNS.split())  # of English, tagged as nouns
-
-LISTED_UNDER = {"no": "nb", "bs": "hr", "gl": "pt", "oc": "ca"}  # languages that share a list with a near one
-_CHINESE_CONTENT = "保险 反应 任务 应用 处理 个人 人民 先生 中小 产生 传说 经济 安全 社会 城市 技术 教育 环境"
-_PORTUGUESE_CONTENT = "sistema grupo estado governo apoio conselho corrente direita nível poder povo área"
-_ITALIAN_CONTENT = "casa città consiglio futuro governo gruppo lavoro ministro mondo nazionale paese persone"
-CONTENT_WORDS = {  # that spaCy's lists hold, though texts are about them
-    "zh": frozenset(_CHINESE_CONTENT.split()),
-    "es": frozenset({"acuerdo", "estado", "estados"}),
-    "it": frozenset(_ITALIAN_CONTENT.split()),
-    "pt": frozenset(_PORTUGUESE_CONTENT.split()),
-}
-_VIETNAMESE = """
-và là của có được cho với các những một trong khi này đó thì mà ở từ đến đang đã sẽ cũng như về tại bởi nhưng hay hoặc
-rất nhiều hơn phải không vì nên ra vào lên xuống lại ta họ chúng tôi bị để do nếu tuy theo trên dưới sau trước giữa còn
-chỉ rằng làm muốn mỗi mọi vẫn rồi nữa thế nào gì ai đâu sang dần
-"""
-VIETNAMESE_STOP_WORDS = frozenset(_VIETNAMESE.split())  # spaCy's 1,943 hold half of all syllables
-
-
-@cache
-def stop_words(language: str) -> frozenset[str]:
-    """NLTK's stop words for English; spaCy's for other languages, none where it has no list."""
-    if language == "en":
-        return ENGLISH_STOP_WORDS
-    if language == "vi":
-        return VIETNAMESE_STOP_WORDS
-    try:
-        listed = import_module(f"spacy.lang.{LISTED_UNDER.get(language, language)}.stop_words").STOP_WORDS
-    except ImportError:
-        return frozenset()
-    return frozenset(listed) - CONTENT_WORDS.get(language, frozenset())
-
-
 # -- Candidates of a text ---------------------------------------------------------------------------------------------
 
 
@@ -188,7 +121,7 @@ def candidates(
     """
     if max_words is not None and max_words < 1:
         raise SettingError(f"max_words={max_words} leaves no candidate; it must be 1 or more, or None for no limit.")
-    excluded = {squeeze(phrase).lower() for phrase in _phrases(stop_phrases)}
+    excluded = {squeeze(phrase).lower() for phrase in checked_phrases(stop_phrases)}
     forms = Counter(word.span.of(document.text).lower() for word in document.words)
     found = (
         (_phrase(document, span), Occurrence(span, words[0].sentence))
@@ -197,14 +130,6 @@ def candidates(
         if _is_phrase((span := _trimmed(document.text, words, forms)).of(document.text))
     )
     return grouped((phrase, occurrence) for phrase, occurrence in found if phrase not in excluded)
-
-
-def grouped(found: Iterable[tuple[str, Occurrence]]) -> list[Candidate]:
-    """One candidate a phrase, its occurrences in the order given."""
-    places: dict[str, list[Occurrence]] = {}
-    for phrase, occurrence in found:
-        places.setdefault(phrase, []).append(occurrence)
-    return [Candidate(phrase, tuple(occurrences)) for phrase, occurrences in places.items()]
 
 
 def _phrase(document: Document, span: Span) -> str:
@@ -243,7 +168,7 @@ def _adjacent(text: str, left: Word, right: Word) -> bool:
 def _written_together(text: str, left: Word, right: Word) -> bool:
     """Also no space between two words of an unspaced script, where it has the place of a comma."""
     spaced = " " in text[left.span.end : right.span.start]
-    marked = spaced and _unspaced(text[left.span.end - 1]) and _unspaced(text[right.span.start])
+    marked = spaced and is_unspaced(text[left.span.end - 1]) and is_unspaced(text[right.span.start])
     return not marked and _adjacent(text, left, right)
 
 
@@ -293,95 +218,3 @@ def _is_phrase(text: str) -> bool:
     """Whether a text can be a keyphrase: it has a letter, and two characters unless its script writes words in one."""
     long_enough = len(text) > 1 or bool(re.match(UNSPACED, text))
     return any(map(str.isalpha, text)) and long_enough and len(text) <= MAX_CHARACTERS
-
-
-# -- Candidates of the caller -----------------------------------------------------------------------------------------
-
-MOST_KEPT = 500_000  # characters of a list whose index is kept for the next text
-_UNIT = re.compile(rf"\s+|{UNSPACED}|(?:(?!{UNSPACED})\w)+|.", re.DOTALL)
-
-
-def given(document: Document, phrases: Iterable[str]) -> tuple[list[Candidate], tuple[str, ...]]:
-    """The caller's own phrases: those that stand in the text with every occurrence, and those that do not.
-
-    Case does not matter, any white space matches any other, and a phrase is found only as whole words: "C" is not found
-    in "C++", nor "art" in "start". Phrases may overlap one another, and may reach across the end of a sentence.
-    """
-    index = PhraseLookup.of(tuple(_phrases(phrases)))
-    found = list(index.occurrences(document))
-    present = {phrase for phrase, _ in found}
-    missing = tuple(phrase for phrase in index.phrases if squeeze(phrase).lower() not in present)
-    return grouped(found), missing
-
-
-def _phrases(phrases: Iterable[str]) -> Iterator[str]:
-    if isinstance(phrases, str):
-        raise InputError(f"A list of phrases was expected, not the single text {phrases!r}. Put it in a list.")
-    for phrase in phrases:
-        if not isinstance(phrase, str) or not phrase.strip():
-            raise InputError(f"A phrase must be a text with at least one visible character, not {phrase!r}.")
-        yield phrase
-
-
-@dataclass(frozen=True, slots=True)
-class PhraseLookup:
-    """A list of phrases, ready to be looked up in any number of texts."""
-
-    phrases: tuple[str, ...]  # one of each spelling: neither case nor white space make two
-    names: tuple[str, ...]  # as candidates: in lower case
-    index: PhraseIndex
-
-    @classmethod
-    def of(cls, phrases: tuple[str, ...]) -> PhraseLookup:
-        """The lookup for a list; that of the last list is kept, since many texts may share it."""
-        return _kept_lookup(phrases) if sum(map(len, phrases)) <= MOST_KEPT else cls._made(phrases)
-
-    @classmethod
-    def _made(cls, phrases: tuple[str, ...]) -> PhraseLookup:
-        wanted: dict[tuple[str, ...], str] = {}
-        for phrase in cancellable(phrases, every=64):
-            wanted.setdefault(tuple(unit for unit, _ in text_units(squeeze(phrase))), phrase)
-        kept = tuple(wanted.values())
-        return cls(kept, tuple(squeeze(phrase).lower() for phrase in kept), PhraseIndex(list(wanted)))
-
-    def occurrences(self, document: Document) -> Iterator[tuple[str, Occurrence]]:
-        """Every place where a phrase stands as whole words, in text order, of two that begin as one the shorter."""
-        units = list(cancellable(text_units(document.text), every=4096))
-        places = self.index.places(unit for unit, _ in units)
-        for start, end, phrase in cancellable(places, every=1024):
-            span = Span(units[start][1].start, units[end - 1][1].end)
-            if stands_alone(document.text, span):
-                yield self.names[phrase], Occurrence(span, document.sentence_at(span.start))
-
-
-@lru_cache(maxsize=2)
-def _kept_lookup(phrases: tuple[str, ...]) -> PhraseLookup:
-    return PhraseLookup._made(phrases)
-
-
-def text_units(text: str) -> Iterator[tuple[str, Span]]:
-    """Words, single marks, single characters of unspaced scripts, and white space as one space, case folded."""
-    for match in _UNIT.finditer(text):
-        unit = match[0]
-        yield (" " if unit.isspace() else unit.casefold()), Span(match.start(), match.end())
-
-
-def stands_alone(text: str, span: Span) -> bool:
-    """Whether a span is no part of a longer word: not stuck to a letter, digit or accent, nor cut off "C++" or "C#"."""
-    before, after = text[span.start - 1 : span.start], text[span.end : span.end + 1]
-    first, last = text[span.start], text[span.end - 1]
-    if _sticks(before) and not _unspaced(first):
-        return False
-    if _sticks(after) and not _unspaced(last):
-        return False
-    return not (after and after in "+#" and last.isalnum())
-
-
-def _sticks(character: str) -> bool:
-    if not character or _unspaced(character):
-        return False
-    return character.isalnum() or unicodedata.category(character).startswith("M")
-
-
-def _unspaced(character: str) -> bool:
-    return bool(re.match(UNSPACED, character))

@@ -11,8 +11,8 @@ import unicodedata
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from mudy.reading.languages.verbs import INFINITIVES, dictionaries
 from mudy.candidates.stemming import stem_of
+from mudy.reading.languages.verbs import INFINITIVES, dictionaries
 
 if TYPE_CHECKING:
     from simplemma.strategies import DictionaryLookupStrategy

@@ -12,22 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from mudy._support.cancellation import cancellable
-from mudy.candidates import (
-    ACRONYMS,
-    ENGLISH_STOP_WORDS,
-    MAX_CHARACTERS,
-    PRONOUNS,
-    QUOTES,
-    Candidate,
-    Occurrence,
-    grammar_of,
-    grouped,
-    noun_phrases,
-    starts_within,
-    stretches,
-)
-from mudy.reading.markup import IN_WORD, no_prose
+from mudy.candidates.candidate import Candidate, Occurrence, grouped
+from mudy.candidates.grammar import MAX_CHARACTERS, QUOTES, grammar_of, noun_phrases, starts_within, stretches
 from mudy.reading.document import Document, Span, Word, squeeze
+from mudy.reading.markup import IN_WORD, no_prose
+from mudy.reading.stop_words import ACRONYMS, ENGLISH_STOP_WORDS, PRONOUNS
 
 MAX_WORDS = 6
 MAX_OF_WORDS = 3  # on either side of "of"

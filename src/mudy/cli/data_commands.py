@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mudy._support.storage import dump_json
 from mudy.cli import formats
 from mudy.cli.console import Screen
 from mudy.cli.parameters import THREADS
 from mudy.errors import InputError
 from mudy.extraction.model_loader import DEFAULT_ENCODER
-from mudy._support.storage import dump_json
 
 if TYPE_CHECKING:
     from mudy.engines.encoder import SentenceEncoder
@@ -118,9 +118,8 @@ def _warn(screen: Screen, dataset: Dataset) -> None:
 
 def sentence_encoder(screen: Screen, threads: int | None, name: str = DEFAULT_ENCODER) -> SentenceEncoder:
     """An encoder by name, fetched if need be, and loaded."""
-    from mudy import models
-    from mudy import engines
-    from mudy.extraction.options import Compute
+    from mudy import engines, models
+    from mudy.engines.compute import Compute
 
     path = models.locate(name, report=screen.report)
     return engines.load_encoder(path, Compute(threads=threads), name)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from mudy._support.storage import dump_json, refuse_inputs
 from mudy.cli import formats
 from mudy.cli.calibration_tables import brier_line, drawn_reliability
 from mudy.cli.console import Screen
@@ -20,7 +21,6 @@ from mudy.cli.parameters import ENDPOINT, LANGUAGE, METHOD, MODEL_OPTION, PRESET
 from mudy.errors import InputError
 from mudy.extraction.extractor import DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.extraction.model_loader import DEFAULT_ENCODER
-from mudy._support.storage import dump_json, refuse_inputs
 
 if TYPE_CHECKING:
     from mudy.evaluation.datasets import Dataset

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mudy._support.storage import dump_json
+from mudy._support.validation import TopN
 from mudy.cli import formats, sources, validate
 from mudy.cli.console import Screen
 from mudy.cli.extract_command import first_names, shorten, warn_of_vocabulary
@@ -28,8 +30,6 @@ from mudy.errors import InputError, MissingExtra
 from mudy.extraction.extractor import DEFAULT_METHOD
 from mudy.extraction.ranking import how_many
 from mudy.reading.formats.reading import Reading
-from mudy._support.storage import dump_json
-from mudy._support.validation import TopN
 
 if TYPE_CHECKING:
     from mudy.extraction.explanation import Explanation

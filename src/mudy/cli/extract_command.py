@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mudy.extraction.batching import FATAL, batch_size, batches, score_each
+from mudy._support.progress import reported_to
 from mudy.cli.console import Screen
 from mudy.cli.formats import Format, Output, Texts
 from mudy.cli.sources import Source
 from mudy.errors import InputError, MissingExtra, MudyError
+from mudy.extraction.batching import FATAL, batch_size, batches, score_each
 from mudy.extraction.options import Options
 from mudy.extraction.preparation import PreparedText
-from mudy._support.progress import reported_to
 from mudy.reading.formats.reading import Reading
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mudy._support.storage import dump_json, refuse_inputs
 from mudy.cli import formats, validate
 from mudy.cli.calibration_tables import brier_line, drawn_reliability
 from mudy.cli.console import Screen
@@ -15,7 +16,6 @@ from mudy.cli.data_commands import FORM, loaded
 from mudy.cli.parameters import LANGUAGE, MODEL_OPTION, on_machine
 from mudy.extraction.extractor import DEFAULT_MODEL
 from mudy.extraction.model_loader import DEFAULT_ENCODER
-from mudy._support.storage import dump_json, refuse_inputs
 
 if TYPE_CHECKING:
     from mudy.evaluation.datasets import Dataset

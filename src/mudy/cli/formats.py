@@ -14,9 +14,9 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import click
 
+from mudy._support.storage import atomic_write, dump_json, encode_text, new_file, publish, same_file
 from mudy.cli.sources import Source
 from mudy.extraction.results import Keyphrase, Result
-from mudy._support.storage import atomic_write, dump_json, encode_text, new_file, publish, same_file
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
+from mudy._support.storage import dump_json
 from mudy.cli import formats
 from mudy.cli.console import Screen
 from mudy.cli.parameters import KNOWN_MODEL
 from mudy.errors import MudyError
 from mudy.methods import METHODS
-from mudy._support.storage import dump_json
 
 # -- models -----------------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,6 @@ from typing import Any
 import click
 
 from mudy import __version__
-
 from mudy._support import lean_imports
 from mudy.cli import formats, interrupts, sources, validate
 from mudy.cli.console import Screen

@@ -10,15 +10,15 @@ from typing import Any, Literal, Union, get_args, get_origin
 import click
 from click.shell_completion import CompletionItem
 
+from mudy._support.validation import TopN, checked_top_n
 from mudy.candidates import MAX_PHRASE_WORDS
+from mudy.engines.compute import Precision, Speed
 from mudy.errors import ModelError, SettingError, unknown
 from mudy.extraction.extractor import DEFAULT_MODEL
-from mudy.reading.languages.names import AUTO
-from mudy.methods import METHODS, check_settings, setting_types
 from mudy.extraction.model_loader import DEFAULT_ENCODER
-from mudy.extraction.options import Precision, Speed
 from mudy.extraction.protocols import ProtocolName
-from mudy._support.validation import TopN, checked_top_n
+from mudy.methods import METHODS, check_settings, setting_types
+from mudy.reading.languages.names import AUTO
 
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 

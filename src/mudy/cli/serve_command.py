@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
+from mudy._support.extras import from_extra
 from mudy.cli.console import Screen
 from mudy.cli.parameters import LANGUAGE, METHOD, MODEL_OPTION, on_machine
+from mudy.engines.compute import COMPUTE_NAMES, Compute
 from mudy.extraction.extractor import DEFAULT_METHOD, DEFAULT_MODEL
-from mudy._support.extras import from_extra
-from mudy.methods import model_fields
 from mudy.extraction.model_loader import DEFAULT_ENCODER
-from mudy.extraction.options import COMPUTE_NAMES, Compute
+from mudy.methods import model_fields
 from mudy.server.config import Config
 
 SECONDS: dict[str, Any] = {"type": click.FloatRange(0, min_open=True), "metavar": "SECONDS", "show_default": True}

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mudy._support.storage import check_replaceable, real_path, rewrite
+from mudy._support.validation import TopN
 from mudy.cli import validate
 from mudy.cli.console import Screen
 from mudy.cli.formats import printable
 from mudy.cli.parameters import METHOD, MIN_SCORE, SET, TOP_N, on_machine, settings, with_models
 from mudy.errors import InputError, MudyError, VocabularyWarning
 from mudy.extraction.extractor import DEFAULT_METHOD
-from mudy.reading.languages.names import AUTO
 from mudy.extraction.options import Options
 from mudy.reading.formats.file_arguments import is_pattern, matching_files
-from mudy._support.storage import check_replaceable, real_path, rewrite
-from mudy._support.validation import TopN
+from mudy.reading.languages.names import AUTO
 from mudy.vocabularies import Concept, Vocabulary
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from typing import Any, get_args
 
 import click
 
-from mudy.candidates import MAX_PHRASE_WORDS
+from mudy._support.storage import same_file
+from mudy.candidates import MAX_PHRASE_WORDS, CandidateKind
 from mudy.cli import formats, sources
 from mudy.errors import InputError, SettingError, VocabularyWarning
+from mudy.extraction.options import Options
 from mudy.reading.languages.names import AUTO
-from mudy.extraction.options import CandidateKind, Options
-from mudy._support.storage import same_file
 from mudy.vocabularies import Vocabulary
 
 

@@ -19,13 +19,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mudy.corpus import manifests
-from mudy.corpus.input_hashes import Known
-from mudy.corpus.manifests import Manifest
-from mudy.corpus.row import START, OutputRow, RowPosition
-from mudy.corpus.row_writers import WRITERS, RowWriter
-from mudy.errors import InputError
-from mudy.extraction.run_identity import differences
 from mudy._support.storage import (
     atomic_output,
     flush_to_disk,
@@ -36,6 +29,13 @@ from mudy._support.storage import (
     same_file,
     unwritable,
 )
+from mudy.corpus import manifests
+from mudy.corpus.input_hashes import Known
+from mudy.corpus.manifests import Manifest
+from mudy.corpus.row import START, OutputRow, RowPosition
+from mudy.corpus.row_writers import WRITERS, RowWriter
+from mudy.errors import InputError
+from mudy.extraction.run_identity import differences
 
 _JOURNALS = ("progress.journal", "journal.jsonl")  # the second of format 1
 _PART = re.compile(r"part-([0-9]{6,9})(\.[a-z]+)")

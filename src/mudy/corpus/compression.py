@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, cast
 
-from mudy.errors import InputError
 from mudy._support.extras import from_extra
+from mudy.errors import InputError
 
 COMPRESSED = (".gz", ".zst")
 _CHUNK_BYTES = 1 << 9  # packed bytes at a time; of the most densely packed file they hold 16 MB

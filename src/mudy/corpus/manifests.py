@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mudy.errors import InputError
 from mudy._support.storage import atomic_output
+from mudy.errors import InputError
 
 MANIFEST_NAME = "manifest.json"
 _MADE_BY = "mudy corpus"

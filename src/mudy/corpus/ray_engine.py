@@ -14,14 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from mudy.extraction.batching import BATCH_TEXTS
+from mudy._support.extras import from_extra
 from mudy.corpus.columns import Columns
 from mudy.corpus.row import InputRow, OutputRow, RowPosition
 from mudy.corpus.row_readers import File
 from mudy.corpus.row_sources import Files, RowSource
 from mudy.corpus.scoring import PreparedRow, Recipe, prepare_row, score_prepared, score_rows
 from mudy.errors import SettingError
-from mudy._support.extras import from_extra
+from mudy.extraction.batching import BATCH_TEXTS
 
 Batch = Mapping[str, Any]
 _BLOCK_BYTES = 1 << 15  # bytes of rows that travel together: one file must keep many actors busy

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from mudy._support.extras import missing_extra
 from mudy.corpus import manifests
 from mudy.corpus.columns import Columns, RowValues
 from mudy.corpus.compression import COMPRESSED, unpacked, zstandard
 from mudy.corpus.row import InputRow, RowPosition
 from mudy.corpus.table_rows import arrow_parquet, csv_rows, parquet_rows
 from mudy.errors import InputError, MudyError
-from mudy._support.extras import missing_extra
 from mudy.reading.formats import PLAIN_ENDINGS, WEB_ENDINGS, read
 from mudy.reading.formats import endings as readable_endings
 from mudy.reading.formats.file_arguments import matching_files

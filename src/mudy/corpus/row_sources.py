@@ -10,6 +10,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol
 
+from mudy._support.extras import from_extra
+from mudy._support.storage import encode_text
 from mudy.corpus import row_readers
 from mudy.corpus.columns import Columns, RowValues
 from mudy.corpus.input_hashes import Known, input_fingerprint, stamp_of
@@ -17,8 +19,6 @@ from mudy.corpus.row import InputRow, RowPosition
 from mudy.corpus.row_readers import File, IsOutput
 from mudy.corpus.table_rows import BATCH_ROWS, arrow_rows, needed
 from mudy.errors import InputError
-from mudy._support.extras import from_extra
-from mudy._support.storage import encode_text
 
 HEAD_FILES = 10  # whose columns are looked at before a run
 

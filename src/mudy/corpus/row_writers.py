@@ -10,10 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from mudy._support.storage import dump_json, encode_text
 from mudy.corpus.columns import OURS, carried
 from mudy.corpus.table_rows import arrow_parquet
 from mudy.errors import SettingError
-from mudy._support.storage import dump_json, encode_text
 
 _OCCURRENCE_FIELDS = ("start", "end", "page", "score")  # of an occurrence; its other entries are the parts of the score
 _CSV_COLUMNS = (

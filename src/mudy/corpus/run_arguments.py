@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from mudy._support.validation import checked, known_names, seen
 from mudy.corpus.columns import Columns
 from mudy.corpus.row_writers import WRITERS
 from mudy.errors import SettingError, unknown
 from mudy.extraction.options import SHARED_OPTION_NAMES
-from mudy._support.validation import checked, known_names, seen
 
 
 def check_run(output: Any, columns: Any, form: Any, options: Any, **others: Any) -> None:

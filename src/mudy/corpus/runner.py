@@ -9,6 +9,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
 
+from mudy._support.progress import reported_to
+from mudy._support.storage import output_lock
 from mudy.corpus.checkpoint import Parts, Reached
 from mudy.corpus.columns import Columns
 from mudy.corpus.row import OutputRow, RowPosition
@@ -18,8 +20,6 @@ from mudy.corpus.run_arguments import check_run
 from mudy.corpus.scoring import Recipe, score_by_workers, score_rows
 from mudy.corpus.views import Views
 from mudy.errors import InputError
-from mudy._support.progress import reported_to
-from mudy._support.storage import output_lock
 
 PART_ROWS, PART_SECONDS = 500, 60  # a part is written when it has so many rows, or took so long
 TOLD_SECONDS = 1.0

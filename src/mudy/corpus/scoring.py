@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from mudy.extraction.batching import FATAL, batch_size, batches, score_each
+from mudy._support.version import __version__
+from mudy._support.workers import WorkerPool, ordered_outcomes
 from mudy.corpus.row import InputRow, OutputRow
 from mudy.errors import ModelError, MudyError, WorkerError
+from mudy.extraction.batching import FATAL, batch_size, batches, score_each
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.many_texts import portable_arguments
 from mudy.extraction.preparation import PreparedText
 from mudy.extraction.run_identity import json_values, model_fingerprints, requested_settings
-from mudy._support.version import __version__
-from mudy._support.workers import WorkerPool, ordered_outcomes
 
 _ENDS_THE_RUN: tuple[type[Exception], ...] = (*FATAL, ModelError)  # no row's fault, and no row would fare better
 

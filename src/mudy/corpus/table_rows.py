@@ -7,9 +7,9 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
+from mudy._support.extras import from_extra
 from mudy.corpus.columns import Columns, RowValues, twice
 from mudy.errors import InputError
-from mudy._support.extras import from_extra
 
 BATCH_ROWS = 64  # of a Parquet file, read at once
 LONGEST_CELL = 1 << 26  # characters; a quote that is never closed must not fill the memory

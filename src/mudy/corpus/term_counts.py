@@ -16,8 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from mudy.extraction.ranking import variant_key
 from mudy._support.storage import encode_text
+from mudy.extraction.ranking import variant_key
 
 AT_ONCE = 20_000  # phrases whose counts are in memory
 _CACHE = -32_000  # KiB of the database in memory

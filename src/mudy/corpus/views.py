@@ -15,14 +15,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from mudy._support.storage import atomic_output, dump_json, real_path, same_file
+from mudy._support.validation import checked
 from mudy.corpus.columns import OURS
 from mudy.corpus.row_writers import RowWriter
 from mudy.corpus.table_rows import arrow_parquet
 from mudy.corpus.term_counts import Term, TermCounts
 from mudy.corpus.written_rows import is_whole, written_rows
 from mudy.errors import InputError, SettingError
-from mudy._support.storage import atomic_output, dump_json, real_path, same_file
-from mudy._support.validation import checked
 
 BLOCK = 5_000  # terms or rows written at once
 _LONGEST_HEAD = 1 << 26  # characters of a first line

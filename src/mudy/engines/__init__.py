@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mudy.errors import ModelError, ModelUnavailable, UnsupportedModel
 from mudy._support.extras import missing_extra
-from mudy.extraction.options import Compute
+from mudy.engines.compute import Compute
+from mudy.errors import ModelError, ModelUnavailable, UnsupportedModel
 
 if TYPE_CHECKING:
     from mudy.engines.backbone import Backbone

@@ -16,9 +16,9 @@ from typing import Any
 
 import httpx
 
+from mudy._support.storage import encode_text
 from mudy.engines.chat_completions import KEY, ErrorBody, completions_url, parse_completion, retry_after
 from mudy.errors import EndpointError, EndpointRefused, SettingError
-from mudy._support.storage import encode_text
 from mudy.reading.document import squeeze
 
 LARGEST_ANSWER = 4_000_000  # bytes

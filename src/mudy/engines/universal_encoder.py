@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.engines.tokens import encodable
 from mudy._support.cancellation import check
-from mudy.errors import ModelUnavailable
 from mudy._support.onnx.onnx_graph import Graph
 from mudy._support.onnx.sessions import Array, Sessions
+from mudy.engines.tokens import encodable
+from mudy.errors import ModelUnavailable
 
 WIDTH = 512
 STATE = 256  # width of the states of the n-grams of one order

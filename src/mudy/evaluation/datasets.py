@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mudy._support.validation import checked, seen
 from mudy.errors import InputError, SettingError, unknown
 from mudy.evaluation.dataset_formats import DATASET_FORMATS, LocatedRow, advice, recognised
 from mudy.evaluation.promptrank_protocol import PROTOCOL_WORDS
@@ -25,7 +26,6 @@ from mudy.evaluation.record import (
     RecordOrProblem,
     set_name,
 )
-from mudy._support.validation import checked, seen
 
 __all__ = [
     "DATASET_FORMATS",

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from mudy._support.storage import atomic_write, dump_json, open_to_append
 from mudy.candidates import Candidate, Occurrence
 from mudy.errors import InputError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import hash_of
 from mudy.evaluation.fit_texts import ASKED, FitText
 from mudy.extraction.extractor import Extractor
+from mudy.extraction.run_identity import differences, json_values, model_fingerprints, requested_settings
 from mudy.methods.mudyplus.evidence_table import EVIDENCE, Table
 from mudy.methods.mudyplus.weights import VERSION
-from mudy.extraction.run_identity import differences, json_values, model_fingerprints, requested_settings
-from mudy._support.storage import atomic_write, dump_json, open_to_append
 from mudy.reading.document import Span
 
 _HEAD = "made-with.json"

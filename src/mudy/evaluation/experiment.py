@@ -17,21 +17,21 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from mudy._support.validation import checked, seen
+from mudy.candidates.stemming import stems_of
 from mudy.errors import InputError, ModelError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.measures import present_and_absent
 from mudy.evaluation.promptrank_protocol import PROTOCOL_WORDS
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extraction.extractor import Extractor
-from mudy.reading.languages import AUTO, detection_of
-from mudy.methods import settings_of
-from mudy.methods.method import GenerativeMethod
 from mudy.extraction.results import Keyphrase, Result
 from mudy.extraction.run_identity import differences, model_fingerprints, requested_settings
-from mudy.candidates.stemming import stems_of
-from mudy.reading.tagging import TextReader
+from mudy.methods import settings_of
+from mudy.methods.method import GenerativeMethod
 from mudy.reading.document import Document, first_words
-from mudy._support.validation import checked, seen
+from mudy.reading.languages import AUTO, detection_of
+from mudy.reading.tagging import TextReader
 
 PACKAGES = ("mudy", "onnxruntime", "torch", "transformers", "spacy", "numpy")
 ProgressCallback = Callable[[str, int, int], None]  # name of the data set, documents done, of how many

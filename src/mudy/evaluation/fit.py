@@ -25,14 +25,14 @@ from mudy.evaluation.experiment import refuse_equal_names
 from mudy.evaluation.fit_figures import Figure, calibration, f1_values, mean_figure
 from mudy.evaluation.fit_texts import FitText, fit_text, log_odds
 from mudy.evaluation.probabilities import Calibration
-from mudy.methods.mudyplus.evidence.places import Numbers
 from mudy.extraction.extractor import Extractor
+from mudy.extraction.run_identity import requested_settings
 from mudy.methods.mudyplus.calibration import Bend, calibrate
 from mudy.methods.mudyplus.cascade import MOST, MudyPlus
+from mudy.methods.mudyplus.evidence.places import Numbers
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE
 from mudy.methods.mudyplus.fitting import RIDGE, Fit, Sample, expit, fit, leave_one_out, text_shares
 from mudy.methods.mudyplus.weights import Sum, Weights
-from mudy.extraction.run_identity import requested_settings
 
 FOLDS = 5  # of the texts, where there is one data set
 LEAST_TEXTS = 2  # one to fit on, one to measure on

@@ -11,10 +11,10 @@ import numpy as np
 from mudy.evaluation.fit_texts import FitText
 from mudy.evaluation.measures import DEPTHS, F1, Outcome
 from mudy.evaluation.probabilities import Calibration
-from mudy.methods.mudyplus.evidence.places import Numbers
-from mudy.methods.method import same_at_each
-from mudy.methods.mudyplus.fitting import Sample, text_shares
 from mudy.extraction.ranking import rank
+from mudy.methods.method import same_at_each
+from mudy.methods.mudyplus.evidence.places import Numbers
+from mudy.methods.mudyplus.fitting import Sample, text_shares
 
 MEAN = "mean"  # of all data sets
 _Values = tuple[float, ...]  # one for each of DEPTHS

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy.candidates import Candidate
+from mudy.candidates.stemming import stems_of
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import read_record
-from mudy.methods.mudyplus.evidence.places import Numbers
 from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus.cascade import MudyPlus, TextEvidence, leading, not_asked, totals
+from mudy.methods.mudyplus.evidence.places import Numbers
 from mudy.methods.mudyplus.evidence_table import CONTEXT, Table, counted
 from mudy.methods.mudyplus.fitting import Sample
 from mudy.methods.mudyplus.weights import Sum, Weights
-from mudy.candidates.stemming import stems_of
 
 ASKED = 45  # phrases that the language model is asked about while fitting: more than will lead
 START = Sum(  # chooses the phrases that are encoded and asked about while fitting, whatever weights there are

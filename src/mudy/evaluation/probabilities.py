@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.methods.mudyplus.evidence.places import Numbers
 from mudy.candidates.stemming import stems_of
+from mudy.methods.mudyplus.evidence.places import Numbers
 
 if TYPE_CHECKING:
     from mudy.evaluation.runs import JudgedDocument

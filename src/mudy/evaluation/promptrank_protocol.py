@@ -8,8 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mudy.candidates import ADJECTIVES_AND_NOUNS, ENGLISH_STOP_WORDS, Candidate, Occurrence, candidates, grouped
+from mudy.candidates import Candidate, Occurrence, candidates, grouped
+from mudy.candidates.grammar import ADJECTIVES_AND_NOUNS
 from mudy.reading.document import Document, Span, Word
+from mudy.reading.stop_words import ENGLISH_STOP_WORDS
 
 PROTOCOL_WORDS = 512
 _PUNCTUATION = re.compile(r"""[!"#$%&'()*+,./:;<=>?@\[\\\]^_`{|}~‘’“”，。、；：？！（）【】《》]""")  # but no hyphen

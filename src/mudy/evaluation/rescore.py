@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from mudy.errors import InputError
 from mudy.evaluation.runs import JudgedDocument, Run
-from mudy.methods.mudy import Attention, attention_score, final_score, weight_of
 from mudy.extraction.ranking import rounded
+from mudy.methods.mudy import Attention, attention_score, final_score, weight_of
 
 StoredOccurrence = Mapping[str, float]
 Scoring = Callable[[JudgedDocument, StoredOccurrence], float]  # a document and one occurrence -> its score

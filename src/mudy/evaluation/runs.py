@@ -14,11 +14,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from mudy.errors import InputError
-from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, Outcome, P, R
-from mudy.evaluation.probabilities import Calibration, run_calibration
-from mudy.methods import method_class
-from mudy.extraction.run_identity import differences
 from mudy._support.storage import (
     atomic_output,
     dump_json,
@@ -28,6 +23,11 @@ from mudy._support.storage import (
     real_path,
     unwritable,
 )
+from mudy.errors import InputError
+from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, Outcome, P, R
+from mudy.evaluation.probabilities import Calibration, run_calibration
+from mudy.extraction.run_identity import differences
+from mudy.methods import method_class
 
 _RUN_FORMAT = 1  # of the file
 GoldKind = Literal["all", "present", "absent"]

@@ -11,8 +11,8 @@ import numpy as np
 from mudy.candidates import candidates
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.measures import present_and_absent
-from mudy.reading.tagging import Tagger
 from mudy.reading.document import Document, squeeze
+from mudy.reading.tagging import Tagger
 
 if TYPE_CHECKING:
     from mudy.engines.encoder import SentenceEncoder

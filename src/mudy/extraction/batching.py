@@ -11,8 +11,8 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from mudy.errors import EndpointRefused, SettingError
-from mudy.methods import is_batched
 from mudy.extraction.preparation import PreparedText
+from mudy.methods import is_batched
 
 if TYPE_CHECKING:
     from mudy.extraction.extractor import Extractor

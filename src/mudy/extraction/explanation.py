@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from mudy._support.cancellation import cancellable
-from mudy.errors import InputError
-from mudy.methods import settings_in_use
-from mudy.methods.method import Method
-from mudy.extraction.options import Options
 from mudy.candidates.phrase_index import PhraseIndex
+from mudy.candidates.stemming import stems_of
+from mudy.errors import InputError
+from mudy.extraction.options import Options
 from mudy.extraction.ranking import stem_key
 from mudy.extraction.results import Result, number_of
-from mudy.candidates.stemming import stems_of
+from mudy.methods import settings_in_use
+from mudy.methods.method import Method
 from mudy.reading.document import Document, Span, squeeze
 
 _PIECE = re.compile(r"[^\s-]+")  # what stands between hyphens and white space

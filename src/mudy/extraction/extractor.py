@@ -12,33 +12,34 @@ from threading import Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from mudy.extraction import many_texts
-from mudy.candidates import MAX_PHRASE_WORDS
+from mudy._support.loading import loading
+from mudy._support.progress import with_bar
+from mudy._support.validation import TopN, checked, phrases, seen, several
+from mudy.candidates import MAX_PHRASE_WORDS, CandidateKind
+from mudy.engines.compute import Compute, Speed
 from mudy.errors import InputError, LanguageWarning, SettingError
+from mudy.extraction import many_texts
 from mudy.extraction.explanation import Explained, Explanation, gold_places
 from mudy.extraction.keyphrase_list import keyphrase_list
-from mudy.reading.languages import AUTO, mismatch
-from mudy.reading.languages.segmenters import ADVICE, segmenter_advice
-from mudy._support.loading import loading
-from mudy.methods import checked_settings, method_class, model_fields, shared_speed
-from mudy.methods.method import Architecture, ScoredCandidates
 from mudy.extraction.model_loader import DEFAULT_ENCODER, MULTILINGUAL_ENCODER, ModelLoader
-from mudy.extraction.options import DEFAULT_OPTIONS, CandidateKind, Compute, Options, Speed
+from mudy.extraction.options import DEFAULT_OPTIONS, Options
 from mudy.extraction.preparation import PreparedText, with_candidates
-from mudy._support.progress import with_bar
 from mudy.extraction.protocols import ProtocolName, ReadingProtocol, reading_protocol
 from mudy.extraction.results import Result, on_pages
 from mudy.extraction.scoring import coverage, score_texts
+from mudy.methods import checked_settings, method_class, model_fields, shared_speed
+from mudy.methods.method import Architecture, ScoredCandidates
 from mudy.reading.document import Document, first_words
-from mudy._support.validation import TopN, checked, phrases, seen, several
+from mudy.reading.languages import AUTO, mismatch
+from mudy.reading.languages.segmenters import ADVICE, segmenter_advice
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
     from mudy.extraction.many_texts import Outcomes
+    from mudy.extraction.near_concepts import LabelVectors
     from mudy.methods.method import Method
     from mudy.models import Report
-    from mudy.extraction.near_concepts import LabelVectors
     from mudy.reading.tagging import TextReader
     from mudy.vocabularies import Vocabulary
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mudy.extraction.concept_matches import of_concepts, with_concepts, with_near_concepts
 from mudy.errors import SettingError
-from mudy.methods.method import Method, ScoredCandidates
+from mudy.extraction.concept_matches import of_concepts, with_concepts, with_near_concepts
 from mudy.extraction.options import Options
 from mudy.extraction.preparation import PreparedText
 from mudy.extraction.ranking import how_many, rank
 from mudy.extraction.results import Keyphrase
-from mudy.vocabularies import Vocabulary
 from mudy.extraction.vocabulary_boost import boosted
+from mudy.methods.method import Method, ScoredCandidates
+from mudy.vocabularies import Vocabulary
 
 if TYPE_CHECKING:
     from mudy.extraction.near_concepts import LabelVectors

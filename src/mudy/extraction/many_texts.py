@@ -6,13 +6,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mudy.extraction.batching import FATAL, batch_size, batches, score_each
+from mudy._support.validation import seen
+from mudy._support.workers import WorkerPool, ordered_outcomes, threads_each
 from mudy.errors import InputError, SettingError, WorkerError
+from mudy.extraction.batching import FATAL, batch_size, batches, score_each
 from mudy.extraction.options import Options
 from mudy.extraction.preparation import PreparedText, candidates_of_each
 from mudy.reading.document import Document
-from mudy._support.validation import seen
-from mudy._support.workers import WorkerPool, ordered_outcomes, threads_each
 
 if TYPE_CHECKING:
     from mudy.extraction.extractor import Extractor

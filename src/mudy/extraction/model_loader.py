@@ -9,14 +9,14 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from mudy.errors import SettingError, UnsupportedModel
-from mudy.reading.languages import AUTO, detection_of
 from mudy._support.loading import loading
-from mudy.extraction.options import Compute, Speed
-from mudy.reading.tagging import TextReader
-from mudy.reading.document import Document
-from mudy.reading.untagged import reader_of
 from mudy._support.validation import checked, seen
+from mudy.engines.compute import Compute, Speed
+from mudy.errors import SettingError, UnsupportedModel
+from mudy.reading.document import Document
+from mudy.reading.languages import AUTO, detection_of
+from mudy.reading.tagging import TextReader
+from mudy.reading.untagged import reader_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -147,8 +147,7 @@ class ModelLoader:
             from mudy.engines.endpoint import Endpoint
 
             return Endpoint.of(self.endpoint, self.model)
-        from mudy import models
-        from mudy import engines
+        from mudy import engines, models
         from mudy.engines.chat import no_template
 
         known = models.KNOWN.get(self.model)
@@ -172,8 +171,7 @@ class ModelLoader:
 
     def _located(self, name: str) -> str:
         """The folder of a model, fetched if need be; its weights are looked at if they are those to be used."""
-        from mudy import models
-        from mudy import engines
+        from mudy import engines, models
 
         path = models.locate(name, report=self._report, check="all but weights")
         if engines.reads_source(path, self._compute_at_speed()):

@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
-from mudy.candidates import MAX_PHRASE_WORDS
-from mudy.errors import SettingError
 from mudy._support.validation import TopN, checked, checked_top_n, known_names, page_starts, phrases
+from mudy.candidates import MAX_PHRASE_WORDS, CandidateKind
+from mudy.errors import SettingError
 from mudy.vocabularies import Vocabulary
-
-Precision = Literal["float32", "bfloat16", "float16"]
-Speed = Literal["quick", "fast", "exact"]
-CandidateKind = Literal["nouns", "nested"]  # noun phrases as long as possible; also phrases inside them, and others
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,27 +97,3 @@ def _candidates(given: Any) -> CandidateKind | tuple[str, ...] | None:
 OPTION_NAMES = tuple(option.name for option in fields(Options))
 SHARED_OPTION_NAMES = tuple(name for name in OPTION_NAMES if name not in ("source", "pages"))  # those differ by text
 DEFAULT_OPTIONS = Options()
-
-
-@dataclass(frozen=True, slots=True)
-class Compute:
-    """Where and how to compute. All but `speed` and `dtype` leave results as they are."""
-
-    device: str | None = None  # None: a GPU where there is one
-    dtype: str | None = None  # a Precision; None: float32 on a CPU, half precision on a GPU
-    threads: int | None = None  # None: all CPUs, or as OMP_NUM_THREADS says
-    batch_tokens: int | None = None  # None: 256 on a CPU, else 8192
-    speed: Speed | None = None  # None: as the method has it
-
-    def __post_init__(self) -> None:
-        for name, value in {
-            "device": checked("device", self.device, str | None),
-            "dtype": checked("dtype", self.dtype, Precision | None),
-            "threads": checked("threads", self.threads, int | None, least=1),
-            "batch_tokens": checked("batch_tokens", self.batch_tokens, int | None, least=1),
-            "speed": checked("speed", self.speed, Speed | None),
-        }.items():
-            object.__setattr__(self, name, value)
-
-
-COMPUTE_NAMES = tuple(setting.name for setting in fields(Compute))

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from typing import Any, get_args
 
-from mudy import candidates as noun_phrases
-from mudy.candidates import MAX_CHARACTERS, Candidate, Occurrence, grouped
-from mudy.candidates.nested import nested_candidates
-from mudy.extraction.options import DEFAULT_OPTIONS, CandidateKind, Options
+from mudy._support.validation import several
+from mudy.candidates import MAX_CHARACTERS, Candidate, CandidateKind, Occurrence, given, grouped, nested_candidates
+from mudy.candidates import candidates as noun_phrases
+from mudy.extraction.options import DEFAULT_OPTIONS, Options
 from mudy.extraction.protocols import ReadingProtocol
 from mudy.reading.document import Document, squeeze
-from mudy._support.validation import several
 from mudy.vocabularies import Concept, Vocabulary
 
 
@@ -90,13 +89,13 @@ def _candidates(
     missing: tuple[str, ...] = ()
     limit, stops = options.max_candidate_words, options.stop_phrases
     if options.phrases is not None:
-        found, missing = noun_phrases.given(document, options.phrases)
+        found, missing = given(document, options.phrases)
     elif kind == "nested":  # under a protocol too: it says how a text is read
         return nested_candidates(document, max_words=limit, stop_phrases=stops), missing
     elif protocol is not None:
         found = protocol.candidates(document)
     else:
-        return noun_phrases.candidates(document, max_words=limit, stop_phrases=stops), missing
+        return noun_phrases(document, max_words=limit, stop_phrases=stops), missing
     excluded = _excluded(options)
     return [candidate for candidate in found if candidate.phrase not in excluded], missing
 

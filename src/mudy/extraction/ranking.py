@@ -8,15 +8,15 @@ from heapq import heapify, heappop, heappush
 from math import ceil
 
 from mudy._support.cancellation import cancellable, check
+from mudy._support.validation import TopN, checked_top_n
 from mudy.candidates import Candidate
-from mudy.errors import SettingError
 from mudy.candidates.inflections import base_form
-from mudy.methods.method import OccurrenceScore
+from mudy.candidates.stemming import stem_parts, stems_of
+from mudy.errors import SettingError
 from mudy.extraction.overlap import Mention, distinct_mentions
 from mudy.extraction.results import Keyphrase, ScoredOccurrence
-from mudy.candidates.stemming import stem_parts, stems_of
+from mudy.methods.method import OccurrenceScore
 from mudy.reading.document import Span, squeeze
-from mudy._support.validation import TopN, checked_top_n
 
 _DIGITS = 5  # significant digits that decide a rank; what lies beyond is float noise, and a tie
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from mudy.errors import MissingExtra
 from mudy._support.storage import dump_json
+from mudy.errors import MissingExtra
 from mudy.reading.document import Span
 
 if TYPE_CHECKING:

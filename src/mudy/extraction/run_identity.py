@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mudy.methods import method_class, model_fields
 from mudy._support.storage import file_sha256
+from mudy.methods import method_class, model_fields
 
 if TYPE_CHECKING:
     from mudy.extraction.extractor import Extractor

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mudy.methods.method import BatchMethod, GenerativeMethod, Method, ScoredCandidates
 from mudy.extraction.preparation import PreparedText
 from mudy.extraction.results import Coverage, ModelCoverage
+from mudy.methods.method import BatchMethod, GenerativeMethod, Method, ScoredCandidates
 from mudy.reading.document import Document, Span
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mudy.extraction.extractor import DEFAULT_METHOD
-from mudy.integrations import from_extra
-from mudy.integrations.extraction import results_of
 from mudy.extraction.ranking import variant_key
 from mudy.extraction.results import Result
+from mudy.integrations import from_extra
+from mudy.integrations.extraction import results_of
 
 with from_extra("bertopic"):
     from bertopic.representation import BaseRepresentation

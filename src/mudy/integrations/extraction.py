@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from threading import Lock, RLock
 from typing import Any
 
+from mudy._support.storage import dump_json
 from mudy.errors import SettingError
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import SHARED_OPTION_NAMES
 from mudy.extraction.results import Result
-from mudy._support.storage import dump_json
 from mudy.reading.document import Document
 
 PER_TEXT = (

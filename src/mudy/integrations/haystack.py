@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
+from mudy._support.validation import TopN
 from mudy.extraction.extractor import DEFAULT_METHOD
 from mudy.integrations import from_extra
 from mudy.integrations.extraction import check_plain_settings, results_of, shared_extractor
-from mudy._support.validation import TopN
 
 with from_extra("haystack"):
     from haystack import Document as HaystackDocument

@@ -12,14 +12,14 @@ from math import comb
 from operator import itemgetter
 from typing import Any
 
+from mudy._support.validation import checked, phrases, seen, several
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import InputError, SettingError
 from mudy.extraction.extractor import DEFAULT_METHOD
-from mudy.integrations.extraction import check_plain_settings, results_of, shared_extractor
-from mudy.render.sanitize import sanitized
 from mudy.extraction.results import Keyphrase, Result
+from mudy.integrations.extraction import check_plain_settings, results_of, shared_extractor
 from mudy.reading.document import Document
-from mudy._support.validation import checked, phrases, seen, several
+from mudy.render.sanitize import sanitized
 
 DIGITS = 4  # of a score, as KeyBERT rounds it
 ENCODERS = {"all-MiniLM-L6-v2": "minilm-l6", "sentence-transformers/all-MiniLM-L6-v2": "minilm-l6"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from mudy._support.validation import TopN
 from mudy.extraction.extractor import DEFAULT_METHOD
 from mudy.integrations import from_extra
 from mudy.integrations.extraction import check_plain_settings, results_of
-from mudy._support.validation import TopN
 
 with from_extra("langchain"):
     from langchain_core.documents import BaseDocumentTransformer

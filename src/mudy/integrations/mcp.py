@@ -16,11 +16,11 @@ import anyio.to_thread
 from mudy import __version__
 from mudy.errors import InputError, MudyError, unknown
 from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.extraction.ranking import variant_key
 from mudy.integrations import from_extra
 from mudy.integrations.extraction import check_plain_settings, results_of, shared_extractor
 from mudy.integrations.open_folders import OpenFolders
 from mudy.methods import METHODS, description
-from mudy.extraction.ranking import variant_key
 from mudy.reading.document import squeeze
 
 with from_extra("mcp"):

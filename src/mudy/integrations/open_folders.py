@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mudy.reading import formats as readers
 from mudy.errors import InputError, SettingError
+from mudy.reading import formats as readers
 from mudy.reading.formats import Reading
 
 MOST_BYTES = 100_000_000  # of one file

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mudy._support.validation import TopN
 from mudy.extraction.extractor import DEFAULT_METHOD
 from mudy.integrations import from_extra
 from mudy.integrations.table_columns import FIELDS, keyphrase_column, phrase_column
-from mudy._support.validation import TopN
 
 with from_extra("polars"):
     import polars as pl

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
+from mudy._support.validation import TopN, checked, seen, several
 from mudy.candidates import stands_alone, text_units
-from mudy.errors import InputError, SettingError
-from mudy.extraction.extractor import DEFAULT_METHOD
-from mudy.integrations import from_extra
-from mudy.integrations.extraction import results_of
 from mudy.candidates.inflections import base_form
 from mudy.candidates.phrase_index import PhraseIndex
+from mudy.errors import InputError, SettingError
+from mudy.extraction.extractor import DEFAULT_METHOD
 from mudy.extraction.ranking import variant_key
 from mudy.extraction.results import Keyphrase, Result
+from mudy.integrations import from_extra
+from mudy.integrations.extraction import results_of
 from mudy.reading.document import Span
-from mudy._support.validation import TopN, checked, seen, several
 
 with from_extra("scikit-learn"):
     import numpy as np

@@ -17,8 +17,8 @@ from spacy.util import minibatch, raise_error
 
 from mudy.errors import InputError, SettingError
 from mudy.extraction.extractor import DEFAULT_METHOD
-from mudy.integrations.extraction import check_plain_settings, results_of
 from mudy.extraction.results import Keyphrase, Result, ScoredOccurrence
+from mudy.integrations.extraction import check_plain_settings, results_of
 from mudy.reading.tagging import document_of_doc
 
 NAME = "mudy"  # of the factory, and of the entry in doc.user_data

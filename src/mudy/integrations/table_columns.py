@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mudy.integrations.extraction import results_of
 from mudy.extraction.results import Result
+from mudy.integrations.extraction import results_of
 
 FIELDS = {"text": str, "score": float, "start": int, "end": int, "occurrences": int}  # of one keyphrase
 

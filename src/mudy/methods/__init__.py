@@ -8,12 +8,12 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from mudy.errors import SettingError, unknown
 from mudy._support.validation import checked
+from mudy.errors import SettingError, unknown
 
 if TYPE_CHECKING:
+    from mudy.engines.compute import Speed
     from mudy.methods.method import Method, ModelField
-    from mudy.extraction.options import Speed
 
 METHODS = {
     "mudyplus": "mudy.methods.mudyplus:MudyPlus",

@@ -9,10 +9,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from mudy.candidates import Candidate
 from mudy.engines.backbone import Backbone, Floats
 from mudy.engines.observers import RelevanceObserver, SeekingObserver
 from mudy.engines.tokens import Tokens
-from mudy.candidates import Candidate
 from mudy.methods.method import Method, ScorePart, Scores, require, setting
 from mudy.methods.token_scores import ChunkedDocument, CountedChunk, candidate_mask, without_sink
 from mudy.reading.document import Document

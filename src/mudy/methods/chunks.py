@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
+from mudy._support.cancellation import cancellable
+from mudy._support.progress import reported
+from mudy.candidates import Candidate, Occurrence
 from mudy.engines.backbone import Backbone, TextRange
 from mudy.engines.batches import packs
-from mudy._support.cancellation import cancellable
-from mudy.candidates import Candidate, Occurrence
 from mudy.methods.method import Work
-from mudy._support.progress import reported
 from mudy.reading.document import Document, Span
 
 

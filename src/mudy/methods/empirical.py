@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from mudy.engines.chat import Chat
 from mudy.candidates import Candidate
+from mudy.engines.chat import Chat
 from mudy.errors import SettingError
 from mudy.methods.method import GenerativeMethod, OccurrenceScore, ScoredCandidates, require, setting
 from mudy.methods.parse_answer import MARKER, parse_phrases, standing

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from mudy.candidates import Candidate, Occurrence, given
 from mudy.engines.encoder import SentenceEncoder
 from mudy.engines.tokens import Tokens
-from mudy.candidates import Candidate, Occurrence, given
 from mudy.methods.chunks import count, split_sentences
 from mudy.reading.document import Document, Span
 

@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.cancellation import cancellable, check
-from mudy.candidates import Candidate, grammar_of, stop_words
+from mudy.candidates import Candidate
+from mudy.candidates.grammar import grammar_of
+from mudy.candidates.stemming import stem_of
 from mudy.methods.method import require
 from mudy.methods.sparse_table import Indices, SparseTable, Vector, average_linkage
 from mudy.methods.word_index import WordIndex, WordRange, is_word
-from mudy.candidates.stemming import stem_of
 from mudy.reading.document import Document
+from mudy.reading.stop_words import stop_words
 
 TOLERANCE = 1e-10  # the sum of all changes in the last step; ranks are decided by five digits
 MAX_STEPS = 10_000  # 142 are needed at a damping of 0.85

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.engines.encoder import SentenceEncoder, States, mean_state
 from mudy._support.cancellation import cancellable
 from mudy.candidates import Candidate
+from mudy.engines.encoder import SentenceEncoder, States, mean_state
 from mudy.methods.chunks import IndexedOccurrence, indexed_occurrences
 from mudy.methods.encoder_chunks import EncoderChunk, chunk_at, encoder_chunks
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, Scores, require, setting

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
 
-from mudy.candidates import Candidate, Occurrence
+from mudy.candidates import Candidate, CandidateKind, Occurrence
+from mudy.engines.compute import Speed
 from mudy.errors import SettingError, unknown
-from mudy.extraction.options import CandidateKind, Speed
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mudy import candidates as noun_phrases
-from mudy.candidates import Candidate
+from mudy.candidates import Candidate, given
 from mudy.reading.document import Document, squeeze
 
 MARKER = "Keyphrases: "
@@ -113,7 +112,7 @@ def standing(
 
 def _found(document: Document, written: Sequence[str]) -> dict[str, Candidate]:
     same = replace(document, text=document.text.translate(_FORMS))
-    found, _ = noun_phrases.given(same, [phrase.translate(_FORMS) for phrase in written])
+    found, _ = given(same, [phrase.translate(_FORMS) for phrase in written])
     return {comparison_key(c.phrase): replace(c, phrase=_form(document, c)) for c in found}
 
 

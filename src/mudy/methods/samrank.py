@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from mudy.candidates import Candidate
 from mudy.engines.backbone import Backbone, Floats, TextRange
 from mudy.engines.observers import HeadObserver
 from mudy.engines.tokens import Tokens
-from mudy.candidates import Candidate
 from mudy.methods.method import Method, ScorePart, Scores, require, setting
 from mudy.methods.token_scores import ChunkedDocument, CountedChunk, without_sink
 from mudy.reading.document import Document

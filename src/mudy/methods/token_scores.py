@@ -9,13 +9,13 @@ from itertools import accumulate
 
 import numpy as np
 
+from mudy._support.progress import reported
+from mudy.candidates import Candidate
 from mudy.engines.backbone import Backbone, Floats
 from mudy.engines.tokens import Tokens
-from mudy.candidates import Candidate
 from mudy.methods.chunks import IndexedOccurrence, chunks
 from mudy.methods.encoder_chunks import everywhere
 from mudy.methods.method import Scores, same_at_each
-from mudy._support.progress import reported
 from mudy.reading.document import Document, Span
 
 

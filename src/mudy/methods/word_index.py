@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mudy._support.cancellation import cancellable
-from mudy.candidates import QUOTES, Candidate
+from mudy.candidates import Candidate
+from mudy.candidates.grammar import QUOTES
 from mudy.reading.document import Document
 
 

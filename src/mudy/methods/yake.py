@@ -14,11 +14,12 @@ from math import log, prod
 from statistics import fmean, median, pstdev
 
 from mudy._support.cancellation import cancellable
-from mudy.candidates import Candidate, stop_words
+from mudy.candidates import Candidate
+from mudy.candidates.phrase_index import PhraseIndex
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, same_at_each, setting
 from mudy.methods.word_index import WordIndex, is_word
-from mudy.candidates.phrase_index import PhraseIndex
 from mudy.reading.document import Document
+from mudy.reading.stop_words import stop_words
 
 Terms = Sequence[str]
 

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from mudy._support.storage import atomic_write, exclusive_lock, file_sha256
 from mudy.errors import ModelUnavailable, unknown
 from mudy.models import hub
 from mudy.models.catalogue import KNOWN, KnownModel, PackageFile
 from mudy.models.download_progress import Report, silent
 from mudy.models.fetch import FULL, OTHERWISE, download, join, no_room, read_member, unpack
 from mudy.models.fingerprint import combined_hash, folder_fingerprint, quick_hash
-from mudy._support.storage import atomic_write, exclusive_lock, file_sha256
 
 CONVERSION = 1  # raise it when the files written change: caches of another number are pulled again
 ACCEPTED = "An id on the Hugging Face hub (OWNER/NAME) or the path of a local folder is accepted too."

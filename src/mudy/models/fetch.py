@@ -17,11 +17,11 @@ from threading import Thread
 from typing import IO, Any
 from zipfile import ZipFile
 
+from mudy._support.processes import python_command, python_environment
+from mudy._support.storage import file_sha256
 from mudy.errors import ModelUnavailable
 from mudy.models.catalogue import KnownModel
 from mudy.models.download_progress import Report
-from mudy._support.processes import python_command, python_environment
-from mudy._support.storage import file_sha256
 
 _CHUNK_BYTES = 1 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT)

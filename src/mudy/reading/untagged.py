@@ -11,15 +11,15 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from mudy._support.cancellation import check
-from mudy.candidates import stop_words
+from mudy.models.download_progress import Report
+from mudy.reading.document import CONTENT, MODIFIER
 from mudy.reading.languages.function_words import ALL_FUNCTION_WORDS
 from mudy.reading.languages.names import LANGUAGE_NAMES, UNDETERMINED, name_of
 from mudy.reading.languages.segmenters import Morpheme, Segmenter, segmenter_of
 from mudy.reading.languages.taggers import tagger_is_here
 from mudy.reading.languages.verbs import is_verb_here
-from mudy.models.download_progress import Report
+from mudy.reading.stop_words import stop_words
 from mudy.reading.tagging import Tagger, TextReader, Token
-from mudy.reading.document import CONTENT, MODIFIER
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -9,9 +9,9 @@ from itertools import groupby
 from operator import attrgetter
 
 from mudy.extraction.explanation import Explanation
+from mudy.extraction.results import Result
 from mudy.render.ranking_table import HIDDEN, Ranked, number
 from mudy.render.text_pieces import Piece, Place
-from mudy.extraction.results import Result
 
 UNSHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # what HTML cannot hold, or has no shape for
 GOLD = '<em class="gold"><strong>', "</strong></em>"

@@ -12,15 +12,15 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+from mudy._support.version import __version__
 from mudy.extraction.explanation import Explanation
 from mudy.methods import METHODS, description
+from mudy.reading.document import squeeze
 from mudy.render import colours, html_fragments
 from mudy.render.ranking_table import ranked
 from mudy.render.sanitize import sanitized
 from mudy.render.script_bundle import bundle
 from mudy.render.text_pieces import Place, coloured_pieces
-from mudy.reading.document import squeeze
-from mudy._support.version import __version__
 
 _DIGITS = 6  # significant digits of numbers in the page; scores keep all, since rounding twice can change a rank
 TITLE = 80  # characters
@@ -60,8 +60,8 @@ _PAGE = """\
 
 def report(explanation: Explanation, top_n: int | None = 15) -> str:
     """The whole page."""
-    styles = [_style("web", "palette.css"), _style("web", "view.css"), _style("render", "report.css")]
-    script = _embeddable(bundle(files("mudy").joinpath("web"), "report.js"))
+    styles = [_style("server/web", "palette.css"), _style("server/web", "view.css"), _style("render", "report.css")]
+    script = _embeddable(bundle(files("mudy").joinpath("server", "web"), "report.js"))
     heading = explanation.source or squeeze(explanation.text)[:TITLE] or "An empty text"
     return _PAGE.format(
         policy=policy(styles, script),

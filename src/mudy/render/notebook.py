@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mudy.extraction.explanation import Explanation
+from mudy.reading.document import Span
 from mudy.render import colours, html_fragments
 from mudy.render.excerpts import shown
 from mudy.render.ranking_table import ranked
 from mudy.render.text_pieces import Place, coloured_pieces, within
-from mudy.reading.document import Span
 
 _LONG = 4000  # characters; of longer texts only passages are shown
 

@@ -6,11 +6,11 @@ import re
 from pathlib import PurePath
 
 from mudy.extraction.explanation import Explained, Explanation
+from mudy.reading.document import Span
 from mudy.render.excerpts import beginning
 from mudy.render.figures import require_matplotlib
 from mudy.render.text_layout import Passage, draw_passages
 from mudy.render.text_pieces import coloured_pieces, within
-from mudy.reading.document import Span
 
 PAGE_CHARACTERS = 5000  # characters that fit a page
 LINES = re.compile(r"\s+")

@@ -8,8 +8,8 @@ from statistics import pstdev
 
 from mudy.extraction.explanation import Explanation
 from mudy.extraction.ranking import stem_key
-from mudy.render.text_pieces import Place, places
 from mudy.extraction.results import Keyphrase, Result
+from mudy.render.text_pieces import Place, places
 
 HIDDEN = ("lambda", "m", "weighted")  # parts that are the same for most phrases
 ABSENT = "–"

@@ -8,12 +8,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mudy.extraction.explanation import Explanation
+from mudy.reading.document import Span
 from mudy.render import colours
 from mudy.render.excerpts import shown
 from mudy.render.ranking_table import Ranked, ranked
 from mudy.render.sanitize import sanitized
 from mudy.render.text_pieces import Piece, Place, coloured_pieces, within
-from mudy.reading.document import Span
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

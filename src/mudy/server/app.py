@@ -90,7 +90,7 @@ def _add_mcp(app: FastAPI, config: Config, queue: RequestQueue) -> McpEndpoint |
 
 
 def _add_page(app: FastAPI) -> None:
-    folder = Path(str(files("mudy"))) / "web"
+    folder = Path(str(files("mudy.server"))) / "web"
     if not folder.is_dir():
         return
     static = StaticFiles(directory=folder)

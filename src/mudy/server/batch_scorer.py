@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 from time import monotonic, perf_counter
 from typing import NamedTuple, Protocol
 
-from mudy.extraction.batching import score_each
 from mudy._support.cancellation import Check, checked_by
+from mudy._support.loading import give_back
 from mudy.errors import MudyError
+from mudy.extraction.batching import score_each
 from mudy.extraction.explanation import Explained
 from mudy.extraction.extractor import Extractor
-from mudy._support.loading import give_back
 from mudy.extraction.options import Options
 from mudy.extraction.preparation import PreparedText
 from mudy.extraction.results import Result
+from mudy.reading.document import Document
 from mudy.server import turn_lock
 from mudy.server.extractor_cache import ExtractorCache
 from mudy.server.jobs import Cancelled, ExtractorKey
 from mudy.server.turn_lock import TurnLock
-from mudy.reading.document import Document
 
 WARM_UP = "The first text that a model reads takes longer than the next ones."
 RELEASE_SECONDS = 10.0  # between two returns of freed memory to the system

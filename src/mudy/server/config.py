@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from mudy.engines.compute import Compute
 from mudy.extraction.extractor import DEFAULT_METHOD, DEFAULT_MODEL, Extractor
-from mudy.reading.languages import AUTO
-from mudy.methods import method_class
 from mudy.extraction.model_loader import DEFAULT_ENCODER
-from mudy.extraction.options import Compute
+from mudy.methods import method_class
+from mudy.reading.languages import AUTO
 
 if TYPE_CHECKING:
     from mudy.models import Report

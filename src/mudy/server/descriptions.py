@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from mudy import __version__, models
-
+from mudy.methods import METHODS, description, model_fields
 from mudy.reading import formats as readers
 from mudy.reading.languages import LANGUAGE_NAMES
-from mudy.methods import METHODS, description, model_fields
 from mudy.server import response_schemas as schemas
 from mudy.server.config import Config
 from mudy.server.setting_schemas import served_methods

@@ -12,10 +12,10 @@ from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 
+from mudy._support.storage import encode_text
 from mudy.extraction.batching import BATCH_WORDS, batch_size
 from mudy.extraction.explanation import Explained
 from mudy.extraction.options import Options
-from mudy._support.storage import encode_text
 from mudy.reading.document import Document
 
 LANE_WORDS = (BATCH_WORDS, 8 * BATCH_WORDS)  # the longest text of each lane but the last: short, medium, long

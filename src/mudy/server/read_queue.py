@@ -10,8 +10,8 @@ from time import monotonic
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive
 
-from mudy.reading import formats as readers
 from mudy.errors import InputError
+from mudy.reading import formats as readers
 from mudy.reading.formats import FileRead, Limits, ReaderPool, Reading
 from mudy.server.jobs import Cancelled, ClientGone, ShuttingDown, TimeLimit
 from mudy.server.metrics import Metrics

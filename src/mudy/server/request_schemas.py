@@ -20,12 +20,13 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from mudy.errors import SettingError, unknown
-from mudy.reading.languages import AUTO, LANGUAGE_NAMES
-from mudy.methods import METHODS, check_settings
-from mudy.extraction.options import DEFAULT_OPTIONS, SHARED_OPTION_NAMES, CandidateKind, Options
-from mudy.server.setting_schemas import served_methods
 from mudy._support.validation import TopN
+from mudy.candidates import CandidateKind
+from mudy.errors import SettingError, unknown
+from mudy.extraction.options import DEFAULT_OPTIONS, SHARED_OPTION_NAMES, Options
+from mudy.methods import METHODS, check_settings
+from mudy.reading.languages import AUTO, LANGUAGE_NAMES
+from mudy.server.setting_schemas import served_methods
 
 EXAMPLE_TEXT = "River ice is thin in spring. The ice road closes, and a ferry crosses the river until the ice is back."
 MAX_PHRASES = 5_000

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from threading import Lock
 
 from mudy._support.cancellation import Check, current_check
-from mudy.server.batch_scorer import Batch, BatchScorer, ComputedBatch, LocalScorer
-from mudy.server.config import Config
-from mudy.server.jobs import LANE_WORDS, ExtractorKey
 from mudy._support.workers import threads_each
 from mudy._support.workers.worker_pool import pickled_work
 from mudy._support.workers.worker_process import Task, WorkerEnded, WorkerProcess
+from mudy.server.batch_scorer import Batch, BatchScorer, ComputedBatch, LocalScorer
+from mudy.server.config import Config
+from mudy.server.jobs import LANE_WORDS, ExtractorKey
 
 CHECK_SECONDS = 0.05  # between two looks at whether a batch is still wanted
 

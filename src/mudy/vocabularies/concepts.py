@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from mudy._support.cancellation import cancellable
-from mudy.errors import InputError, VocabularyWarning
-from mudy.candidates.stemming import SNOWBALL
-from mudy.reading.document import squeeze
 from mudy._support.validation import seen, several
+from mudy.candidates.stemming import SNOWBALL
+from mudy.errors import InputError, VocabularyWarning
+from mudy.reading.document import squeeze
 from mudy.vocabularies.label_index import LabelIndex
 
 _SHOWN = 3  # examples in a note

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from mudy.engines import light
-from mudy.engines.torch.causal import CausalBackbone
-from mudy.engines.torch.machine import Machine
+from mudy.engines.compute import Compute
 from mudy.engines.light.light_decoder_backbone import LightDecoder
 from mudy.engines.light.light_encoder import LightEncoder
-from mudy.extraction.options import Compute
+from mudy.engines.torch.causal import CausalBackbone
+from mudy.engines.torch.machine import Machine
 from tests import small
 
 DECODERS = ("llama", "gemma3")

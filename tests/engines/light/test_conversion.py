@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from mudy import engines
+from mudy.engines.compute import Compute
 from mudy.engines.light import conversion
 from mudy.engines.light.conversion import converted_path, int8_weights
 from mudy.engines.light.weight_file import WeightFile
 from mudy.errors import ModelUnavailable
 from mudy.models import home
-from mudy.extraction.options import Compute
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mudy.engines.light.conversion import converted_path
 from mudy._support.processes import package_environment
+from mudy.engines.light.conversion import converted_path
 from tests.engines.light import saved
 
 CONVERT = """

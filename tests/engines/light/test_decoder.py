@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mudy.candidates import candidates
 from mudy.engines import light
 from mudy.engines.backbone import Backbone, Maps, Question, Received, TextRange
 from mudy.engines.light import light_vocabulary
-from mudy.candidates import candidates
 from mudy.errors import CandidateTooLong, UnsupportedModel
 from mudy.methods.mudy import Mudy
 from mudy.reading.document import Span

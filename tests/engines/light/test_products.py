@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from mudy._support.onnx.onnx_graph import Graph
+from mudy._support.onnx.sessions import Array, Feeds, Sessions
 from mudy.engines.light.conversion import round_rows, row_scales
 from mudy.engines.light.decoder import unsigned
 from mudy.engines.light.products import FloatProducts, Int8Products, signed_products_are_exact
-from mudy._support.onnx.onnx_graph import Graph
-from mudy._support.onnx.sessions import Array, Feeds, Sessions
 
 
 def random(*shape: int) -> Array:

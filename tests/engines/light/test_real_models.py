@@ -9,13 +9,13 @@ import pytest
 from mudy import models
 from mudy.engines import light
 from mudy.engines.backbone import Backbone, Question, TextRange
-from mudy.engines.torch.causal import CausalBackbone
-from mudy.engines.torch.machine import Machine
+from mudy.engines.compute import Compute, Speed
 from mudy.engines.light.light_decoder_backbone import LightDecoder
 from mudy.engines.light.light_tokenizer import LightTokenizer
 from mudy.engines.tokens import fast_tokenizer
+from mudy.engines.torch.causal import CausalBackbone
+from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.torch_encoder import TorchEncoder
-from mudy.extraction.options import Compute, Speed
 from mudy.reading.document import Span
 
 pytestmark = pytest.mark.real

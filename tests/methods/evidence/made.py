@@ -1,8 +1,8 @@
 """Places and containment of candidates in a text written by hand."""
 
+from mudy.candidates import nested_candidates
 from mudy.methods.mudyplus.evidence.containment import Containment
 from mudy.methods.mudyplus.evidence.places import Numbers, Places
-from mudy.candidates.nested import nested_candidates
 from tests.tagged import tagged
 
 TEXT = "hybrid/JJ fuzzy/JJ modeling helps/VBZ . fuzzy/JJ modeling needs/VBZ data . models/NNS rule/VBP ."

@@ -1,7 +1,7 @@
 import pytest
 
+from mudy.candidates import nested_candidates
 from mudy.methods.mudyplus.evidence.noun_phrase import common_parts, noun_phrase
-from mudy.candidates.nested import nested_candidates
 from mudy.reading.untagged import UntaggedReader
 from tests.tagged import tagged
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from mudy.methods.mudyplus.evidence.places import Numbers
 from mudy.methods.mudyplus.calibration import KNEE, SLOPES, Bend, calibrate
+from mudy.methods.mudyplus.evidence.places import Numbers
 from mudy.methods.mudyplus.fitting import expit
 
 

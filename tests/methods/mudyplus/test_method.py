@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from mudy.candidates import nested_candidates
 from mudy.errors import SettingError
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.fitting import expit
 from mudy.methods.mudyplus.weights import load_weights
-from mudy.candidates.nested import nested_candidates
 from tests import small
 from tests.tagged import tagged
 

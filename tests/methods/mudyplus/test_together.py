@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from mudy.candidates import nested_candidates
 from mudy.extraction.batching import BATCH_TEXTS, batch_size
 from mudy.methods.method import OccurrenceScore, Work
 from mudy.methods.mudyplus import MudyPlus
-from mudy.candidates.nested import nested_candidates
 from tests import small
 from tests.tagged import tagged
 

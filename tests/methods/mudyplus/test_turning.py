@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mudy import Extractor, InputError, SettingError
-from mudy.methods.mudyplus.evidence.seeds import seed_similarity
 from mudy.methods.mudy import Mudy
+from mudy.methods.mudyplus.evidence.seeds import seed_similarity
 from mudy.methods.mudyplus.turning import content_words, vectors_alone
 from mudy.methods.promptrank import PromptRank
 from mudy.reading.untagged import UntaggedReader

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.errors import MissingExtra
 from mudy._support.onnx.onnx_graph import Graph
 from mudy._support.onnx.thread_map import ThreadMap
 from mudy._support.processes import usable_cpus
+from mudy.errors import MissingExtra
 
 MOST_THREADS = 8  # of one process, unless more are asked for: products are small
 Array = NDArray[np.float32]

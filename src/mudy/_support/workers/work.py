@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from mudy.errors import WorkerError
 from mudy._support.processes import usable_cpus
+from mudy.errors import WorkerError
 
 Item = TypeVar("Item", contravariant=True)
 Outcome = TypeVar("Outcome", covariant=True)

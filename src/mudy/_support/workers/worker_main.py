@@ -1,4 +1,4 @@
-"""A worker process: `python -m mudy._support.workers.worker_main` computes one task after the other, or several at once.
+"""A worker process: `python -m mudy._support.workers.worker_main` computes one task after another, or several at once.
 
 It is started by its module's name, so that neither a script without a guard nor a notebook is imported again, and no
 lock is copied while a thread holds it. It takes messages from its standard input and answers on its standard output
@@ -21,12 +21,12 @@ from typing import IO, Any
 
 from mudy._support import lean_imports
 from mudy._support.cancellation import checked_by
-from mudy.errors import MudyError, WorkerError
 from mudy._support.loading import give_back
 from mudy._support.messages import receive, send
 from mudy._support.processes import private_stdout
 from mudy._support.progress import reported_to
 from mudy._support.workers.work import Cancelling
+from mudy.errors import MudyError, WorkerError
 
 _PROGRESS_SECONDS = 0.2  # between two messages about the progress of a task, which are also signs of life
 _RELEASE_SECONDS = 2.0  # between two returns of freed memory to the system

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from threading import RLock
 from typing import Any, Generic, Self, TypeVar
 
-from mudy.errors import WorkerError
 from mudy._support.workers.work import Work
 from mudy._support.workers.worker_process import Task, WorkerEnded, WorkerProcess
+from mudy.errors import WorkerError
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")

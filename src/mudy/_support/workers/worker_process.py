@@ -16,9 +16,9 @@ from queue import SimpleQueue
 from threading import Lock, Thread, current_thread
 from typing import Any
 
-from mudy.errors import WorkerError
 from mudy._support.messages import receive, send
 from mudy._support.processes import how_it_ended, package_environment, python_command
+from mudy.errors import WorkerError
 
 _numbers = count(1)  # of tasks
 LITTLE_KEPT = {  # of freed memory, by glibc, unless the caller has set it otherwise

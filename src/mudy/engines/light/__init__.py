@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mudy.engines.compute import Compute
 from mudy.errors import ModelError, ModelUnavailable
-from mudy.extraction.options import Compute
 
 if TYPE_CHECKING:
     from mudy.engines.light.light_decoder_backbone import LightDecoder
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Report | None = None) -> LightDecoder:
     """A decoder-only model from a folder; in 8 bits if `compute` asks for speed, else in float32."""
+    from mudy._support.onnx.sessions import Sessions
     from mudy.engines.light.conversion import SOURCE, int8_weights
     from mudy.engines.light.decoder import Decoder
     from mudy.engines.light.decoder_config import decoder_config
@@ -24,7 +25,6 @@ def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Re
     from mudy.engines.light.light_tokenizer import LightTokenizer
     from mudy.engines.light.weight_file import WeightFile
     from mudy.models.download_progress import silent
-    from mudy._support.onnx.sessions import Sessions
 
     folder = Path(path)
     config = decoder_config(read_config(folder), name)
@@ -36,12 +36,12 @@ def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Re
 
 def load_light_encoder(path: str | Path, compute: Compute, name: str, report: Report | None = None) -> LightEncoder:
     """A sentence encoder from a folder; in 8 bits if `compute` asks for speed, else in float32."""
+    from mudy._support.onnx.sessions import Sessions
     from mudy.engines.light.conversion import SOURCE, int8_weights
     from mudy.engines.light.light_encoder import LightEncoder, check_family
     from mudy.engines.light.light_tokenizer import LightTokenizer
     from mudy.engines.light.weight_file import WeightFile
     from mudy.models.download_progress import silent
-    from mudy._support.onnx.sessions import Sessions
 
     folder = Path(path)
     config, int8 = read_config(folder), in_8_bits(compute)

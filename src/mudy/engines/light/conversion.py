@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mudy._support.storage import atomic_write, exclusive_lock
 from mudy.engines.light.products import LARGEST, MIDDLE
 from mudy.engines.light.weight_file import WeightFile
 from mudy.errors import ModelUnavailable
@@ -24,7 +25,6 @@ from mudy.models import Report, home
 from mudy.models.download_progress import silent
 from mudy.models.fetch import FULL
 from mudy.models.fingerprint import quick_hash
-from mudy._support.storage import atomic_write, exclusive_lock
 
 _FORMAT = "mudy-int8-1"  # raise it when what is written changes
 SOURCE, NAME = "model.safetensors", "int8.safetensors"

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mudy._support.cancellation import check
+from mudy._support.onnx.onnx_graph import Graph
+from mudy._support.onnx.sessions import Array, Sessions
 from mudy.engines.light import layer_graphs
 from mudy.engines.light.decoder_config import DecoderConfig
 from mudy.engines.light.edit import LightEdit
 from mudy.engines.light.light_attention import Block
 from mudy.engines.light.products import MIDDLE, FloatProducts, Int8Products, Products, signed_products_are_exact
 from mudy.engines.light.weight_file import WeightFile
-from mudy._support.cancellation import check
-from mudy._support.onnx.onnx_graph import Graph
-from mudy._support.onnx.sessions import Array, Sessions
 
 ROWS = 160  # that pass through the linear layers at once: more take more memory, and fewer more time to lay out weights
 FEWEST_ROWS = 32  # that are worth a thread of their own

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mudy.errors import UnsupportedModel
 from mudy._support.extras import install_command
+from mudy.errors import UnsupportedModel
 
 FAMILIES = frozenset({"llama", "gemma3_text"})
 ACTIVATIONS = {"silu": "silu", "gelu_pytorch_tanh": "gelu_tanh"}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.engines.backbone import Rule, Weighting
 from mudy._support.onnx.sessions import Array
+from mudy.engines.backbone import Rule, Weighting
 
 
 @dataclass(frozen=True, slots=True)

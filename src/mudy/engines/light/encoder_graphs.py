@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mudy.engines.light.products import Prepared, Products
 from mudy._support.onnx.onnx_graph import CONTRIB, Graph
+from mudy.engines.light.products import Prepared, Products
 
 QUERY, KEY, VALUE = (f"attention.self.{part}" for part in ("query", "key", "value"))
 ATTENDED, INNER, OUTER = "attention.output.dense", "intermediate.dense", "output.dense"

@@ -5,9 +5,9 @@ Weights are inputs under the names that model files give them within a layer, so
 
 from __future__ import annotations
 
+from mudy._support.onnx.onnx_graph import CONTRIB, Graph
 from mudy.engines.light.decoder_config import DecoderConfig
 from mudy.engines.light.products import Products
-from mudy._support.onnx.onnx_graph import CONTRIB, Graph
 
 BEFORE = ("input_layernorm.weight", *(f"self_attn.{part}_proj.weight" for part in "qkv"))
 HEAD_NORMS = ("self_attn.q_norm.weight", "self_attn.k_norm.weight")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mudy._support.onnx.sessions import Array
 from mudy.engines.backbone import MapObserver, Question, Received, Rule, TextRange, Weighting
 from mudy.engines.batches import consecutive, packs
 from mudy.engines.light.decoder import Decoder
@@ -24,7 +25,6 @@ from mudy.engines.light.light_attention import Block, Branches, LightMemory, bra
 from mudy.engines.light.light_tokenizer import LightTokenizer
 from mudy.engines.light.light_vocabulary import LightFloatHead, LightHead, LightInt8Head, vocabulary_sum
 from mudy.engines.tokens import Prompt, Tokens, prompts_of, tokenise
-from mudy._support.onnx.sessions import Array
 from mudy.reading.document import Span
 
 _LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mudy._support.cancellation import check
+from mudy._support.extras import install_command
+from mudy._support.onnx.sessions import Array, Sessions
 from mudy.engines.batches import consecutive, packs
 from mudy.engines.encoder import SentenceEncoder
 from mudy.engines.light import encoder_graphs
@@ -17,10 +20,7 @@ from mudy.engines.light.decoder import unsigned
 from mudy.engines.light.light_tokenizer import LightTokenizer
 from mudy.engines.light.products import MIDDLE, FloatProducts, Int8Products, Products, signed_products_are_exact
 from mudy.engines.light.weight_file import WeightFile
-from mudy._support.cancellation import check
 from mudy.errors import UnsupportedModel
-from mudy._support.extras import install_command
-from mudy._support.onnx.sessions import Array, Sessions
 
 _FAMILIES = frozenset({"bert"})
 _BATCH_TOKENS = 320  # of texts that are computed together, on one thread

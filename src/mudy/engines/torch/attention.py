@@ -17,8 +17,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from mudy.engines.backbone import Floats, MapObserver, Rule, Weighting
 from mudy._support.cancellation import check
+from mudy.engines.backbone import Floats, MapObserver, Rule, Weighting
 
 NAME = "mudy"
 PACKED = "mudy_packed"  # texts and prompts one after the other in one row: only a visitor knows who sees whom

@@ -16,14 +16,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mudy.engines.torch.attention import PACKED, Enough, Observer, Visitor
+from mudy._support.cancellation import check
 from mudy.engines.backbone import Floats, Question, Received, Rule, TextRange, Weighting
 from mudy.engines.batches import of_one_shape, packs
+from mudy.engines.tokens import Prompt, Tokens, fast_tokenizer, tokenise
+from mudy.engines.torch.attention import PACKED, Enough, Observer, Visitor
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.packing import Memory, PackedPrompts, PackedTexts, PromptRun
-from mudy.engines.tokens import Prompt, Tokens, fast_tokenizer, tokenise
 from mudy.engines.torch.transformer import LONGEST_PROMPT, Transformer, layers_between
-from mudy._support.cancellation import check
 from mudy.reading.document import Span
 
 _PROMPT_OPENING = "Text: "

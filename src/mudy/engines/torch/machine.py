@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import torch
 
+from mudy.engines.compute import Compute
 from mudy.engines.torch import openmp
 from mudy.errors import SettingError
-from mudy.extraction.options import Compute
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 

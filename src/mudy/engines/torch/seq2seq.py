@@ -16,13 +16,13 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache
 
-from mudy.engines.torch.attention import NAME, CrossAttention, Edit, Observer
+from mudy._support.cancellation import check
 from mudy.engines.backbone import Floats, Question, Received, Rule, TextRange
 from mudy.engines.batches import length_batches, of_one_shape
-from mudy.engines.torch.machine import Machine
 from mudy.engines.tokens import Tokens, blank_pieces, fast_tokenizer, tokenise
+from mudy.engines.torch.attention import NAME, CrossAttention, Edit, Observer
+from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.transformer import Transformer, layers_between, padded, presence
-from mudy._support.cancellation import check
 from mudy.reading.document import Span
 
 PROMPT_OPENING, PROMPT_CLOSING = 'Book:"', '"'

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mudy._support.cancellation import check
 from mudy.engines.batches import in_order
-from mudy.engines.torch.machine import Machine
 from mudy.engines.encoder import SentenceEncoder, States
 from mudy.engines.tokens import fast_tokenizer
+from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.transformer import padded, presence
-from mudy._support.cancellation import check
 
 OFFSET_FAMILIES = frozenset({"roberta", "xlm-roberta", "mpnet"})  # whose positions count on from the padding token's id
 

@@ -10,10 +10,10 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from mudy.engines.torch.attention import Edit, Observer, Showing, register
 from mudy.engines.backbone import MapObserver, Received, TextRange, Weighting
-from mudy.engines.torch.machine import Machine
 from mudy.engines.tokens import Prompt, Tokens, prompts_of, tokenise
+from mudy.engines.torch.attention import Edit, Observer, Showing, register
+from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.vocabulary import Head, LinearHead, log_probabilities
 from mudy.reading.document import Span
 

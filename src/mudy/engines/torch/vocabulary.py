@@ -7,8 +7,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from mudy.engines.torch.attention import soft_cap
 from mudy._support.cancellation import cancellable
+from mudy.engines.torch.attention import soft_cap
 
 _ROWS = 1024  # states multiplied at once
 WORDS = 2048  # with so many words of the vocabulary: a block of logits stays in a CPU's cache

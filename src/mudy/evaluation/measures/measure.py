@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mudy._support.validation import checked, seen
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.measures.averaging import MICRO, Averaging
 from mudy.evaluation.measures.outcome import Depth, Outcome, checked_outcomes
-from mudy._support.validation import checked, seen
 
 FloatArray = NDArray[np.float64]
 DEPTHS = (5, 10, 15)  # of the published tables

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mudy.errors import InputError
-from mudy.candidates.stemming import stems_of
 from mudy._support.validation import checked, phrases, seen, several
+from mudy.candidates.stemming import stems_of
+from mudy.errors import InputError
 
 Stems = tuple[str, ...]  # of the words of a phrase
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mudy.candidates.porter import stems
 from mudy.errors import InputError
 from mudy.evaluation import paper
 from mudy.evaluation.datasets import Dataset, Record, load
@@ -16,7 +17,6 @@ from mudy.evaluation.reproduce.workspace import RunOrGap, Workspace
 from mudy.evaluation.rescore import likelihood_alone, rescore_run
 from mudy.evaluation.runs import JudgedDocument
 from mudy.extraction.explanation import heat
-from mudy.candidates.porter import stems
 from mudy.render.text_layout import Passage, draw_passages
 
 _SHOWN = 15

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from mudy.errors import InputError
 from mudy._support.storage import atomic_write
+from mudy.errors import InputError
 
 OPEN = "–"
 LEGEND = f"Ours first, *(the paper's in brackets)*; {OPEN} is a cell that was not run, see the notes."

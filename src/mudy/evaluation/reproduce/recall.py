@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mudy.candidates.porter import stems
 from mudy.evaluation import paper, plots
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.measures import FloatArray
@@ -15,7 +16,6 @@ from mudy.evaluation.reproduce.markdown import Gap, Page, cell, markdown_table
 from mudy.evaluation.reproduce.method_table import finish, start
 from mudy.evaluation.reproduce.workspace import Workspace
 from mudy.evaluation.runs import Run
-from mudy.candidates.porter import stems
 
 _BINS = 5
 _DEPTH = 15

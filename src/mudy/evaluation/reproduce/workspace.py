@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from mudy._support.storage import refuse_inputs
 from mudy.engines.backbone import Backbone
 from mudy.engines.chat import Chat
 from mudy.engines.encoder import SentenceEncoder
@@ -21,10 +22,9 @@ from mudy.evaluation.measures import DEPTHS
 from mudy.evaluation.reproduce.markdown import Gap
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extraction.extractor import Extractor
-from mudy.methods import model_fields
 from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy.methods import model_fields
 from mudy.models import Report
-from mudy._support.storage import refuse_inputs
 from mudy.reading.tagging import Tagger
 
 _RUNS_IN_MEMORY = 8  # one with places takes some 30 MB

@@ -8,9 +8,9 @@ from dataclasses import replace
 from math import log, log1p
 
 from mudy.candidates import Candidate
+from mudy.candidates.stemming import stems_of
 from mudy.methods.method import OccurrenceScore
 from mudy.methods.mudy.settings import Attention
-from mudy.candidates.stemming import stems_of
 
 
 def attention_score(g: float, local: float, attention: Attention, clip: float | None) -> float:

@@ -14,14 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from mudy.candidates import Candidate
 from mudy.engines.backbone import Backbone, Question, Received, TextRange
 from mudy.engines.batches import packs
-from mudy.candidates import Candidate
-from mudy.methods.mudyplus.evidence.boundary import ending
-from mudy.methods.mudyplus.evidence.keyword_likelihood import TEMPLATE, likelihood
-from mudy.methods.mudyplus.evidence.places import Numbers
-from mudy.methods.mudyplus.evidence.received_attention import attention
-from mudy.methods.mudyplus.evidence.similarity import similarity
 from mudy.methods.method import (
     Architecture,
     BatchMethod,
@@ -36,6 +31,11 @@ from mudy.methods.method import (
     setting,
 )
 from mudy.methods.mudy.presets import SAM_LAYERS
+from mudy.methods.mudyplus.evidence.boundary import ending
+from mudy.methods.mudyplus.evidence.keyword_likelihood import TEMPLATE, likelihood
+from mudy.methods.mudyplus.evidence.places import Numbers
+from mudy.methods.mudyplus.evidence.received_attention import attention
+from mudy.methods.mudyplus.evidence.similarity import similarity
 from mudy.methods.mudyplus.evidence_table import ANSWERS, UNKNOWN_SIMILARITY, Table, counted, long
 from mudy.methods.mudyplus.fitting import expit
 from mudy.methods.mudyplus.turning import MOST_PHRASES, Embed, Turning, vectors_alone

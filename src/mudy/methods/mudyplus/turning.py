@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mudy.candidates import Candidate, stop_words
+from mudy.candidates import Candidate
 from mudy.methods.mudyplus.evidence.places import Numbers
 from mudy.methods.mudyplus.evidence.seeds import seed_similarity
 from mudy.reading.document import Document, Span
+from mudy.reading.stop_words import stop_words
 
 if TYPE_CHECKING:
     from mudy.engines.encoder import SentenceEncoder

@@ -11,8 +11,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import PurePath
 
-from mudy.errors import InputError, MudyError
 from mudy._support.extras import missing_extra
+from mudy.errors import InputError, MudyError
 from mudy.reading.formats.pool import FileRead, ReaderPool
 from mudy.reading.formats.reading import ZIP, Limits, Reading, decode
 

@@ -12,10 +12,10 @@ from threading import BoundedSemaphore, Lock, Timer
 from typing import Any, Self
 from weakref import WeakSet
 
-from mudy.errors import InputError
 from mudy._support.extras import missing_extra
 from mudy._support.messages import receive, send
 from mudy._support.processes import how_it_ended, package_environment, python_command
+from mudy.errors import InputError
 from mudy.reading.formats.reading import Limits, Reading
 
 PACKAGE = "mudy"

@@ -16,11 +16,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mudy.errors import InputError
 from mudy._support.messages import receive, send
 from mudy._support.processes import private_stdout
-from mudy.reading.formats.reading import Limits, Reading
 from mudy._support.storage import encode_text
+from mudy.errors import InputError
+from mudy.reading.formats.reading import Limits, Reading
 
 _FORMAT_NAMES = {"pdf": "PDF", "docx": "Word document", "html": "web page"}
 _KEPT_SHARE = 0.5  # of the limit of memory; a process that keeps more after a file is replaced
@@ -47,7 +47,8 @@ def answer_requests() -> None:
 def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], bytes]:
     """What a file holds, or why it cannot be read."""
     try:
-        reader: Callable[[bytes, Limits], Reading] = getattr(import_module(f"mudy.reading.formats.{kind}"), f"read_{kind}")
+        module = import_module(f"mudy.reading.formats.{kind}")
+        reader: Callable[[bytes, Limits], Reading] = getattr(module, f"read_{kind}")
         with _limited(limits):
             reading = reader(data, limits)
             if len(reading.text) > limits.characters:

@@ -2,7 +2,14 @@
 
 from mudy.reading.languages.detection import Detection, detect, detection_of, mismatch
 from mudy.reading.languages.names import AUTO, LANGUAGE_NAMES, name_of
-from mudy.reading.languages.taggers import TAGGERS, TaggerStatus, locate_tagger, pull_tagger, remove_tagger, tagger_statuses
+from mudy.reading.languages.taggers import (
+    TAGGERS,
+    TaggerStatus,
+    locate_tagger,
+    pull_tagger,
+    remove_tagger,
+    tagger_statuses,
+)
 
 __all__ = [
     "AUTO",

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from mudy.reading.document import Document
 from mudy.reading.languages.function_words import function_words
 from mudy.reading.languages.names import LANGUAGE_NAMES, UNDETERMINED, name_of
-from mudy.reading.document import Document
 
 EXCERPTS, EXCERPT = 8, 400  # how many excerpts of a long text, and how many characters each has
 FEWEST_LETTERS = 30  # fewer cannot be told apart, but for the scripts below

@@ -14,9 +14,9 @@ from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
 from typing import Any, NamedTuple
 
+from mudy.reading.document import UNSPACED_LANGUAGES, Document
 from mudy.reading.languages.names import name_of
 from mudy.reading.languages.unspaced import korean_words, plain_words
-from mudy.reading.document import UNSPACED_LANGUAGES, Document
 
 
 class Morpheme(NamedTuple):

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from mudy.candidates import Candidate, candidates
-from mudy.methods.mudyplus.evidence.places import Key, Numbers
 from mudy.candidates.stemming import stems_of
+from mudy.methods.mudyplus.evidence.places import Key, Numbers
 from mudy.reading.document import Document
 
 FEWEST_WORDS, MOST_WORDS = 2, 6  # of a part that rows have in common

@@ -5,7 +5,7 @@ In plain language everyday words are subjects, and what is repeated counts for m
 
 from __future__ import annotations
 
-from mudy.candidates import GRAMMARS, UNIVERSAL
+from mudy.candidates.grammar import GRAMMARS, UNIVERSAL
 from mudy.reading.document import Document
 
 FEW_NOUNS, MANY_NOUNS = 0.2, 0.3  # of all words and marks: with the first a text is plain, with the second it is not
