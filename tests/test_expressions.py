@@ -42,8 +42,9 @@ MADE = {
     ("mudy.evaluation.dataset_formats", r"between"): r"[;,\n]",
     ("mudy.evaluation.measures.presence", r"UNSPACED"): f"({UNSPACED})",
     ("mudy.reading.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
-    ("mudy.candidates", r"grammar.pattern"): UNIVERSAL.pattern,  # and all others, below
-    ("mudy.candidates.nested", r"grammar.inner"): r"[AN]{0,3}N",
+    ("mudy.candidates.grammar", r"grammar_of(document.language, document.tagged).phrase"): UNIVERSAL.phrase,
+    ("mudy.candidates.grammar", r"grammar.run or grammar.phrase"): UNIVERSAL.phrase,
+    ("mudy.candidates.grammar", r"grammar.inner"): r"[AN]{0,3}N",
     ("mudy.engines.torch.local_chat", r"marks"): r"<\|user\|>|</s>|<s>",
     ("mudy.engines.light.byte_pairs", r"self._added"): r"[<]",
     ("mudy.engines.light.vocabulary_file", r"(?={SPACE})"): r"[^▁](?=▁)",
@@ -90,7 +91,7 @@ def expressions() -> tuple[Expression, ...]:
         found += _called(module, tree)
         found += _kept(module, tree)
     for grammar in (*GRAMMARS.values(), UNIVERSAL):
-        found.append(Expression("mudy.candidates grammar", re.compile(grammar.pattern), "finditer"))
+        found.append(Expression("mudy.candidates grammar", re.compile(grammar.phrase), "finditer"))
     return tuple(found)
 
 
@@ -229,7 +230,7 @@ def test_the_expression_that_once_mended_cut_words_was_slow() -> None:
 
 @pytest.mark.parametrize(
     ("quick", "plain"),
-    [(UNIVERSAL.pattern, "[AN]*N"), (GRAMMARS["fr"].pattern, "A*N[AN]*(?:PA*N[AN]*)?")],
+    [(UNIVERSAL.phrase, "[AN]*N"), (GRAMMARS["fr"].phrase, "A*N[AN]*(?:PA*N[AN]*)?")],
 )
 def test_a_grammar_finds_what_it_would_find_from_every_word(quick: str, plain: str) -> None:
     for letters in map("".join, product("ANPx", repeat=7)):

@@ -1,4 +1,9 @@
-"""Tags -> candidates: the phrases that may be keyphrases, each with every occurrence."""
+"""One grammar per language: noun phrases as long as possible, and the phrases inside them.
+
+Noun phrases of maximal length miss a third to a half of the gold keyphrases that occur in a text: "fuzzy modeling" in
+"hybrid fuzzy modeling", "sliding mode control", "1990 census", "quality of service". Nested candidates are all runs of
+words that could be a phrase of their own; which of them is right is a question for the evidence.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +13,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 from mudy._support.cancellation import cancellable
 from mudy.candidates.candidate import Candidate, Occurrence, grouped
 from mudy.candidates.given import checked_phrases, is_unspaced
-from mudy.candidates.stemming import UNSPACED
 from mudy.errors import SettingError
 from mudy.reading.document import CONTENT, MODIFIER, UNSPACED_LANGUAGES, Document, Span, Word, squeeze
 from mudy.reading.markup import IN_WORD, no_prose
 from mudy.reading.stop_words import ACRONYMS, PRONOUNS, stop_words
 
 MAX_PHRASE_WORDS = 6  # the lowest limit that lost no gold keyphrase in any of 11 data sets (60 documents of each)
-MAX_CHARACTERS = 100  # of a noun phrase; six words have about fifty
-LONGEST_STRETCH = 200  # words looked at together, which keeps the search linear in a text without any verb
+MAX_CHARACTERS = 100  # of a phrase; six words have about fifty
+MAX_OF_WORDS = 3  # on either side of the "of" in a nested phrase
+LONGEST_STRETCH = 200  # words searched together, which keeps the search linear in a text without any verb
 FOOTNOTE = re.compile(r"(?P<word>[^\W\d_]{3,}[a-zß-ÿ])(?P<number>\d{1,2}|[¹²³⁰⁴-⁹]+)")  # Anxiety2; not CO2, MP3
 QUOTES = "'\"`´‘’‚“”„«»‹›*_"  # and mark-up
 
@@ -30,29 +36,63 @@ QUOTES = "'\"`´‘’‚“”„«»‹›*_"  # and mark-up
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A noun phrase as a regular expression over one letter a word.
+    """Phrases as regular expressions over one letter per word.
 
-    The letters: N a noun, A an adjective, P a word of `joins` (de), D one of `articles` (la), x anything else.
+    N is a noun, A an adjective, P a word of `joins` ("de"), D a word of `articles` ("la"), and x anything else. English
+    also has G for a gerund, E for another participle, C for a number, and a for an adjective of `which_or_how_many`.
     """
 
-    pattern: str
-    nouns: frozenset[str]
-    adjectives: frozenset[str]
+    phrase: str  # a noun phrase of maximal length
+    letters: Mapping[str, str]  # tag -> letter
+    inner: str = "[AN]*N"  # a phrase inside a run
+    run: str | None = None  # the words among which nested phrases are searched; None: a noun phrase
     joins: frozenset[str] = frozenset()
-    inner: str = "[AN]*N"  # what may be a phrase inside a longer one
     articles: frozenset[str] = frozenset()
+    joined_runs: bool = False  # whether two runs with a join between them are a nested phrase
+
+    @property
+    def nouns(self) -> frozenset[str]:
+        """The tags of nouns."""
+        return frozenset(tag for tag, letter in self.letters.items() if letter == "N")
 
     def letter(self, word: str, tag: str) -> str:
+        """The letter of a word; `tag` is empty for a stop word."""
         if not any(map(str.isalnum, word)) or IN_WORD.search(word):
             return "x"  # never part of a phrase, whatever the tag
-        if word.lower() in self.joins:
+        lower = word.lower()
+        if lower in self.joins:
             return "P"
-        if word.lower() in self.articles:
+        if lower in self.articles:
             return "D"
-        return "N" if tag in self.nouns else "A" if tag in self.adjectives else "x"
+        return self.letters.get(tag, "x")
 
 
-_NOUNS, _ADJECTIVES = frozenset({"NOUN", "PROPN"}), frozenset({"ADJ"})
+class EnglishGrammar(Grammar):
+    """Participles must look like some, numbers are digits, and "several" is no part of a nested phrase."""
+
+    __slots__ = ()
+
+    def letter(self, word: str, tag: str) -> str:
+        letter, lower = super().letter(word, tag), word.lower()
+        if lower in WHICH_OR_HOW_MANY and letter in "AGE" and not word.isupper():
+            return "a" if letter == "A" else "x"
+        if letter in "GE" and not lower.endswith(("ing", "ed", "en")):
+            return "x"
+        return "x" if letter == "C" and not _NUMBER.fullmatch(lower) else letter  # "two", "million"
+
+
+def _tags(**letters: str) -> dict[str, str]:
+    return {tag: letter for letter, tags in letters.items() for tag in tags.split()}
+
+
+UNIVERSAL_TAGS = _tags(N="NOUN PROPN", A="ADJ")
+ADJECTIVES_AND_NOUNS = "(?<![AN])[AN]*N"  # tried once for a row of words, not again from each of them
+_NUMBER = re.compile(r"\d[\d.,]*")
+_WHICH_OR_HOW_MANY = """
+many several various different certain other such same own much few more most less least able due
+using based including according regarding concerning considering following given called used
+"""
+WHICH_OR_HOW_MANY = frozenset(_WHICH_OR_HOW_MANY.split())  # tagged as adjectives or participles
 
 
 def _romance(joins: str) -> Grammar:
@@ -62,14 +102,19 @@ def _romance(joins: str) -> Grammar:
     Never joining gives 65.0 and 41.0, joining repeatedly 62.4 and 52.4, also by "de la" 60.9 and 49.5.
     """
     part = "A*N[AN]*"
-    return Grammar(f"(?<!A){part}(?:P{part})?", _NOUNS, _ADJECTIVES, frozenset(joins.split()), f"{part}(?:P{part})?")
+    phrase = f"{part}(?:P{part})?"
+    return Grammar(f"(?<!A){phrase}", UNIVERSAL_TAGS, inner=phrase, joins=frozenset(joins.split()))
 
 
-ADJECTIVES_AND_NOUNS = "(?<![AN])[AN]*N"  # tried once for a row of words, not again from each of them
-UNIVERSAL = Grammar(ADJECTIVES_AND_NOUNS, _NOUNS, _ADJECTIVES)
+UNIVERSAL = Grammar(ADJECTIVES_AND_NOUNS, UNIVERSAL_TAGS)
 GRAMMARS: Mapping[str, Grammar] = {
-    "en": Grammar(  # <NN.*|JJ>*<NN.*>
-        ADJECTIVES_AND_NOUNS, frozenset({"NN", "NNS", "NNP", "NNPS"}), frozenset({"JJ"})
+    "en": EnglishGrammar(
+        "(?<![AaN])[AaN]*N",  # <NN.*|JJ>*<NN.*>
+        _tags(N="NN NNS NNP NNPS", A="JJ", G="VBG", E="VBN VBD", C="CD"),  # taggers confuse VBN and VBD
+        inner="C?[ANGE]*N|[AN]+G",  # "sliding mode", "1990 census", "data sharing"
+        run="(?<![ANGEC])[ANGEC]*[NG]",
+        joins=frozenset({"of"}),
+        joined_runs=True,
     ),
     "fr": _romance("de d' d’ du des"),
     "es": _romance("de del"),
@@ -78,34 +123,31 @@ GRAMMARS: Mapping[str, Grammar] = {
     "ca": _romance("de d' d’ del dels"),
     "ro": _romance("de"),
     "zh": Grammar(  # a verb may end a phrase that has a noun: "machine learn" is how Chinese says machine learning
-        "(?<![AN])[AN]*NA?", _NOUNS, frozenset({"ADJ", "VERB"}), inner="[AN]*NA?"
+        "(?<![AN])[AN]*NA?", UNIVERSAL_TAGS | {"VERB": "A"}, inner="[AN]*NA?"
     ),
 }
 UNTAGGED_JOINS = {  # what joins two nouns in languages that hardly ever put one right after the other
     code: GRAMMARS[code].joins for code in ("fr", "es", "pt", "it", "ca", "ro")
 }
-UNTAGGED_ARTICLES = {  # that stand between: "internet de las cosas"; elsewhere they are one word with what joins
+UNTAGGED_ARTICLES = {  # between the two: "internet de las cosas"; elsewhere they are one word with the join
     code: frozenset(words.split())
     for code, words in {"fr": "la l' l’", "es": "el la los las", "ca": "la les l' l’"}.items()
 }
-
-
 SYLLABLES = frozenset({"vi"})  # languages with a space after every syllable
 
 
 @cache
 def grammar_of(language: str, tagged: bool) -> Grammar:
-    """The noun phrases of a language; without parts of speech, all that stands between stop words and marks."""
+    """The grammar of a language; without parts of speech, a phrase is all that stands between stop words and marks."""
     if tagged:
         return GRAMMARS.get(language, UNIVERSAL)
     joins = UNTAGGED_JOINS.get(language, frozenset())
     if joins:
         articles = UNTAGGED_ARTICLES.get(language, frozenset())
         inner = "N{1,4}|N{1,2}PD?N{1,2}"
-        return Grammar("N+(?:PD?N+)*", frozenset({CONTENT}), frozenset(), joins, inner, articles)
+        return Grammar("N+(?:PD?N+)*", _tags(N=CONTENT), inner=inner, joins=joins, articles=articles)
     longest = MAX_PHRASE_WORDS if language in SYLLABLES else 4
-    inner = f"[AN]{{0,{longest - 1}}}N"
-    return Grammar(ADJECTIVES_AND_NOUNS, frozenset({CONTENT}), frozenset({MODIFIER}), joins, inner)
+    return Grammar(ADJECTIVES_AND_NOUNS, _tags(N=CONTENT, A=MODIFIER), inner=f"[AN]{{0,{longest - 1}}}N")
 
 
 # -- Candidates of a text ---------------------------------------------------------------------------------------------
@@ -114,45 +156,85 @@ def grammar_of(language: str, tagged: bool) -> Grammar:
 def candidates(
     document: Document, *, max_words: int | None = MAX_PHRASE_WORDS, stop_phrases: Iterable[str] = ()
 ) -> list[Candidate]:
-    """The noun phrases of a text, each the longest possible, in the order in which they first stand there.
+    """The noun phrases of maximal length, in the order of their first occurrences.
 
     Phrases of more than `max_words` words are left out (None sets no limit), and so are `stop_phrases`, compared as
-    whole phrases without regard to case: excluding "learning" leaves "deep learning" in.
+    whole phrases regardless of case: excluding "learning" leaves "deep learning" in.
     """
     if max_words is not None and max_words < 1:
         raise SettingError(f"max_words={max_words} leaves no candidate; it must be 1 or more, or None for no limit.")
+    phrases = (words for words in noun_phrases(document) if max_words is None or len(words) <= max_words)
+    return _candidates(document, phrases, stop_phrases)
+
+
+def nested_candidates(
+    document: Document, *, max_words: int | None = MAX_PHRASE_WORDS, stop_phrases: Iterable[str] = ()
+) -> list[Candidate]:
+    """The phrases of a text, also those inside longer ones, in the order of their first occurrences."""
+    return _candidates(document, nested_phrases(document, max_words or MAX_PHRASE_WORDS), stop_phrases)
+
+
+def _candidates(document: Document, phrases: Iterable[Sequence[Word]], stop_phrases: Iterable[str]) -> list[Candidate]:
     excluded = {squeeze(phrase).lower() for phrase in checked_phrases(stop_phrases)}
     forms = Counter(word.span.of(document.text).lower() for word in document.words)
-    found = (
-        (_phrase(document, span), Occurrence(span, words[0].sentence))
-        for words in noun_phrases(document)
-        if max_words is None or len(words) <= max_words
+    occurrences = {
+        (span.start, -span.end): Occurrence(span, words[0].sentence)
+        for words in phrases
         if _is_phrase((span := _trimmed(document.text, words, forms)).of(document.text))
-    )
-    return grouped((phrase, occurrence) for phrase, occurrence in found if phrase not in excluded)
-
-
-def _phrase(document: Document, span: Span) -> str:
-    return squeeze(span.of(document.text)).lower()
+    }
+    in_order = (occurrences[key] for key in sorted(occurrences))
+    named = ((squeeze(occurrence.span.of(document.text)).lower(), occurrence) for occurrence in in_order)
+    return grouped((phrase, occurrence) for phrase, occurrence in named if phrase not in excluded)
 
 
 def noun_phrases(document: Document) -> Iterator[Sequence[Word]]:
     """The words of every noun phrase of maximal length, in text order."""
-    grammar = grammar_of(document.language, document.tagged)
-    pattern = re.compile(grammar.pattern)
-    excluded = starts_within(document.words, no_prose(document.text))
-    sentence, mixed_case = -1, False
-    for words in cancellable(stretches(document), every=1024):
-        if words[0].sentence != sentence:  # once for all stretches of a sentence, which may be as long as the text
-            sentence = words[0].sentence
-            mixed_case = any(map(str.islower, document.sentences[sentence].of(document.text)))
-        letters = "".join(_letters(document, words, grammar, excluded, mixed_case))
-        for match in pattern.finditer(letters):
+    phrase = re.compile(grammar_of(document.language, document.tagged).phrase)
+    for words, letters in _lettered(document):
+        for match in phrase.finditer(letters):
             yield words[match.start() : match.end()]
 
 
-def stretches(document: Document) -> Iterator[Sequence[Word]]:
-    """Words of one sentence with nothing but white space between them: what a phrase may not reach across."""
+def nested_phrases(document: Document, max_words: int) -> Iterator[Sequence[Word]]:
+    """Every run of words that could be a phrase of its own."""
+    grammar = grammar_of(document.language, document.tagged)
+    run, inner = re.compile(grammar.run or grammar.phrase), re.compile(grammar.inner)
+    for words, letters in _lettered(document):
+        runs = [match.span() for match in run.finditer(letters)]
+        for start, end in runs:
+            for i in range(start, end):
+                for j in range(i + 1, min(end, i + max_words) + 1):
+                    if inner.fullmatch(letters, i, j):
+                        yield words[i:j]
+        for left, right in pairwise(runs) if grammar.joined_runs else ():
+            if right[0] == left[1] + 1 and letters[left[1]] == "P":
+                yield from (words[i:j] for i, j in _joined(letters, left, right) if j - i <= max_words)
+
+
+def _joined(letters: str, left: tuple[int, int], right: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """As in "quality of service": the last word or all words before "of", and all words after it."""
+    end = right[1]
+    for start in dict.fromkeys((left[0], left[1] - 1)):
+        short = left[1] - start <= MAX_OF_WORDS and end - right[0] <= MAX_OF_WORDS
+        ends_in_nouns = letters[left[1] - 1] == "N" and letters[end - 1] == "N"
+        if short and ends_in_nouns and "C" not in letters[start:end]:
+            yield start, end
+
+
+def _lettered(document: Document) -> Iterator[tuple[Sequence[Word], str]]:
+    """Words that a phrase may reach across, with the grammar's letter for each."""
+    grammar = grammar_of(document.language, document.tagged)
+    excluded = _starts_within(document.words, no_prose(document.text))
+    sentence, mixed_case = -1, False
+    for words in cancellable(_stretches(document), every=1024):
+        if words[0].sentence != sentence:  # once for all stretches of a sentence, which may be as long as the text
+            sentence = words[0].sentence
+            mixed_case = any(map(str.islower, document.sentences[sentence].of(document.text)))
+        yield words, "".join(_letters(document, words, grammar, excluded, mixed_case))
+
+
+def _stretches(document: Document) -> Iterator[Sequence[Word]]:
+    """Words of one sentence with nothing but white space between them."""
     words, start = document.words, 0
     adjacent = _written_together if document.language in UNSPACED_LANGUAGES else _adjacent
     for i in range(1, len(words) + 1):
@@ -166,13 +248,13 @@ def _adjacent(text: str, left: Word, right: Word) -> bool:
 
 
 def _written_together(text: str, left: Word, right: Word) -> bool:
-    """Also no space between two words of an unspaced script, where it has the place of a comma."""
+    """Also no space between two words of an unspaced script, where it takes the place of a comma."""
     spaced = " " in text[left.span.end : right.span.start]
     marked = spaced and is_unspaced(text[left.span.end - 1]) and is_unspaced(text[right.span.start])
     return not marked and _adjacent(text, left, right)
 
 
-def starts_within(words: Sequence[Word], spans: Iterable[Span]) -> frozenset[int]:
+def _starts_within(words: Sequence[Word], spans: Iterable[Span]) -> frozenset[int]:
     """The starts of the words that begin inside one of some spans, which come in text order."""
     starts = [word.span.start for word in words]
     return frozenset(
@@ -198,7 +280,7 @@ def _letters(
 
 
 def _trimmed(text: str, words: Sequence[Word], forms: Mapping[str, int]) -> Span:
-    """The span of some words, without quotes, mark-up or the number of a footnote stuck to its edges."""
+    """The span of some words, without quotes, mark-up or the number of a footnote attached to its edges."""
     start, end = words[0].span.start, words[-1].span.end - _footnote(words[-1].span.of(text), forms)
     phrase = text[start:end].rstrip(QUOTES)
     end = start + len(phrase)
@@ -216,5 +298,5 @@ def _footnote(word: str, forms: Mapping[str, int]) -> int:
 
 def _is_phrase(text: str) -> bool:
     """Whether a text can be a keyphrase: it has a letter, and two characters unless its script writes words in one."""
-    long_enough = len(text) > 1 or bool(re.match(UNSPACED, text))
+    long_enough = len(text) > 1 or (len(text) == 1 and is_unspaced(text))
     return any(map(str.isalpha, text)) and long_enough and len(text) <= MAX_CHARACTERS
