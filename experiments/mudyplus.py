@@ -23,14 +23,14 @@ from experiments.lists.readability import overlapping
 from mudy import Extractor
 from mudy._support.storage import dump_json
 from mudy.candidates.porter import stems
+from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import Dataset, load
 from mudy.evaluation.evidence_cache import EvidenceCache
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.fit import JudgedWeights, WeightsOf, fit_options, gather, judge_texts
 from mudy.evaluation.fit_figures import outcome
 from mudy.evaluation.fit_texts import FitText
-from mudy.evaluation.measures import DEPTHS, F1, Outcome, compare
-from mudy.evaluation.measures.outcome import Depth
+from mudy.evaluation.measures import DEPTHS, F1, Depth, Outcome
 from mudy.evaluation.probabilities import Calibration
 from mudy.evaluation.runs import Run
 from mudy.extraction.keyphrase_list import LIKELY

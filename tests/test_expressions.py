@@ -40,7 +40,7 @@ MADE = {
     ("mudy._support.extras", r"PROJECT"): r"mudy\[(.+)\]",
     ("mudy.evaluation.record", r"known"): r"semeval2017(?![a-z0-9])",
     ("mudy.evaluation.dataset_formats", r"between"): r"[;,\n]",
-    ("mudy.evaluation.measures.presence", r"UNSPACED"): f"({UNSPACED})",
+    ("mudy.evaluation.measures", r"UNSPACED"): f"({UNSPACED})",
     ("mudy.reading.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
     ("mudy.candidates.grammar", r"grammar_of(document.language, document.tagged).phrase"): UNIVERSAL.phrase,
     ("mudy.candidates.grammar", r"grammar.run or grammar.phrase"): UNIVERSAL.phrase,

@@ -17,7 +17,8 @@ from experiments.reproduce.method_table import (
     unfilled,
 )
 from experiments.reproduce.workspace import Workspace
-from mudy.evaluation.measures import DEPTHS, F1, compare
+from mudy.evaluation.comparison import compare
+from mudy.evaluation.measures import DEPTHS, F1
 from mudy.evaluation.runs import Run
 from mudy.methods import METHODS, method_class, model_fields
 

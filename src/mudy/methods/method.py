@@ -172,9 +172,7 @@ class Method(ABC):
     default_speed: ClassVar[Speed] = "exact"
     calibrated: ClassVar[bool] = False  # whether its scores are probabilities of being a keyphrase
     distinct: ClassVar[bool] = False  # whether its lists leave out what a phrase before says, unless asked otherwise
-    comparable: ClassVar[bool] = (
-        True  # whether the paper's tables have one row for it; else it has rows of its own
-    )
+    comparable: ClassVar[bool] = True  # whether the paper's tables have one row for it; else it has rows of its own
 
     @classmethod
     def summary(cls) -> str:
