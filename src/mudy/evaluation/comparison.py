@@ -118,9 +118,7 @@ def _matched(first: Iterable[Outcome], second: Iterable[Outcome]) -> tuple[list[
         raise InputError("The two runs have no document in common; compare runs over the same data set.")
     for key in common:
         if Counter(one[key].gold) != Counter(other[key].gold):
-            raise InputError(
-                f"Document {key!r} has different gold in the two runs, so they cannot be compared."
-            )
+            raise InputError(f"Document {key!r} has different gold in the two runs, so they cannot be compared.")
     return [one[key] for key in common], [other[key] for key in common], len(one.keys() ^ other.keys())
 
 
