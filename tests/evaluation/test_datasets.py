@@ -346,7 +346,7 @@ def test_only_512_words_are_read_unless_more_are_asked_for(tmp_path: Path) -> No
     ],
 )
 def test_a_title_that_published_runs_do_not_read_is_taken_off(title: str, text: str, read: str) -> None:
-    assert PROTOCOLS["nus"].text(Record("1", title, text, ("ice",))) == (read, 0)
+    assert PROTOCOLS["nus"].read(text, title) == (read, 0)
 
 
 @pytest.mark.parametrize(

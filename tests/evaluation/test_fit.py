@@ -178,6 +178,14 @@ def test_an_interrupted_run_is_taken_up_where_it_ended(tmp_path: Path) -> None:
     assert again.weights == fit_weights(extractor(), [RIVERS]).weights
 
 
+def test_a_text_with_a_line_separator_is_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = replace(RIVERS.documents[0], text=RIVERS.documents[0].text.replace("an old", "an\u2028old"))
+    data = replace(RIVERS, documents=(record, *RIVERS.documents[1:]))
+    first = fit_weights(extractor(), [data], cache=tmp_path)
+    monkeypatch.setattr(MudyPlus, "with_similarities", lambda *_: pytest.fail("computed again"))
+    assert fit_weights(extractor(), [data], cache=tmp_path).weights == first.weights
+
+
 def test_a_cache_of_other_evidence_is_refused(tmp_path: Path) -> None:
     fit_weights(extractor(), [RIVERS], cache=tmp_path)
     with pytest.raises(InputError, match=r"computed in another way .*encoded was None, now 5.* another folder"):

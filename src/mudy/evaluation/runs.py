@@ -260,7 +260,7 @@ class RunFile:
         first, *lines = self.journal.read_bytes().split(b"\n")
         if not lines and _JOURNAL_START.startswith(first[: len(_JOURNAL_START)]):
             return None  # cut off before its head was whole
-        head = _parsed(first) or {}
+        head = parsed_line(first) or {}
         if head.get("format") != _RUN_FORMAT or not isinstance(head.get("asked"), dict) or "used" not in head:
             raise InputError(f"{self.journal}: not a journal that this version of mudy wrote. Name another --output.")
         documents = filter(None, map(_judged, lines))
@@ -283,12 +283,13 @@ def _line(row: Mapping[str, Any]) -> bytes:
 def _judged(line: bytes) -> JudgedDocument | None:
     """The document of a line, if the line is whole."""
     try:
-        return JudgedDocument.from_dict(_parsed(line) or {})
+        return JudgedDocument.from_dict(parsed_line(line) or {})
     except TypeError:
         return None
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def parsed_line(line: bytes) -> dict[str, Any] | None:
+    """The JSON object of a line; None for a line that was cut off."""
     try:
         row = json.loads(line)
     except ValueError:
