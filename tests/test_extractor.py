@@ -123,7 +123,8 @@ def test_each_text_may_have_its_own_candidates() -> None:
 
 def test_no_candidates_give_no_keyphrases_for_one_text_and_for_many() -> None:
     assert extractor().extract(small.TEXT, candidates=[]).keyphrases == ()
-    for none in ([], (), iter([]), [[], []]):
+    lists: tuple[Any, ...] = ([], (), iter([]), [[], []])
+    for none in lists:
         assert [r.keyphrases for r in extractor().extract_many([small.TEXT] * 2, candidates=none)] == [(), ()]
 
 

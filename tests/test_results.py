@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -114,8 +115,8 @@ def test_a_table_without_pandas_says_what_to_install(result: Result, monkeypatch
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_tables_of_all_libraries_hold_the_same_rows(result: Result, library: str) -> None:
     for parts in (False, True):
-        table = result.to_polars(parts=parts) if library == "polars" else result.to_arrow(parts=parts)
-        rows = table.to_dicts() if library == "polars" else table.to_pylist()
+        polars, arrow = partial(result.to_polars, parts=parts), partial(result.to_arrow, parts=parts)
+        rows = polars().to_dicts() if library == "polars" else arrow().to_pylist()
         assert rows == result.to_pandas(parts=parts).to_dict("records")
 
 
