@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mudy.evaluation.plots import COLOURS, GREY, MARKERS, png_with_legend, style_axis
+from experiments.reproduce.plots import COLOURS, GREY, MARKERS, png_with_legend, style_axis
 from mudy.render.figures import new_figure, to_png
 
 if TYPE_CHECKING:

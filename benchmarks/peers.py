@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import MODELS, WARM, texts
 from benchmarks.measure import cost_of, say
 from benchmarks.report import Figures, Question
+from experiments.reproduce.markdown import markdown_table
 from mudy import Extractor
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import judge
 from mudy.evaluation.measures import F1, Outcome
-from mudy.evaluation.reproduce.markdown import markdown_table
 from mudy.methods import METHODS, model_fields
 from mudy.models import locate
 from mudy.reading.tagging import Tagger
@@ -198,7 +198,7 @@ def sets(asked: Namespace) -> list[Dataset]:
     """Our own texts, or the data sets in a folder."""
     if not asked.data:
         return [texts.dataset(texts.read(1 if asked.quick else asked.texts, 120 if asked.quick else None))]
-    from mudy.evaluation.reproduce.workspace import find_datasets
+    from experiments.reproduce.workspace import find_datasets
 
     return [load(path, limit=2 if asked.quick else asked.limit) for path in find_datasets(asked.data).values()]
 

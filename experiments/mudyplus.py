@@ -1,6 +1,6 @@
 """MUDY+: the shipped weights made again, and every table about them, from evidence that is computed once.
 
-    python experiments/mudyplus.py DATA --cache evidence --output src/mudy/methods/mudyplus/weights.json > mudyplus.md
+    python -m experiments.mudyplus DATA --cache evidence --output src/mudy/methods/mudyplus/weights.json > mudyplus.md
 
 DATA is a folder with the development halves, a file of JSON lines each. Resumable: what the cache holds is not computed
 again, and with a full cache the command takes minutes. `--beside` adds a table with runs of `mudy evaluate --output`,
@@ -19,19 +19,19 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.lists.readability import overlapping
 from mudy import Extractor
 from mudy._support.storage import dump_json
 from mudy.candidates.porter import stems
+from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import Dataset, load
 from mudy.evaluation.evidence_cache import EvidenceCache
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.fit import JudgedWeights, WeightsOf, fit_options, gather, judge_texts
 from mudy.evaluation.fit_figures import outcome
 from mudy.evaluation.fit_texts import FitText
-from mudy.evaluation.measures import DEPTHS, F1, Outcome, compare
-from mudy.evaluation.measures.outcome import Depth
+from mudy.evaluation.measures import DEPTHS, F1, Depth, Outcome
 from mudy.evaluation.probabilities import Calibration
-from mudy.evaluation.readability import overlapping
 from mudy.evaluation.runs import Run
 from mudy.extraction.keyphrase_list import LIKELY
 from mudy.methods.mudyplus import MudyPlus
@@ -111,7 +111,7 @@ def show_set(name: str, done: int, texts: int) -> None:
 
 def shipped_form(judged: JudgedWeights) -> dict[str, object]:
     about = (
-        "Fitted by `python experiments/mudyplus.py` on the development halves of public data sets; in the fit those "
+        "Fitted by `python -m experiments.mudyplus` on the development halves of public data sets; in the fit those "
         f"after the sixth weigh {OTHERS:g} of what their number says."
     )
     return {"version": judged.overall.to_dict()["version"], "about": about, **judged.overall.to_dict()}

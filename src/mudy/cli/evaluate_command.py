@@ -23,9 +23,9 @@ from mudy.extraction.extractor import DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.extraction.model_loader import DEFAULT_ENCODER
 
 if TYPE_CHECKING:
+    from mudy.evaluation.comparison import Comparison
     from mudy.evaluation.datasets import Dataset
-    from mudy.evaluation.measures import Comparison, Interval, Measure
-    from mudy.evaluation.measures.named import NamedMeasure
+    from mudy.evaluation.measures import Interval, Measure, NamedMeasure
     from mudy.evaluation.runs import GoldKind, Run
     from mudy.extraction.extractor import Extractor
 
@@ -275,7 +275,7 @@ def _embedder(screen: Screen, encoder: str) -> Callable[[Sequence[str]], Any]:
 
 
 def _compared(a: Run, b: Run, name: str, measures: Sequence[Measure], measured: Measured) -> list[Comparison]:
-    from mudy.evaluation.measures import compare
+    from mudy.evaluation.comparison import compare
 
     one, other = a.outcomes(name, measured.gold), b.outcomes(name, measured.gold)
     if not one or not other:

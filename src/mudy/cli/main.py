@@ -47,7 +47,6 @@ from mudy.cli.parameters import (
     with_models,
     with_wishes,
 )
-from mudy.cli.reproduce_command import reproduce_command
 from mudy.cli.serve_command import serve_command
 from mudy.cli.tag_command import tag_command
 from mudy.errors import MudyError, SettingError, unknown
@@ -167,7 +166,6 @@ for command in (
     evaluate_command,
     compare_command,
     fit_command,
-    reproduce_command,
     serve_command,
     mcp_command,
     completion_command,

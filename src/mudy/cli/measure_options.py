@@ -12,8 +12,7 @@ from mudy.cli.parameters import Command
 from mudy.errors import SettingError
 
 if TYPE_CHECKING:
-    from mudy.evaluation.measures import Averaging, Measure
-    from mudy.evaluation.measures.named import NamedMeasure
+    from mudy.evaluation.measures import Averaging, Measure, NamedMeasure
     from mudy.evaluation.runs import GoldKind
 
 _AVERAGINGS = ("micro", "macro")
@@ -22,7 +21,7 @@ _DEFAULT = "F1"
 
 
 def _parsed(ctx: click.Context, param: click.Parameter, value: str) -> list[NamedMeasure]:
-    from mudy.evaluation.measures.named import parse_measure
+    from mudy.evaluation.measures import parse_measure
 
     try:
         return [parse_measure(text) for text in value.split(",")]
@@ -78,8 +77,6 @@ class Measured:
 
     def measures(self, embed: Callable[[Sequence[str]], Any]) -> list[Measure]:
         """The measures; `embed` is called only by those that compare meanings."""
-        from mudy.evaluation.measures import DEPTHS
-        from mudy.evaluation.measures.named import named_measures
-        from mudy.evaluation.measures.semantic import PhraseVectors
+        from mudy.evaluation.measures import DEPTHS, PhraseVectors, named_measures
 
         return named_measures(self.named, self.depths or DEPTHS, PhraseVectors(embed))

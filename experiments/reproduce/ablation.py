@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from mudy.evaluation import paper
+from experiments.reproduce import paper, variants
+from experiments.reproduce.markdown import LEGEND, Gap, Page, cell, markdown_table
+from experiments.reproduce.method_table import INTERVALS_NOTE, TableRow, f1_table, finish, interval_table, start
+from experiments.reproduce.workspace import Workspace
 from mudy.evaluation.measures import F1
-from mudy.evaluation.reproduce import variants
-from mudy.evaluation.reproduce.markdown import LEGEND, Gap, Page, cell, markdown_table
-from mudy.evaluation.reproduce.method_table import INTERVALS_NOTE, TableRow, f1_table, finish, interval_table, start
-from mudy.evaluation.reproduce.workspace import Workspace
 from mudy.evaluation.runs import Run
 from mudy.methods.mudy import Attention
 

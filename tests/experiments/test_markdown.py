@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.reproduce import method_table, paper
+from experiments.reproduce.markdown import Gap, Page, cell, literal
 from mudy.errors import InputError
-from mudy.evaluation import paper
-from mudy.evaluation.reproduce import method_table
-from mudy.evaluation.reproduce.markdown import Gap, Page, cell, literal
 
 
 def test_a_cell_holds_our_number_and_the_papers() -> None:
@@ -38,3 +37,11 @@ def test_a_page_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> None
 def test_rows_of_the_paper_that_nothing_stands_for_are_open() -> None:
     row = method_table.unfilled("GPT-5", paper.TABLE5["gpt5 vanilla"])
     assert row.of("duc2001") == Gap(method_table.MODELS_NOT_FETCHED)
+
+
+def test_a_page_replaces_a_link_and_does_not_follow_it(tmp_path: Path) -> None:
+    (tmp_path / "table1.md").symlink_to(tmp_path / "private.md")
+    (tmp_path / "private.md").write_text("private")
+    Page("table1", "Title").write(tmp_path)
+    assert (tmp_path / "table1.md").read_text().startswith("# Title")
+    assert (tmp_path / "private.md").read_text() == "private"

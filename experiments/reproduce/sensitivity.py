@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from mudy.evaluation import paper, plots
+from experiments.reproduce import paper, plots, variants
+from experiments.reproduce.markdown import OPEN, Gap, Page, cell, markdown_table
+from experiments.reproduce.method_table import finish, start
+from experiments.reproduce.workspace import RunOrGap, Workspace
 from mudy.evaluation.measures import F1
-from mudy.evaluation.reproduce import variants
-from mudy.evaluation.reproduce.markdown import OPEN, Gap, Page, cell, markdown_table
-from mudy.evaluation.reproduce.method_table import finish, start
-from mudy.evaluation.reproduce.workspace import RunOrGap, Workspace
 
 GRID = tuple(round(0.1 * step, 1) for step in range(1, 11))
 Point = Callable[[str, str, float], RunOrGap]  # data set, model, value -> run

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mudy.evaluation import paper
-from mudy.evaluation.reproduce.comparison import model_rows, paper_rows
-from mudy.evaluation.reproduce.markdown import LEGEND, Page
-from mudy.evaluation.reproduce.method_table import (
+from experiments.reproduce import paper
+from experiments.reproduce.comparison import model_rows, paper_rows
+from experiments.reproduce.markdown import LEGEND, Page
+from experiments.reproduce.method_table import (
     INTERVALS_NOTE,
     TableRow,
     f1_table,
@@ -16,7 +16,7 @@ from mudy.evaluation.reproduce.method_table import (
     start,
     unfilled,
 )
-from mudy.evaluation.reproduce.workspace import Workspace
+from experiments.reproduce.workspace import Workspace
 
 PROMPTS: dict[str, dict[str, Any]] = {"vanilla": {"prompting": "vanilla"}, "candidate": {}}
 

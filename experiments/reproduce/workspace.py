@@ -10,16 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from experiments.reproduce import paper
+from experiments.reproduce.markdown import Gap
 from mudy._support.storage import refuse_inputs
 from mudy.engines.backbone import Backbone
 from mudy.engines.chat import Chat
 from mudy.engines.encoder import SentenceEncoder
 from mudy.errors import InputError, MissingExtra, ModelError, SettingError
-from mudy.evaluation import paper
 from mudy.evaluation.datasets import Dataset, load, recognised, set_name
 from mudy.evaluation.experiment import evaluate, run_request
 from mudy.evaluation.measures import DEPTHS
-from mudy.evaluation.reproduce.markdown import Gap
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.model_loader import DEFAULT_ENCODER
@@ -52,7 +52,7 @@ class ReproduceOptions:
     document: str | None = None  # for the figure of one document
     timed: int = 5  # documents for the figure of processing time
     kept: bool = False  # take runs as they are and compute nothing
-    command: str = "mudy reproduce"
+    command: str = "python -m experiments.reproduce"
 
 
 class Workspace:

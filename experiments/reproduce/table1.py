@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from experiments.reproduce import paper
+from experiments.reproduce.markdown import LEGEND, Gap, Page, cell, markdown_table
+from experiments.reproduce.method_table import finish, start
+from experiments.reproduce.workspace import Workspace
 from mudy.errors import MudyError
-from mudy.evaluation import paper
 from mudy.evaluation.datasets import Dataset
-from mudy.evaluation.reproduce.markdown import LEGEND, Gap, Page, cell, markdown_table
-from mudy.evaluation.reproduce.method_table import finish, start
-from mudy.evaluation.reproduce.workspace import Workspace
 from mudy.evaluation.statistics import Description, describe
 
 _HEAD = ("", "documents", "words", "sentences", "keyphrases", "absent %", "noun phrases %", "topic drift")

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.reproduce import paper, plots, variants
+from experiments.reproduce.markdown import Gap, Page, cell, markdown_table
+from experiments.reproduce.method_table import finish, start
+from experiments.reproduce.workspace import Workspace
 from mudy.candidates.porter import stems
-from mudy.evaluation import paper, plots
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.measures import FloatArray
-from mudy.evaluation.reproduce import variants
-from mudy.evaluation.reproduce.markdown import Gap, Page, cell, markdown_table
-from mudy.evaluation.reproduce.method_table import finish, start
-from mudy.evaluation.reproduce.workspace import Workspace
 from mudy.evaluation.runs import Run
 
 _BINS = 5

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mudy.evaluation import paper
-from mudy.evaluation.reproduce import variants
-from mudy.evaluation.reproduce.markdown import markdown_table
-from mudy.evaluation.reproduce.variants import F1Values, RescoreSettings
-from mudy.evaluation.reproduce.workspace import Workspace
+from experiments.reproduce import paper, variants
+from experiments.reproduce.markdown import markdown_table
+from experiments.reproduce.variants import F1Values, RescoreSettings
+from experiments.reproduce.workspace import Workspace
 
 Setting = tuple[str, RescoreSettings]  # name of the run, and how it is read
 Scores = Mapping[str, Mapping[Setting, F1Values]]  # by data set

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.lists.readability import JudgedText, Readability, Subject, overlapping, readability
 from mudy.candidates.porter import stems
-from mudy.evaluation.readability import JudgedText, Readability, Subject, overlapping, readability
 
 LISTS = Path(__file__).parents[2] / "experiments" / "lists"
 JUDGED = JudgedText(

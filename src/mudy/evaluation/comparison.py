@@ -10,9 +10,18 @@ from math import exp, lgamma, log, log1p
 import numpy as np
 
 from mudy.errors import InputError
-from mudy.evaluation.measures.averaging import MICRO, Averaging
-from mudy.evaluation.measures.measure import SAMPLES, FloatArray, Interval, Measure, bootstrap_draws, percentiles
-from mudy.evaluation.measures.outcome import Outcome, checked_outcomes
+from mudy.evaluation.measures import (
+    MICRO,
+    SAMPLES,
+    Averaging,
+    FloatArray,
+    Interval,
+    Measure,
+    Outcome,
+    bootstrap_draws,
+    checked_outcomes,
+    percentiles,
+)
 
 _EQUAL = 1e-9  # per cent; smaller differences are rounding noise
 
@@ -46,7 +55,7 @@ def compare(
     """Whether two runs differ: a paired t-test and a paired bootstrap over the documents that both have."""
     one, other, unmatched = _matched(first, second)
     a, b = measure.table(one, averaging), measure.table(other, averaging)
-    t, p = paired_t_test(measure.values(a), measure.values(b))
+    t, p = paired_t_test(measure.kind.values(a), measure.kind.values(b))
     drawn = np.concatenate(
         [
             measure.over_draws(b, times, averaging) - measure.over_draws(a, times, averaging)
@@ -62,7 +71,7 @@ def paired_t_test(first: Sequence[float] | FloatArray, second: Sequence[float] |
     """Student's t of second - first and its two-sided p; equal differences everywhere have p 1 (none) or 0."""
     difference = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
     if len(difference) < 2:
-        raise InputError(f"A paired t-test needs at least 2 documents that both runs have; there is {len(difference)}.")
+        raise InputError(f"A paired t-test needs at least 2 documents in both runs; there is {len(difference)}.")
     mean = float(difference.mean())
     if np.ptp(difference) < _EQUAL:
         return (0.0, 1.0) if abs(mean) < _EQUAL else (float(np.copysign(np.inf, mean)), 0.0)
@@ -96,7 +105,7 @@ def _beta_fraction(x: float, a: float, b: float, steps: int = 300) -> float:
 
 
 def _two_sided(drawn: FloatArray) -> float:
-    """How often the sign of a difference changes in a bootstrap, doubled; never 0, for the draws are finite."""
+    """How often the sign of a difference changes in a bootstrap, doubled; never 0, as the draws are finite."""
     below, above = int((drawn < _EQUAL).sum()), int((drawn > -_EQUAL).sum())
     return min(1.0, 2 * (min(below, above) + 1) / (len(drawn) + 1))
 
@@ -109,7 +118,7 @@ def _matched(first: Iterable[Outcome], second: Iterable[Outcome]) -> tuple[list[
         raise InputError("The two runs have no document in common; compare runs over the same data set.")
     for key in common:
         if Counter(one[key].gold) != Counter(other[key].gold):
-            raise InputError(f"Document {key!r} has other gold in one run than in the other; they are not comparable.")
+            raise InputError(f"Document {key!r} has different gold in the two runs, so they cannot be compared.")
     return [one[key] for key in common], [other[key] for key in common], len(one.keys() ^ other.keys())
 
 
@@ -117,6 +126,6 @@ def _by_id(outcomes: Iterable[Outcome]) -> dict[str, Outcome]:
     known: dict[str, Outcome] = {}
     for outcome in checked_outcomes(outcomes):
         if outcome.id in known:
-            raise InputError(f"The id {outcome.id!r} stands twice in one run, so documents cannot be matched by it.")
+            raise InputError(f"The id {outcome.id!r} occurs twice in one run, so documents cannot be matched by it.")
         known[outcome.id] = outcome
     return known

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from experiments.reproduce import paper, variants
+from experiments.reproduce.markdown import Gap, Page, literal, markdown_table
+from experiments.reproduce.method_table import finish, start
+from experiments.reproduce.rescore import likelihood_alone, rescore_run
+from experiments.reproduce.workspace import RunOrGap, Workspace
 from mudy.candidates.porter import stems
 from mudy.errors import InputError
-from mudy.evaluation import paper
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.measures import F1
-from mudy.evaluation.reproduce import variants
-from mudy.evaluation.reproduce.markdown import Gap, Page, literal, markdown_table
-from mudy.evaluation.reproduce.method_table import finish, start
-from mudy.evaluation.reproduce.workspace import RunOrGap, Workspace
-from mudy.evaluation.rescore import likelihood_alone, rescore_run
 from mudy.evaluation.runs import JudgedDocument
 from mudy.extraction.explanation import heat
 from mudy.render.text_layout import Passage, draw_passages

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mudy.evaluation import paper
+from experiments.reproduce import paper
+from experiments.reproduce.markdown import OPEN, Gap, Page, cell, document_counts, markdown_table
+from experiments.reproduce.variants import RunLookup, f1
+from experiments.reproduce.workspace import Workspace
 from mudy.evaluation.experiment import used_by
 from mudy.evaluation.measures import DEPTHS, F1
-from mudy.evaluation.reproduce.markdown import OPEN, Gap, Page, cell, document_counts, markdown_table
-from mudy.evaluation.reproduce.variants import RunLookup, f1
-from mudy.evaluation.reproduce.workspace import Workspace
 from mudy.evaluation.runs import Run, ceiling
 
 MODELS_NOT_FETCHED = (

@@ -8,16 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from experiments.reproduce import paper, plots, variants
+from experiments.reproduce.comparison import compared, title_of
+from experiments.reproduce.markdown import Gap, Page, cell, markdown_table
+from experiments.reproduce.method_table import finish, start
+from experiments.reproduce.workspace import Workspace
 from mudy.errors import MudyError
-from mudy.evaluation import paper, plots
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.experiment import machine, read_record
 from mudy.evaluation.promptrank_protocol import promptrank_candidates
-from mudy.evaluation.reproduce import variants
-from mudy.evaluation.reproduce.comparison import compared, title_of
-from mudy.evaluation.reproduce.markdown import Gap, Page, cell, markdown_table
-from mudy.evaluation.reproduce.method_table import finish, start
-from mudy.evaluation.reproduce.workspace import Workspace
 from mudy.extraction.extractor import Extractor
 from mudy.methods import model_fields
 from mudy.methods.method import GenerativeMethod, Method

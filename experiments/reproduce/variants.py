@@ -10,10 +10,10 @@ from dataclasses import fields
 from itertools import product, starmap
 from typing import Any, NamedTuple
 
+from experiments.reproduce.markdown import Gap
+from experiments.reproduce.rescore import Scoring, likelihood_alone, mudy_scoring, rescore_run, unweighted
+from experiments.reproduce.workspace import RunOrGap, Workspace
 from mudy.evaluation.measures import DEPTHS, F1
-from mudy.evaluation.reproduce.markdown import Gap
-from mudy.evaluation.reproduce.workspace import RunOrGap, Workspace
-from mudy.evaluation.rescore import Scoring, likelihood_alone, mudy_scoring, rescore_run, unweighted
 from mudy.evaluation.runs import Run
 from mudy.methods.mudy import RECOMMENDED, Attention, Mudy
 

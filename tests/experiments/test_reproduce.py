@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from mudy.cli.main import cli
+from experiments.reproduce import ITEMS, leave_one_out, variants
+from experiments.reproduce.__main__ import reproduce_command
+from experiments.reproduce.markdown import Gap
+from experiments.reproduce.timing import TIMED_STEPS, seconds
+from experiments.reproduce.workspace import ReproduceOptions, Workspace, WorkspaceExtractor, find_datasets
 from mudy.evaluation import experiment
-from mudy.evaluation.reproduce import ITEMS, leave_one_out, variants
-from mudy.evaluation.reproduce.markdown import Gap
-from mudy.evaluation.reproduce.timing import TIMED_STEPS, seconds
-from mudy.evaluation.reproduce.workspace import ReproduceOptions, Workspace, WorkspaceExtractor, find_datasets
 from mudy.evaluation.runs import Run
 from mudy.methods.mudy import Attention
 from tests import small
@@ -56,7 +56,7 @@ def reproduce(folder: Folder, *arguments: str, limit: str = "2", output: str = "
     options = {"data": "data", "model": "model", "encoder": "encoder", "output": output}
     words = [word for name, value in options.items() for word in (f"--{name}", str(folder / value))]
     words += ["--limit", limit, "--threads", "1", "--timed", "1", "--quiet"]
-    return CliRunner().invoke(cli, ["reproduce", *arguments, *words])
+    return CliRunner().invoke(reproduce_command, [*arguments, *words])
 
 
 def at(folder: Folder, **options: Any) -> Workspace:
@@ -94,7 +94,7 @@ def test_every_item_is_a_page_with_our_numbers_the_papers_and_the_open_cells(fol
     assert printed in page
     assert open_cell in page.partition("## Notes")[2]
     assert re.search(r"\| \d+\.\d|: F1@15 of this document \d", page)
-    assert f"    mudy reproduce {item} --data {folder / 'data'} --model {folder / 'model'}" in page
+    assert f"    python -m experiments.reproduce {item} --data {folder / 'data'} --model {folder / 'model'}" in page
     assert re.search(r"Documents, the first of each set: .+ [12]\.", page)
     assert "Precision: default" in page
     assert re.search(r"Versions: mudy .+torch .+; en_core_web", page)
@@ -197,7 +197,7 @@ def test_wrong_usage_says_what_is_known(folder: Folder, arguments: list[str], me
 
 def test_a_folder_without_data_sets_is_refused(folder: Folder, tmp_path: Path) -> None:
     (tmp_path / "duc2001.txt").write_text("no data set\n")
-    ended = CliRunner().invoke(cli, ["reproduce", "table1", "--data", str(tmp_path), "-o", str(folder / "out")])
+    ended = CliRunner().invoke(reproduce_command, ["table1", "--data", str(tmp_path), "-o", str(folder / "out")])
     assert ended.exit_code == 2
     assert "none of the paper's data sets is in it. Looked for: duc2001.jsonl" in ended.stderr
 
@@ -212,6 +212,47 @@ def test_without_matplotlib_figures_are_refused_before_any_work(
     assert 'pip install "matplotlib' in ended.stderr
     assert not (folder / "none").exists()
     assert reproduce(folder, "table4").exit_code == 0  # tables do without it
+
+
+# -- Outputs -----------------------------------------------------------------------------------------------------------
+
+
+def refused(*arguments: object) -> Result:
+    return CliRunner().invoke(reproduce_command, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    row = {"id": "d", "text": small.TEXT, "keyphrases": ["ice road"]}
+    (folder / "duc2001.jsonl").write_text(json.dumps(row) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize("link", ["hard", "symbolic"])
+@pytest.mark.parametrize("name", ["table1.md", "fig-recall.png"])
+def test_reproduce_refuses_a_page_that_is_a_data_set(data: Path, tmp_path: Path, link: str, name: str) -> None:
+    (tmp_path / "out").mkdir()
+    page, source = tmp_path / "out" / name, data / "duc2001.jsonl"
+    page.hardlink_to(source) if link == "hard" else page.symlink_to(source)
+    before = source.read_bytes()
+    ended = refused(name.partition(".")[0], "--data", data, "-o", tmp_path / "out")
+    assert ended.exit_code == 2
+    assert "would be overwritten" in ended.stderr
+    assert source.read_bytes() == before
+    assert page.samefile(source)
+
+
+def test_reproduce_refuses_a_folder_within_a_data_set(data: Path) -> None:
+    folder = data / "semeval2017"
+    for name in ("docsutf8/1.txt", "keys/1.key"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("flood gauge\n")
+    ended = refused("table1", "--data", data, "-o", folder / "out")
+    assert ended.exit_code == 2
+    assert "which is an input" in ended.stderr
+    assert not (folder / "out").exists()
 
 
 # -- What is at hand --------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""The paper's tables and figures, made again: each item is a page of Markdown, ours beside the paper's.
+"""The paper's tables and figures, regenerated: each item is a Markdown page with our numbers next to the paper's.
 
-Importing this imports nothing heavy. Every run of a model is kept under `runs/` of the output folder and shared between
-items. Resumable: the same command continues after an interruption.
+Importing this imports nothing heavy. Every run of a model is kept under `runs/` in the output folder and shared between
+items. Run the same command to resume after an interruption.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from mudy.errors import SettingError, unknown
 
 if TYPE_CHECKING:
-    from mudy.evaluation.reproduce.markdown import Page
-    from mudy.evaluation.reproduce.workspace import Workspace
+    from experiments.reproduce.markdown import Page
+    from experiments.reproduce.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ ITEMS = {
 
 
 def reproduce(item: str, workspace: Workspace) -> Page:
-    """Make one item of the paper again."""
+    """Regenerate one item of the paper."""
     if item not in ITEMS:
         raise SettingError(unknown("item", item, ITEMS))
     workspace.used.clear()

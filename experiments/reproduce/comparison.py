@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mudy.evaluation import paper
-from mudy.evaluation.measures import DEPTHS, F1, compare
-from mudy.evaluation.reproduce import variants
-from mudy.evaluation.reproduce.leave_one_out import left_out_table
-from mudy.evaluation.reproduce.markdown import LEGEND, OPEN, Page, markdown_table
-from mudy.evaluation.reproduce.method_table import (
+from experiments.reproduce import paper, variants
+from experiments.reproduce.leave_one_out import left_out_table
+from experiments.reproduce.markdown import LEGEND, OPEN, Page, markdown_table
+from experiments.reproduce.method_table import (
     INTERVALS_NOTE,
     TableRow,
     f1_table,
@@ -18,7 +16,9 @@ from mudy.evaluation.reproduce.method_table import (
     start,
     unfilled,
 )
-from mudy.evaluation.reproduce.workspace import Workspace
+from experiments.reproduce.workspace import Workspace
+from mudy.evaluation.comparison import compare
+from mudy.evaluation.measures import DEPTHS, F1
 from mudy.evaluation.runs import Run
 from mudy.methods import METHODS, method_class, model_fields
 

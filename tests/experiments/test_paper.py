@@ -2,7 +2,7 @@
 
 import pytest
 
-from mudy.evaluation import paper
+from experiments.reproduce import paper
 
 
 def test_the_papers_numbers_are_the_printed_ones() -> None:
