@@ -7,8 +7,11 @@ asked, never on what happens to be installed, but for a GPU, which only torch ca
 
 from __future__ import annotations
 
+import platform
+import sys
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Any
 
 from mudy._support.extras import missing_extra
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 ENCODER_DECODERS = frozenset({"t5"})  # families of models that have an encoder of their own
 CAUSAL_FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3", "mistral"})
 ENCODER_FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "electra", "deberta-v2"})
+_GPU_DEVICES = ("nvidia[0-9]*", "kfd", "dxg")  # of NVIDIA, of AMD, and of either under Windows' Linux
 
 
 def has_encoder(family: str) -> bool:
@@ -91,13 +95,20 @@ def reads_source(path: str, compute: Compute) -> bool:
 
 def _gpu_at_hand() -> bool:
     """Whether torch is here and would choose a GPU; it is imported only on machines that may have one."""
-    from mudy.engines.torch.gpu import may_have_gpu
-
     if find_spec("torch") is None or not may_have_gpu():
         return False
     from mudy.engines.torch.machine import best_device
 
     return best_device() != "cpu"
+
+
+def may_have_gpu(devices: Path = Path("/dev")) -> bool:
+    """Whether this machine may have a GPU that torch uses: false only if it certainly has none."""
+    if sys.platform == "darwin":
+        return platform.machine() == "arm64"
+    if sys.platform == "win32":
+        return which("nvidia-smi") is not None
+    return any(True for pattern in _GPU_DEVICES for _ in devices.glob(pattern))
 
 
 def _require_torch(what: str, compute: Compute) -> None:
