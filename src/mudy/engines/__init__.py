@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from mudy._support.extras import missing_extra
 from mudy.engines.compute import Compute
 from mudy.errors import ModelError, ModelUnavailable, UnsupportedModel
+from mudy.models.cache import keep_float32
+from mudy.models.fetch import silent
 
 if TYPE_CHECKING:
     from mudy.engines.backbone import Backbone
@@ -41,7 +43,7 @@ def load_backbone(path: str, compute: Compute, name: str, report: Report | None 
     if computes_lightly(path, compute):
         from mudy.engines import light
 
-        return light.load_light_decoder(path, compute, name, report)
+        return light.load_light_decoder(path, compute, name, report or silent)
     _require_torch(f"{name} (of the family {family!r})", compute)
     from mudy.engines.torch import causal, seq2seq
 
@@ -56,7 +58,7 @@ def load_encoder(path: str, compute: Compute, name: str, report: Report | None =
     if computes_lightly(path, compute):
         from mudy.engines import light
 
-        return light.load_light_encoder(path, compute, name, report)
+        return light.load_light_encoder(path, compute, name, report or silent)
     _require_torch(f"{name} (of the family {family!r})", compute)
     from mudy.engines.torch.torch_encoder import TorchEncoder
 
@@ -145,6 +147,7 @@ def _loaded(kind: Any, path: str, compute: Compute, name: str, *more: str) -> An
 
     from mudy.engines.torch.machine import Machine
 
+    keep_float32(Path(path))
     machine = Machine.of(compute.device, compute.dtype, compute.threads, compute.batch_tokens)
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
