@@ -5,8 +5,8 @@ import numpy as np
 from mudy.evaluation import plots
 from mudy.evaluation.reproduce import recall
 from mudy.evaluation.reproduce.case_study import passage
+from mudy.evaluation.reproduce.text_layout import Passage, draw_passages
 from mudy.evaluation.runs import JudgedDocument, Run
-from mudy.render.text_layout import Passage, draw_passages
 from tests.pngs import size
 
 

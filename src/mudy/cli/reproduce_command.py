@@ -106,7 +106,7 @@ def reproduce_command(
     if (options["endpoint"] is None) != (options["endpoint_model"] is None):
         raise click.UsageError("--endpoint and --endpoint-model are needed together.")
     if any(ITEMS[item].drawn for item in items):
-        from mudy.render.figures import require_matplotlib
+        from mudy.evaluation.figures import require_matplotlib
 
         require_matplotlib()
     from mudy.evaluation.reproduce import reproduce

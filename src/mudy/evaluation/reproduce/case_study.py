@@ -13,11 +13,11 @@ from mudy.evaluation.measures import F1
 from mudy.evaluation.reproduce import variants
 from mudy.evaluation.reproduce.markdown import Gap, Page, literal, markdown_table
 from mudy.evaluation.reproduce.method_table import finish, start
+from mudy.evaluation.reproduce.text_layout import Passage, draw_passages
 from mudy.evaluation.reproduce.workspace import RunOrGap, Workspace
 from mudy.evaluation.rescore import likelihood_alone, rescore_run
 from mudy.evaluation.runs import JudgedDocument
 from mudy.extraction.explanation import heat
-from mudy.render.text_layout import Passage, draw_passages
 
 _SHOWN = 15
 
