@@ -13,7 +13,7 @@ from mudy.evaluation.measures import DEPTHS, F1, Outcome
 from mudy.evaluation.probabilities import Calibration
 from mudy.extraction.ranking import rank
 from mudy.methods.method import same_at_each
-from mudy.methods.mudyplus.evidence.places import Numbers
+from mudy.methods.mudyplus.evidence_table import Numbers
 from mudy.methods.mudyplus.fitting import Sample, text_shares
 
 MEAN = "mean"  # of all data sets

@@ -14,8 +14,8 @@ from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import read_record
 from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus.cascade import MudyPlus, TextEvidence, leading, not_asked, totals
-from mudy.methods.mudyplus.evidence.places import Numbers
-from mudy.methods.mudyplus.evidence_table import CONTEXT, Table, counted
+from mudy.methods.mudyplus.counted import counted
+from mudy.methods.mudyplus.evidence_table import CONTEXT, Numbers, Table
 from mudy.methods.mudyplus.fitting import Sample
 from mudy.methods.mudyplus.weights import Sum, Weights
 
