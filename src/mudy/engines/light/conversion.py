@@ -122,7 +122,7 @@ def check_source(source: Path) -> None:
 
 
 def manifest_entry(source: Path) -> dict[str, Any]:
-    """The size and hash that the manifest of a cached model lists for a file, which a copy of the cache keeps; or {}."""
+    """The size and hash that the manifest of a cached model lists for a file, kept by a copy of the cache; or {}."""
     try:
         manifest = json.loads((source.parent / "manifest.json").read_text(encoding="utf-8"))
         entry = manifest["files"][source.name]
