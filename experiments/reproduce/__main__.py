@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from experiments.reproduce import ITEMS, reproduce
+from experiments.reproduce.figures import require_matplotlib
 from experiments.reproduce.paper import DATASET_TITLES
 from experiments.reproduce.workspace import ReproduceOptions, Workspace
 from mudy.cli import formats
@@ -23,7 +24,6 @@ from mudy.cli.parameters import DTYPE, MODEL_OPTION, THREADS, model
 from mudy.errors import InputError, MudyError, unknown
 from mudy.extraction.extractor import DEFAULT_MODEL
 from mudy.extraction.model_loader import DEFAULT_ENCODER
-from mudy.render.figures import require_matplotlib
 
 ALL = "all"
 COMMAND = "python -m experiments.reproduce"

@@ -9,6 +9,7 @@ from experiments.reproduce import paper, variants
 from experiments.reproduce.markdown import Gap, Page, literal, markdown_table
 from experiments.reproduce.method_table import finish, start
 from experiments.reproduce.rescore import likelihood_alone, rescore_run
+from experiments.reproduce.text_layout import Passage, draw_passages
 from experiments.reproduce.workspace import RunOrGap, Workspace
 from mudy.candidates.porter import stems
 from mudy.errors import InputError
@@ -16,7 +17,6 @@ from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.measures import F1
 from mudy.evaluation.runs import JudgedDocument
 from mudy.extraction.explanation import heat
-from mudy.render.text_layout import Passage, draw_passages
 
 _SHOWN = 15
 

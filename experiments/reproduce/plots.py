@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from mudy.render.figures import new_figure, to_png
+from experiments.reproduce.figures import new_figure, to_png
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -300,7 +300,7 @@ def _shape(model: str, report: Report | None) -> tuple[str, int]:
     from mudy import models
 
     try:
-        models.locate(model, report=report)
+        models.locate(model, report=report, check="all but weights")
         return models.architecture(model)
     except (ModelError, OSError, ValueError):
         return "", 0

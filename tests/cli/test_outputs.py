@@ -66,10 +66,10 @@ def test_extract_refuses_the_file_that_standard_input_comes_from(text: Path) -> 
     [
         ["a.txt", "--html", "a.txt"],
         ["a.txt", "--html", "soft.html"],
-        ["a.txt", "--png", "hard.txt"],
+        ["a.txt", "--html", "hard.txt"],
         ["a.txt", "--gold", "phrases.txt", "--html", "phrases.txt"],
         ["a.txt", "--candidates", "phrases.txt", "--html", "phrases.txt"],
-        ["a.txt", "--stop-phrases", "phrases.txt", "--png", "phrases.txt"],
+        ["a.txt", "--stop-phrases", "phrases.txt", "--html", "phrases.txt"],
     ],
 )
 def test_explain_refuses_an_output_that_it_reads(text: Path, arguments: list[str]) -> None:

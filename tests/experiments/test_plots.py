@@ -4,8 +4,8 @@ import numpy as np
 
 from experiments.reproduce import plots, recall
 from experiments.reproduce.case_study import passage
+from experiments.reproduce.text_layout import Passage, draw_passages
 from mudy.evaluation.runs import JudgedDocument, Run
-from mudy.render.text_layout import Passage, draw_passages
 from tests.pngs import size
 
 

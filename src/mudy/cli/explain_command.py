@@ -40,7 +40,7 @@ _EXAMPLES = """
 Examples:
   mudy explain report.txt
   mudy explain report.txt --methods promptrank,mudy --html report.html
-  mudy explain report.txt --gold "flood wall; beaver dam" --png figure.png
+  mudy explain report.txt --gold "flood wall; beaver dam" --html report.html
   mudy explain report.txt --set lambda_=0.5 --json | jq '.methods[0].keyphrases[0]'
 """
 
@@ -83,7 +83,6 @@ Examples:
 )
 @click.option("--no-merge", **NO_MERGE)
 @click.option("--html", metavar="FILE", help="Write a page that needs no network; - for standard output.")
-@click.option("--png", metavar="FILE", help="Write a picture for papers. It needs matplotlib (extra `plots`).")
 @click.option("--json", "as_json", is_flag=True, help="Print all phrases, places and parts of scores as JSON.")
 @click.option("--whole", is_flag=True, help="In the terminal, show all of a long text, not only the best passages.")
 @click.option("--encoding", **ENCODING)
@@ -97,7 +96,6 @@ def explain_command(
     gold: str | None,
     pairs: tuple[str, ...],
     html: str | None,
-    png: str | None,
     as_json: bool,
     whole: bool,
     encoding: str | None,
@@ -112,12 +110,12 @@ def explain_command(
     which joins them; beside it the rank under the other methods.
 
     FILE is a text file, or - for standard input, which is also read when there is none. It is shown in the terminal,
-    unless --html, --png or --json asks for something else.
+    unless --html or --json asks for something else.
     """
     if encoding is not None:
         sources.check_encoding(encoding)
     source = _source(file, text)
-    views = _views(html, png, as_json, whole)
+    views = _views(html, as_json, whole)
     for view in views:
         validate.check_output(view.target, [source.label, gold, *(given[name] for name in validate.PHRASE_FILES)])
     turned = wishes(given)
@@ -167,36 +165,22 @@ class View:
     """One way to see an explanation, and where it goes."""
 
     target: formats.Output
-    drawn: Callable[[Explanation, int | None], str | bytes]
-    note: Callable[[Explanation], str] = lambda found: ""  # noqa: ARG005
+    drawn: Callable[[Explanation, int | None], str]
 
 
-def _views(html: str | None, png: str | None, as_json: bool, whole: bool) -> list[View]:
-    """What was asked for; there is what each view needs."""
+def _views(html: str | None, as_json: bool, whole: bool) -> list[View]:
+    """The requested views; the terminal if none is."""
     if html == sources.STDIN and as_json:
         raise click.UsageError("--html - and --json would both be written to standard output.")
-    if html and png and Path(html).resolve() == Path(png).resolve():
-        raise click.UsageError(f"--html and --png are both to be written to {html}.")
     views = []
     if html is not None:
         target = formats.Output(None if html == sources.STDIN else html, option="--html")
         views.append(View(target, lambda found, top_n: found.to_html(top_n)))
-    if png is not None:
-        _check_png(png)
-        views.append(View(formats.Output(png, option="--png"), _png, _cut))
     if as_json:
         views.append(View(formats.Output(None, option="--html"), _json))
     if not views:
         views.append(View(formats.Output(None, option="--html"), lambda found, top_n: _terminal(found, top_n, whole)))
     return views
-
-
-def _check_png(path: str) -> None:
-    from mudy.render.figures import require_matplotlib
-
-    if path == sources.STDIN:
-        raise click.UsageError("--png needs the name of a file: a picture is nothing for a terminal.")
-    require_matplotlib()
 
 
 # -- The work ---------------------------------------------------------------------------------------------------------
@@ -253,8 +237,6 @@ def _write(screen: Screen, views: Sequence[View], found: Explanation, top_n: int
                 view.target.write(data)
         for view in views:
             view.target.close()
-            if note := view.note(found):
-                screen.warning(f"{view.target.option}: {note}")
     except BaseException:
         for view in views:
             view.target.discard()
@@ -275,16 +257,3 @@ def _terminal(found: Explanation, top_n: int | None, whole: bool) -> str:
 
     console = Console()
     return formats.captured(console, terminal.drawing(found, console, top_n, whole))
-
-
-def _png(found: Explanation, top_n: int | None) -> bytes:  # noqa: ARG001
-    from mudy.render import png
-
-    return png.picture(found)
-
-
-def _cut(found: Explanation) -> str:
-    from mudy.render import png
-
-    left = png.left_out(found)
-    return f"the picture shows the {left}; --html shows all" if left else ""

@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from mudy import __version__
-from mudy._support import lean_imports
+from mudy._support.loading import own_process
 from mudy.cli import formats, interrupts, sources, validate
 from mudy.cli.console import Screen
 from mudy.cli.corpus_command import corpus_command
@@ -60,8 +60,7 @@ def run_cli() -> None:
     """What the command `mudy` runs."""
     if not _debugging():
         warnings.simplefilter("ignore")  # of libraries, for their authors
-    lean_imports.keep_torch_from_thinc()
-    lean_imports.shorten_spacy()
+    own_process()
     cli.main(prog_name="mudy")
 
 

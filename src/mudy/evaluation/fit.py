@@ -29,11 +29,19 @@ from mudy.extraction.extractor import Extractor
 from mudy.extraction.ranking import rank
 from mudy.extraction.run_identity import requested_settings
 from mudy.methods.method import same_at_each
-from mudy.methods.mudyplus.calibration import Bend, calibrate
 from mudy.methods.mudyplus.cascade import MOST, MudyPlus
-from mudy.methods.mudyplus.evidence.places import Numbers
-from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE
-from mudy.methods.mudyplus.fitting import RIDGE, Fit, Sample, expit, fit, leave_one_out, text_shares
+from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE, Numbers
+from mudy.methods.mudyplus.fitting import (
+    RIDGE,
+    Bend,
+    Fit,
+    Sample,
+    calibrate,
+    expit,
+    fit,
+    leave_one_out,
+    text_shares,
+)
 from mudy.methods.mudyplus.weights import Sum, Weights
 
 FOLDS = 5  # of the texts, where there is one data set
@@ -71,7 +79,7 @@ def fit_weights(
     known = None if cache is None else EvidenceCache.at(cache, extractor)
     texts = gather(extractor, datasets, known, progress or (lambda *_: None))
     leaders = method.leaders if method.backbone is not None else 0
-    return fit_on_texts(texts, method.model, leaders, by_hand, fit_options(extractor, by_hand))
+    return fit_on_texts(texts, method.loaded_weights, leaders, by_hand, fit_options(extractor, by_hand))
 
 
 def fit_on_texts(

@@ -25,8 +25,8 @@ from mudy.evaluation.runs import parsed_line
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.run_identity import differences, json_values, model_fingerprints, requested_settings
 from mudy.methods.mudyplus.cascade import MudyPlus, TextEvidence, leading, not_asked, totals
-from mudy.methods.mudyplus.evidence.places import Numbers
-from mudy.methods.mudyplus.evidence_table import CONTEXT, EVIDENCE, Table, counted
+from mudy.methods.mudyplus.counted import counted
+from mudy.methods.mudyplus.evidence_table import CONTEXT, EVIDENCE, Numbers, Table
 from mudy.methods.mudyplus.fitting import Sample
 from mudy.methods.mudyplus.weights import VERSION, Sum, Weights
 from mudy.reading.document import Span

@@ -106,7 +106,7 @@ class ModelLoader:
         from mudy import models
 
         for name in names:
-            models.locate(name, report=self._report)
+            models.locate(name, report=self._report, check="all but weights")
 
     def backbone(self) -> Backbone:
         """The language model, fetched if need be, and loaded."""

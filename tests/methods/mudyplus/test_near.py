@@ -9,8 +9,7 @@ import pytest
 
 from mudy import Extractor, InputError, SettingError
 from mudy.methods.mudy import Mudy
-from mudy.methods.mudyplus.evidence.seeds import seed_similarity
-from mudy.methods.mudyplus.turning import content_words, vectors_alone
+from mudy.methods.mudyplus.near import content_words, seed_similarity, similarity, vectors_alone
 from mudy.methods.promptrank import PromptRank
 from mudy.reading.untagged import UntaggedReader
 from tests import small
@@ -127,3 +126,19 @@ def test_a_template_is_what_the_language_model_is_asked_with() -> None:
     assert PromptRank(small.decoder("llama"), template="Topics: {}.").backbone.template == " Topics: {}."
     assert PromptRank(small.t5(), template="Topics: {} .").backbone.template == "Topics: {} ."
     assert PromptRank(small.decoder("llama")).backbone.template == small.decoder("llama").template
+
+
+# -- Similarity to the text --------------------------------------------------------------------------------------------
+
+
+def test_cosines_are_standardised() -> None:
+    values = similarity(np.array([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([3.0, 0.0]))
+    assert values[0] > values[2] > values[1]
+    np.testing.assert_allclose([values.mean(), values.std()], [0, 1], atol=1e-12)
+
+
+def test_one_phrase_equal_phrases_and_empty_vectors_are_in_the_middle() -> None:
+    one = np.array([[1.0, 2.0]])
+    assert similarity(one, np.array([1.0, 0.0])).tolist() == [0.0]
+    assert similarity(np.repeat(one, 3, axis=0), np.array([1.0, 0.0])).tolist() == [0.0] * 3
+    assert similarity(np.zeros((2, 2)), np.zeros(2)).tolist() == [0.0, 0.0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mudy.render.figures import DPI, new_figure, to_png
+from experiments.reproduce.figures import DPI, new_figure, to_png
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,9 +2,7 @@
 
 import pytest
 
-from mudy.methods.mudyplus.evidence.boundary import ending
-from mudy.methods.mudyplus.evidence.keyword_likelihood import LEAST, likelihood
-from mudy.methods.mudyplus.evidence.received_attention import attention
+from mudy.methods.mudyplus.asked import LEAST, attention, ending, likelihood
 
 
 def test_only_the_phrase_itself_is_likely_and_only_what_follows_it_ends_it() -> None:
