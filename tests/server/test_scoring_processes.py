@@ -18,7 +18,7 @@ from mudy.server.eta import Eta
 from mudy.server.jobs import Cancelled, ExtractorKey
 from mudy.server.scoring_processes import ProcessScorer, ScoringWork, process_scorers
 from tests import small
-from tests.extraction.test_many_texts import children
+from tests.extraction.test_outcomes_by_workers import children
 from tests.reading.test_pool import gone
 from tests.served import Served, alike, serving, until
 from tests.server.clients import LONG, posting
