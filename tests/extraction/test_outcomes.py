@@ -10,7 +10,7 @@ from mudy import Extractor
 from mudy.candidates import Candidate
 from mudy.errors import EndpointError, EndpointRefused, InputError, ModelUnavailable, SettingError
 from mudy.extraction.options import Options
-from mudy.extraction.outcomes import BATCH_TEXTS, BATCH_WORDS, Item, Outcome, batch_size, batches, outcomes, score_batch
+from mudy.extraction.outcomes import BATCH_TEXTS, BATCH_WORDS, Item, batch_size, batches, outcomes, score_batch
 from mudy.extraction.preparation import PreparedText
 from mudy.reading.document import Document
 from tests import small
@@ -61,7 +61,7 @@ class Scorer:
         return [text.upper() for text in texts]
 
 
-def scored(scorer: Any, texts: Sequence[str | Exception], **options: Any) -> Iterator[Outcome[int]]:
+def scored(scorer: Any, texts: Sequence[str | Exception], **options: Any) -> Iterator[Any]:
     items = [Item(number, text) for number, text in enumerate(texts)]
     return score_batch(scorer, items, clock=lambda: scorer.now, **options)
 

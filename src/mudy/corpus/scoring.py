@@ -65,10 +65,11 @@ class RowScorer:
         """Every row, tagged or not, with its keyphrases or its error."""
         with closing(outcomes(self.extractor, items, workers=self.workers, fatal=_ENDS_THE_RUN)) as computed:
             for outcome in computed:
-                result, error = outcome.result, None
+                result = outcome.result
                 if isinstance(result, Exception):
-                    result, error = None, error_message(result)
-                yield OutputRow.of(outcome.key, result, error, outcome.seconds)
+                    yield OutputRow.of(outcome.key, None, error_message(result), outcome.seconds)
+                else:
+                    yield OutputRow.of(outcome.key, result, None, outcome.seconds)
 
     def _item(self, row: InputRow) -> Item[InputRow]:
         if row.problem is not None:
