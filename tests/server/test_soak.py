@@ -30,7 +30,7 @@ from tests.server.gate import asking
 
 def load():
     known, made = small.decoder("llama"), Extractor("mudy", "small", language=english(), mixture=False, sam_layers=(1,))
-    made._loaded["backbone"] = CausalBackbone(known.model, known.tokenizer, Machine.of("cpu"), "small")
+    made.loader.in_memory["backbone"] = CausalBackbone(known.model, known.tokenizer, Machine.of("cpu"), "small")
     return made
 
 def resident():

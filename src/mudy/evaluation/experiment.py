@@ -200,7 +200,7 @@ def read_record(extractor: Extractor, data: Dataset, record: Record) -> Document
 
 def _reader(extractor: Extractor, text: str) -> TextReader:
     """What reads a text: by the language that was given, or that the whole text is in."""
-    return extractor.tagger if extractor.language != AUTO else extractor.reader(detection_of(text).likely)
+    return extractor.tagger if extractor.language != AUTO else extractor.loader.reader(detection_of(text).likely)
 
 
 def hash_of(record: Record) -> str:

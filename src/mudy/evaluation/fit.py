@@ -87,7 +87,7 @@ def fit_weights(
     known = None if cache is None else EvidenceCache.at(cache, extractor)
     texts = gather(extractor, datasets, known, progress or (lambda *_: None))
     leaders = method.leaders if method.backbone is not None else 0
-    judged = judge_texts(texts, method.model, leaders, by_hand, fit_options(extractor, by_hand))
+    judged = judge_texts(texts, method.fitted_weights, leaders, by_hand, fit_options(extractor, by_hand))
     return judged.fitted()
 
 

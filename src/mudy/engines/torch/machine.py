@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from mudy.engines.compute import Compute
+from mudy.engines.compute import Compute, Precision
 from mudy.engines.torch import openmp
 from mudy.errors import SettingError
 
@@ -28,7 +28,7 @@ class Machine:
     def of(
         cls,
         device: str | None = None,
-        dtype: str | None = None,
+        dtype: Precision | None = None,
         threads: int | None = None,
         batch_tokens: int | None = None,
     ) -> Machine:

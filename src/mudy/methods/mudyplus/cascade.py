@@ -119,7 +119,7 @@ class MudyPlus(BatchMethod):
         require("seeds", self.seeds, all(map(str.strip, self.seeds)), "phrases that are not blank")
         for name in ("encoded", "read_words", "encoded_words"):
             require(name, value := getattr(self, name), value >= 1, "1 or more")
-        weights = self.model  # those that cannot be used raise now
+        weights = self.fitted_weights  # those that cannot be used raise now
         if self.backbone is not None and self.leaders:
             weights.with_model  # noqa: B018
 
@@ -133,7 +133,7 @@ class MudyPlus(BatchMethod):
         return frozenset(cls.needs)
 
     @cached_property
-    def model(self) -> Weights:
+    def fitted_weights(self) -> Weights:
         return load_weights(self.weights)
 
     def score_many(self, work: Work) -> list[Scores]:
@@ -201,7 +201,7 @@ class MudyPlus(BatchMethod):
 
     def weights_for(self, document: Document) -> Weights:
         """Those of the document's language: the shipped ones differ for texts in other languages than English."""
-        return self.model if self.weights is not None or document.language == "en" else other_languages()
+        return self.fitted_weights if self.weights is not None or document.language == "en" else other_languages()
 
     def turned(self, text: TextEvidence) -> list[dict[str, float]]:
         """What seeds and query add to the log-odds of each phrase; nothing where there are none."""
