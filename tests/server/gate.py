@@ -99,7 +99,7 @@ def extractor() -> Extractor:
     """MUDY on a small random T5."""
     made = Extractor("mudy", "small", language=english())
     known = small.t5()
-    made._loaded["backbone"] = Seq2SeqBackbone(known.model, known.tokenizer, Machine.of("cpu"), "small")
+    made.loader.in_memory["backbone"] = Seq2SeqBackbone(known.model, known.tokenizer, Machine.of("cpu"), "small")
     return made
 
 

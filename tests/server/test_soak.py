@@ -27,7 +27,7 @@ from tests.server.gate import asking, local_scorers
 
 def load():
     made = Extractor("mudy", "small", language=english(), mixture=False, sam_layers=(1,))
-    made._loaded["backbone"] = saved.light_decoder(saved.decoder_folder(Path(mkdtemp()), "llama"))
+    made.loader.in_memory["backbone"] = saved.light_decoder(saved.decoder_folder(Path(mkdtemp()), "llama"))
     return made
 
 def resident():

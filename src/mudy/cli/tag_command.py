@@ -15,15 +15,12 @@ import click
 
 from mudy._support.storage import check_replaceable, real_path, rewrite
 from mudy._support.validation import TopN
-from mudy.cli import validate
 from mudy.cli.console import Screen
 from mudy.cli.formats import printable
-from mudy.cli.parameters import METHOD, MIN_SCORE, SET, TOP_N, on_machine, settings, with_models
+from mudy.cli.parameters import SET, TOP_N, on_machine, settings, vocabulary_option, with_options
 from mudy.errors import InputError, MudyError, VocabularyWarning
-from mudy.extraction.extractor import DEFAULT_METHOD
-from mudy.extraction.options import Options
+from mudy.extraction.options import Options, Setup
 from mudy.reading.formats.file_arguments import is_pattern, matching_files
-from mudy.reading.languages.names import AUTO
 from mudy.vocabularies import Concept, Vocabulary
 
 if TYPE_CHECKING:
@@ -56,10 +53,8 @@ Examples:
     help="What known tags, those of all notes given, gain over new ones; see `mudy extract`.",
 )
 @click.option("--only-known", is_flag=True, help="Write no new tags: only those of other notes and the vocabulary.")
-@click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="See `mudy methods`.")
-@with_models
-@click.option("--min-score", **MIN_SCORE)
-@click.option("--language", default=AUTO, show_default=True, help="As for `mudy extract`.")
+@with_options(Setup, "method", "model", "encoder", "language")
+@with_options(Options, "min_score")
 @click.option("--set", "pairs", **SET)
 @on_machine
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors are still shown.")
@@ -85,7 +80,7 @@ def tag_command(
     safely (other front matter than YAML, read-only, hard links, a link that leads out of the folder, changed meanwhile)
     is named and left alone, and the exit code is then 1. Each file is replaced in one step.
     """
-    given = validate.vocabulary_option(vocabulary, machine_and_model["language"], None)
+    given = vocabulary_option(vocabulary, machine_and_model["language"], None)
     from mudy.extraction.extractor import Extractor
     from mudy.extraction.outcomes import Item, error_message, outcomes
 

@@ -40,9 +40,9 @@ class QueueBackend:
     def methods(self) -> tuple[str, ...]:
         return served_methods()
 
-    async def extracted(self, text: str, top_n: int, method: str) -> dict[str, Any]:
+    async def extracted(self, text: str, options: dict[str, Any], method: str) -> dict[str, Any]:
         def job() -> ExtractionJob:
-            request = ExtractRequest.model_validate({"text": text, "top_n": top_n, "method": method})
+            request = ExtractRequest.model_validate({"text": text, **options, "method": method})
             return extraction_job(request, self.config, LOG_ID)
 
         (result,) = (await self._answer(job))["results"]
