@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mudy.cli import tag_command
 from mudy.cli.front_matter import Note
 from mudy.cli.tag_command import read_note, tag_of, write_note
 from mudy.errors import InputError
+from mudy.extraction import outcomes
 from mudy.extraction.results import Keyphrase
 from tests.command_line import run
 
@@ -159,7 +159,7 @@ def test_a_note_that_is_deleted_meanwhile_is_named_and_the_run_goes_on(
     if moment == "last":
         at_the_last_moment(monkeypatch, path.unlink)
     else:
-        monkeypatch.setattr(tag_command, "_outcomes", _after(path.unlink, tag_command._outcomes))
+        monkeypatch.setattr(outcomes, "outcomes", _after(path.unlink, outcomes.outcomes))
     result = run("tag", notes, *YAKE, "-n", "2")
     assert result.exit_code == 1
     assert "old.md: is gone" in result.stderr

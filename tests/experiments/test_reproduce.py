@@ -13,7 +13,7 @@ from experiments.reproduce import ITEMS, leave_one_out, variants
 from experiments.reproduce.__main__ import reproduce_command
 from experiments.reproduce.markdown import Gap
 from experiments.reproduce.timing import TIMED_STEPS, seconds
-from experiments.reproduce.workspace import ReproduceOptions, Workspace, find_datasets
+from experiments.reproduce.workspace import ReproduceOptions, Workspace, WorkspaceLoader, find_datasets
 from mudy.evaluation import experiment
 from mudy.evaluation.runs import Run
 from mudy.methods.mudy import Attention

@@ -22,8 +22,7 @@ from mudy.reading.languages.names import AUTO
 from mudy.vocabularies import Vocabulary
 
 if TYPE_CHECKING:
-    from mudy.evaluation.measures import Averaging, Measure
-    from mudy.evaluation.measures.named import NamedMeasure
+    from mudy.evaluation.measures import Averaging, Measure, NamedMeasure
     from mudy.evaluation.runs import GoldKind
 
 Command = Callable[..., Any]
@@ -284,7 +283,7 @@ _DEFAULT = "F1"
 
 
 def _measures(ctx: click.Context, param: click.Parameter, value: str) -> list[NamedMeasure]:
-    from mudy.evaluation.measures.named import parse_measure
+    from mudy.evaluation.measures import parse_measure
 
     try:
         return [parse_measure(text) for text in value.split(",")]
@@ -340,8 +339,6 @@ class Measured:
 
     def measures(self, embed: Callable[[Sequence[str]], Any]) -> list[Measure]:
         """The measures; `embed` is called only by those that compare meanings."""
-        from mudy.evaluation.measures import DEPTHS
-        from mudy.evaluation.measures.named import named_measures
-        from mudy.evaluation.measures.semantic import PhraseVectors
+        from mudy.evaluation.measures import DEPTHS, PhraseVectors, named_measures
 
         return named_measures(self.named, self.depths or DEPTHS, PhraseVectors(embed))
