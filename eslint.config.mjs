@@ -2,7 +2,7 @@ import js from "@eslint/js";
 import globals from "globals";
 
 export default [
-  {ignores: ["**/*", "!src/", "!src/mudy/", "!src/mudy/server/web/**"]},
+  {ignores: ["**/*", "!src/", "!src/mudy/", "!src/mudy/server/", "!src/mudy/server/web/**"]},
   {
     ...js.configs.recommended,
     files: ["src/mudy/server/web/**/*.js"],
