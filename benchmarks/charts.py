@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mudy.evaluation.plots import COLOURS, GREY, MARKERS, png_with_legend, style_axis
-from mudy.render.figures import new_figure, to_png
+from experiments.reproduce.figures import new_figure, to_png
+from experiments.reproduce.plots import COLOURS, GREY, MARKERS, png_with_legend, style_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

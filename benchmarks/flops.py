@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from mudy.evaluation.reproduce.timing import Clock
+from experiments.reproduce.timing import Clock
 
 
 def visible_pairs(query: Tensor, key: Tensor, is_causal: bool, mask: Tensor | None) -> int:

@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks import MODELS, WARM, texts
 from benchmarks.measure import cost_of, interleaved, say
 from benchmarks.report import Figures, Question
-from mudy.evaluation.reproduce.markdown import markdown_table
+from experiments.reproduce.markdown import markdown_table
 
 WORDS = (250, 1000, 4000)  # 16,000 take three minutes more
 PHRASES = (25, 100, 200)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import MODELS, WARM, texts
 from benchmarks.measure import Cost, cost_of, interleaved, say, threads
 from benchmarks.report import Figures, Question
+from experiments.reproduce.markdown import markdown_table
 from mudy import Extractor
 from mudy.candidates import Candidate, candidates
-from mudy.evaluation.reproduce.markdown import markdown_table
 from mudy.extraction.ranking import rank
 from mudy.methods.chunks import Chunk
 from mudy.methods.method import OccurrenceScore

@@ -14,10 +14,10 @@ from benchmarks import MODELS, WARM, texts
 from benchmarks.measure import cost_of, say, threads
 from benchmarks.report import Figures, Question
 from benchmarks.torch_engine import torch_extractor
+from experiments.reproduce.markdown import markdown_table
+from experiments.reproduce.timing import Clock, Timed
 from mudy import Extractor
 from mudy.candidates import Candidate, candidates
-from mudy.evaluation.reproduce.markdown import markdown_table
-from mudy.evaluation.reproduce.timing import Clock, Timed
 from mudy.reading.document import Document
 
 SIZES = (256, 512, 1024, 2048)  # sides of the square matrices whose product is the yardstick

@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks import QUESTIONS
 from benchmarks.machine import described, machine
-from mudy.evaluation.reproduce.markdown import bullets
+from experiments.reproduce.markdown import bullets
 from mudy.reading.document import squeeze
 
 HERE = Path(__file__).parent

@@ -13,9 +13,9 @@ from benchmarks import WARM
 from benchmarks.measure import Cost, cost_of, middle, say
 from benchmarks.report import Figures, Question
 from benchmarks.texts import read
+from experiments.reproduce.markdown import markdown_table
 from mudy import Extractor
 from mudy.engines.compute import Speed
-from mudy.evaluation.reproduce.markdown import markdown_table
 
 OURS: tuple[tuple[str, Speed], ...] = (
     ("mudyplus", "quick"),

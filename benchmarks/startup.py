@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks import MODELS, WARM
 from benchmarks.measure import say
 from benchmarks.report import Figures, Question
-from mudy.evaluation.reproduce.markdown import markdown_table
+from experiments.reproduce.markdown import markdown_table
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "floodplain.txt"

@@ -16,8 +16,8 @@ from benchmarks import WARM
 from benchmarks.measure import interleaved, say
 from benchmarks.report import Figures, Question
 from benchmarks.texts import mixed, pieces
+from experiments.reproduce.markdown import markdown_table
 from mudy import Extractor
-from mudy.evaluation.reproduce.markdown import markdown_table
 
 ABSTRACT, TITLE = 150, 12  # words
 WARMING = 12  # texts before the clock starts, enough to keep two processes busy while they load

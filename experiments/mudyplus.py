@@ -1,6 +1,6 @@
 """MUDY+: the shipped weights made again, and every table about them, from evidence that is computed once.
 
-    python experiments/mudyplus.py DATA --cache evidence --output src/mudy/methods/mudyplus/weights.json > mudyplus.md
+    python -m experiments.mudyplus DATA --cache evidence --output src/mudy/methods/mudyplus/weights.json > mudyplus.md
 
 DATA is a folder with the development halves, a file of JSON lines each. Resumable: what the cache holds is not computed
 again, and with a full cache the command takes minutes. `--beside` adds a table with runs of `mudy evaluate --output`,
@@ -19,19 +19,17 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.lists.readability import overlapping
 from mudy import Extractor
 from mudy._support.storage import dump_json
 from mudy.candidates.porter import stems
+from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import Dataset, load
-from mudy.evaluation.evidence_cache import EvidenceCache
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.fit import JudgedWeights, WeightsOf, fit_options, gather, judge_texts
-from mudy.evaluation.fit_figures import outcome
-from mudy.evaluation.fit_texts import FitText
-from mudy.evaluation.measures import DEPTHS, F1, Outcome, compare
-from mudy.evaluation.measures.outcome import Depth
+from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, fit_options, outcome
+from mudy.evaluation.fit_texts import EvidenceCache, FitText, gather
+from mudy.evaluation.measures import DEPTHS, F1, Depth, Outcome
 from mudy.evaluation.probabilities import Calibration
-from mudy.evaluation.readability import overlapping
 from mudy.evaluation.runs import Run
 from mudy.extraction.keyphrase_list import LIKELY
 from mudy.methods.mudyplus import MudyPlus
@@ -93,7 +91,7 @@ def main() -> None:
         for text in gather(extractor, sets, cache, show_set)
     ]
     leaders, options = extractor.scorer.leaders, fit_options(extractor)
-    judged = None if whole else judge_texts(texts, load_weights(), leaders, options=options)
+    judged = None if whole else fit_on_texts(texts, load_weights(), leaders, options=options)
     if arguments.output and judged:
         arguments.output.write_text(dump_json(shipped_form(judged), indent=1) + "\n", encoding="utf-8")
     asked = {} if arguments.no_peers else PEERS
@@ -109,12 +107,12 @@ def show_set(name: str, done: int, texts: int) -> None:
         print(f"{time.strftime('%H:%M:%S')} {name}: {texts} texts", file=sys.stderr, flush=True)
 
 
-def shipped_form(judged: JudgedWeights) -> dict[str, object]:
+def shipped_form(judged: FittedWeights) -> dict[str, object]:
     about = (
-        "Fitted by `python experiments/mudyplus.py` on the development halves of public data sets; in the fit those "
+        "Fitted by `python -m experiments.mudyplus` on the development halves of public data sets; in the fit those "
         f"after the sixth weigh {OTHERS:g} of what their number says."
     )
-    return {"version": judged.overall.to_dict()["version"], "about": about, **judged.overall.to_dict()}
+    return {"version": judged.weights.to_dict()["version"], "about": about, **judged.weights.to_dict()}
 
 
 def runs(method: str, sets: Sequence[Dataset], folder: Path, *, whole: bool) -> dict[str, list[Outcome]]:
@@ -128,12 +126,12 @@ def runs(method: str, sets: Sequence[Dataset], folder: Path, *, whole: bool) -> 
 # -- Tables -----------------------------------------------------------------------------------------------------------
 
 
-def page(judged: JudgedWeights, peers: dict[str, dict[str, list[Outcome]]]) -> Iterator[str]:
+def page(judged: FittedWeights, peers: dict[str, dict[str, list[Outcome]]]) -> Iterator[str]:
     yield from f1_table(judged, peers)
     yield ""
     yield from list_table(judged)
     yield ""
-    for own in judged.calibrations():
+    for own in judged.calibrations:
         yield from calibration_table(own)
 
 
@@ -141,15 +139,15 @@ def title_of(dataset: str) -> str:
     return TITLES.get(dataset, dataset)
 
 
-def f1_table(judged: JudgedWeights, peers: dict[str, dict[str, list[Outcome]]]) -> Iterator[str]:
+def f1_table(judged: FittedWeights, peers: dict[str, dict[str, list[Outcome]]]) -> Iterator[str]:
     """F1@5/10/15 of all methods; of MUDY+ with the set left out of the fit (± half its 95 % interval), and fitted."""
     head = [*peers, "quick, left out", "fast, left out", "fast, fitted", "left out - best of others at 10"]
     yield f"| set | texts | ceiling | {' | '.join(head)} |"
     yield "|---|---:|---:" + "|---" * len(head) + "|"
-    for dataset in judged.overall.fitted_on:
+    for dataset in judged.weights.fitted_on:
         texts = judged.of(dataset)
-        quick, full = (outcomes(judged, texts, name, judged.left_out) for name in ("quick", "full"))
-        fitted = outcomes(judged, texts, "full", lambda _: judged.overall)
+        quick, full = (outcomes(judged, texts, name, judged.weights_without) for name in ("quick", "full"))
+        fitted = outcomes(judged, texts, "full", lambda _: judged.weights)
         interval = (F1 @ TOP).interval(full)
         others = [found[dataset] for found in peers.values()]
         best = max(others, key=F1 @ TOP, default=None)
@@ -158,22 +156,22 @@ def f1_table(judged: JudgedWeights, peers: dict[str, dict[str, list[Outcome]]]) 
         yield f"| {title_of(dataset)} | {len(texts)} | {ceiling(texts):.1f} | {' | '.join(cells)} |"
 
 
-def beside_table(judged: JudgedWeights, found: Sequence[Run]) -> Iterator[str]:
+def beside_table(judged: FittedWeights, found: Sequence[Run]) -> Iterator[str]:
     """F1@5/10/15 of other runs, and of MUDY+ with the set left out of the fit, on the texts that all runs have."""
     yield f"| set | texts | {' | '.join(run.title for run in found)} | MUDY+, left out | left out - best at 10 |"
     yield "|---|---:" + "|---" * (len(found) + 2) + "|"
-    for dataset in judged.overall.fitted_on:
+    for dataset in judged.weights.fitted_on:
         ids = set.intersection(*({document.id for document in run.of(dataset)} for run in found))
         texts = [text for text in judged.of(dataset) if text.id in ids]
         if texts:
-            full = outcomes(judged, texts, "full", judged.left_out)
+            full = outcomes(judged, texts, "full", judged.weights_without)
             others = [[own for own in run.outcomes(dataset) if own.id in ids] for run in found]
             cells = [*map(values, others), values(full), difference(max(others, key=F1 @ TOP), full)]
             yield f"| {title_of(dataset)} | {len(texts)} | {' | '.join(cells)} |"
 
 
 def outcomes(
-    judged: JudgedWeights,
+    judged: FittedWeights,
     texts: Sequence[FitText],
     name: str,
     weights_of: WeightsOf,
@@ -209,17 +207,17 @@ def ceiling(texts: Sequence[FitText]) -> float:
     return 100 * sum(found) / len(gold)
 
 
-def list_table(judged: JudgedWeights) -> Iterator[str]:
+def list_table(judged: FittedWeights) -> Iterator[str]:
     """What a list without repetition costs, and what lists as long as the text deserves are worth."""
     yield "| set | F1@10 | distinct | overlapping pairs % | distinct % | F1@M of auto | phrases | F1@O |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"
-    for dataset in judged.overall.fitted_on:
+    for dataset in judged.weights.fitted_on:
         texts = judged.of(dataset)
         all_, distinct = (
-            outcomes(judged, texts, "full", judged.left_out, top_n=TOP, distinct=own) for own in (False, True)
+            outcomes(judged, texts, "full", judged.weights_without, top_n=TOP, distinct=own) for own in (False, True)
         )
-        auto = outcomes(judged, texts, "full", judged.left_out, top_n=None, min_score=LIKELY)
-        ranked = outcomes(judged, texts, "full", judged.left_out, top_n=None)
+        auto = outcomes(judged, texts, "full", judged.weights_without, top_n=None, min_score=LIKELY)
+        ranked = outcomes(judged, texts, "full", judged.weights_without, top_n=None)
         cells = [
             (F1 @ TOP)(all_),
             (F1 @ TOP)(distinct),
@@ -252,7 +250,7 @@ def calibration_table(calibration: Calibration) -> Iterator[str]:
 def whole_page(texts: Sequence[FitText], peers: dict[str, dict[str, list[Outcome]]]) -> Iterator[str]:
     """Whole texts with the shipped weights."""
     shipped = load_weights()
-    judged = JudgedWeights(texts, (), shipped, 30, shipped, {}, 0)
+    judged = FittedWeights(texts, (), shipped, 30, shipped, {}, 0)
     yield f"| set | texts | words | ceiling | {' | '.join(peers)} | quick | fast |"
     yield "|---|---:|---:|---:" + "|---" * (len(peers) + 2) + "|"
     for dataset in dict.fromkeys(text.dataset for text in texts):

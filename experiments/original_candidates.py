@@ -1,6 +1,6 @@
 """Statistical and graph methods with the candidates of their own packages: why our shared ones give other F1.
 
-    python experiments/original_candidates.py duc2001.jsonl
+    python -m experiments.original_candidates duc2001.jsonl
 
 Four columns for each method: the noun phrases that all our methods share; the same where hyphenated words are cut, as
 spaCy cuts them; with these cut, the candidates of the published package: runs of nouns and adjectives that may end in
@@ -14,11 +14,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
+from experiments.reproduce.paper import TABLE2
 from mudy import Extractor
 from mudy.candidates import Candidate, Occurrence, grouped
 from mudy.evaluation.datasets import load
 from mudy.evaluation.measures import F1, Outcome
-from mudy.evaluation.paper import TABLE2
 from mudy.evaluation.promptrank_protocol import promptrank_candidates
 from mudy.extraction.ranking import rank
 from mudy.methods.word_index import is_word

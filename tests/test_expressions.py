@@ -35,12 +35,12 @@ SHORT = {
 }
 # Calls whose expression is made while the program runs, each with expressions as they come out.
 MADE = {
-    ("mudy.evaluation.record", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
+    ("mudy.evaluation.promptrank_protocol", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
     ("mudy._support.extras", r"{re.escape(extra)}"): r"""extra == ['"]corpus['"]""",
     ("mudy._support.extras", r"PROJECT"): r"mudy\[(.+)\]",
-    ("mudy.evaluation.record", r"known"): r"semeval2017(?![a-z0-9])",
+    ("mudy.evaluation.promptrank_protocol", r"known"): r"semeval2017(?![a-z0-9])",
     ("mudy.evaluation.dataset_formats", r"between"): r"[;,\n]",
-    ("mudy.evaluation.measures.presence", r"UNSPACED"): f"({UNSPACED})",
+    ("mudy.evaluation.measures", r"UNSPACED"): f"({UNSPACED})",
     ("mudy.reading.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
     ("mudy.candidates.grammar", r"grammar_of(document.language, document.tagged).phrase"): UNIVERSAL.phrase,
     ("mudy.candidates.grammar", r"grammar.run or grammar.phrase"): UNIVERSAL.phrase,

@@ -78,7 +78,7 @@ def test_thinc_keeps_torch_where_a_pipeline_may_compute_with_it(monkeypatch: pyt
 
 def test_only_a_process_of_our_own_shortens_spacy_and_its_command_line_can_still_be_imported() -> None:
     code = (
-        "import sys; from mudy import lean_imports; lean_imports.shorten_spacy(); import spacy; "
+        "import sys; from mudy._support import lean_imports; lean_imports.shorten_spacy(); import spacy; "
         "print('spacy.cli.download' in sys.modules, callable(spacy.load)); import spacy.cli.validate"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)

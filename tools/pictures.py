@@ -4,7 +4,6 @@
     docs/page-phone.png   the same on a phone
     docs/floodplain.html  a report
     docs/report.png       how a browser shows it
-    docs/figure.png       the picture of `mudy explain --png`
 
 Pages and answers are real; the fonts are those of the machine.
 """
@@ -52,12 +51,11 @@ def page(browser: Browser, name: str, options: tuple[str, ...], compare: str, ca
 
 
 def explained() -> None:
-    """The report and the figure, by the commands that the gallery shows."""
+    """The report, by the command that the gallery shows."""
     gallery = (DOCS / "gallery.md").read_text(encoding="utf-8")
-    for command in re.findall(r"^mudy explain .* --(?:html|png) .*$", gallery, re.MULTILINE):
+    for command in re.findall(r"^mudy explain .* --html .*$", gallery, re.MULTILINE):
         subprocess.run(f"{sys.executable} -m {command}", shell=True, cwd=ROOT, check=True)
-    for name in ("floodplain.html", "figure.png"):
-        (ROOT / name).replace(DOCS / name)
+    (ROOT / "floodplain.html").replace(DOCS / "floodplain.html")
 
 
 def main() -> None:

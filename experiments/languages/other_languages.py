@@ -20,10 +20,9 @@ from experiments.mudyplus import difference, outcomes, values
 from mudy import Extractor
 from mudy._support.storage import dump_json
 from mudy.evaluation.datasets import Dataset, load
-from mudy.evaluation.evidence_cache import EvidenceCache
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.fit import JudgedWeights, gather, judge_texts
-from mudy.evaluation.fit_texts import FitText
+from mudy.evaluation.fit import FittedWeights, fit_on_texts
+from mudy.evaluation.fit_texts import EvidenceCache, FitText, gather
 from mudy.evaluation.measures import F1, Outcome
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, PLAIN_PREFIX
@@ -105,12 +104,12 @@ def main() -> None:
         return
     judged = judge(reading.texts(sets))
     if arguments.output:
-        arguments.output.write_text(dump_json(shipped_form(judged.overall), indent=1) + "\n", encoding="utf-8")
+        arguments.output.write_text(dump_json(shipped_form(judged.weights), indent=1) + "\n", encoding="utf-8")
     print("\n".join(page(judged, peers)))
 
 
-def judge(texts: Sequence[FitText]) -> JudgedWeights:
-    return judge_texts(texts, other_languages(), MudyPlus.leaders, LEFT_AT_ZERO)
+def judge(texts: Sequence[FitText]) -> FittedWeights:
+    return fit_on_texts(texts, other_languages(), MudyPlus.leaders, LEFT_AT_ZERO)
 
 
 def shipped_form(weights: Weights) -> dict[str, object]:
@@ -130,7 +129,7 @@ def _telling(own: Sum) -> Sum:
 # -- Tables -----------------------------------------------------------------------------------------------------------
 
 
-def page(judged: JudgedWeights, peers: Runs) -> Iterator[str]:
+def page(judged: FittedWeights, peers: Runs) -> Iterator[str]:
     """F1@5/10/15 of all methods; of MUDY+ with the set or the language left out of the fit, and fitted on it."""
     head = ["quick, set left out", "quick, fitted", "fast, set left out", "fast, language left out", "fast, fitted"]
     head = [*PEERS, *head, "quick - best peer at 10", "fast - best peer at 10"]
@@ -141,17 +140,17 @@ def page(judged: JudgedWeights, peers: Runs) -> Iterator[str]:
         others = [peers[method][name] for method in PEERS]
         best = max(others, key=F1 @ TOP)
         without = without_language(judged, code)
-        quick, full = (outcomes(judged, texts, own, judged.left_out) for own in ("quick", "full"))
+        quick, full = (outcomes(judged, texts, own, judged.weights_without) for own in ("quick", "full"))
         foreign = outcomes(judged, texts, "full", lambda _, own=without: own)
-        fitted = [outcomes(judged, texts, own, lambda _: judged.overall) for own in ("quick", "full")]
+        fitted = [outcomes(judged, texts, own, lambda _: judged.weights) for own in ("quick", "full")]
         shown = (*others, quick, fitted[0], full, foreign, fitted[1])
         cells = [*map(values, shown), difference(best, quick), difference(best, full)]
         yield f"| {name} | {len(texts)} | {ceiling(texts):.1f} | {' | '.join(cells)} |"
 
 
-def without_language(judged: JudgedWeights, code: str) -> Weights:
+def without_language(judged: FittedWeights, code: str) -> Weights:
     """Weights fitted on the sets in other languages."""
-    return judge([text for text in judged.texts if text.language != code]).overall
+    return judge([text for text in judged.texts if text.language != code]).weights
 
 
 def ceiling(texts: Sequence[FitText]) -> float:
@@ -162,7 +161,7 @@ def ceiling(texts: Sequence[FitText]) -> float:
 def shipped_page(texts: Sequence[FitText], peers: Runs) -> Iterator[str]:
     """The shipped weights, whatever they were fitted on."""
     shipped = other_languages()
-    judged = JudgedWeights(texts, (), shipped, MudyPlus.leaders, shipped, {}, 0)
+    judged = FittedWeights(texts, (), shipped, MudyPlus.leaders, shipped, {}, 0)
     yield f"| set | texts | ceiling | {' | '.join(PEERS)} | quick | fast |\n|---|---:|---:{'|---' * (len(PEERS) + 2)}|"
     for name in dict.fromkeys(text.dataset for text in texts):
         own = judged.of(name)
@@ -176,7 +175,7 @@ def prompt_page(english: Sequence[FitText], own: Sequence[FitText]) -> Iterator[
     yield "| set | texts | English prompt | own prompt | own - English at 10 |\n|---|---:|---|---|---|"
     both = [judge(texts) for texts in (english, own)]
     for name in SETS:
-        found = [outcomes(judged, judged.of(name), "full", judged.left_out) for judged in both]
+        found = [outcomes(judged, judged.of(name), "full", judged.weights_without) for judged in both]
         yield f"| {name} | {len(found[0])} | {' | '.join(map(values, found))} | {difference(*found)} |"
 
 

@@ -1,5 +1,5 @@
 """Forty short texts of our own in twenty languages: which of the subjects, written before any run, are named.
-Run: python experiments/languages/own_texts.py [--speed quick] > experiments/languages/own_texts.md
+Run: python -m experiments.languages.own_texts [--speed quick] > experiments/languages/own_texts.md
 """
 
 import argparse

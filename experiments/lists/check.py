@@ -1,7 +1,7 @@
 """How lists read: ten phrases of each text by several methods, held against subjects written down before.
 
-    python experiments/lists/check.py mudyplus mudy embedrank yake                     # methods of this project
-    python experiments/lists/check.py mudyplus keybert-package yake-package --page experiments/lists/README.md
+    python -m experiments.lists.check mudyplus mudy embedrank yake                     # methods of this project
+    python -m experiments.lists.check mudyplus keybert-package yake-package --page experiments/lists/README.md
 
 `keybert-package` and `yake-package` are the packages of these names (benchmarks/requirements.txt), KeyBERT with n-grams
 of up to three words. The texts are our own; judge and writer were one person, who saw no list before.
@@ -13,8 +13,8 @@ import argparse
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from experiments.lists.readability import JudgedText, Readability, readability
 from mudy import Extractor
-from mudy.evaluation.readability import JudgedText, Readability, readability
 
 HERE = Path(__file__).parent
 TOP = 10
@@ -100,7 +100,7 @@ def main() -> None:
     output = "\n".join([*table(totals), *pages]) + "\n"
     print(output)
     if arguments.page:
-        command = f"python experiments/lists/check.py {' '.join(arguments.methods)} --page {arguments.page}"
+        command = f"python -m experiments.lists.check {' '.join(arguments.methods)} --page {arguments.page}"
         head = f"# Lists side by side\n\nThirty texts of our own, ten phrases each (`{command}`).\n"
         about = (
             "Subjects were written down before any list was seen, by the person who wrote the texts. *Main subjects* "

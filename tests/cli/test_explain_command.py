@@ -14,7 +14,7 @@ from mudy import Extractor, engines
 from mudy.cli import parameters
 from mudy.errors import SettingError
 from mudy.reading.document import squeeze
-from mudy.render import png
+from mudy.render import html
 from tests import small
 from tests.command_line import run, spawn
 from tests.explained import HOSTILE, saved
@@ -63,12 +63,10 @@ def test_help_is_shown_without_a_heavy_library_and_says_why_one_method_is_the_de
         (["--model", "smollm2"], "Did you mean 'smollm2-135m'?"),
         (["--html", "absent/out.html"], "--html "),
         (["--html", "absent/out.html"], "does not exist"),
-        (["--png", "."], "is a directory"),
-        (["--png", "-"], "--png needs the name of a file"),
+        (["--html", "."], "is a directory"),
         (["--html", "ice.txt"], "--html "),
         (["--html", "ice.txt"], "is also an input"),
-        (["--png", "./ice.txt"], "is also an input"),
-        (["--html", "out", "--png", "./out"], "both to be written to out"),
+        (["--html", "./ice.txt"], "is also an input"),
         (["--html", "-", "--json"], "both be written to standard output"),
         (["--methods", "mudy", "--set", "lamda=1"], "Did you mean 'lambda_'?"),
         (["--methods", "mudy", "--set", "lambda_=high"], "a number is needed"),
@@ -101,14 +99,6 @@ def test_a_text_that_cannot_be_read_is_named_before_any_model(folder: Path) -> N
     assert several.exit_code == 0
     many = run("explain", "*.txt")
     assert (many.exit_code, "one text is explained at a time" in many.stderr) == (2, True)
-
-
-@pytest.mark.usefixtures("no_model")
-def test_a_picture_without_matplotlib_is_refused_with_its_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    ended = run("explain", "ice.txt", "--png", "out.png")
-    assert (ended.exit_code, 'pip install "matplotlib' in ended.stderr) == (1, True)
-    assert not (folder / "out.png").exists()
 
 
 @pytest.mark.parametrize(
@@ -207,15 +197,13 @@ def _at_terminal(folder: Path, environment: dict[str, str]) -> bytes:
 
 
 @pytest.mark.usefixtures("no_model")
-def test_page_picture_and_data_can_be_asked_for_together(folder: Path) -> None:
-    both = ("--html", "out.html", "--png", "out.png")
-    ended = run("explain", "ice.txt", "-m", "yake,textrank", *both, "--json", "--top-n", "25%")
+def test_page_and_data_can_be_asked_for_together(folder: Path) -> None:
+    ended = run("explain", "ice.txt", "-m", "yake,textrank", "--html", "out.html", "--json", "--top-n", "25%")
     assert (ended.exit_code, ended.stderr) == (0, "")
     assert len(json.loads(ended.stdout)["methods"]) == 2
     page = (folder / "out.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
     assert '"top_n":9' in page  # a quarter of 34 words
-    assert (folder / "out.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.usefixtures("no_model")
@@ -229,24 +217,16 @@ def test_a_page_can_go_to_standard_output(folder: Path) -> None:
 
 @pytest.mark.usefixtures("no_model")
 def test_what_fails_leaves_old_files_as_they_were(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: object) -> bytes:
+    def fail(*_: object) -> str:
         raise RuntimeError("out of ink")
 
-    monkeypatch.setattr(png, "picture", fail)
+    monkeypatch.setattr(html, "report", fail)
     (folder / "out.html").write_text("old", encoding="utf-8")
-    ended = run("explain", "ice.txt", "-m", "yake", "--html", "out.html", "--png", "out.png")
+    ended = run("explain", "ice.txt", "-m", "yake", "--html", "out.html")
     assert (ended.exit_code, ended.stdout) == (1, "")
     assert "out of ink" in ended.stderr
     assert (folder / "out.html").read_text(encoding="utf-8") == "old"
     assert sorted(path.name for path in folder.iterdir()) == ["gold.txt", "ice.txt", "out.html"]
-
-
-@pytest.mark.usefixtures("no_model")
-def test_a_picture_that_shows_a_part_says_so(folder: Path) -> None:
-    (folder / "long.txt").write_text("The ice road closes. " * 400, encoding="utf-8")
-    ended = run("explain", "long.txt", "-m", "yake", "--png", "out.png")
-    assert "--png: the picture shows the first" in ended.stderr
-    assert "of 1,600 words; --html shows all" in ended.stderr
 
 
 @pytest.mark.usefixtures("no_model")
@@ -255,7 +235,7 @@ def test_an_empty_text_needs_no_model(folder: Path) -> None:
     ended = run("explain", "empty.txt", "--methods", "promptrank,mudy", "--html", "out.html")
     assert (ended.exit_code, ended.stderr) == (0, "")
     assert "An empty text" not in (folder / "out.html").read_text(encoding="utf-8")  # it has a name
-    assert "0 phrases at 0 places" in run("explain", "empty.txt").stdout
+    assert "0 phrases, 0 occurrences" in run("explain", "empty.txt").stdout
 
 
 @pytest.mark.usefixtures("no_model")

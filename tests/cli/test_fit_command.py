@@ -110,7 +110,7 @@ def test_hand_set_weights_can_be_fitted(rivers: Path) -> None:
         (["rivers.jsonl", "-o", "mine.json", "--quick", "--speed", "fast"], 2, "--speed fast asks one"),
         (["rivers.jsonl", "-o", "mine.json", "--form", "nonsense"], 2, "nonsense"),
         (["missing.jsonl", "-o", "mine.json"], 1, "no such file"),
-        (["notes.txt", "rivers.jsonl", "-o", "mine.json"], 1, "not a data set in a known form"),
+        (["notes.txt", "rivers.jsonl", "-o", "mine.json"], 1, "not a data set in a known format"),
         (["rivers.jsonl", "rivers.jsonl", "-o", "mine.json"], 1, "Two data sets have the name"),
         (["rivers.jsonl", "-o", "mine.json", "--limit", "1"], 1, "at least 2 are needed"),
         (["no_gold.jsonl", "-o", "mine.json"], 1, "no text has a gold phrase among its candidates"),

@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mudy.cli.main import cli
-from mudy.evaluation.reproduce.markdown import Page
 
 TEXT = "River gauges measure the water level. The flood gauge is read each day."
 
@@ -67,10 +66,10 @@ def test_extract_refuses_the_file_that_standard_input_comes_from(text: Path) -> 
     [
         ["a.txt", "--html", "a.txt"],
         ["a.txt", "--html", "soft.html"],
-        ["a.txt", "--png", "hard.txt"],
+        ["a.txt", "--html", "hard.txt"],
         ["a.txt", "--gold", "phrases.txt", "--html", "phrases.txt"],
         ["a.txt", "--candidates", "phrases.txt", "--html", "phrases.txt"],
-        ["a.txt", "--stop-phrases", "phrases.txt", "--png", "phrases.txt"],
+        ["a.txt", "--stop-phrases", "phrases.txt", "--html", "phrases.txt"],
     ],
 )
 def test_explain_refuses_an_output_that_it_reads(text: Path, arguments: list[str]) -> None:
@@ -87,51 +86,6 @@ def test_texts_are_not_saved_over_texts_that_are_read(text: Path) -> None:
     assert text.read_text() == TEXT
     assert Path("a-2.txt").read_text() == "Beaver dams slow the stream."
     assert Path("a.txt.txt").read_text() == TEXT
-
-
-# -- reproduce --------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    folder = tmp_path / "data"
-    folder.mkdir()
-    row = {"id": "d", "text": TEXT, "keyphrases": ["flood gauge"]}
-    (folder / "duc2001.jsonl").write_text(json.dumps(row) + "\n")
-    return folder
-
-
-@pytest.mark.parametrize("link", ["hard", "symbolic"])
-@pytest.mark.parametrize("name", ["table1.md", "fig-recall.png"])
-def test_reproduce_refuses_a_page_that_is_a_data_set(data: Path, tmp_path: Path, link: str, name: str) -> None:
-    (tmp_path / "out").mkdir()
-    page, source = tmp_path / "out" / name, data / "duc2001.jsonl"
-    page.hardlink_to(source) if link == "hard" else page.symlink_to(source)
-    before = source.read_bytes()
-    found = command("reproduce", name.partition(".")[0], "--data", data, "-o", tmp_path / "out")
-    assert found.exit_code == 2
-    assert "would be overwritten" in found.stderr
-    assert source.read_bytes() == before
-    assert page.samefile(source)
-
-
-def test_reproduce_refuses_a_folder_within_a_data_set(data: Path) -> None:
-    folder = data / "semeval2017"
-    for name in ("docsutf8/1.txt", "keys/1.key"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text("flood gauge\n")
-    found = command("reproduce", "table1", "--data", data, "-o", folder / "out")
-    assert found.exit_code == 2
-    assert "which is an input" in found.stderr
-    assert not (folder / "out").exists()
-
-
-def test_a_page_replaces_a_link_and_does_not_follow_it(tmp_path: Path) -> None:
-    (tmp_path / "table1.md").symlink_to(tmp_path / "private.md")
-    (tmp_path / "private.md").write_text("private")
-    Page("table1", "Title").write(tmp_path)
-    assert (tmp_path / "table1.md").read_text().startswith("# Title")
-    assert (tmp_path / "private.md").read_text() == "private"
 
 
 def test_a_saved_text_replaces_a_link_and_does_not_follow_it(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from mudy.engines.backbone import TextRange
 from mudy.engines.batches import length_batches
-from mudy.engines.torch.attention import joint_softmax, keep_aligned, received_sums, reweight, reweight_after_softmax
-from mudy.engines.torch.transformer import layers_between
+from mudy.engines.torch.attention import Observer, keep_aligned, received_sums, reweight, reweight_after_softmax
 from mudy.reading.document import Span
 from tests import small
 
@@ -29,7 +28,7 @@ def test_full_weight_keeps_positive_scores_and_lifts_negative_ones_to_zero() -> 
 def test_the_post_softmax_rule_multiplies_attention_and_renormalises() -> None:
     scores, weights = torch.randn(3, 9), torch.rand(3, 9)
     weights[:, 4] = 0
-    product = scores.softmax(-1) * weights  # before the edit, which is made in place
+    product = scores.softmax(-1) * weights
     edited = reweight_after_softmax(scores, weights).softmax(-1)
     torch.testing.assert_close(edited, product / product.sum(-1, keepdim=True))
 
@@ -40,21 +39,6 @@ def test_aligned_tokens_keep_full_weight_and_ineligible_ones_are_passed_over() -
     kept = keep_aligned(torch.full((1, 4), 0.1), aligned, eligible, k=2)
     assert kept.tolist() == [[1.0, pytest.approx(0.1), 1.0, pytest.approx(0.1)]]
     assert keep_aligned(torch.full((1, 4), 0.1), aligned, eligible, k=9)[0, 1] == pytest.approx(0.1)
-
-
-def test_a_softmax_over_two_blocks_equals_one_over_both() -> None:
-    far, near = torch.randn(2, 1, 3, 4, 7) * 9, torch.randn(2, 1, 3, 4, 4) * 9
-    far_values, near_values = torch.randn(2, 7, 5), torch.randn(2, 1, 3, 4, 5)
-    attention = torch.cat([far, near], -1).softmax(-1)
-    values = torch.cat([far_values[:, None, None].expand(2, 1, 3, 7, 5), near_values], -2)
-    torch.testing.assert_close(joint_softmax(far, far_values, near, near_values), attention @ values)
-
-
-def test_a_document_that_is_wholly_masked_leaves_the_prompt_alone() -> None:
-    far, near = torch.full((1, 1, 1, 2, 3), -torch.inf), torch.randn(1, 1, 1, 2, 2)
-    values = torch.randn(1, 1, 1, 2, 4)
-    expected = near.softmax(-1) @ values
-    torch.testing.assert_close(joint_softmax(far, torch.randn(1, 3, 4), near, values), expected)
 
 
 def test_received_attention_ignores_padded_rows() -> None:
@@ -70,8 +54,8 @@ def test_what_follows_in_a_text_changes_no_earlier_state(family: str) -> None:
     short, long = backbone.encode([TextRange(text, Span(0, 120)), TextRange(text, Span(0, len(text)))])
     shared = len(short.tokens) - 2  # the cut may change the last tokens themselves
     assert short.tokens.ids[:shared] == long.tokens.ids[:shared]
-    for layer, keys in short.memory.keys.items():
-        torch.testing.assert_close(keys[:, :shared], long.memory.keys[layer][:, :shared], atol=1e-5, rtol=1e-4)
+    for one, other in zip(short.cache.layers, long.cache.layers, strict=True):
+        torch.testing.assert_close(one.keys[:, :, :shared], other.keys[:, :, :shared], atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("family", [*small.DECODERS, "t5"])
@@ -85,13 +69,14 @@ def test_windows_in_one_batch_are_read_as_if_each_were_alone(family: str) -> Non
         assert float(found.sums.sum()) == pytest.approx(len(found.tokens), rel=1e-4)  # every row gives away 1
 
 
-def test_some_layers_share_weights_and_leave_the_network_whole() -> None:
-    body = small.decoder("llama").model.model
-    some = layers_between(body, "layers", 1, 3)
-    assert len(some.layers) == 3
-    assert len(body.layers) == 4
-    assert some.layers[2] is body.layers[2]
-    assert not list(some.layers[0].parameters())
+@pytest.mark.parametrize("family", ["llama", "t5"])
+def test_no_layer_runs_above_the_last_one_observed(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    backbone = small.t5() if family == "t5" else small.decoder(family)
+    layers: list[int] = []
+    attend = Observer.attend
+    monkeypatch.setattr(Observer, "attend", lambda self, call: layers.append(call.layer) or attend(self, call))
+    backbone.received_attention([TextRange(small.TEXT, Span(0, 100))], [1])
+    assert layers == [0, 1]
 
 
 def test_several_layers_are_averaged() -> None:

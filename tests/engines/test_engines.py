@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from mudy import Extractor, engines
+from mudy.engines import may_have_gpu
 from mudy.engines.compute import Compute
 from mudy.engines.light.light_decoder_backbone import LightDecoder
 from mudy.engines.torch.causal import CausalBackbone
-from mudy.engines.torch.gpu import may_have_gpu
 from mudy.errors import MissingExtra, UnsupportedModel
 from tests import small
 from tests.engines.light import saved
@@ -104,7 +104,7 @@ def test_a_family_that_nobody_reads_is_not_blamed_on_torch(folders: dict[str, Pa
 def test_a_gpu_is_taken_by_torch_where_it_is_installed(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mudy.engines.torch.gpu.may_have_gpu", lambda: True)
+    monkeypatch.setattr("mudy.engines.may_have_gpu", lambda: True)
     monkeypatch.setattr("mudy.engines.torch.machine.best_device", lambda: "cuda")
     assert not engines.computes_lightly(str(folders["gemma3"]), Compute())
     assert engines.computes_lightly(str(folders["gemma3"]), Compute("cpu"))

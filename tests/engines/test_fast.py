@@ -1,4 +1,4 @@
-"""What is done for speed: the exact ways against the plain ones, and the inexact ones within their bounds."""
+"""Memory and work: documents are shared by their prompts, and batches bound what is held at once."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,11 +13,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from mudy import Extractor, SettingError
 from mudy.candidates import Candidate, candidates
 from mudy.engines.backbone import Question, TextRange
-from mudy.engines.torch import packing, vocabulary
-from mudy.engines.torch.attention import shared_scores
+from mudy.engines.torch import transformer
 from mudy.engines.torch.causal import CausalBackbone, PrefixEncoding
 from mudy.engines.torch.machine import Machine
-from mudy.engines.torch.vocabulary import LinearHead, log_probabilities
 from mudy.methods.mudy import Mudy
 from mudy.reading.document import Document, Span
 from tests import small
@@ -83,7 +81,7 @@ def asked(family: str, phrases: int, batch_tokens: int = 64) -> tuple[CausalBack
 def copies(family: str) -> list[int]:
     """Sizes of tensors with the document's keys in them, in units of one copy of all key heads."""
     backbone, question = asked(family, 40)
-    keys = question.encoding.memory.keys[1]
+    keys = question.encoding.cache.layers[1].keys[0]
     found = []
 
     def seen(tensor: Tensor, size: int) -> None:
@@ -101,18 +99,20 @@ def test_the_documents_keys_are_copied_for_no_candidate(family: str) -> None:
 
 
 def test_a_copy_for_each_candidate_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wasteful(query: Tensor, keys: Tensor) -> Tensor:
-        groups, prompts = query.shape[1:3]
-        copied = keys[:, None, None].expand(-1, groups, prompts, -1, -1).contiguous()
-        return query @ copied.mT
+    einsum = torch.einsum
 
-    monkeypatch.setattr(packing, "shared_scores", wasteful)
+    def wasteful(equation: str, first: Tensor, second: Tensor) -> Tensor:
+        if equation == "pkgrw,ktw->pkgrt":
+            equation, second = "pkgrw,pktw->pkgrt", second.expand(len(first), *second.shape).contiguous()
+        return einsum(equation, first, second)
+
+    monkeypatch.setattr(torch, "einsum", wasteful)
     assert max(copies("llama")) > 1
 
 
 @pytest.mark.parametrize("family", ["llama", "gemma3"])
 def test_memory_grows_with_the_batch_and_not_with_the_candidates(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary, "_ROWS", 16)  # a block of logits is large beside so small a model
+    monkeypatch.setattr(transformer, "STATES", 16)  # a block of logits is large beside so small a model
 
     def largest(phrases: int, batch_tokens: int = 64) -> int:
         backbone, question = asked(family, phrases, batch_tokens)
@@ -124,24 +124,6 @@ def test_memory_grows_with_the_batch_and_not_with_the_candidates(family: str, mo
     few, many = largest(30), largest(300)
     assert many <= 1.05 * few
     assert largest(300, 1024) > 2 * many  # so it is the budget that holds it down
-
-
-# --- The vocabulary ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cap", [None, 3.0])
-def test_a_sum_over_blocks_of_the_vocabulary_is_that_over_all(
-    cap: float | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vocabulary, "WORDS", 7)
-    monkeypatch.setattr(vocabulary, "_ROWS", 4)
-    weight, bias, states = torch.randn(50, 8) * 3, torch.randn(50), torch.randn(9, 8)
-    head = LinearHead(weight, bias, cap)
-    logits = states @ weight.T + bias
-    logits = logits if cap is None else torch.tanh(logits / cap) * cap
-    rows, words = torch.tensor([0, 0, 8, 3]), torch.tensor([4, 49, 0, 7])
-    expected = logits.log_softmax(-1)[rows, words]
-    torch.testing.assert_close(log_probabilities(head, states, rows, words), expected, atol=1e-5, rtol=1e-5)
 
 
 # --- Less work ---------------------------------------------------------------------------------------------------
@@ -191,13 +173,8 @@ def test_attention_can_be_observed_while_the_text_is_read(family: str) -> None:
 
 def test_fast_sets_what_the_caller_does_not() -> None:
     made = Extractor("mudy", speed="fast", leaders=3, language=english())
-    made.backbone = lambda: small.decoder("gemma3")  # type: ignore[method-assign]
+    made.loader.in_memory["backbone"] = small.decoder("gemma3")
     scorer: Any = made.scorer
     assert (scorer.leaders, scorer.one_reading) == (3, True)
     with pytest.raises(SettingError, match="fast"):
         Extractor("mudy", speed="quick")
-
-
-def test_products_with_shared_keys_are_those_of_each_head() -> None:
-    query, keys = torch.randn(2, 3, 4, 5, 8), torch.randn(2, 7, 8)
-    torch.testing.assert_close(shared_scores(query, keys), query @ keys[:, None, None].mT)

@@ -42,7 +42,7 @@ def test_our_own_form_is_read_as_it_stands(tmp_path: Path) -> None:
 
 def test_every_bad_row_is_named_with_its_line_and_the_good_ones_are_kept(tmp_path: Path) -> None:
     rows: list[tuple[Any, str]] = [
-        ('{"id": "x", "text": ', "is no JSON: Expecting value"),
+        ('{"id": "x", "text": ', "not JSON: Expecting value"),
         ("[1, 2]", "a JSON object is needed, not a list"),
         ({"id": "x", "text": "t"}, "gold (keyphrases) is missing"),
         ({"id": "x", "text": "t", "keyphrases": []}, "gold is empty"),
@@ -56,9 +56,9 @@ def test_every_bad_row_is_named_with_its_line_and_the_good_ones_are_kept(tmp_pat
         ({"text": "t", "keyphrases": ["a"]}, "an id is needed, not nothing"),
         ({"id": "", "text": "t", "keyphrases": ["a"]}, "its id is empty"),
         ({"id": True, "text": "t", "keyphrases": ["a"]}, "an id is needed, not true or false"),
-        (ICE, "the id 'ice' was there before"),
+        (ICE, "the id 'ice' occurred before"),
         (b'{"id": "x", "text": "caf\xe9", "keyphrases": ["a"]}', "cannot be decoded as UTF-8"),
-        ("[" * 100_000, "is no JSON"),
+        ("[" * 100_000, "not JSON"),
     ]
     data = load(json_lines(tmp_path / "mixed.jsonl", ICE, *(row for row, _ in rows), MAP))
     assert [record.id for record in data.documents] == ["ice", "map"]
@@ -122,7 +122,7 @@ def test_rows_that_name_their_columns_otherwise_are_told_what_to_rename(
     path = json_lines(tmp_path / "mine.jsonl", "{", row)
     with pytest.raises(InputError) as raised:
         load(path)
-    assert str(raised.value) == f"{path}: not a data set in a known form. In each row, {told}."
+    assert str(raised.value) == f"{path}: not a data set in a known format. In each row, {told}."
 
 
 def test_a_missing_path_and_an_unknown_name_are_refused(tmp_path: Path) -> None:
@@ -175,9 +175,9 @@ def test_a_duc2001_folder_is_read_with_its_annotations(tmp_path: Path) -> None:
     assert (second.id, second.title, second.text) == ("FT2-2", None, "Radar maps fail.")
     assert set(problems(data)) == {
         ("annotations.txt", 6, "is not of the form docid@phrase;phrase;"),
-        ("annotations.txt", 8, "the id 'FT2-2' was there before"),
+        ("annotations.txt", 8, "the id 'FT2-2' occurred before"),
         ("LA3-3", None, "annotations.txt has no line for it"),
-        ("AP1-1", None, "the id 'AP1-1' was there before"),
+        ("AP1-1", None, "the id 'AP1-1' occurred before"),
         ("LA4-4", None, "it has no <TEXT>...</TEXT>"),
         ("LA5-5", None, "LA5-5 cannot be decoded as UTF-8 in line 2"),
         ("annotations.txt", 7, "there is no file for 'XX'"),
@@ -287,8 +287,8 @@ def test_the_wikihow_csv_is_read_with_its_labels_as_python_lists(tmp_path: Path)
     assert first == Record("1", "How to Skate", "Find thin\nice, 5% of it.", ("thin ice", "skater's boot"))
     assert (last.id, last.title) == ("7", None)
     assert [(p.line, p.reason) for p in data.problems] == [
-        (4, "its label is no list in the notation of Python"),  # the first text takes two lines
-        (5, "its label is no list in the notation of Python"),
+        (4, "its label is not a list in Python notation"),  # the first text takes two lines
+        (5, "its label is not a list in Python notation"),
         (6, "its gold is empty"),
         (7, "has 3 columns, but 5 are needed"),
         (8, "its text is empty"),
@@ -346,7 +346,7 @@ def test_only_512_words_are_read_unless_more_are_asked_for(tmp_path: Path) -> No
     ],
 )
 def test_a_title_that_published_runs_do_not_read_is_taken_off(title: str, text: str, read: str) -> None:
-    assert PROTOCOLS["nus"].text(Record("1", title, text, ("ice",))) == (read, 0)
+    assert PROTOCOLS["nus"].read(text, title) == (read, 0)
 
 
 @pytest.mark.parametrize(

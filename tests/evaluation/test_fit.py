@@ -53,7 +53,7 @@ NO_GOLD = Dataset("no_gold", "mudy", tuple(replace(record, keyphrases=("zeppelin
 
 def extractor(speed: Any = "quick", **settings: Any) -> Extractor:
     made = Extractor("mudyplus", protocol="promptrank", language=english(), speed=speed, **settings)
-    made._loaded |= {"encoder": small.bert(), "backbone": small.decoder("llama")}
+    made.loader.in_memory.update({"encoder": small.bert(), "backbone": small.decoder("llama")})
     return made
 
 
@@ -176,6 +176,14 @@ def test_an_interrupted_run_is_taken_up_where_it_ended(tmp_path: Path) -> None:
     file.write_text(whole[: len(whole) // 2])
     again = fit_weights(extractor(), [RIVERS], cache=tmp_path)
     assert again.weights == fit_weights(extractor(), [RIVERS]).weights
+
+
+def test_a_text_with_a_line_separator_is_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = replace(RIVERS.documents[0], text=RIVERS.documents[0].text.replace("an old", "an\u2028old"))
+    data = replace(RIVERS, documents=(record, *RIVERS.documents[1:]))
+    first = fit_weights(extractor(), [data], cache=tmp_path)
+    monkeypatch.setattr(MudyPlus, "with_similarities", lambda *_: pytest.fail("computed again"))
+    assert fit_weights(extractor(), [data], cache=tmp_path).weights == first.weights
 
 
 def test_a_cache_of_other_evidence_is_refused(tmp_path: Path) -> None:

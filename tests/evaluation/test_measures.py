@@ -10,6 +10,7 @@ from scipy import stats
 
 from mudy.candidates.porter import stems
 from mudy.errors import InputError, SettingError
+from mudy.evaluation.comparison import compare, paired_t_test
 from mudy.evaluation.measures import (
     AVERAGINGS,
     F1,
@@ -19,8 +20,6 @@ from mudy.evaluation.measures import (
     Outcome,
     P,
     R,
-    compare,
-    paired_t_test,
     present_and_absent,
     promptrank_counts,
     stem_counts,
@@ -63,14 +62,14 @@ def test_no_prediction_is_worth_nothing(averaging: object) -> None:
 
 
 def test_no_document_is_an_error() -> None:
-    with pytest.raises(InputError, match="F1@5 was asked of no documents"):
+    with pytest.raises(InputError, match="F1@5 needs at least one document"):
         (F1 @ 5)([])
 
 
 def test_a_document_without_gold_or_with_impossible_counts_is_refused() -> None:
     with pytest.raises(InputError, match="'x' has no gold"):
         Outcome("x", ["a"], [])
-    with pytest.raises(InputError, match="2 phrases were predicted of candidates that occur 1 times"):
+    with pytest.raises(InputError, match="2 phrases were predicted, but the candidates occur only 1 times"):
         Outcome("x", ["a", "b"], ["a"], 1)
     with pytest.raises(InputError, match="a list is needed"):
         Outcome("x", "oil spill", ["a"])
@@ -272,9 +271,9 @@ def test_runs_that_cannot_be_paired_are_refused() -> None:
     outcomes = hit_or_miss([True, False])
     with pytest.raises(InputError, match="no document in common"):
         compare(F1 @ 5, outcomes, [outcome("a", "a", name="other")])
-    with pytest.raises(InputError, match="'0' stands twice"):
+    with pytest.raises(InputError, match="'0' occurs twice"):
         compare(F1 @ 5, outcomes, [*outcomes, outcomes[0]])
-    with pytest.raises(InputError, match="'0' has other gold"):
+    with pytest.raises(InputError, match="'0' has different gold"):
         compare(F1 @ 5, outcomes, [outcome("a", "b", name="0")])
     with pytest.raises(InputError, match="at least 2 documents"):
         compare(F1 @ 5, outcomes[:1], outcomes[:1])

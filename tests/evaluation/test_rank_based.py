@@ -4,7 +4,8 @@ from math import log2
 
 import pytest
 
-from mudy.evaluation.measures import F1, MACRO, MAP, MICRO, Averaging, Depth, Measure, Outcome, P, R, compare, nDCG
+from mudy.evaluation.comparison import compare
+from mudy.evaluation.measures import F1, MACRO, MAP, MICRO, Averaging, Depth, Measure, Outcome, P, R, nDCG
 
 
 def outcome(predictions: str, gold: str, name: str = "d") -> Outcome:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from mudy.evaluation.measures import MACRO, MICRO, Depth, FloatArray, Outcome
-from mudy.evaluation.measures.semantic import PhraseVectors, semantic_kinds
+from mudy.evaluation.measures import MACRO, MICRO, Depth, FloatArray, Outcome, PhraseVectors, semantic_kinds
 
 ANGLES = {"car": 0, "automobile": 0, "truck": 60, "river": 90, "anti": 180}
 

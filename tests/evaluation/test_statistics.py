@@ -141,7 +141,7 @@ def test_the_command_prints_a_row_for_each_data_set_and_names_bad_rows(rivers: P
     head, *rows = found.stdout.splitlines()
     assert "Noun phrases %" in head
     assert [row.split() for row in rows] == [["rivers", "2", "18", "3", "2.5", "40.0", "80.0", "–"]] * 2
-    assert "rivers.jsonl:3: is no JSON" in found.stderr
+    assert "rivers.jsonl:3: not JSON" in found.stderr
     assert "rivers: 2 more rows could not be used" in found.stderr
     assert run(rivers, "--no-drift", "-q").stderr == ""
 

@@ -11,9 +11,10 @@ from mudy import Extractor
 from mudy._support.validation import fit_value, type_in_words
 from mudy.corpus import Columns, run
 from mudy.errors import InputError, MudyError, SettingError
+from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import load
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.measures import F1, Outcome, compare
+from mudy.evaluation.measures import F1, Outcome
 from mudy.methods import METHODS, method_class, settings_of
 from tests.taggers import english
 

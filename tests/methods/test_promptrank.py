@@ -3,9 +3,8 @@
 import pytest
 
 from mudy.candidates import candidates
-from mudy.methods.likelihood import prompt_likelihood
 from mudy.methods.mudy import Mudy
-from mudy.methods.promptrank import PromptRank
+from mudy.methods.promptrank import PromptRank, prompt_likelihood
 from mudy.reading.document import Span
 from tests import oracle, small
 from tests.taggers import english

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mudy.evaluation.reproduce.comparison import simple_rows
-from mudy.evaluation.reproduce.workspace import ReproduceOptions, Workspace
+from experiments.reproduce.comparison import simple_rows
+from experiments.reproduce.workspace import ReproduceOptions, Workspace
 from mudy.evaluation.runs import Run
 from mudy.methods import METHODS
 from tests.browser import launched, visiting

@@ -8,7 +8,7 @@ import pytest
 
 from mudy import models
 from mudy.models import fetch
-from mudy.models.download_progress import silent
+from mudy.models.fetch import silent
 
 MINILM = models.KNOWN["minilm-l6"]
 

@@ -15,7 +15,7 @@ import pytest
 from mudy import models
 from mudy.errors import ModelUnavailable
 from mudy.models import cache, fetch
-from mudy.models.download_progress import silent
+from mudy.models.fetch import silent
 
 MINILM = models.KNOWN["minilm-l6"]
 

@@ -12,8 +12,8 @@ from mudy import models
 from mudy._support.storage import file_sha256
 from mudy.cli.main import cli
 from mudy.errors import ModelUnavailable
-from mudy.models import cache, fingerprint
-from mudy.models.download_progress import Report
+from mudy.models import cache
+from mudy.models.fetch import Report
 
 MINILM = models.KNOWN["minilm-l6"]
 SIZE = 5 << 20  # of the weights: more than the first and the last MB
@@ -50,14 +50,6 @@ def flip(path: Path) -> None:
         file.seek(before.st_size // 2)
         file.write(bytes([byte ^ 1]))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-
-
-def make_old(folder: Path) -> None:
-    """The manifest as it was before there were quick hashes."""
-    manifest = json.loads((folder / "manifest.json").read_text())
-    for entry in manifest["files"].values():
-        del entry["xxh3_128"]
-    (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
 @pytest.mark.parametrize("file", MINILM.needed)
@@ -100,22 +92,6 @@ def test_a_status_by_sizes_reads_no_file(known: Path, monkeypatch: pytest.Monkey
     assert not any(row.cached for row in models.status())
 
 
-def test_an_older_manifest_is_checked_by_sha256_once_and_gets_its_quick_hashes(
-    known: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_old(known)
-    assert models.locate("minilm-l6", fetch=False) == str(known)
-    monkeypatch.setattr(cache, "file_sha256", lambda _: pytest.fail("sha256 was computed again"))
-    assert models.locate("minilm-l6", fetch=False) == str(known)
-
-
-def test_damage_under_an_older_manifest_is_seen_too(known: Path) -> None:
-    make_old(known)
-    flip(known / "model.safetensors")
-    with pytest.raises(ModelUnavailable, match="damaged"):
-        models.locate("minilm-l6", fetch=False)
-
-
 @pytest.mark.parametrize("file", MINILM.needed)
 def test_the_signature_of_a_folder_changes_with_any_byte(local: Path, file: str) -> None:
     before = models.signature(str(local))
@@ -148,9 +124,9 @@ def test_a_known_model_and_a_copy_of_its_folder_have_one_signature(known: Path, 
 def test_the_quick_hash_is_that_of_all_bytes_at_once(tmp_path: Path) -> None:
     from xxhash import xxh3_128_hexdigest
 
-    for size in (0, 1, fingerprint._CHUNK_BYTES, fingerprint._CHUNK_BYTES + 1, 3 * fingerprint._CHUNK_BYTES):
+    for size in (0, 1, cache._CHUNK_BYTES, cache._CHUNK_BYTES + 1, 3 * cache._CHUNK_BYTES):
         (tmp_path / "file").write_bytes(os.urandom(size))
-        assert fingerprint.quick_hash(tmp_path / "file") == xxh3_128_hexdigest((tmp_path / "file").read_bytes())
+        assert cache.quick_hash(tmp_path / "file") == xxh3_128_hexdigest((tmp_path / "file").read_bytes())
 
 
 def test_weights_that_are_not_read_are_not_hashed_but_their_size_and_all_else_count(known: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mudy import models
-from mudy.models import tokenizer
+from mudy.models import gguf as tokenizer
 
 
 def test_merges_come_earlier_token_first_and_longer_left_half_first() -> None:

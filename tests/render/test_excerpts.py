@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mudy.reading.document import Span
-from mudy.render.excerpts import GAP, beginning, passages, shown
+from mudy.render.text_pieces import passages, shown
 from tests import explained
 from tests.taggers import TEXTS
 
@@ -58,14 +58,7 @@ def test_a_short_text_is_shown_whole_and_of_a_long_one_the_best_places_of_the_be
     assert shown(text, [replace(result, keyphrases=())], 2, 1000) == [Span(0, 0)]
 
 
-@given(TEXTS, st.integers(1, 200))
-def test_the_beginning_of_a_text_is_no_longer_than_its_limit(text: str, longest: int) -> None:
-    part = beginning(text, longest)
-    assert part.start == 0
-    assert part.end == len(text) if len(text) <= longest else part.end <= longest
-
-
-def test_sentences_of_a_huge_text_without_any_are_found_at_once() -> None:
+def test_passages_of_a_huge_text_without_sentences_are_cut_at_once() -> None:
     text = "\n" * 200_000 + "x " * 200_000
-    assert len(GAP.findall(text)) == 1
-    assert beginning(text, 5000).end <= 5000
+    (passage,) = passages(text, [Span(400_000, 400_001)])
+    assert passage.end - passage.start <= 601

@@ -5,11 +5,13 @@ import re
 from base64 import b64decode
 from hashlib import sha256
 from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
 
 from hypothesis import given
 
 from mudy import Extractor
-from mudy.render import colours, html_report, notebook
+from mudy.render import html
 from tests import explained, small
 from tests.taggers import ODD, english
 
@@ -111,12 +113,12 @@ def test_a_report_asks_nothing_of_the_network_and_runs_its_own_scripts_only() ->
 
 def test_numbers_in_a_report_have_six_digits_and_scores_all_so_that_no_rank_changes() -> None:
     found = explained.explanation(ICE, {"River ice": -1 / 3})
-    data = html_report.data(found, None)
+    data = html.data(found, None)
     (phrase,) = data["methods"][0]["keyphrases"]
     assert (phrase["score"], phrase["occurrences"][0]["score"]) == (-1 / 3, -1 / 3)
     assert phrase["occurrences"][0]["p"] == -0.666667
     assert data["top_n"] == 1
-    assert html_report.data(found, 15)["top_n"] == 15
+    assert html.data(found, 15)["top_n"] == 15
     assert list(data) == ["text", "source", "gold", "methods", "top_n", "descriptions"]
 
 
@@ -136,9 +138,9 @@ def test_a_result_has_a_page_and_a_fragment_of_its_own() -> None:
     assert all(keyphrase.text in fragment for keyphrase in result.keyphrases)
 
 
-def test_the_files_of_a_report_are_in_the_package() -> None:
-    for folder, name in (("web", "palette.css"), ("web", "view.css"), ("render", "report.css")):
-        assert html_report._style(folder, name)
+def test_the_script_of_a_report_has_every_module_of_the_view_and_nothing_of_the_page() -> None:
+    web = files("mudy").joinpath("server", "web", "view")
+    assert {path.name for path in web.iterdir()} - {"types.js"} == {Path(path).name for path in html._SCRIPTS[:-1]}
 
 
 def test_a_notebook_has_no_script_no_sheet_and_letters_on_every_ground() -> None:
@@ -148,13 +150,13 @@ def test_a_notebook_has_no_script_no_sheet_and_letters_on_every_ground() -> None
     assert {"script", "style", "link", "img", "html", "body"}.isdisjoint(tag for tag, _ in page.tags)
     assert all("class" not in attributes and "id" not in attributes for _, attributes in page.tags)
     for mark in page.of("mark"):
-        assert mark["style"] in colours.NOTEBOOK
+        assert mark["style"] in html.COLOURS
     assert page.everything.count(explained.HOSTILE) == 2
 
 
 def test_a_notebook_shows_of_a_long_text_the_passages_with_its_phrases() -> None:
     text = " ".join(f"Sentence {i} is dull." for i in range(400)) + " Here radar shines. It ends."
-    fragment = notebook.fragment(explained.explanation(text, {"radar": -1.0}))
+    fragment = html.fragment(explained.explanation(text, {"radar": -1.0}))
     assert ">...\nHere <mark" in fragment
     assert fragment.count("dull") == 0
     assert fragment.rstrip().endswith("shines.\n...</div></div>")

@@ -14,7 +14,7 @@ def test_a_list_gives_parts_places_and_the_rank_under_the_other_method() -> None
     second = {"maps": -0.001, "ice road": -2.0, "spring": -3.0}
     found = explained.explanation(ICE, first, second, gold=["maps", "absent"])
     one, other = ranked(found, 0, 2), ranked(found, 1, None)
-    assert one.head == ("#", "Keyphrase", "Score", "p", "G", "Places", "promptrank")
+    assert one.head == ("#", "Keyphrase", "Score", "p", "G", "Count", "promptrank")
     assert [row.cells for row in one.rows] == [
         ("1", "ice road", "-1.000", "-2.00", "1.50", "1", "2 ▲1"),
         ("2", "River ice", "-2.000", "-4.00", "1.50", "1", "–"),

@@ -15,7 +15,7 @@ from rich.console import Console
 from mudy import Extractor
 from mudy.extraction.explanation import Explanation
 from mudy.extraction.results import Coverage
-from mudy.render import colours, terminal
+from mudy.render import terminal
 from mudy.render.sanitize import sanitized
 from tests import explained
 from tests.taggers import ODD, english
@@ -36,7 +36,7 @@ COLOURS: dict[str, Any] = {"force_terminal": True, "color_system": "256", "no_co
 def test_in_colour_every_place_has_the_ground_of_its_heat_and_gold_is_bold_italic() -> None:
     found = explained.explanation(ICE, {"River ice": -1.0, "ice road": -2.0, "maps": -3.0}, gold=["River ice"])
     written = drawn(found, top_n=2, **COLOURS)
-    hot, cold, middle = (colours.TERMINAL[i] for i in (7, 0, 4))
+    hot, cold, middle = (terminal.COLOURS[i] for i in (7, 0, 4))
     assert f"\x1b[1;3;4;38;5;16;48;5;{hot}mRiver ice\x1b[0m" in written
     assert f"\x1b[4;38;5;16;48;5;{middle}mice road\x1b[0m" in written
     assert f"Old \x1b[38;5;16;48;5;{cold}mmaps\x1b[0m fail." in written  # beyond the list, so not underlined
@@ -49,7 +49,7 @@ def test_without_colour_phrases_of_the_list_have_brackets_and_ranks_and_gold_has
     assert "\x1b" not in written
     assert "[River *ice*]¹ is thin. [The *ice* road]² closes in spring. Old maps fail." in written
     assert "\n1  River ice" in written
-    assert "[phrase]⁷ stands at rank 7" in written
+    assert "[phrase]⁷ is number 7" in written
 
 
 def test_no_color_leaves_bold_italics_and_uses_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +68,7 @@ def test_methods_stand_one_after_another_or_side_by_side_where_there_is_room() -
 
 
 def heads(written: str) -> list[str]:
-    return [line for line in written.splitlines() if " phrases at " in line]
+    return [line for line in written.splitlines() if " occurrences" in line]
 
 
 def test_nothing_in_a_text_acts_on_the_terminal() -> None:
@@ -115,7 +115,7 @@ def test_what_was_not_read_and_gold_that_is_absent_are_said() -> None:
 def test_an_explanation_without_phrases_can_be_drawn() -> None:
     empty = Extractor("yake", language=english()).explain("")
     for width in (40, 100, 200):
-        assert "0 phrases at 0 places" in drawn(empty, width)
+        assert "0 phrases, 0 occurrences" in drawn(empty, width)
     assert "<mark" not in empty.to_html()
     assert "<mark" not in empty._repr_html_()
 
@@ -162,7 +162,7 @@ def test_a_narrow_list_shows_the_most_telling_parts_and_names_the_others() -> No
     head, first = (next(line for line in written.splitlines() if start in line) for start in ("Keyphrase", " -1.000"))
     assert head.split()[:5] == ["#", "Keyphrase", "Score", "frequency", "generic"]
     assert first.split()[:6] == ["1", "River", "ice", "-1.000", "3.00", "2.00"]
-    assert " ".join(written.split()).count("plain_similarity, base: --json and --html show them.") == 1
+    assert " ".join(written.split()).count("plain_similarity, base; --json and --html show them.") == 1
 
 
 def test_a_list_with_room_for_all_parts_hides_none() -> None:

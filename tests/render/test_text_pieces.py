@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mudy.reading.document import Span
-from mudy.render import colours
-from mudy.render.text_pieces import Piece, Place, coloured_pieces, pieces, places, within
+from mudy.render import html, terminal
+from mudy.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, marks, pieces, within
 from tests import explained
 
 ICE = "River ice is thin. The ice road closes in spring. Old maps fail."
@@ -19,7 +19,7 @@ ICE = "River ice is thin. The ice road closes in spring. Old maps fail."
 def test_a_text_is_cut_where_phrases_begin_and_end() -> None:
     found = explained.explanation(ICE, {"River ice": -1.0, "ice road": -2.0}, gold=["The ice"])
     cut = coloured_pieces(found, found.methods[0].result)
-    shown = [(p.span.of(ICE), p.place and p.place.phrase.text, p.gold) for p in cut]
+    shown = [(p.span.of(ICE), p.mark and p.mark.phrase.text, p.gold) for p in cut]
     assert shown == [
         ("River ice", "River ice", False),
         (" is thin. ", None, False),
@@ -33,8 +33,8 @@ def test_a_text_is_cut_where_phrases_begin_and_end() -> None:
 def test_of_phrases_that_overlap_the_hottest_is_on_top_and_what_looks_alike_is_one_piece() -> None:
     text = "a very large neural language model"
     scores = {"very large neural language model": -3.0, "large neural": -1.0, "neural language": -2.0}
-    cut = pieces(len(text), places(explained.result(text, scores)))
-    assert [(p.span.of(text), p.place and p.place.phrase.rank) for p in cut] == [
+    cut = pieces(len(text), marks(explained.result(text, scores)))
+    assert [(p.span.of(text), p.mark and p.mark.phrase.rank) for p in cut] == [
         ("a ", None),
         ("very ", 3),
         ("large neural", 1),
@@ -42,7 +42,7 @@ def test_of_phrases_that_overlap_the_hottest_is_on_top_and_what_looks_alike_is_o
         (" model", 3),
     ]
     hot = {"very large neural language model": -1.0, "large neural": -2.0, "neural language": -3.0}
-    whole = pieces(len(text), places(explained.result(text, hot)))
+    whole = pieces(len(text), marks(explained.result(text, hot)))
     assert [p.span.of(text) for p in whole] == ["a ", "very large neural language model"]
 
 
@@ -52,24 +52,24 @@ SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 12), st.integers(0
 @given(SPANS, SPANS)
 def test_pieces_agree_with_a_loop_over_every_character(found: list[tuple[int, int, int]], gold: Any) -> None:
     length = 45
-    marks = [place(start, start + width, rank, heat / 9) for rank, (start, width, heat) in enumerate(found, 1)]
+    all_marks = [mark(start, start + width, rank, heat / 9) for rank, (start, width, heat) in enumerate(found, 1)]
     right = [Span(start, start + width) for start, width, _ in gold]
-    cut = pieces(length, marks, right)
+    cut = pieces(length, all_marks, right)
     assert [piece.span.start for piece in cut[1:]] == [piece.span.end for piece in cut[:-1]]
     assert (cut[0].span.start, cut[-1].span.end) == (0, length)
-    assert all((a.place, a.gold) != (b.place, b.gold) for a, b in pairwise(cut))
+    assert all((a.mark, a.gold) != (b.mark, b.gold) for a, b in pairwise(cut))
     for position in range(length):
-        here = [m for m in marks if m.span.start <= position < m.span.end]
+        here = [m for m in all_marks if m.span.start <= position < m.span.end]
         top = min(here, key=lambda m: (-m.heat, m.phrase.rank), default=None)
         piece = next(p for p in cut if p.span.start <= position < p.span.end)
-        assert piece.place is top
+        assert piece.mark is top
         assert piece.gold == any(span.start <= position < span.end for span in right)
 
 
-def place(start: int, end: int, rank: int, heat: float) -> Place:
+def mark(start: int, end: int, rank: int, heat: float) -> Mark:
     (made,) = explained.result("x" * end, {"x" * end: 0.0}).keyphrases
     occurrence = replace(made.occurrences[0], start=start, end=end)
-    return Place(replace(made, rank=rank, occurrences=(occurrence,)), occurrence, heat)
+    return Mark(replace(made, rank=rank, occurrences=(occurrence,)), occurrence, heat)
 
 
 def test_an_empty_text_has_no_pieces_and_a_part_of_a_text_has_its_own() -> None:
@@ -80,8 +80,9 @@ def test_an_empty_text_has_no_pieces_and_a_part_of_a_text_has_its_own() -> None:
 
 
 def test_heat_falls_into_eight_steps() -> None:
-    assert [colours.step(heat) for heat in (0, 0.124, 0.125, 0.5, 0.874, 0.875, 1)] == [0, 0, 1, 4, 6, 7, 7]
-    assert len(colours.TERMINAL) == len(colours.NOTEBOOK) == colours.STEPS
+    steps = [mark(0, 1, 1, heat).step for heat in (0, 0.124, 0.125, 0.5, 0.874, 0.875, 1)]
+    assert steps == [0, 0, 1, 4, 6, 7, 7]
+    assert len(terminal.COLOURS) == len(html.COLOURS) == STEPS
 
 
 def luminance(colour: str) -> float:
@@ -91,10 +92,10 @@ def luminance(colour: str) -> float:
 
 
 def test_letters_can_be_read_on_every_colour() -> None:
-    for index in colours.TERMINAL:
+    for index in terminal.COLOURS:
         assert contrast(terminal_colour(index), "#000000") > 4.5  # WCAG 2.2, AA
     for ground, letters in (("#ffffff", "#222222"), ("#111111", "#dddddd")):  # notebooks, light and dark
-        for style in colours.NOTEBOOK:
+        for style in html.COLOURS:
             assert contrast(*worn(style, ground, letters)) > 4.5
 
 

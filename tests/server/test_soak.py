@@ -8,29 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from mudy._support import loading
-from mudy._support.loading import KERNEL_CACHES, bound_kernel_caches
 from mudy.candidates.porter import stem
 
 ROOT = Path(__file__).parents[2]
 SETTLED, REQUESTS = 30, 300
-MOST_GROWTH = 150  # MB; it was 312 while 1,024 kernels were kept
+MOST_GROWTH = 150  # MB
 
 SOAK = f"""
 import random, re
 from pathlib import Path
 from mudy import Extractor
-from mudy.engines.torch.causal import CausalBackbone
-from mudy.engines.torch.machine import Machine
-from mudy.server.batch_scorer import local_scorers
 from mudy.server.queue import RequestQueue
+from tempfile import mkdtemp
 from tests import small
+from tests.engines.light import saved
 from tests.taggers import english
-from tests.server.gate import asking
+from tests.server.gate import asking, local_scorers
 
 def load():
-    known, made = small.decoder("llama"), Extractor("mudy", "small", language=english(), mixture=False, sam_layers=(1,))
-    made._loaded["backbone"] = CausalBackbone(known.model, known.tokenizer, Machine.of("cpu"), "small")
+    made = Extractor("mudy", "small", language=english(), mixture=False, sam_layers=(1,))
+    made.loader.in_memory["backbone"] = saved.light_decoder(saved.decoder_folder(Path(mkdtemp()), "llama"))
     return made
 
 def resident():
@@ -50,24 +47,14 @@ queue.stop()
 @pytest.mark.load
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_memory_levels_off_over_texts_of_ever_new_lengths() -> None:
-    environment = {name: value for name, value in os.environ.items() if name not in KERNEL_CACHES}
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        [sys.executable, "-c", SOAK], cwd=ROOT, env={**environment, "PYTHONPATH": path}, capture_output=True, text=True
+        [sys.executable, "-c", SOAK], cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr[-2000:]
     settled, last = map(int, re.findall(r"resident (\d+)", done.stdout))
     print(f"{settled} MB after {SETTLED} requests, {last} MB after {REQUESTS}")
     assert last - settled < MOST_GROWTH
-
-
-def test_kernels_are_kept_for_few_shapes_unless_the_caller_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours, theirs = KERNEL_CACHES
-    monkeypatch.delenv(ours, raising=False)
-    monkeypatch.setenv(theirs, "1024")
-    bound_kernel_caches()
-    assert os.environ[ours] == str(loading.KERNELS_KEPT)
-    assert os.environ[theirs] == "1024"
 
 
 def test_stems_are_remembered_for_a_bounded_number_of_words() -> None:

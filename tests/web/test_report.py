@@ -10,7 +10,6 @@ import pytest
 from mudy import Extractor
 from mudy.extraction.explanation import Explanation
 from mudy.reading.document import squeeze
-from mudy.render import colours
 from mudy.render.text_pieces import coloured_pieces
 from tests import explained, small
 from tests.browser import visiting
@@ -100,8 +99,8 @@ def test_the_scripts_cut_and_colour_the_text_as_python_does(
                 each => [each.textContent, Number(/heat-(\\d)/.exec(each.className)[1])])"""
                 )
             )
-            cut = [piece for piece in coloured_pieces(found, method.result) if piece.place]
-            expected = [[p.span.of(found.text), colours.step(p.place.heat)] for p in cut if p.place]
+            cut = [piece for piece in coloured_pieces(found, method.result) if piece.mark]
+            expected = [[p.span.of(found.text), p.mark.step] for p in cut if p.mark]
             assert shown == expected
 
 

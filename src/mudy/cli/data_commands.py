@@ -13,7 +13,7 @@ from mudy.cli import formats
 from mudy.cli.console import Screen
 from mudy.cli.parameters import THREADS
 from mudy.errors import InputError
-from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy.extraction.options import DEFAULT_ENCODER
 
 if TYPE_CHECKING:
     from mudy.engines.encoder import SentenceEncoder

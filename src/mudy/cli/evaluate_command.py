@@ -16,16 +16,25 @@ from mudy.cli import formats
 from mudy.cli.calibration_tables import brier_line, drawn_reliability
 from mudy.cli.console import Screen
 from mudy.cli.data_commands import FORM, loaded, sentence_encoder
-from mudy.cli.measure_options import Measured, measured
-from mudy.cli.parameters import ENDPOINT, LANGUAGE, METHOD, MODEL_OPTION, PRESET, SET, on_machine, settings
+from mudy.cli.parameters import (
+    ENDPOINT,
+    LANGUAGE,
+    METHOD,
+    MODEL_OPTION,
+    PRESET,
+    SET,
+    Measured,
+    measured,
+    on_machine,
+    settings,
+)
 from mudy.errors import InputError
-from mudy.extraction.extractor import DEFAULT_METHOD, DEFAULT_MODEL
-from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 
 if TYPE_CHECKING:
+    from mudy.evaluation.comparison import Comparison
     from mudy.evaluation.datasets import Dataset
-    from mudy.evaluation.measures import Comparison, Interval, Measure
-    from mudy.evaluation.measures.named import NamedMeasure
+    from mudy.evaluation.measures import Interval, Measure, NamedMeasure
     from mudy.evaluation.runs import GoldKind, Run
     from mudy.extraction.extractor import Extractor
 
@@ -186,7 +195,7 @@ class _MeasuredRun:
 
 def _measured(screen: Screen, run: Run, extractor: Extractor, measured: Measured) -> _MeasuredRun:
     screen.show("Measuring")
-    measures = measured.measures(lambda phrases: extractor.encoder().embed(phrases))
+    measures = measured.measures(lambda phrases: extractor.loader.encoder().embed(phrases))
     outcomes = {name: run.outcomes(name, measured.gold) for name in run.names}
     intervals = {
         name: [measure.interval(given, measured.averaging) for measure in measures] if given else None
@@ -275,7 +284,7 @@ def _embedder(screen: Screen, encoder: str) -> Callable[[Sequence[str]], Any]:
 
 
 def _compared(a: Run, b: Run, name: str, measures: Sequence[Measure], measured: Measured) -> list[Comparison]:
-    from mudy.evaluation.measures import compare
+    from mudy.evaluation.comparison import compare
 
     one, other = a.outcomes(name, measured.gold), b.outcomes(name, measured.gold)
     if not one or not other:

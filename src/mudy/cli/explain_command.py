@@ -11,36 +11,35 @@ import click
 
 from mudy._support.storage import dump_json
 from mudy._support.validation import TopN
-from mudy.cli import formats, sources, validate
+from mudy.cli import formats, sources
 from mudy.cli.console import Screen
 from mudy.cli.extract_command import first_names, shorten, warn_of_vocabulary
 from mudy.cli.parameters import (
     ENCODING,
-    NO_MERGE,
+    PHRASE_FILES,
     SEVERAL,
     TOP_N,
+    given_options,
     on_machine,
-    on_texts,
+    phrases_option,
     settings_of_each,
-    wishes,
-    with_models,
-    with_wishes,
+    with_focus,
+    with_options,
 )
 from mudy.errors import InputError, MissingExtra
-from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.extraction.options import DEFAULT_METHOD, Options, Setup
 from mudy.extraction.ranking import how_many
 from mudy.reading.formats.reading import Reading
 
 if TYPE_CHECKING:
     from mudy.extraction.explanation import Explanation
-    from mudy.extraction.options import Options
 
 _EXAMPLES = """
 \b
 Examples:
   mudy explain report.txt
   mudy explain report.txt --methods promptrank,mudy --html report.html
-  mudy explain report.txt --gold "flood wall; beaver dam" --png figure.png
+  mudy explain report.txt --gold "flood wall; beaver dam" --html report.html
   mudy explain report.txt --set lambda_=0.5 --json | jq '.methods[0].keyphrases[0]'
 """
 
@@ -57,7 +56,7 @@ Examples:
     help="One method, or several to compare, on one loaded model. One is the default because each takes its own time, "
     "and a list with its parts explains itself; promptrank,mudy shows what a place in the text adds.",
 )
-@with_models
+@with_options(Setup, "model", "encoder", "language", "protocol", "max_words")
 @click.option(
     "-n",
     "--top-n",
@@ -70,10 +69,10 @@ Examples:
 @click.option(
     "--gold",
     metavar="FILE|PHRASES",
-    help="Keyphrases known to be right, set in bold italics: a file with one a line, or phrases with ; between them.",
+    help="Keyphrases known to be right, set in bold italics: a file with one per line, or phrases with ; between them.",
 )
-@on_texts
-@with_wishes
+@with_options(Options, without=["top_n", "min_score", "distinct", "diversity"])
+@with_focus
 @click.option(
     "--set",
     "pairs",
@@ -81,9 +80,7 @@ Examples:
     multiple=True,
     help="A setting of a method (see `mudy methods`), of mudy if none is named; may be repeated. Lists: 1,2,3.",
 )
-@click.option("--no-merge", **NO_MERGE)
 @click.option("--html", metavar="FILE", help="Write a page that needs no network; - for standard output.")
-@click.option("--png", metavar="FILE", help="Write a picture for papers. It needs matplotlib (extra `plots`).")
 @click.option("--json", "as_json", is_flag=True, help="Print all phrases, places and parts of scores as JSON.")
 @click.option("--whole", is_flag=True, help="In the terminal, show all of a long text, not only the best passages.")
 @click.option("--encoding", **ENCODING)
@@ -97,7 +94,6 @@ def explain_command(
     gold: str | None,
     pairs: tuple[str, ...],
     html: str | None,
-    png: str | None,
     as_json: bool,
     whole: bool,
     encoding: str | None,
@@ -112,17 +108,16 @@ def explain_command(
     which joins them; beside it the rank under the other methods.
 
     FILE is a text file, or - for standard input, which is also read when there is none. It is shown in the terminal,
-    unless --html, --png or --json asks for something else.
+    unless --html or --json asks for something else.
     """
     if encoding is not None:
         sources.check_encoding(encoding)
     source = _source(file, text)
-    views = _views(html, png, as_json, whole)
+    views = _views(html, as_json, whole)
     for view in views:
-        validate.check_output(view.target, [source.label, gold, *(given[name] for name in validate.PHRASE_FILES)])
-    turned = wishes(given)
-    settings = {method: {**own, **turned} for method, own in settings_of_each(methods, pairs).items()}
-    options = validate.options(given, encoding)
+        formats.check_output(view.target, [source.label, gold, *(given[name] for name in PHRASE_FILES)])
+    options, focus = given_options(given, encoding)
+    settings = {method: {**values, **focus} for method, values in settings_of_each(methods, pairs).items()}
     right = _gold(gold, encoding)
     read = _read(source, encoding)
     with Screen(quiet) as screen:
@@ -136,7 +131,7 @@ def explain_command(
 
 
 def _source(file: str | None, text: str | None) -> sources.Source:
-    found = validate.text_sources(() if file is None else (file,), text)
+    found = sources.text_sources(() if file is None else (file,), text)
     if len(found) > 1:
         raise click.UsageError(f"{file} stands for {len(found):,} files, but one text is explained at a time.")
     return found[0]
@@ -154,7 +149,7 @@ def _gold(given: str | None, encoding: str | None) -> list[str]:
     if given is None:
         return []
     if Path(given).is_file():
-        found = validate.phrases_option("--gold", given, encoding) or []
+        found = phrases_option("--gold", given, encoding) or []
     else:
         found = [phrase for part in given.split(";") if (phrase := part.strip())]
     if not found:
@@ -167,36 +162,22 @@ class View:
     """One way to see an explanation, and where it goes."""
 
     target: formats.Output
-    drawn: Callable[[Explanation, int | None], str | bytes]
-    note: Callable[[Explanation], str] = lambda found: ""  # noqa: ARG005
+    drawn: Callable[[Explanation, int | None], str]
 
 
-def _views(html: str | None, png: str | None, as_json: bool, whole: bool) -> list[View]:
-    """What was asked for; there is what each view needs."""
+def _views(html: str | None, as_json: bool, whole: bool) -> list[View]:
+    """The requested views; the terminal if none is."""
     if html == sources.STDIN and as_json:
         raise click.UsageError("--html - and --json would both be written to standard output.")
-    if html and png and Path(html).resolve() == Path(png).resolve():
-        raise click.UsageError(f"--html and --png are both to be written to {html}.")
     views = []
     if html is not None:
         target = formats.Output(None if html == sources.STDIN else html, option="--html")
         views.append(View(target, lambda found, top_n: found.to_html(top_n)))
-    if png is not None:
-        _check_png(png)
-        views.append(View(formats.Output(png, option="--png"), _png, _cut))
     if as_json:
         views.append(View(formats.Output(None, option="--html"), _json))
     if not views:
         views.append(View(formats.Output(None, option="--html"), lambda found, top_n: _terminal(found, top_n, whole)))
     return views
-
-
-def _check_png(path: str) -> None:
-    from mudy.render.figures import require_matplotlib
-
-    if path == sources.STDIN:
-        raise click.UsageError("--png needs the name of a file: a picture is nothing for a terminal.")
-    require_matplotlib()
 
 
 # -- The work ---------------------------------------------------------------------------------------------------------
@@ -253,8 +234,6 @@ def _write(screen: Screen, views: Sequence[View], found: Explanation, top_n: int
                 view.target.write(data)
         for view in views:
             view.target.close()
-            if note := view.note(found):
-                screen.warning(f"{view.target.option}: {note}")
     except BaseException:
         for view in views:
             view.target.discard()
@@ -275,16 +254,3 @@ def _terminal(found: Explanation, top_n: int | None, whole: bool) -> str:
 
     console = Console()
     return formats.captured(console, terminal.drawing(found, console, top_n, whole))
-
-
-def _png(found: Explanation, top_n: int | None) -> bytes:  # noqa: ARG001
-    from mudy.render import png
-
-    return png.picture(found)
-
-
-def _cut(found: Explanation) -> str:
-    from mudy.render import png
-
-    left = png.left_out(found)
-    return f"the picture shows the {left}; --html shows all" if left else ""

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mudy._support.storage import dump_json, refuse_inputs
-from mudy.cli import formats, validate
+from mudy.cli import formats
 from mudy.cli.calibration_tables import brier_line, drawn_reliability
 from mudy.cli.console import Screen
 from mudy.cli.data_commands import FORM, loaded
 from mudy.cli.parameters import LANGUAGE, MODEL_OPTION, on_machine
-from mudy.extraction.extractor import DEFAULT_MODEL
-from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from mudy.evaluation.datasets import Dataset
@@ -89,7 +88,7 @@ def _checked_output(output: str, paths: Sequence[str]) -> formats.Output:
     if output == "-":
         raise click.UsageError("--output must be a file: standard output holds the figures.")
     target = formats.Output(output)
-    validate.check_output(target, paths)
+    formats.check_output(target, paths)
     refuse_inputs(output, paths)
     return target
 

@@ -7,13 +7,18 @@ asked, never on what happens to be installed, but for a GPU, which only torch ca
 
 from __future__ import annotations
 
+import platform
+import sys
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Any
 
 from mudy._support.extras import missing_extra
 from mudy.engines.compute import Compute
 from mudy.errors import ModelError, ModelUnavailable, UnsupportedModel
+from mudy.models.cache import keep_float32
+from mudy.models.fetch import silent
 
 if TYPE_CHECKING:
     from mudy.engines.backbone import Backbone
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
 ENCODER_DECODERS = frozenset({"t5"})  # families of models that have an encoder of their own
 CAUSAL_FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3", "mistral"})
 ENCODER_FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "electra", "deberta-v2"})
+_GPU_DEVICES = ("nvidia[0-9]*", "kfd", "dxg")  # of NVIDIA, of AMD, and of either under Windows' Linux
 
 
 def has_encoder(family: str) -> bool:
@@ -37,7 +43,7 @@ def load_backbone(path: str, compute: Compute, name: str, report: Report | None 
     if computes_lightly(path, compute):
         from mudy.engines import light
 
-        return light.load_light_decoder(path, compute, name, report)
+        return light.load_light_decoder(path, compute, name, report or silent)
     _require_torch(f"{name} (of the family {family!r})", compute)
     from mudy.engines.torch import causal, seq2seq
 
@@ -52,7 +58,7 @@ def load_encoder(path: str, compute: Compute, name: str, report: Report | None =
     if computes_lightly(path, compute):
         from mudy.engines import light
 
-        return light.load_light_encoder(path, compute, name, report)
+        return light.load_light_encoder(path, compute, name, report or silent)
     _require_torch(f"{name} (of the family {family!r})", compute)
     from mudy.engines.torch.torch_encoder import TorchEncoder
 
@@ -91,13 +97,20 @@ def reads_source(path: str, compute: Compute) -> bool:
 
 def _gpu_at_hand() -> bool:
     """Whether torch is here and would choose a GPU; it is imported only on machines that may have one."""
-    from mudy.engines.torch.gpu import may_have_gpu
-
     if find_spec("torch") is None or not may_have_gpu():
         return False
     from mudy.engines.torch.machine import best_device
 
     return best_device() != "cpu"
+
+
+def may_have_gpu(devices: Path = Path("/dev")) -> bool:
+    """Whether this machine may have a GPU that torch uses: false only if it certainly has none."""
+    if sys.platform == "darwin":
+        return platform.machine() == "arm64"
+    if sys.platform == "win32":
+        return which("nvidia-smi") is not None
+    return any(True for pattern in _GPU_DEVICES for _ in devices.glob(pattern))
 
 
 def _require_torch(what: str, compute: Compute) -> None:
@@ -134,6 +147,7 @@ def _loaded(kind: Any, path: str, compute: Compute, name: str, *more: str) -> An
 
     from mudy.engines.torch.machine import Machine
 
+    keep_float32(Path(path))
     machine = Machine.of(compute.device, compute.dtype, compute.threads, compute.batch_tokens)
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()

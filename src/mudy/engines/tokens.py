@@ -11,6 +11,7 @@ from typing import Any
 from mudy.errors import CandidateTooLong, UnsupportedModel
 from mudy.reading.document import Span
 
+LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
 WORD_MARKS = ("\u2581", "\u0120")  # how SentencePiece and byte-level tokenisers write a space
 
 

@@ -1,6 +1,7 @@
 """The formats of data sets: which are known, how one is detected, and how each is read.
 
-A bad row becomes a `DatasetProblem` with its file and line, and the good ones are kept.
+A reader yields every row as its file, its line, and a function that makes the record or raises `BadRow`, so that one
+bad row does not end the reading.
 """
 
 from __future__ import annotations
@@ -12,25 +13,41 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from mudy.errors import InputError
-from mudy.evaluation.record import DatasetProblem, Record, RecordOrProblem, set_name
+from mudy.evaluation.promptrank_protocol import set_name
 from mudy.reading.document import squeeze
 
-_INSPECTED_LINES = 100  # lines of a file from which its form is told
+_INSPECTED_LINES = 100  # lines of a file from which its format is detected
 ABSTRACTS = ("abstract", "question", "body")  # what the releases call the text, the gold, and a paper's remainder
 KEYWORDS = ("keywords", "keyword", "tags", "keyphrases")
 FULL_TEXTS = ("fulltext", "full_text")
-_NEEDED = {  # by rows of our form, and what others call it
+_NEEDED = {  # by rows of our format, and what others call it
     "text": (*ABSTRACTS, *FULL_TEXTS, "content", "document"),
     "keyphrases": (*KEYWORDS[:-1], "keyphrase", "labels", "label", "gold"),
 }
-PAPER_IDS = ("id", "name")
+_NOT_UTF8 = "cannot be decoded as UTF-8"
 
-LocatedRow = tuple[Path, int | None, RecordOrProblem]  # a row, and where it stands
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One document. Gold phrases are as in the source: in its order and case, with its duplicates."""
+
+    id: str
+    title: str | None
+    text: str
+    keyphrases: tuple[str, ...]
+
+
+class BadRow(Exception):
+    """Why a row cannot be used."""
+
+
+Row = tuple[Path, int | None, Callable[[], Record]]  # its file and line (from 1; None for a whole file), and the record
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,35 +55,27 @@ class DatasetFormat:
     """A format of data sets on disk."""
 
     description: str
-    read: Callable[[Path], Iterator[LocatedRow]]
+    read: Callable[[Path], Iterator[Row]]
 
 
-class _Bad(Exception):
-    """Why a row cannot be used."""
+def _bad(reason: str) -> NoReturn:
+    raise BadRow(reason)
 
 
-def _made(file: Path, line: int | None, make: Callable[..., Record], *arguments: Any) -> LocatedRow:
-    try:
-        return file, line, make(*arguments)
-    except _Bad as error:
-        return file, line, DatasetProblem(file, line, str(error))
+# -- Detection --------------------------------------------------------------------------------------------------------
 
 
 def recognised(path: Path) -> str | None:
-    """The form of a file or folder, told from its contents; None where it is like none of them."""
+    """The format of a file or folder, detected from its contents; None where it is unknown."""
     if path.is_dir():
         if (path / "annotations.txt").is_file():
             return "duc2001"
         return "inspec" if _files(path, ".abstr") else "semeval2017" if _files(path, ".key") else None
-    for _, line in islice(_lines(path), _INSPECTED_LINES):
-        if form := _form_of_line(line, path):
-            return form
-    return None
+    forms = (_form_of_line(line, path) for _, line in islice(_lines(path), _INSPECTED_LINES) if line is not None)
+    return next(filter(None, forms), None)
 
 
-def _form_of_line(line: str | None, path: Path) -> str | None:
-    if line is None:
-        return None
+def _form_of_line(line: str, path: Path) -> str | None:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
@@ -83,12 +92,12 @@ def _form_of_line(line: str | None, path: Path) -> str | None:
 
 
 def advice(path: Path) -> str:
-    """What to change so that a file or folder of no known form is read."""
+    """What to change in a file or folder of an unknown format."""
     keys = _first_keys(path)
     if not keys & {*_NEEDED, *(name for names in _NEEDED.values() for name in names)}:
         ours, *published = DATASET_FORMATS
         described = f"{ours} ({DATASET_FORMATS[ours].description})"
-        return f"Known forms: {', '.join([described, *published])}. Name one if it was not recognised."
+        return f"Known formats: {', '.join([described, *published])}. Name one if it was not recognised."
     changes = []
     for name, others in _NEEDED.items():
         if name not in keys:
@@ -100,7 +109,7 @@ def advice(path: Path) -> str:
 def _first_keys(path: Path) -> set[str]:
     """The keys of the first object in a file of JSON lines; none where there is no object."""
     for _, line in islice(_lines(path), _INSPECTED_LINES) if path.is_file() else ():
-        with suppress(_Bad):
+        with suppress(BadRow):
             return set(_json_object(line or ""))
     return set()
 
@@ -108,85 +117,79 @@ def _first_keys(path: Path) -> set[str]:
 # -- JSON lines and CSV -----------------------------------------------------------------------------------------------
 
 
-def _read_json_lines(path: Path, make: Callable[[dict[str, Any], int], Record]) -> Iterator[LocatedRow]:
+def _read_json_lines(path: Path, make: Callable[[dict[str, Any], int], Record]) -> Iterator[Row]:
     _needs_file(path)
     for number, line in _lines(path):
-        if line is None:
-            yield path, number, DatasetProblem(path, number, "cannot be decoded as UTF-8")
-        elif line.strip():
-            yield _made(path, number, _json_record, make, line, number)
+        if line is None or line.strip():
+            yield path, number, partial(_json_record, make, line, number)
 
 
-def _json_record(make: Callable[[dict[str, Any], int], Record], line: str, number: int) -> Record:
-    return make(_json_object(line), number)
+def _json_record(make: Callable[[dict[str, Any], int], Record], line: str | None, number: int) -> Record:
+    return make(_json_object(line if line is not None else _bad(_NOT_UTF8)), number)
 
 
 def _json_object(line: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
-        raise _Bad(f"is no JSON: {error.msg} at column {error.colno}") from None
+        raise BadRow(f"not JSON: {error.msg} at column {error.colno}") from None
     except (ValueError, RecursionError) as error:
-        raise _Bad(f"is no JSON that can be read: {error}") from None
-    if not isinstance(row, dict):
-        raise _Bad(f"a JSON object is needed, not {_kind(row)}")
-    return row
+        raise BadRow(f"not JSON that can be read: {error}") from None
+    return row if isinstance(row, dict) else _bad(f"a JSON object is needed, not {_kind(row)}")
 
 
 def _ours(row: dict[str, Any], _: int) -> Record:
-    return Record(_id(row), _optional_text(row, ("title",)), _text(row, ("text",)), _gold(row, ("keyphrases",)))
+    return Record(_id(row), _optional_text(row, ("title",)), _text(row, "text"), _gold(row, ("keyphrases",)))
 
 
 def _paper(row: dict[str, Any], number: int, *, whole: bool, between: str) -> Record:
     """A row of the OpenNMT-kpg kind. Published runs read the abstract, and for some sets the full text after it."""
-    name = _id(row, PAPER_IDS) if _first(row, PAPER_IDS) is not None else str(number)
+    name = str(number) if _first(row, ("id", "name")) is None else _id(row, ("id", "name"))
     parts = [_optional_text(row, ABSTRACTS), _optional_text(row, FULL_TEXTS) if whole else None]
     text = " ".join(part for part in parts if part and part.strip())
     if not text:
-        raise _Bad(f"a text is needed under {' or '.join(ABSTRACTS + (FULL_TEXTS if whole else ()))}")
+        _bad(f"a text is needed under {' or '.join(ABSTRACTS + (FULL_TEXTS if whole else ()))}")
     return Record(name, _optional_text(row, ("title",)), text, _gold(row, KEYWORDS, between))
 
 
-def _read_wikihow(path: Path) -> Iterator[LocatedRow]:
+def _read_wikihow(path: Path) -> Iterator[Row]:
     _needs_file(path)
-    # Bytes that are no UTF-8 come in as lone surrogates, so that one bad row does not end the reading.
+    # Bytes that are not UTF-8 come in as lone surrogates, so that one bad row does not end the reading.
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         rows = csv.reader(file)
         columns = next(rows, [])
         if missing := {"text", "label"} - set(columns):
             raise InputError(f"{path}: the CSV has no column {' and '.join(sorted(missing))} in its first line.")
-        number, end = 0, rows.line_num
+        number = 0
         while True:
-            start, number = end + 1, number + 1
+            start, number = rows.line_num + 1, number + 1
             try:
                 cells = next(rows)
             except StopIteration:
                 return
             except csv.Error as error:
-                end = rows.line_num
-                yield path, start, DatasetProblem(path, start, f"is no CSV: {error}")
+                yield path, start, partial(_bad, f"not CSV: {error}")
                 continue
-            end = rows.line_num
             if cells:
-                yield _made(path, start, _wikihow, columns, cells, number)
+                yield path, start, partial(_wikihow, columns, cells, number)
 
 
 def _wikihow(columns: list[str], cells: list[str], number: int) -> Record:
     if any("\udc80" <= character <= "\udcff" for cell in cells for character in cell):
-        raise _Bad("cannot be decoded as UTF-8")
+        _bad(_NOT_UTF8)
     if len(cells) != len(columns):
-        raise _Bad(f"has {len(cells)} columns, but {len(columns)} are needed")
+        _bad(f"has {len(cells)} columns, but {len(columns)} are needed")
     row: dict[str, Any] = dict(zip(columns, cells, strict=True))
     try:
         row["label"] = ast.literal_eval(row["label"].strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise _Bad("its label is no list in the notation of Python") from None
+        raise BadRow("its label is not a list in Python notation") from None
     name = _id(row) if row.get("id") else str(number)
-    return Record(name, _optional_text(row, ("title",)) or None, _text(row, ("text",)), _gold(row, ("label",)))
+    return Record(name, _optional_text(row, ("title",)) or None, _text(row, "text"), _gold(row, ("label",)))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str | None]]:
-    """Number and text of each line, None for one that is no UTF-8; a byte-order mark is taken off."""
+    """Number and text of each line, None for one that is not UTF-8; a byte-order mark is removed."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:
@@ -198,7 +201,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str | None]]:
 # -- Folders ----------------------------------------------------------------------------------------------------------
 
 
-def _read_duc2001(path: Path) -> Iterator[LocatedRow]:
+def _read_duc2001(path: Path) -> Iterator[Row]:
     """Files that hold <TEXT>...</TEXT>, and `annotations.txt` with lines `docid@phrase;phrase;...;`."""
     annotations = path / "annotations.txt"
     if not annotations.is_file():
@@ -207,11 +210,11 @@ def _read_duc2001(path: Path) -> Iterator[LocatedRow]:
     for number, line in _lines(annotations):
         name, at, phrases = (line or "").partition("@")
         if line is None:
-            yield annotations, number, DatasetProblem(annotations, number, "cannot be decoded as UTF-8")
+            yield annotations, number, partial(_bad, _NOT_UTF8)
         elif line.strip() and not at:
-            yield annotations, number, DatasetProblem(annotations, number, "is not of the form docid@phrase;phrase;")
+            yield annotations, number, partial(_bad, "is not of the form docid@phrase;phrase;")
         elif name.strip() in gold:
-            yield annotations, number, DatasetProblem(annotations, number, f"the id {name.strip()!r} was there before")
+            yield annotations, number, partial(_bad, repeated(name.strip()))
         elif at:
             gold[name.strip()] = number, phrases
     without_file = set(gold)
@@ -219,81 +222,84 @@ def _read_duc2001(path: Path) -> Iterator[LocatedRow]:
         if file != annotations:
             name = file.name if file.name in gold else file.name.removesuffix(".txt")
             without_file.discard(name)
-            yield _made(file, None, _duc_record, name, file, gold[name][1] if name in gold else None)
+            yield file, None, partial(_duc_record, name, file, gold[name][1] if name in gold else None)
     for name in sorted(without_file):
-        yield annotations, gold[name][0], DatasetProblem(annotations, gold[name][0], f"there is no file for {name!r}")
+        yield annotations, gold[name][0], partial(_bad, f"there is no file for {name!r}")
+
+
+def repeated(name: str) -> str:
+    """Why a second row of an id cannot be used."""
+    return f"the id {name!r} occurred before"
 
 
 def _duc_record(name: str, file: Path, phrases: str | None) -> Record:
     if phrases is None:
-        raise _Bad("annotations.txt has no line for it")
+        _bad("annotations.txt has no line for it")
     source = _whole(file)
-    found = _element(source, "TEXT")
-    if found is None:
-        raise _Bad("it has no <TEXT>...</TEXT>")
-    heading = next((h for tag in ("HEADLINE", "HEAD", "HL", "H3") if (h := _element(source, tag))), None)
-    row = {"text": _untagged(found).strip(), "gold": phrases}
-    title = squeeze(_untagged(heading)) if heading else None
-    return Record(name, title or None, _text(row, ("text",)), _gold(row, ("gold",)))
+    text = _element(source, "TEXT")
+    if text is None:
+        _bad("it has no <TEXT>...</TEXT>")
+    heading = next((h for tag in ("HEADLINE", "HEAD", "HL", "H3") if (h := _element(source, tag))), "")
+    row = {"text": _untagged(text).strip(), "gold": phrases}
+    return Record(name, squeeze(_untagged(heading)) or None, _text(row, "text"), _gold(row, ("gold",)))
 
 
 def _element(source: str, tag: str) -> str | None:
-    """What stands in the first element of a name; published runs read no second one."""
+    """The content of the first element of a name; published runs do not read a second one."""
     _, _, rest = source.partition(f"<{tag}>")
     inside, end, _ = rest.partition(f"</{tag}>")
     return inside if end else None
 
 
 def _untagged(text: str) -> str:
-    """Mark-up of paragraphs and the like made blank."""
+    """The text with paragraph tags and the like replaced by spaces."""
     return re.sub(r"</?[A-Za-z][^<>\n]*>", " ", text)
 
 
-def _read_pairs(path: Path, texts: str, keys: str, separator: str, titled: bool) -> Iterator[LocatedRow]:
+def _read_pairs(path: Path, texts: str, keys: str, separator: str, titled: bool) -> Iterator[Row]:
     """Files of text and files of gold that share their names, in one folder or in two."""
     if not path.is_dir():
         raise InputError(f"{path}: a folder with *{texts} and *{keys} is needed.")
     gold: dict[str, Path] = {}
     for file in _files(path, keys):
         gold.setdefault(file.stem, file)
-    seen: set[str] = set()
-    for file in _files(path, texts):
-        seen.add(file.stem)
-        yield _made(file, None, _pair, file, gold.get(file.stem), separator, titled)
-    for name in sorted(gold.keys() - seen):
-        yield gold[name], None, DatasetProblem(gold[name], None, f"there is no {name}{texts} for it")
+    text_files = _files(path, texts)
+    for file in text_files:
+        yield file, None, partial(_pair, file, gold.get(file.stem), separator, titled)
+    for name in sorted(gold.keys() - {file.stem for file in text_files}):
+        yield gold[name], None, partial(_bad, f"there is no {name}{texts} for it")
 
 
 def _pair(file: Path, key: Path | None, separator: str, titled: bool) -> Record:
     if key is None:
-        raise _Bad("there is no gold for it")
-    text = _whole(file)
-    row = {"text": text.strip(), "gold": _whole(key).replace("\r\n", "\n").split(separator)}
-    title = squeeze(text.strip().split("\n")[0]) if titled else None
-    return Record(file.stem, title, _text(row, ("text",)), _gold(row, ("gold",)))
+        _bad("there is no gold for it")
+    text = _whole(file).strip()
+    row = {"text": text, "gold": _whole(key).replace("\r\n", "\n").split(separator)}
+    title = squeeze(text.split("\n")[0]) if titled else None
+    return Record(file.stem, title, _text(row, "text"), _gold(row, ("gold",)))
 
 
 def _files(folder: Path, suffix: str) -> list[Path]:
-    """The files of a folder and the folders in it, in order, without hidden ones (editors leave copies there)."""
-    found = (file for file in folder.rglob(f"*{suffix}") if file.is_file())
-    return sorted(f for f in found if not any(part.startswith(".") for part in f.relative_to(folder).parts))
+    """The files in a folder and its subfolders, in order, without hidden ones (editors leave copies there)."""
+    files = (file for file in folder.rglob(f"*{suffix}") if file.is_file())
+    return sorted(f for f in files if not any(part.startswith(".") for part in f.relative_to(folder).parts))
 
 
 def _whole(file: Path) -> str:
     try:
         data = file.read_bytes()
     except OSError as error:
-        raise _Bad(f"{file.name} cannot be read ({error.strerror or error})") from None
+        raise BadRow(f"{file.name} cannot be read ({error.strerror or error})") from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise _Bad(f"{file.name} cannot be decoded as UTF-8 in line {line}") from None
+        raise BadRow(f"{file.name} {_NOT_UTF8} in line {line}") from None
 
 
 def _needs_file(path: Path) -> None:
     if path.is_dir():
-        raise InputError(f"{path}: a file is needed for this form, not a folder.")
+        raise InputError(f"{path}: this format needs a file, not a folder.")
 
 
 # -- Fields -----------------------------------------------------------------------------------------------------------
@@ -306,42 +312,37 @@ def _first(row: Mapping[str, Any], names: Iterable[str]) -> Any:
 def _id(row: Mapping[str, Any], names: Iterable[str] = ("id",)) -> str:
     name = _first(row, names)
     if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
-        raise _Bad(f"an id is needed, not {_kind(name)}" if name != "" else "its id is empty")
+        _bad(f"an id is needed, not {_kind(name)}" if name != "" else "its id is empty")
     return str(name)
 
 
 def _optional_text(row: Mapping[str, Any], names: Iterable[str]) -> str | None:
     for name in names:
         value = row.get(name)
-        if value is not None and not isinstance(value, str):
-            raise _Bad(f"its {name} must be a text, not {_kind(value)}")
-        if value is not None:
+        if isinstance(value, str):
             return value
+        if value is not None:
+            _bad(f"its {name} must be a text, not {_kind(value)}")
     return None
 
 
-def _text(row: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    text = _optional_text(row, names)
-    if text is None or not text.strip():
-        raise _Bad(f"its {names[0]} is {'missing' if text is None else 'empty'}")
-    return text
+def _text(row: Mapping[str, Any], name: str) -> str:
+    text = _optional_text(row, (name,))
+    return text if text and text.strip() else _bad(f"its {name} is {'missing' if text is None else 'empty'}")
 
 
 def _gold(row: Mapping[str, Any], names: tuple[str, ...], between: str = ";") -> tuple[str, ...]:
-    """Phrases in a list, or in one text with marks of `between` between them; blank ones are none."""
+    """The gold phrases of a list, or of one text with one of the characters `between` them; blank ones are dropped."""
     given = _first(row, names)
     if given is None:
-        raise _Bad(f"its gold ({' or '.join(names)}) is missing")
+        _bad(f"its gold ({' or '.join(names)}) is missing")
     phrases = re.split(f"[{between}]", given) if isinstance(given, str) else given
     if not isinstance(phrases, list | tuple):
-        raise _Bad(f"its gold must be a list of phrases, not {_kind(given)}")
+        _bad(f"its gold must be a list of phrases, not {_kind(given)}")
     for phrase in phrases:
         if not isinstance(phrase, str):
-            raise _Bad(f"its gold holds {_kind(phrase)} among the phrases")
-    kept = tuple(squeezed for phrase in phrases if (squeezed := squeeze(phrase)))
-    if not kept:
-        raise _Bad("its gold is empty")
-    return kept
+            _bad(f"its gold holds {_kind(phrase)} among the phrases")
+    return tuple(squeezed for phrase in phrases if (squeezed := squeeze(phrase))) or _bad("its gold is empty")
 
 
 def _kind(value: Any) -> str:
@@ -349,30 +350,36 @@ def _kind(value: Any) -> str:
     return names.get(type(value), "a number")
 
 
-def _paper_form(description: str, whole: bool, between: str = ";") -> DatasetFormat:
-    return DatasetFormat(
-        f"JSON lines with title, abstract, fulltext, keywords; {description}",
-        lambda path: _read_json_lines(path, lambda row, number: _paper(row, number, whole=whole, between=between)),
-    )
+# -- Formats ----------------------------------------------------------------------------------------------------------
+
+
+def _json_lines(description: str, make: Callable[[dict[str, Any], int], Record]) -> DatasetFormat:
+    return DatasetFormat(f"JSON lines with {description}", partial(_read_json_lines, make=make))
+
+
+def _papers(reading: str, *, whole: bool, between: str = ";") -> DatasetFormat:
+    return _json_lines(f"title, abstract, fulltext, keywords; {reading}", partial(_paper, whole=whole, between=between))
 
 
 PAPERS: Mapping[str, DatasetFormat] = {
-    "nus": _paper_form("abstract and full text are read", True),
-    "krapivin": _paper_form("abstract and full text are read", True),
-    "semeval2010": _paper_form("the abstract is read", False),
-    "kp20k": _paper_form("the abstract is read", False),
-    "kptimes": _paper_form("the abstract, which is the article, is read", False, ";,"),  # a comma parts variants
-    "stackexchange": _paper_form("the abstract or question is read", False),
-    "papers": _paper_form("all of it is read", True),
+    "nus": _papers("abstract and full text are read", whole=True),
+    "krapivin": _papers("abstract and full text are read", whole=True),
+    "semeval2010": _papers("the abstract is read", whole=False),
+    "kp20k": _papers("the abstract is read", whole=False),
+    "kptimes": _papers("the abstract, which is the article, is read", whole=False, between=";,"),  # a comma: variants
+    "stackexchange": _papers("the abstract or question is read", whole=False),
+    "papers": _papers("all of it is read", whole=True),
 }
 DATASET_FORMATS: Mapping[str, DatasetFormat] = {
-    "mudy": DatasetFormat("JSON lines with id, title, text, keyphrases", lambda path: _read_json_lines(path, _ours)),
+    "mudy": _json_lines("id, title, text, keyphrases", _ours),
     "duc2001": DatasetFormat("a folder of files with <TEXT>, and annotations.txt", _read_duc2001),
     "semeval2017": DatasetFormat(
-        "docsutf8/*.txt and keys/*.key", lambda path: _read_pairs(path, ".txt", ".key", "\n", titled=False)
+        "docsutf8/*.txt and keys/*.key",
+        partial(_read_pairs, texts=".txt", keys=".key", separator="\n", titled=False),
     ),
     "inspec": DatasetFormat(
-        "*.abstr and *.uncontr", lambda path: _read_pairs(path, ".abstr", ".uncontr", ";", titled=True)
+        "*.abstr and *.uncontr",
+        partial(_read_pairs, texts=".abstr", keys=".uncontr", separator=";", titled=True),
     ),
     "wikihow": DatasetFormat("a CSV with the columns title, text, label", _read_wikihow),
     **PAPERS,

@@ -1,50 +1,43 @@
-"""Documents with gold keyphrases, read from where the user has them, in our form or in that of their publication.
+"""Documents with gold keyphrases, read from the user's files, in our format or in that of their publication.
 
     >>> data = load("duc2001.jsonl")
     >>> document = tagger.document(*data.promptrank_text(data.documents[0]))
 
-Nothing is fetched. A bad row becomes a `DatasetProblem` with its file and line, and the good ones are kept.
+Nothing is downloaded. A bad row becomes a `DatasetProblem` with its file and line; the good ones are kept.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mudy._support.validation import checked, seen
 from mudy.errors import InputError, SettingError, unknown
-from mudy.evaluation.dataset_formats import DATASET_FORMATS, LocatedRow, advice, recognised
-from mudy.evaluation.promptrank_protocol import PROTOCOL_WORDS
-from mudy.evaluation.record import (
-    PLAIN_PROTOCOL,
-    PROTOCOLS,
-    DatasetProblem,
-    DatasetProtocol,
-    Record,
-    RecordOrProblem,
-    set_name,
-)
+from mudy.evaluation.dataset_formats import DATASET_FORMATS, BadRow, Record, Row, advice, recognised, repeated
+from mudy.evaluation.promptrank_protocol import PLAIN_PROTOCOL, PROTOCOL_WORDS, PROTOCOLS, DatasetProtocol, set_name
 
-__all__ = [
-    "DATASET_FORMATS",
-    "PROTOCOLS",
-    "Dataset",
-    "DatasetProblem",
-    "DatasetProtocol",
-    "Record",
-    "load",
-    "recognised",
-    "set_name",
-]
+__all__ = ["DATASET_FORMATS", "PROTOCOLS", "Dataset", "DatasetProblem", "Record", "load", "recognised", "set_name"]
 
 _QUOTED_PROBLEMS = 3  # problems quoted where nothing is usable
 
 
+@dataclass(frozen=True, slots=True)
+class DatasetProblem:
+    """A row or file that was left out, and why."""
+
+    file: Path
+    line: int | None  # from 1; None for the whole file
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}{f':{self.line}' if self.line is not None else ''}: {self.reason}"
+
+
 @dataclass(frozen=True)
 class Dataset:
-    """Documents under a name, and what could not be read of them."""
+    """Documents under a name, and the rows that could not be read."""
 
     name: str
     form: str
@@ -57,11 +50,11 @@ class Dataset:
 
         By the rules of this data set, known by its name; one of another name is read in lower case, title and all.
         """
-        return self.protocol.text(record, max_words)
+        return self.protocol.read(record.text, record.title, max_words)
 
 
 def load(path: str | Path, form: str | None = None, *, limit: int | None = None) -> Dataset:
-    """The data set in a file or folder; `form` is told from the contents unless it is given.
+    """The data set in a file or folder; `form` is detected from the contents by default.
 
     `limit` stops after that many good documents. Raises InputError where nothing is usable.
     """
@@ -71,14 +64,14 @@ def load(path: str | Path, form: str | None = None, *, limit: int | None = None)
     limit = checked("limit", limit, int | None, least=1)
     form = checked("form", form, str | None)
     if form is not None and form not in DATASET_FORMATS:
-        raise SettingError(unknown("form of data set", form, DATASET_FORMATS))
+        raise SettingError(unknown("format of data sets", form, DATASET_FORMATS))
     if not os.path.exists(path):  # noqa: PTH110 (raises nothing, however long the name is)
         raise InputError(f"{path}: no such file or folder.")
     try:
         chosen = form or recognised(path)
         if chosen is None:
-            raise InputError(f"{path}: not a data set in a known form. {advice(path)}")
-        documents, problems = _parted(_once_each(DATASET_FORMATS[chosen].read(path)), limit)
+            raise InputError(f"{path}: not a data set in a known format. {advice(path)}")
+        documents, problems = _records(DATASET_FORMATS[chosen].read(path), limit)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from error
     if not documents:
@@ -92,26 +85,19 @@ def load(path: str | Path, form: str | None = None, *, limit: int | None = None)
     )
 
 
-def _parted(rows: Iterable[RecordOrProblem], limit: int | None) -> tuple[list[Record], list[DatasetProblem]]:
-    documents: list[Record] = []
+def _records(rows: Iterable[Row], limit: int | None) -> tuple[list[Record], list[DatasetProblem]]:
+    """The first good documents, each id once, and the problems on the way to them."""
+    documents: dict[str, Record] = {}
     problems: list[DatasetProblem] = []
-    for row in rows:
-        if isinstance(row, DatasetProblem):
-            problems.append(row)
+    for file, line, make in rows:
+        try:
+            record = make()
+            if record.id in documents:
+                raise BadRow(repeated(record.id))
+        except BadRow as error:
+            problems.append(DatasetProblem(file, line, str(error)))
             continue
-        documents.append(row)
+        documents[record.id] = record
         if len(documents) == limit:
             break
-    return documents, problems
-
-
-def _once_each(rows: Iterable[LocatedRow]) -> Iterator[RecordOrProblem]:
-    """The rows, with a problem in place of each document whose id has been there before."""
-    seen: set[str] = set()
-    for file, line, row in rows:
-        if isinstance(row, Record) and row.id in seen:
-            yield DatasetProblem(file, line, f"the id {row.id!r} was there before")
-            continue
-        if isinstance(row, Record):
-            seen.add(row.id)
-        yield row
+    return list(documents.values()), problems

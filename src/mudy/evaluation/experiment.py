@@ -1,4 +1,4 @@
-"""One method over data sets with gold keyphrases, document by document, into a run.
+"""Evaluate one method on data sets with gold keyphrases, document by document.
 
 >>> run = evaluate(Extractor("yake", protocol="promptrank"), [load("duc2001.jsonl")], "run.json")
 >>> print((F1 @ 10).interval(run.outcomes("duc2001")))
@@ -13,6 +13,7 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -46,46 +47,25 @@ def evaluate(
     restart: bool = False,
     progress: ProgressCallback | None = None,
 ) -> Run:
-    """Extract from every document, and give the run over just these documents.
+    """Extract from every document, and return the run over just these documents.
 
-    With an output, documents that it holds already are not computed again; it is refused if they were computed in
-    another way, unless `restart` throws them away. `places` also keeps every occurrence with what its score was made
-    of. Under the extractor's protocol "promptrank" texts are read by the published rules of their data set.
+    Documents that the output already holds are not computed again; an output that was computed in another way is
+    refused, unless `restart` discards it. `places` also keeps every occurrence with the parts of its score. Under the
+    extractor's protocol "promptrank" texts are read by the published rules of their data set.
     """
     _check(extractor, datasets, output, places=places, restart=restart, progress=progress)
     refuse_equal_names(datasets)
-    asked = run_request(extractor, places)
-    file = RunFile(output) if output is not None else None
+    file = None if output is None else RunFile(output)
     with file.locked() if file else nullcontext():
         if file and restart:
             file.forget()
-        before = file.found(asked) if file else None
-        if file and before:
-            file.refuse(_other_models(extractor, before), "computed")
-        known = {(d.data, d.id): d for d in before.documents} if before else {}
-        todo = [(data, record) for data in datasets for record in data.documents if not _done(known, data, record)]
-        if todo or before is None:
-            fresh = Run(asked, used_by(extractor), (), machine())
-            if file:
-                file.refuse([] if before is None else _changes(before, fresh), "computed")
-                file.begin(before or fresh)
-            counted = {data.name: len(data.documents) for data in datasets}
-            for data, record in todo:
-                if progress:
-                    progress(data.name, sum(name == data.name for name, _ in known), counted[data.name])
-                judged = judge(extractor, data, record, places=places)
-                known[data.name, record.id] = judged
-                if file:
-                    file.add(judged)
-            before = Run(asked, (before or fresh).used, tuple(known.values()), (before or fresh).machine)
-            if file:
-                file.finish(before)
-    wanted = tuple(known[data.name, record.id] for data in datasets for record in data.documents)
-    return Run(before.asked, before.used, wanted, before.machine)
+        run = _completed(extractor, datasets, file, places, progress or (lambda *_: None))
+    known = {(document.data, document.id): document for document in run.documents}
+    return replace(run, documents=tuple(known[data.name, record.id] for data in datasets for record in data.documents))
 
 
 def _check(extractor: Any, datasets: Any, output: Any, *, places: Any, restart: Any, progress: Any) -> None:
-    """Raise where an argument of `evaluate` is not what it must be."""
+    """Raise where an argument of `evaluate` has the wrong type."""
     if not isinstance(extractor, Extractor):
         raise SettingError(f"extractor is {seen(extractor)}, but must be an Extractor.")
     if not isinstance(datasets, list | tuple) or not all(isinstance(data, Dataset) for data in datasets):
@@ -97,6 +77,34 @@ def _check(extractor: Any, datasets: Any, output: Any, *, places: Any, restart: 
     checked("progress", progress, Callable | None)
 
 
+def _completed(
+    extractor: Extractor, datasets: Sequence[Dataset], file: RunFile | None, places: bool, progress: ProgressCallback
+) -> Run:
+    """What was computed before, with the documents that it lacks."""
+    asked = run_request(extractor, places)
+    run = file.found(asked) if file else None
+    if file and run:
+        file.refuse(_other_models(extractor, run), "computed")
+    known = {(document.data, document.id): document for document in run.documents} if run else {}
+    todo = [(data, record) for data in datasets for record in data.documents if not _done(known, data, record)]
+    if run and not todo:
+        return run
+    fresh = Run(asked, used_by(extractor), (), machine())
+    if file:
+        file.refuse(differences(run.used, fresh.used) if run else [], "computed")
+        file.begin(run or fresh)
+    for data, record in todo:
+        progress(data.name, sum(name == data.name for name, _ in known), len(data.documents))
+        judged = judge(extractor, data, record, places=places)
+        known[data.name, record.id] = judged
+        if file:
+            file.add(judged)
+    run = replace(run or fresh, documents=tuple(known.values()))
+    if file:
+        file.finish(run)
+    return run
+
+
 def refuse_equal_names(datasets: Sequence[Dataset]) -> None:
     """InputError where two data sets would be taken for one."""
     names = [dataset.name for dataset in datasets]
@@ -105,22 +113,20 @@ def refuse_equal_names(datasets: Sequence[Dataset]) -> None:
 
 
 def _done(known: Mapping[tuple[str, str], JudgedDocument], data: Dataset, record: Record) -> bool:
-    """Whether a document is there already; one that has changed since must not pass for it."""
-    found = known.get((data.name, record.id))
-    if found is not None and found.hash != hash_of(record):
+    """Whether a document was computed before; InputError if it has changed since."""
+    document = known.get((data.name, record.id))
+    if document is not None and document.hash != hash_of(record):
         raise InputError(
-            f"Document {record.id!r} of {data.name} has changed since it was computed; pass --restart to begin anew."
+            f"Document {record.id!r} of {data.name} has changed since it was computed; pass --restart to start over."
         )
-    return found is not None
-
-
-def _changes(before: Run, now: Run) -> list[str]:
-    return differences(before.used, now.used)
+    return document is not None
 
 
 def _other_models(extractor: Extractor, before: Run) -> list[str]:
-    """Models whose files have changed since a run was computed, in words; those that are not here do not count."""
-    return differences(*_common(before.used.get("models", {}), _models_here(extractor)))
+    """Models whose files have changed since a run was computed, in words; missing models do not count."""
+    now = _models_here(extractor)
+    known = {name: fingerprint for name, fingerprint in before.used.get("models", {}).items() if name in now}
+    return differences({"models": known}, {"models": {name: now[name] for name in known}})
 
 
 def _models_here(extractor: Extractor) -> dict[str, str]:
@@ -130,13 +136,8 @@ def _models_here(extractor: Extractor) -> dict[str, str]:
         return {}
 
 
-def _common(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    names = [name for name in before if name in now]
-    return {"models": {name: before[name] for name in names}}, {"models": {name: now[name] for name in names}}
-
-
 def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool = False) -> JudgedDocument:
-    """One document: read, extracted from, timed, and put beside its gold."""
+    """One document: read, extracted from, timed, and compared with its gold."""
     extractor.load()  # before the clock starts
     wall, cpu = time.perf_counter(), time.process_time()
     error = None
@@ -171,7 +172,7 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
 
 
 def prediction_count(extractor: Extractor, keyphrases: Sequence[Keyphrase]) -> int:
-    """How many predictions there are to count: candidate occurrences, as PromptRank has it, or phrases written."""
+    """How many predictions to count: candidate occurrences, as in PromptRank, or the phrases that were generated."""
     if isinstance(extractor.scorer, GenerativeMethod):
         return len(keyphrases)
     return sum(len(keyphrase.occurrences) for keyphrase in keyphrases)
@@ -188,7 +189,7 @@ def _places(result: Result) -> list[dict[str, float]]:
 def read_record(extractor: Extractor, data: Dataset, record: Record) -> Document:
     """A record as the extractor's protocol reads texts of this data set.
 
-    Published protocols are for English. Of texts in other languages as many words are read, in their own case.
+    Published protocols are for English; of texts in other languages the same number of words is read, case kept.
     """
     if extractor.protocol is None:
         return extractor.read(record.text)
@@ -199,8 +200,8 @@ def read_record(extractor: Extractor, data: Dataset, record: Record) -> Document
 
 
 def _reader(extractor: Extractor, text: str) -> TextReader:
-    """What reads a text: by the language that was given, or that the whole text is in."""
-    return extractor.tagger if extractor.language != AUTO else extractor.reader(detection_of(text).likely)
+    """The reader for the given language, or for the language of the whole text."""
+    return extractor.tagger if extractor.language != AUTO else extractor.loader.reader(detection_of(text).likely)
 
 
 def hash_of(record: Record) -> str:
@@ -212,18 +213,18 @@ def hash_of(record: Record) -> str:
 
 
 def run_request(extractor: Extractor, places: bool) -> dict[str, Any]:
-    """What was asked for, in JSON's types. Nothing is loaded for it."""
+    """What was requested, in JSON types. Nothing is loaded for it."""
     return {**requested_settings(extractor), "places": places}
 
 
 def used_by(extractor: Extractor) -> dict[str, Any]:
-    """Every setting in force, once the method is made, and the models and versions of all that computes."""
+    """Every setting in force, and the models and package versions."""
     scorer: Any = extractor.scorer
     return {
         "settings": {name: getattr(scorer, name) for name in settings_of(extractor.method)},
         "tagger": extractor.tagger.name,
         "models": _models_here(extractor),
-        "versions": {name: found for name in PACKAGES if (found := _version(name))},
+        "versions": {name: number for name in PACKAGES if (number := _version(name))},
     }
 
 
@@ -235,7 +236,7 @@ def _version(name: str) -> str | None:
 
 
 def machine() -> dict[str, Any]:
-    """Where it was computed; only the cost depends on it."""
+    """The machine; only the cost depends on it."""
     return {
         "system": platform.system(),
         "processor": platform.machine(),

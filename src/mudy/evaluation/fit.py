@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +21,27 @@ import numpy as np
 
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset
-from mudy.evaluation.evidence_cache import EvidenceCache
 from mudy.evaluation.experiment import refuse_equal_names
-from mudy.evaluation.fit_figures import Figure, calibration, f1_values, mean_figure
-from mudy.evaluation.fit_texts import FitText, fit_text, log_odds
+from mudy.evaluation.fit_texts import EvidenceCache, FitProgress, FitText, gather, log_odds
+from mudy.evaluation.measures import DEPTHS, F1, Outcome
 from mudy.evaluation.probabilities import Calibration
 from mudy.extraction.extractor import Extractor
+from mudy.extraction.ranking import rank
 from mudy.extraction.run_identity import requested_settings
-from mudy.methods.mudyplus.calibration import Bend, calibrate
+from mudy.methods.method import same_at_each
 from mudy.methods.mudyplus.cascade import MOST, MudyPlus
-from mudy.methods.mudyplus.evidence.places import Numbers
-from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE
-from mudy.methods.mudyplus.fitting import RIDGE, Fit, Sample, expit, fit, leave_one_out, text_shares
+from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE, Numbers
+from mudy.methods.mudyplus.fitting import (
+    RIDGE,
+    Bend,
+    Fit,
+    Sample,
+    calibrate,
+    expit,
+    fit,
+    leave_one_out,
+    text_shares,
+)
 from mudy.methods.mudyplus.weights import Sum, Weights
 
 FOLDS = 5  # of the texts, where there is one data set
@@ -41,27 +51,9 @@ SET_BY_HAND: Mapping[str, Mapping[str, float]] = {  # as for the shipped weights
     "quick": {"generic": -2.5, "plain_generic": -1.0, "nested_frequency": 0.3},
     "full": {"generic": -3.0, "plain_generic": -1.5, "nested_frequency": 0.18},
 }
+MEAN = "mean"  # of all data sets
 WeightsOf = Callable[[FitText], Weights]
-FitProgress = Callable[[str, int, int], None]  # what is being done, texts done, of how many
-
-
-@dataclass(frozen=True)
-class FittedWeights:
-    """Weights, and how good they are on their own texts and on texts that were left out."""
-
-    weights: Weights
-    figures: tuple[Figure, ...]
-    calibrations: tuple[Calibration, ...]  # of texts that were left out; one for each sum
-    left_out: str  # what is left out at once, in words
-    telling: int  # texts with a gold phrase among their candidates
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "weights": self.weights.to_dict(),
-            "left_out": self.left_out,
-            "figures": [figure.to_dict() for figure in self.figures],
-            "calibration": {own.name: own.to_dict() for own in self.calibrations},
-        }
+F1Values = tuple[float, ...]  # one for each of DEPTHS
 
 
 def fit_weights(
@@ -87,17 +79,16 @@ def fit_weights(
     known = None if cache is None else EvidenceCache.at(cache, extractor)
     texts = gather(extractor, datasets, known, progress or (lambda *_: None))
     leaders = method.leaders if method.backbone is not None else 0
-    judged = judge_texts(texts, method.model, leaders, by_hand, fit_options(extractor, by_hand))
-    return judged.fitted()
+    return fit_on_texts(texts, method.loaded_weights, leaders, by_hand, fit_options(extractor, by_hand))
 
 
-def judge_texts(
+def fit_on_texts(
     texts: Sequence[FitText],
     before: Weights,
     leaders: int,
     by_hand: Mapping[str, Mapping[str, float]] = SET_BY_HAND,
     options: Mapping[str, Any] | None = None,
-) -> JudgedWeights:
+) -> FittedWeights:
     """Weights fitted on texts, and on all parts of them but one, with the texts that they are judged on."""
     usable = in_parts([text for text in texts if text.candidates])
     samples = [text.sample(CHEAP) for text in usable]
@@ -116,27 +107,10 @@ def judge_texts(
         }
     overall, without = _calibrated(usable, overall, without, leaders)
     empty = [text for text in texts if not text.candidates]
-    return JudgedWeights(usable, empty, before, leaders, overall, without, telling)
+    return FittedWeights(usable, empty, before, leaders, overall, without, telling)
 
 
-# -- Evidence ---------------------------------------------------------------------------------------------------------
-
-
-def gather(
-    extractor: Extractor, datasets: Sequence[Dataset], cache: EvidenceCache | None, show: FitProgress
-) -> list[FitText]:
-    """Every text with its evidence, from the cache where it is there."""
-    method, texts = extractor.scorer, []
-    assert isinstance(method, MudyPlus)
-    for data in datasets:
-        for done, record in enumerate(data.documents):
-            show(f"Reading {data.name}", done, len(data.documents))
-            known = cache.get(data, record) if cache else None
-            text = known or fit_text(extractor, method, data, record)
-            if cache and known is None:
-                cache.add(data, record, text)
-            texts.append(text)
-    return texts
+# -- Parts ---------------------------------------------------------------------------------------------------------
 
 
 def in_parts(texts: Sequence[FitText]) -> list[FitText]:
@@ -223,60 +197,126 @@ def fit_options(extractor: Extractor, by_hand: Mapping[str, Mapping[str, float]]
     return {**asked, "ridge": RIDGE, "set_by_hand": {name: dict(own) for name, own in by_hand.items()}}
 
 
-# -- Figures ----------------------------------------------------------------------------------------------------------
+# -- What the weights are worth ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class JudgedWeights:
-    """Texts, and the weights that each is judged by."""
+class FittedWeights:
+    """Fitted weights with their texts, and how good they are on these texts and on texts that were left out."""
 
     texts: Sequence[FitText]
-    empty: Sequence[FitText]  # without candidates: nothing is found in them
+    empty: Sequence[FitText]  # texts without candidates: nothing is found in them
     before: Weights  # those that the extractor had
     leaders: int
-    overall: Weights
+    weights: Weights
     without: Mapping[str, Weights]  # part -> weights fitted on the others
-    telling: int  # texts with a gold phrase among their candidates, beside others
+    telling: int  # texts with a gold phrase among their candidates, and other candidates
 
     @property
     def sums(self) -> tuple[str, ...]:
-        return ("quick",) if self.overall.full is None else ("quick", "full")
+        return ("quick",) if self.weights.full is None else ("quick", "full")
 
-    def fitted(self) -> FittedWeights:
-        one = len(self.overall.fitted_on) == 1
-        left_out = f"one of {len(self.without)} folds of the texts" if one else "one data set"
-        return FittedWeights(self.overall, self.figures(), self.calibrations(), left_out, self.telling)
+    @property
+    def left_out(self) -> str:
+        """What is left out at once, in words."""
+        one = len(self.weights.fitted_on) == 1
+        return f"one of {len(self.without)} folds of the texts" if one else "one data set"
 
-    def chances(self, texts: Sequence[FitText], name: str, weights_of: WeightsOf) -> list[Numbers]:
-        """The probabilities of the candidates of each text."""
-        found = []
-        for text in texts:
-            weights = weights_of(text)
-            used = replace(weights, full=None) if name == "quick" else weights
-            bent = (used.full or used.quick).calibration.bent(log_odds(text, used, self.leaders))
-            found.append(np.clip(expit(bent), 1 - MOST, MOST))
-        return found
-
+    @cached_property
     def figures(self) -> tuple[Figure, ...]:
         """For each sum: every data set, and their mean if there are several."""
         figures: list[Figure] = []
         for name in self.sums:
-            rows = [self.figure(dataset, name) for dataset in self.overall.fitted_on]
-            figures += rows if len(rows) == 1 else [*rows, mean_figure(rows)]
+            rows = [self._figure(dataset, name) for dataset in self.weights.fitted_on]
+            figures += rows if len(rows) == 1 else [*rows, _mean_figure(rows)]
         return tuple(figures)
 
-    def figure(self, dataset: str, name: str) -> Figure:
-        texts = self.of(dataset)
-        weights: tuple[WeightsOf, ...] = (lambda _: self.before, lambda _: self.overall, self.left_out)
-        values = [f1_values(texts, self.chances(texts, name, weights_of)) for weights_of in weights]
-        return Figure(dataset, len(texts), name, *values)
+    @cached_property
+    def calibrations(self) -> tuple[Calibration, ...]:
+        """How far the probabilities of texts left out can be trusted, for each sum."""
+        hits, shares = [text.hits for text in self.texts], _phrase_shares(self.texts)
+        chances = {name: self.chances(self.texts, name, self.weights_without) for name in self.sums}
+        return tuple(Calibration.of(name, chances[name], hits, shares) for name in self.sums)
+
+    def weights_without(self, text: FitText) -> Weights:
+        """The weights fitted without a text's part."""
+        return self.without.get(text.part, self.weights)  # of a text without candidates it does not matter
 
     def of(self, dataset: str) -> list[FitText]:
         """All texts of a data set."""
         return [text for text in (*self.texts, *self.empty) if text.dataset == dataset]
 
-    def left_out(self, text: FitText) -> Weights:
-        return self.without.get(text.part, self.overall)  # of a text without candidates it does not matter
+    def chances(self, texts: Sequence[FitText], name: str, weights_of: WeightsOf) -> list[Numbers]:
+        """The probabilities of the candidates of each text."""
+        chances = []
+        for text in texts:
+            weights = weights_of(text)
+            used = replace(weights, full=None) if name == "quick" else weights
+            bent = (used.full or used.quick).calibration.bent(log_odds(text, used, self.leaders))
+            chances.append(np.clip(expit(bent), 1 - MOST, MOST))
+        return chances
 
-    def calibrations(self) -> tuple[Calibration, ...]:
-        return tuple(calibration(name, self.texts, self.chances(self.texts, name, self.left_out)) for name in self.sums)
+    def _figure(self, dataset: str, name: str) -> Figure:
+        texts = self.of(dataset)
+        weights: tuple[WeightsOf, ...] = (lambda _: self.before, lambda _: self.weights, self.weights_without)
+        values = [_f1_values(texts, self.chances(texts, name, weights_of)) for weights_of in weights]
+        return Figure(dataset, len(texts), name, *values)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "weights": self.weights.to_dict(),
+            "left_out": self.left_out,
+            "figures": [asdict(figure) for figure in self.figures],
+            "calibration": {calibration.name: calibration.to_dict() for calibration in self.calibrations},
+        }
+
+
+@dataclass(frozen=True)
+class Figure:
+    """F1 at 5, 10 and 15 on a data set, by one sum with three sets of weights."""
+
+    dataset: str
+    documents: int
+    sum: str  # "quick" or "full"
+    before: F1Values  # the weights that the extractor had
+    fitted: F1Values  # on these very texts
+    left_out: F1Values  # fitted on others
+
+
+def _f1_values(texts: Sequence[FitText], chances: Sequence[Numbers]) -> F1Values:
+    """Micro F1 in per cent, ranked and counted as `mudy evaluate` does."""
+    outcomes = [outcome(text, numbers, max(DEPTHS)) for text, numbers in zip(texts, chances, strict=True)]
+    return tuple((F1 @ depth)(outcomes) for depth in DEPTHS)
+
+
+def _mean_figure(figures: Sequence[Figure]) -> Figure:
+    """The mean over data sets, each weighing the same."""
+    columns = [
+        tuple(float(np.mean(values)) for values in zip(*rows, strict=True))
+        for rows in zip(*((figure.before, figure.fitted, figure.left_out) for figure in figures), strict=True)
+    ]
+    return Figure(MEAN, sum(figure.documents for figure in figures), figures[0].sum, *columns)
+
+
+def _phrase_shares(texts: Sequence[FitText]) -> list[float]:
+    """What one candidate of each text weighs: every data set weighs the same for each of its texts."""
+    samples = [Sample(text.dataset, np.zeros((len(text.hits), 0)), text.hits, np.zeros(0)) for text in texts]
+    return text_shares(samples, per_phrase=True)
+
+
+def outcome(
+    text: FitText, chances: Numbers, top_n: int | None, *, min_score: float | None = None, distinct: bool = False
+) -> Outcome:
+    """The best phrases of a text next to its gold."""
+    scores = same_at_each(text.candidates, chances.tolist())
+    best = rank(
+        text.text,
+        text.candidates,
+        scores,
+        merge=distinct,
+        top_n=top_n,
+        min_score=min_score,
+        distinct=distinct,
+        language=text.language,
+    )
+    return Outcome(text.id, [keyphrase.text.lower() for keyphrase in best], text.gold, len(scores), text.language)

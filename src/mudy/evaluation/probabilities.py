@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy.candidates.stemming import stems_of
-from mudy.methods.mudyplus.evidence.places import Numbers
+from mudy.methods.mudyplus.evidence_table import Numbers
 
 if TYPE_CHECKING:
     from mudy.evaluation.runs import JudgedDocument

@@ -5,7 +5,7 @@ It lower-cases, joins lines, and reads the first 512 words only. Nothing else in
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mudy.candidates import Candidate, Occurrence, candidates, grouped
@@ -108,3 +108,62 @@ class PromptRankProtocol:
 
 
 PROTOCOL = PromptRankProtocol()
+
+
+# -- The rules of each data set ---------------------------------------------------------------------------------------
+
+
+Step = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetProtocol:
+    """What PromptRank's loader does to the texts of one data set, before and after the shared cleaning.
+
+    A title is not read unless `title` is set: where the text starts with it, it is removed.
+    """
+
+    before: tuple[Step, ...] = ()
+    after: tuple[Step, ...] = ()
+    title: bool = False
+
+    def read(self, text: str, title: str | None, max_words: int = PROTOCOL_WORDS) -> tuple[str, int]:
+        """The text that published runs see, and how many words were cut off."""
+        raw = text if self.title else _without_title(text, title)
+        cleaned, omitted = promptrank_text(_through(self.before, raw), lower=False, max_words=max_words)
+        return _through(self.after, cleaned), omitted
+
+
+def _through(steps: Iterable[Step], text: str) -> str:
+    for step in steps:
+        text = step(text)
+    return text
+
+
+_PAPERS = DatasetProtocol((space_stops,))
+PROTOCOLS: Mapping[str, DatasetProtocol] = {
+    "duc2001": DatasetProtocol((str.lower, drop_before_newlines)),
+    "semeval2017": DatasetProtocol((drop_percent, drop_before_newlines), after=(str.lower,)),
+    "inspec": DatasetProtocol((drop_percent,), title=True),
+    "nus": _PAPERS,
+    "krapivin": _PAPERS,
+    "semeval2010": _PAPERS,
+    "kp20k": _PAPERS,
+    "wikihow": DatasetProtocol((str.lower,)),
+    "kptimes": DatasetProtocol((str.lower,)),  # this and the next are not published: ours
+    "stackexchange": DatasetProtocol((str.lower,)),
+}
+PLAIN_PROTOCOL = DatasetProtocol((str.lower,), title=True)  # for other data sets
+
+
+def _without_title(text: str, title: str | None) -> str:
+    """The text after its title, if it starts with it, in whatever case and spacing; never nothing."""
+    letters = "".join((title or "").split())
+    start = re.match(r"\s*".join(map(re.escape, letters)) + r"(?!\w)", text, re.IGNORECASE) if letters else None
+    return (text[start.end() :].strip() if start else "") or text
+
+
+def set_name(name: str) -> str | None:
+    """The published data set that a name begins with: "SemEval-2017_es" belongs to semeval2017, "nusantara" to none."""
+    plain = re.sub(r"[\s_-](?=\d)", "", name.lower())
+    return next((known for known in PROTOCOLS if re.match(rf"{known}(?![a-z0-9])", plain)), None)

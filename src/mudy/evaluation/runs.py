@@ -1,7 +1,7 @@
 """A run: the keyphrases of one method for every document of some data sets. Resumable after an interruption.
 
-While it goes on, each document is one line of a journal beside the output; when all are done the output itself is
-written, whole or not at all. Nothing is computed twice, and documents of different settings are never mixed.
+Each finished document is one line of a journal next to the output; when all are done the output itself is written
+atomically. Nothing is computed twice, and documents of different settings are never mixed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class JudgedDocument:
     id: str
     hash: str  # of its text and gold
     gold: tuple[str, ...]
-    present: tuple[bool, ...]  # for each gold phrase, whether it stands in the text that was read
+    present: tuple[bool, ...]  # for each gold phrase, whether it occurs in the text that was read
     phrases: tuple[str, ...]
     scores: tuple[float, ...]
     occurrences: int  # of all candidates together
@@ -50,9 +50,9 @@ class JudgedDocument:
     seconds: float  # tagging and scoring
     cpu_seconds: float
     error: str | None = None  # why nothing was found
-    dropped: int = 0  # phrases that a language model wrote and that do not stand in the text
+    dropped: int = 0  # phrases that a language model wrote and that do not occur in the text
     places: tuple[Mapping[str, float], ...] = ()  # every occurrence: "phrase" (index), "start", "end", "score", parts
-    language: str = "en"  # by whose stems phrases are compared
+    language: str = "en"  # phrases are compared by its stems
 
     def outcome(self, gold: GoldKind = "all") -> Outcome | None:
         """For the measures; None where no such gold is left."""
@@ -77,7 +77,7 @@ def _wanted(gold: GoldKind, is_present: bool) -> bool:
 
 @dataclass(frozen=True)
 class Run:
-    """What was asked, what that came to, and every document."""
+    """What was requested, what was used, and every document."""
 
     asked: Mapping[str, Any]  # method, model, settings ...: what decides the result
     used: Mapping[str, Any]  # every setting in force, and the versions of what computed
@@ -105,15 +105,16 @@ class Run:
 
     @property
     def calibrations(self) -> list[Calibration]:
-        """How far the probabilities can be trusted, for each data set; none where scores are no probabilities."""
+        """How far the probabilities can be trusted, for each data set; none where scores are not probabilities."""
         if not method_class(self.asked["method"]).calibrated:
             return []
-        return [found for name in self.names if (found := run_calibration(name, self.of(name)))]
+        calibrations = (run_calibration(name, self.of(name)) for name in self.names)
+        return [calibration for calibration in calibrations if calibration]
 
     def _totals(self) -> dict[str, Any]:
         totals = {name: _totals(self.of(name)) for name in self.names}
-        for own in self.calibrations:
-            totals[own.name]["calibration"] = own.to_dict()
+        for calibration in self.calibrations:
+            totals[calibration.name]["calibration"] = calibration.to_dict()
         return totals
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,7 +133,7 @@ class Run:
         try:
             row = json.loads(Path(path).read_text(encoding="utf-8"))
             if not isinstance(row, dict) or row.get("format") != _RUN_FORMAT:
-                raise InputError(f"{path}: not a run of `mudy evaluate` in a form that this version reads.")
+                raise InputError(f"{path}: not a run of `mudy evaluate` in a format that this version reads.")
             documents = tuple(JudgedDocument.from_dict(document) for document in row["documents"])
             return cls(row["asked"], row["used"], documents, row.get("machine", {}))
         except OSError as error:
@@ -144,7 +145,7 @@ class Run:
 
 
 def _totals(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
-    """What a run comes to on one data set: measures in per cent with 95 % intervals, the ceiling, the cost."""
+    """The totals of one data set: measures in per cent with 95 % intervals, the ceiling, the cost."""
     outcomes = [outcome for document in documents if (outcome := document.outcome())]
     measured = {
         averaging.name: {
@@ -190,10 +191,10 @@ class RunFile:
                 self.close()
 
     def found(self, asked: Mapping[str, Any]) -> Run | None:
-        """What was done before, by the output and by its journal, if it was asked for in the same words."""
+        """The documents in the output and its journal; InputError if they were requested with other settings."""
         done = self._done()
         for run in done:
-            self.refuse(differences(run.asked, asked), "asked for")
+            self.refuse(differences(run.asked, asked), "requested")
         if not done:
             return None
         if len(done) == 2:
@@ -209,12 +210,12 @@ class RunFile:
     def refuse(self, changes: Sequence[str], how: str) -> None:
         if changes:
             raise InputError(
-                f"{self.name} holds a run that was {how} otherwise ({'; '.join(changes)}). Name another --output, or "
-                f"pass --restart to throw that run away."
+                f"{self.name} holds a run that was {how} differently ({'; '.join(changes)}). Name another "
+                f"--output, or pass --restart to discard that run."
             )
 
     def forget(self) -> None:
-        """Throw away what was done before, if it is a run; whatever else has these names is refused, and stays."""
+        """Delete the output and its journal if they are a run; other files of these names are refused, and stay."""
         self._done()
         for path in (self.path, self.journal):
             path.unlink(missing_ok=True)
@@ -233,7 +234,7 @@ class RunFile:
             raise unwritable(self.journal, error) from error
 
     def add(self, document: JudgedDocument) -> None:
-        """One document more; it is on the disk when this returns."""
+        """Add a document; it is on the disk when this returns."""
         assert self._stream is not None
         try:
             self._stream.write(_line(document.to_dict()))
@@ -242,7 +243,7 @@ class RunFile:
             raise unwritable(self.journal, error) from error
 
     def finish(self, run: Run) -> None:
-        """Write the output, whole, and drop the journal."""
+        """Write the output atomically, and delete the journal."""
         self.close()
         with atomic_output(self.path) as unfinished:
             unfinished.write_text(dump_json(run.to_dict(), indent=1, allow_nan=True) + "\n", encoding="utf-8")
@@ -254,13 +255,13 @@ class RunFile:
             self._stream = None
 
     def _journalled(self) -> Run | None:
-        """What the journal holds. A line that was cut off or damaged does not count: its document is computed again."""
+        """The run in the journal, without lines that were cut off or damaged: their documents are computed again."""
         if not self.journal.exists():
             return None
         first, *lines = self.journal.read_bytes().split(b"\n")
         if not lines and _JOURNAL_START.startswith(first[: len(_JOURNAL_START)]):
             return None  # cut off before its head was whole
-        head = _parsed(first) or {}
+        head = parsed_line(first) or {}
         if head.get("format") != _RUN_FORMAT or not isinstance(head.get("asked"), dict) or "used" not in head:
             raise InputError(f"{self.journal}: not a journal that this version of mudy wrote. Name another --output.")
         documents = filter(None, map(_judged, lines))
@@ -283,12 +284,13 @@ def _line(row: Mapping[str, Any]) -> bytes:
 def _judged(line: bytes) -> JudgedDocument | None:
     """The document of a line, if the line is whole."""
     try:
-        return JudgedDocument.from_dict(_parsed(line) or {})
+        return JudgedDocument.from_dict(parsed_line(line) or {})
     except TypeError:
         return None
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def parsed_line(line: bytes) -> dict[str, Any] | None:
+    """The JSON object of a line; None for a line that was cut off."""
     try:
         row = json.loads(line)
     except ValueError:

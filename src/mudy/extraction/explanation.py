@@ -85,15 +85,15 @@ class Explanation:
 
     def to_html(self, top_n: int | None = 15) -> str:
         """A page that needs no network: the coloured text and the best phrases of each method."""
-        from mudy.render import html_report
+        from mudy.render import html
 
-        return html_report.report(self, top_n)
+        return html.report(self, top_n)
 
     def _repr_html_(self) -> str:
         """How a notebook shows it."""
-        from mudy.render import notebook
+        from mudy.render import html
 
-        return notebook.fragment(self)
+        return html.fragment(self)
 
 
 def heat(scores: Sequence[float]) -> list[float]:

@@ -31,7 +31,7 @@ def requested_settings(extractor: Extractor) -> dict[str, Any]:
         "protocol": extractor.protocol,
         "max_words": extractor.max_words,
         "language": extractor.language if isinstance(extractor.language, str) else extractor.tagger.name,
-        "dtype": extractor.dtype,
+        "dtype": extractor.compute.dtype,
     }
     return json_values(requested)
 
@@ -46,7 +46,7 @@ def model_fingerprints(extractor: Extractor, *, fetch: bool = True, with_encoder
 
     names = extractor.model_names(fetch=fetch)
     names += [extractor.encoder_name] if with_encoder and extractor.encoder_name not in names else []
-    found = {name: models.signature(name) for name in names if fetch or models.locate(name, fetch=False)}
+    found = {name: models.signature(name) for name in names if fetch or models.locate(name, fetch=False, check="sizes")}
     speeds = method_class(extractor.method).speeds.get(extractor.speed, {})
     weights = {**speeds, **extractor.settings}.get("weights")  # the method has read it: it is there
     return found if weights is None else {**found, weights: file_sha256(Path(weights))}

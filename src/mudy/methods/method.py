@@ -1,7 +1,7 @@
 """What a method is, and what it says of itself.
 
 A method is a frozen dataclass: its fields are the models that it is given and its paper's hyper-parameters, its verb is
-`score`. What the command line, the service, its page and `reproduce` show of a method they read from the class.
+`score`. What the command line, the service, its page and the paper's tables show of a method they read from the class.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class Method(ABC):
     default_speed: ClassVar[Speed] = "exact"
     calibrated: ClassVar[bool] = False  # whether its scores are probabilities of being a keyphrase
     distinct: ClassVar[bool] = False  # whether its lists leave out what a phrase before says, unless asked otherwise
-    comparable: ClassVar[bool] = True  # whether `reproduce` compares it as it is, in one row; else in rows of its own
+    comparable: ClassVar[bool] = True  # whether the paper's tables have one row for it; else it has rows of its own
 
     @classmethod
     def summary(cls) -> str:
@@ -216,23 +216,13 @@ class Method(ABC):
 
         chosen = cls.chosen_settings(preset, settings, architecture)
         needed = cls.needed(chosen, architecture)
-        return cls(**{name: _model(models, name) for name in cls.needs if name in needed}, **chosen)
+        loaders = {name: getattr(models, name) for name in cls.needs if name in needed}
+        given = {name: load if name == "multilingual" else load() for name, load in loaders.items()}
+        return cls(**given, **chosen)  # the multilingual encoder is loaded for the first text that is not in English
 
     @abstractmethod
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         """A score for each occurrence of each candidate; of a method that asks models, as `Scores`."""
-
-
-def _model(models: Models, name: ModelField) -> Any:
-    match name:
-        case "backbone":
-            return models.backbone()
-        case "encoder":
-            return models.encoder()
-        case "chat":
-            return models.chat()
-        case "multilingual":
-            return models.multilingual  # called for the first text that is not in English
 
 
 class BatchMethod(Method):

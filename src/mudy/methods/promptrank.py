@@ -5,11 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
 from mudy.engines.backbone import Backbone, Question
 from mudy.methods.chunks import Chunk, DocumentChunk, chunk_batches
-from mudy.methods.likelihood import ScoredTokens, prompt_likelihood
 from mudy.methods.method import (
     BatchMethod,
     OccurrenceScore,
@@ -21,6 +20,14 @@ from mudy.methods.method import (
     with_own_template,
 )
 from mudy.reading.document import Document
+
+ScoredTokens = Literal["promptrank", "candidate"]
+
+
+def prompt_likelihood(log_probabilities: Sequence[float], alpha: float, tokens: ScoredTokens = "promptrank") -> float:
+    """The length-normalised log-likelihood of a candidate in its prompt (MUDY, Eq. 1)."""
+    scored = log_probabilities if tokens == "promptrank" else log_probabilities[1:-1]
+    return float(sum(scored) / len(scored) ** alpha)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from mudy.models.cache import (
     verify,
 )
 from mudy.models.catalogue import KNOWN, KnownModel, PackageFile
-from mudy.models.download_progress import Report
+from mudy.models.fetch import Report
 
 __all__ = [
     "KNOWN",

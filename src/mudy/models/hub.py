@@ -14,8 +14,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from mudy.errors import ModelUnavailable
-from mudy.models.download_progress import Report
-from mudy.models.fetch import FULL
+from mudy.models.fetch import FULL, Report
 
 LOOK_UP_SECONDS = 5.0
 ID = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mudy.errors import MissingExtra, SettingError
-from mudy.models.download_progress import Report
+from mudy.models.fetch import Report
 from mudy.reading.languages.taggers import installed, locate_tagger
 
 UNUSED = ("ner", "lemmatizer", "trainable_lemmatizer", "entity_linker", "entity_ruler", "textcat", "span_ruler")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mudy._support.cancellation import cancellable, check
 from mudy.errors import InputError, SettingError
-from mudy.models.download_progress import Report
+from mudy.models.fetch import Report
 from mudy.reading.document import Document, Span, Word
 from mudy.reading.languages import Detection, detect
 from mudy.reading.tagger_pipelines import UNUSED, has_tags, is_rule_based, load_pipeline

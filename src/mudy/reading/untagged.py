@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from mudy._support.cancellation import check
-from mudy.models.download_progress import Report
+from mudy.models.fetch import Report
 from mudy.reading.document import CONTENT, MODIFIER
 from mudy.reading.languages.function_words import ALL_FUNCTION_WORDS
 from mudy.reading.languages.names import LANGUAGE_NAMES, UNDETERMINED, name_of

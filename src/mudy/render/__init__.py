@@ -1,1 +1,1 @@
-"""What methods found in a text, made visible: in a terminal, a page, a notebook, a PNG. Nothing here scores."""
+"""Explanations in a terminal, as an HTML page and in a notebook. Nothing here scores."""

@@ -1,4 +1,4 @@
-"""The ranked list of a method as cells of text: the best place of each phrase, and its rank under the other methods."""
+"""The ranked list of a method as a table: the best occurrence of each phrase, and its rank under other methods."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from statistics import pstdev
 from mudy.extraction.explanation import Explanation
 from mudy.extraction.ranking import stem_key
 from mudy.extraction.results import Keyphrase, Result
-from mudy.render.text_pieces import Place, places
 
 HIDDEN = ("lambda", "m", "weighted")  # parts that are the same for most phrases
 ABSENT = "–"
@@ -19,13 +18,9 @@ ABSENT = "–"
 class Row:
     """One phrase of a ranked list."""
 
-    place: Place  # its best
+    phrase: Keyphrase
     gold: bool
     cells: tuple[str, ...]
-
-    @property
-    def phrase(self) -> Keyphrase:
-        return self.place.phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +29,11 @@ class Ranked:
 
     head: tuple[str, ...]
     rows: tuple[Row, ...]
-    left: int  # how many phrases come after these
-    parts: tuple[str, ...]  # those columns that are parts of the score
+    left: int  # how many more phrases there are
+    parts: tuple[str, ...]  # the columns that are parts of the score
 
     def telling_parts(self) -> list[str]:
-        """The parts, those first that tell the listed phrases apart most."""
+        """The parts; those that differ most among the listed phrases first."""
 
         def spread(name: str) -> float:
             values = [row.phrase.occurrences[0].parts.get(name, 0.0) for row in self.rows]
@@ -48,32 +43,29 @@ class Ranked:
 
     def without(self, names: Collection[str]) -> Ranked:
         """The list without some of its parts."""
-        left = [index for index, name in enumerate(self.head) if name not in names or name not in self.parts]
-        rows = tuple(replace(row, cells=tuple(row.cells[index] for index in left)) for row in self.rows)
-        return replace(self, head=tuple(self.head[index] for index in left), rows=rows)
+        kept = [index for index, name in enumerate(self.head) if name not in names or name not in self.parts]
+        rows = tuple(replace(row, cells=tuple(row.cells[index] for index in kept)) for row in self.rows)
+        return replace(self, head=tuple(self.head[index] for index in kept), rows=rows)
 
 
 def ranked(explanation: Explanation, index: int, top_n: int | None) -> Ranked:
     """The list of one of the methods of an explanation."""
     result = explanation.methods[index].result
-    others = [other.result for place, other in enumerate(explanation.methods) if place != index]
+    others = [other.result for number, other in enumerate(explanation.methods) if number != index]
     names = part_names(result)
     ranks = [_ranks(other) for other in others]
     language = result.language or "en"
     gold = {stem_key(phrase.text, language) for phrase in explanation.gold}
-    hottest: dict[int, Place] = {}
-    for place in places(result):
-        hottest.setdefault(place.phrase.rank, place)
     rows = tuple(
-        Row(hottest[phrase.rank], stem_key(phrase.text, language) in gold, _cells(phrase, names, ranks))
+        Row(phrase, stem_key(phrase.text, language) in gold, _cells(phrase, names, ranks))
         for phrase in result.keyphrases[:top_n]
     )
-    head = ("#", "Keyphrase", "Score", *names, "Places", *(other.method for other in others))
+    head = ("#", "Keyphrase", "Score", *names, "Count", *(other.method for other in others))
     return Ranked(head, rows, len(result.keyphrases) - len(rows), names)
 
 
 def part_names(result: Result) -> tuple[str, ...]:
-    """What the scores were made of, as far as a list shows it."""
+    """The parts of the scores that a list shows."""
     best = (phrase.occurrences[0].parts for phrase in result.keyphrases[:1])
     return tuple(name for parts in best for name in parts if name not in HIDDEN)
 
@@ -86,17 +78,17 @@ def _cells(phrase: Keyphrase, names: Sequence[str], others: Sequence[dict[tuple[
 
 
 def _ranks(result: Result) -> dict[tuple[int, int], int]:
-    """The rank of the phrase that stands at a place."""
+    """The rank of the phrase that occurs at a span."""
     return {(o.start, o.end): phrase.rank for phrase in reversed(result.keyphrases) for o in phrase.occurrences}
 
 
 def rank_in(ranks: dict[tuple[int, int], int], phrase: Keyphrase) -> int | None:
-    """The rank that another method gave a phrase, known by its places; None where it found it nowhere."""
+    """The rank that another method gave a phrase, recognised by its occurrences; None if it did not find it."""
     return min((ranks[at] for o in phrase.occurrences if (at := (o.start, o.end)) in ranks), default=None)
 
 
 def change(rank: int, before: int | None) -> str:
-    """Another method's rank, and how far above or below it a phrase stands here: "12 ▲9"."""
+    """Another method's rank, and how far above or below it a phrase ranks here: "12 ▲9"."""
     if before is None:
         return ABSENT
     if before == rank:

@@ -1,13 +1,13 @@
-"""Characters that act on what shows them -> characters that only show."""
+"""Replace control characters, which act on a terminal, with characters that only show."""
 
 JOINERS = "\u200c\u200d"  # hold letters and emoji together or apart
 REPLACED = "\ufffd"
 
 
 def sanitized(text: str) -> str:
-    """The text, character for character, with nothing in it that moves a cursor, colours or turns what is around it.
+    """The text, character for character, with nothing that moves a cursor, changes colours or reverses the direction.
 
-    Line feeds and tabs stay, other white space is a space, and so is a carriage return before a line feed.
+    Line feeds and tabs stay; other white space becomes a space, and so does a carriage return before a line feed.
     """
     return "".join(map(_plain, text, text[1:] + " "))
 

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from mudy.extraction.explanation import Explanation
 from mudy.reading.document import Span
-from mudy.render import colours
-from mudy.render.excerpts import shown
 from mudy.render.ranking_table import Ranked, ranked
 from mudy.render.sanitize import sanitized
-from mudy.render.text_pieces import Piece, Place, coloured_pieces, within
+from mudy.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, shown, within
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -21,13 +19,17 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _LONG = 5000  # characters; of longer texts only passages are shown, unless the whole is asked for
-COLUMN = 76  # the least width of one of several columns
-_TEXT = 100  # the greatest width of a text that has its list beside it
+COLUMN = 76  # the minimum width of one of several columns
+_TEXT = 100  # the maximum width of a text with its list beside it
 _GAP = 4  # between a text and its list
 _BETWEEN = 2  # between two columns of a list
 _PHRASE, _LONGEST_PHRASE = 12, 24  # columns for a phrase: at least, and before it is broken for the sake of numbers
 LEFT_OUT = "..."
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+# Of the 256 colours that terminals agree on, for black letters. From dull to vivid, rather than from light to dark, so
+# that they show on a black background as on a white one.
+COLOURS = (251, 187, 223, 222, 221, 215, 209, 203)
 
 
 def drawing(explanation: Explanation, console: Console, top_n: int | None = 15, whole: bool = False) -> RenderableType:
@@ -69,7 +71,7 @@ class _View:
         return [sanitized(self.explanation.source).replace("\n", " "), ""] if self.explanation.source else []
 
     def both(self, index: int) -> list[RenderableType]:
-        """A text with its list below it, or beside it on a wide terminal."""
+        """A text with its list below, or beside it on a wide terminal."""
         from rich.table import Table
         from rich.text import Text
 
@@ -88,7 +90,7 @@ class _View:
         method = self.explanation.methods[index]
         count = sum(len(phrase.occurrences) for phrase in method.result.keyphrases)
         model = f" with {sanitized(method.result.model)}" if method.result.model else ""
-        phrases = f"{len(method.result.keyphrases):,} phrases at {count:,} places"
+        phrases = f"{len(method.result.keyphrases):,} phrases, {count:,} occurrences"
         time = "" if method.seconds is None else f", {method.seconds:.1f} s"
         return Text.assemble((method.result.method, "bold"), f"{model}: {phrases}{time}\n")
 
@@ -116,23 +118,23 @@ class _View:
         from rich.text import Text
 
         written = Text()
-        for place, run in groupby(cut, key=attrgetter("place")):
-            bracketed = not self.coloured and self._listed(place)
+        for mark, run in groupby(cut, key=attrgetter("mark")):
+            bracketed = not self.coloured and self._listed(mark)
             written.append("[" if bracketed else "")
             for piece in run:
-                written.append(self._set_off(piece.span.of(self.plain), piece.gold), self._style(place, piece.gold))
-            written.append(f"]{str(place.phrase.rank).translate(RAISED)}" if bracketed else "")
+                written.append(self._set_off(piece.span.of(self.plain), piece.gold), self._style(mark, piece.gold))
+            written.append(f"]{str(mark.phrase.rank).translate(RAISED)}" if bracketed else "")
         return written
 
-    def _listed(self, place: Place | None) -> bool:
-        """Whether a place belongs to a phrase of the list."""
-        return place is not None and (self.top_n is None or place.phrase.rank <= self.top_n)
+    def _listed(self, mark: Mark | None) -> bool:
+        """Whether an occurrence belongs to a phrase of the list."""
+        return mark is not None and (self.top_n is None or mark.phrase.rank <= self.top_n)
 
-    def _style(self, place: Place | None, gold: bool) -> str:
+    def _style(self, mark: Mark | None, gold: bool) -> str:
         words = ["bold italic"] if gold else []  # as in the paper
-        if self.coloured and place is not None:
-            words += ["underline"] if self._listed(place) else []
-            words.append(ground(place.heat))
+        if self.coloured and mark is not None:
+            words += ["underline"] if self._listed(mark) else []
+            words.append(background(mark.step))
         return " ".join(words)
 
     def _set_off(self, letters: str, gold: bool) -> str:
@@ -142,7 +144,7 @@ class _View:
     # -- The list -----------------------------------------------------------------------------------------------------
 
     def ranking(self, index: int, width: int) -> Table:
-        """The list, with as many parts of scores as there is room for."""
+        """The list, with as many parts of the scores as fit."""
         from rich import box
         from rich.table import Table
 
@@ -156,7 +158,7 @@ class _View:
         for cells in self._rows(listed):
             drawn.add_row(*cells)
         notes = [f"{listed.left:,} more: --top-n all"] if listed.left else []
-        notes += [f"No room for {', '.join(hidden)}: --json and --html show them."] if hidden else []
+        notes += [f"No room for {', '.join(hidden)}; --json and --html show them."] if hidden else []
         if notes:
             drawn.caption = "\n".join(notes)
             drawn.caption_justify = "left"
@@ -176,16 +178,16 @@ class _View:
         from rich.text import Text
 
         if self.coloured:
-            scale = Text("Scores of the method: lowest ")
-            for number in range(colours.STEPS):
-                scale.append("   ", ground(number / colours.STEPS))
+            scale = Text("Scores: lowest ")
+            for step in range(STEPS):
+                scale.append("   ", background(step))
             yield scale.append(" highest. Underlined: in the list.")
         else:
-            yield Text(f"[phrase]{'7'.translate(RAISED)} stands at rank 7 of the list.")
+            yield Text(f"[phrase]{'7'.translate(RAISED)} is number 7 in the list.")
         if self.explanation.gold:
             yield Text(f"Gold: {'in bold italics' if self.styled else 'between *stars*'}. {self._gold()}".rstrip())
         if self.shown != [Span(0, len(self.plain))]:
-            yield Text("Only the passages with the best phrases are shown: --whole shows all.")
+            yield Text("Only the passages with the best phrases are shown; --whole shows the whole text.")
         for method in self.explanation.methods:
             if not method.result.coverage.complete:
                 yield Text(f"{method.result.method}: {method.result.coverage}.")
@@ -196,7 +198,7 @@ class _View:
 
 
 def fitting(listed: Ranked, width: int) -> tuple[Ranked, list[str]]:
-    """A list with the most telling parts that fit, and the parts that do not."""
+    """A list with the most telling parts that fit, and the names of the others."""
     from rich.cells import cell_len
 
     def needed(name: str) -> int:
@@ -215,6 +217,6 @@ def _folded(name: str) -> str:
     return name.replace("_", "_\n")
 
 
-def ground(heat: float) -> str:
-    """Black letters on the colour of a heat."""
-    return f"color(16) on color({colours.TERMINAL[colours.step(heat)]})"
+def background(step: int) -> str:
+    """The style of black letters on one of the colours."""
+    return f"color(16) on color({COLOURS[step]})"

@@ -1,7 +1,8 @@
-"""A text with what was found in it -> flat pieces, one after another, as every picture draws them."""
+"""A text with its scored occurrences -> consecutive pieces, each of one colour; of a long text, the best passages."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,10 +13,16 @@ from mudy.extraction.explanation import Explanation, heat
 from mudy.extraction.results import Keyphrase, Result, ScoredOccurrence
 from mudy.reading.document import Span
 
+STEPS = 8  # colours, from pale to glowing, that every view shares
+
+# Explanations have no tagger, so sentences are split by a regular expression: for display only, no score depends on it.
+GAP = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]]))\s+|(?<=[。！？])|\n\s*\n")
+REACH = 300  # characters at most on each side of a phrase, where no sentence ends
+
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One occurrence of one phrase, and how hot it is among all of its method."""
+class Mark:
+    """One occurrence of a phrase, and its heat: the share of the method's occurrences that score lower."""
 
     phrase: Keyphrase
     occurrence: ScoredOccurrence
@@ -25,72 +32,104 @@ class Place:
     def span(self) -> Span:
         return Span(self.occurrence.start, self.occurrence.end)
 
+    @property
+    def step(self) -> int:
+        """The index of its colour, from 0 to STEPS - 1."""
+        return min(STEPS - 1, int(self.heat * STEPS))
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A stretch of text that looks the same throughout."""
 
     span: Span
-    place: Place | None  # the hottest that covers it
+    mark: Mark | None  # the hottest that covers it
     gold: bool
 
 
-def places(result: Result) -> list[Place]:
+def marks(result: Result) -> list[Mark]:
     """Every occurrence of every phrase; those of the best phrase first."""
     pairs = [(phrase, occurrence) for phrase in result.keyphrases for occurrence in phrase.occurrences]
     shares = heat([occurrence.score for _, occurrence in pairs])
-    return [Place(*pair, share) for pair, share in zip(pairs, shares, strict=True)]
+    return [Mark(*pair, share) for pair, share in zip(pairs, shares, strict=True)]
 
 
 def coloured_pieces(explanation: Explanation, result: Result) -> list[Piece]:
-    """The whole text as one of its methods sees it."""
+    """The whole text in the colours of one method."""
     gold = [span for phrase in explanation.gold for span in phrase.spans]
-    return pieces(len(explanation.text), places(result), gold)
+    return pieces(len(explanation.text), marks(result), gold)
 
 
-def pieces(length: int, found: Sequence[Place], gold: Iterable[Span] = ()) -> list[Piece]:
+def pieces(length: int, marks: Sequence[Mark], gold: Iterable[Span] = ()) -> list[Piece]:
     """A text of some length, cut where an occurrence or a gold phrase begins or ends: nothing twice, nothing left out.
 
     Where occurrences overlap the hottest is on top, and of equals the one of the better rank.
     """
-    right = sorted(gold)
-    coming = sorted(range(len(found)), key=lambda i: found[i].span, reverse=True)  # the next one last
-    borders = {0, length, *_borders(place.span for place in found), *_borders(right)}
+    gold_left = sorted(gold, reverse=True)  # the next one last
+    coming = sorted(range(len(marks)), key=lambda i: marks[i].span, reverse=True)
+    spans = [*(mark.span for mark in marks), *gold_left]
+    borders = {0, length, *(border for span in spans for border in (span.start, span.end))}
     covering: list[tuple[float, int, int]] = []  # a heap, the hottest first; what has ended leaves when it is on top
     cut: list[Piece] = []
-    golden = 0  # where the gold phrases that have begun end
-    right.reverse()
+    gold_end = 0  # where the gold phrases that have begun end
     for start, end in pairwise(sorted(borders)):
-        while coming and found[coming[-1]].span.start <= start:
+        while coming and marks[coming[-1]].span.start <= start:
             index = coming.pop()
-            heappush(covering, (-found[index].heat, found[index].phrase.rank, index))
-        while covering and found[covering[0][-1]].span.end <= start:
+            heappush(covering, (-marks[index].heat, marks[index].phrase.rank, index))
+        while covering and marks[covering[0][-1]].span.end <= start:
             heappop(covering)
-        while right and right[-1].start <= start:
-            golden = max(golden, right.pop().end)
-        _add(cut, Piece(Span(start, end), found[covering[0][-1]] if covering else None, start < golden))
+        while gold_left and gold_left[-1].start <= start:
+            gold_end = max(gold_end, gold_left.pop().end)
+        mark, is_gold = marks[covering[0][-1]] if covering else None, start < gold_end
+        if cut and cut[-1].mark is mark and cut[-1].gold == is_gold:
+            cut[-1] = replace(cut[-1], span=Span(cut[-1].span.start, end))
+        else:
+            cut.append(Piece(Span(start, end), mark, is_gold))
     return cut
-
-
-def _borders(spans: Iterable[Span]) -> Iterable[int]:
-    return (border for span in spans for border in (span.start, span.end))
-
-
-def _add(cut: list[Piece], piece: Piece) -> None:
-    """A piece that looks like the one before it makes that one longer."""
-    if cut and cut[-1].place is piece.place and cut[-1].gold == piece.gold:
-        cut[-1] = replace(cut[-1], span=Span(cut[-1].span.start, piece.span.end))
-    else:
-        cut.append(piece)
 
 
 def within(cut: Sequence[Piece], span: Span) -> list[Piece]:
     """The pieces of one part of a text."""
-    first = max(0, bisect_right(cut, span.start, key=_start) - 1)
-    some = cut[first : bisect_left(cut, span.end, key=_start)]
-    inside = [Span(max(piece.span.start, span.start), min(piece.span.end, span.end)) for piece in some]
-    return [replace(p, span=own) for p, own in zip(some, inside, strict=True) if own.start < own.end]
+    first = max(0, bisect_right(cut, span.start, key=lambda piece: piece.span.start) - 1)
+    some = cut[first : bisect_left(cut, span.end, key=lambda piece: piece.span.start)]
+    clipped = [replace(p, span=Span(max(p.span.start, span.start), min(p.span.end, span.end))) for p in some]
+    return [piece for piece in clipped if piece.span.start < piece.span.end]
 
 
-def _start(piece: Piece) -> int:
-    return piece.span.start
+# -- Passages ---------------------------------------------------------------------------------------------------------
+
+
+def shown(text: str, results: Iterable[Result], top_n: int | None, longest: int) -> list[Span]:
+    """The whole text; if it is longer than `longest`, the sentences around the best occurrences of the best phrases."""
+    if len(text) <= longest:
+        return [Span(0, len(text))]
+    best = [phrase.occurrences[0] for result in results for phrase in result.keyphrases[:top_n]]
+    return passages(text, [Span(occurrence.start, occurrence.end) for occurrence in best]) or [Span(0, 0)]
+
+
+def passages(text: str, spans: Iterable[Span]) -> list[Span]:
+    """The sentences around some spans, in order, merged where only white space lies between them."""
+    gaps = [match.span() for match in GAP.finditer(text)]
+    starts, ends = [0, *(end for _, end in gaps)], [*(start for start, _ in gaps), len(text)]
+    merged: list[Span] = []
+    for passage in sorted(_around(text, span, starts, ends) for span in spans):
+        if merged and not text[merged[-1].end : passage.start].strip():
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, passage.end))
+        else:
+            merged.append(passage)
+    return merged
+
+
+def _around(text: str, span: Span, starts: list[int], ends: list[int]) -> Span:
+    """The sentence around a span; where it is very long, REACH characters on each side, cut between words."""
+    start = starts[bisect_right(starts, span.start) - 1]
+    end = max(span.end, ends[min(bisect_left(ends, span.end), len(ends) - 1)])
+    if span.start - start > REACH:
+        start = span.start - REACH
+        blank = re.compile(r"\s+").search(text, start, span.start)
+        start = blank.end() if blank else start
+    if end - span.end > REACH:
+        kept = text[span.end : span.end + REACH].rstrip()
+        blank_at = max(kept.rfind(" "), kept.rfind("\n"))
+        end = span.end + (blank_at if blank_at > 0 else REACH)
+    return Span(start, end)

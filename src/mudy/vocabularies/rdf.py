@@ -13,7 +13,8 @@ from typing import IO, Any, NamedTuple, cast
 from xml.parsers import expat
 
 from mudy._support.cancellation import check
-from mudy.errors import InputError, MissingExtra
+from mudy._support.extras import from_extra
+from mudy.errors import InputError
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _NO_BASE = "relative:/"  # stands before relative addresses in a file without a base, and is taken away again
@@ -40,10 +41,8 @@ def rdf_triples(blocks: Iterable[str], format_name: str, predicates: Container[s
 
     The format is an attribute of `pyoxigraph.RdfFormat`; RDF_XML comes as the blocks of `plain_xml`.
     """
-    try:
+    with from_extra("vocabularies", "SKOS"):
         from pyoxigraph import Literal, RdfFormat, parse
-    except ImportError:
-        raise MissingExtra('SKOS needs pyoxigraph, which is not installed: pip install "mudy[vocabularies]"') from None
     rdf_format, source = getattr(RdfFormat, format_name), RdfSource(blocks)
     try:
         for number, quad in enumerate(parse(cast(IO[str], source), rdf_format, base_iri=_NO_BASE)):

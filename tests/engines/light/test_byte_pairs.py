@@ -13,7 +13,7 @@ from mudy.engines.light import vocabulary_file
 from mudy.engines.light.byte_pairs import BytePairTokenizer
 from mudy.engines.light.conversion import converted_path
 from mudy.engines.light.vocabulary_file import BYTES, SPACE, TokenTable, implied, packed, token_table
-from mudy.models.tokenizer import gemma_tokenizer
+from mudy.models.gguf import gemma_tokenizer
 
 WORDS = [
     "ri",

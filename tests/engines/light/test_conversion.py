@@ -71,14 +71,14 @@ def test_weights_of_another_source_are_made_again(model: Path) -> None:
 
 def test_a_copy_of_the_cache_is_used_as_it_is(model: Path) -> None:
     source = model / "model.safetensors"
-    (model / "manifest.json").write_text('{"files": {"model.safetensors": {"xxh3_128": "abc"}}}')
+    (model / "manifest.json").write_text('{"files": {"model.safetensors": {"size": 1, "xxh3_128": "abc"}}}')
     before = conversion.source_identity(source)
     os.utime(source, ns=(1, 1))
     assert conversion.source_identity(source) == before
 
 
 def test_a_cached_model_whose_weights_are_damaged_is_not_converted(model: Path) -> None:
-    (model / "manifest.json").write_text('{"files": {"model.safetensors": {"xxh3_128": "another"}}}')
+    (model / "manifest.json").write_text('{"files": {"model.safetensors": {"size": 1, "xxh3_128": "another"}}}')
     with pytest.raises(ModelUnavailable, match=r"model\.safetensors is damaged. Delete"):
         int8_weights(model)
     assert not converted_path(model).exists()

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from mudy.methods.mudyplus.calibration import KNEE, SLOPES, Bend, calibrate
-from mudy.methods.mudyplus.evidence.places import Numbers
-from mudy.methods.mudyplus.fitting import expit
+from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.methods.mudyplus.fitting import KNEE, SLOPES, Bend, calibrate, expit
 
 
 def test_a_bend_keeps_order_and_low_sums() -> None:

@@ -5,9 +5,8 @@ import pytest
 
 from mudy.candidates import nested_candidates
 from mudy.methods.mudyplus.cascade import TextEvidence
-from mudy.methods.mudyplus.evidence.generality import generic
-from mudy.methods.mudyplus.evidence.places import Places
-from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, Table, counted
+from mudy.methods.mudyplus.counted import StemIndex, counted, generic
+from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, Table
 from tests import small
 from tests.tagged import tagged
 
@@ -25,11 +24,11 @@ def table(text: str) -> Table:
 def test_an_everyday_word_counts_in_two_parts_that_depend_on_how_plain_a_text_is(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    word_ranks = "mudy.methods.mudyplus.evidence.generality.word_ranks"
+    word_ranks = "mudy.methods.mudyplus.counted.word_ranks"
     monkeypatch.setattr(word_ranks, lambda _, words: np.full(len(words), 100.0))
     document, found = tagged(text), table(text)
     candidates = nested_candidates(document)
-    whole = generic(Places.of(document, candidates), [each.phrase for each in candidates], None)
+    whole = generic(StemIndex.of(document, candidates), [each.phrase for each in candidates], None)
     assert whole.max() == 1
     assert found.columns["plain_generic"] == pytest.approx(found.plainness * whole)
     assert found.columns["generic"] + found.columns["plain_generic"] == pytest.approx(whole)

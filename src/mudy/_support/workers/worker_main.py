@@ -19,9 +19,8 @@ from threading import Event, Lock
 from time import monotonic
 from typing import IO, Any
 
-from mudy._support import lean_imports
 from mudy._support.cancellation import checked_by
-from mudy._support.loading import give_back
+from mudy._support.loading import give_back, own_process
 from mudy._support.messages import receive, send
 from mudy._support.processes import private_stdout
 from mudy._support.progress import reported_to
@@ -90,8 +89,7 @@ def answer_tasks() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one, and ends it
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # of libraries, for their authors; ours come with the results
-    lean_imports.keep_torch_from_thinc()
-    lean_imports.shorten_spacy()
+    own_process()
     requests, answers = sys.stdin.buffer, Answers(private_stdout())
     try:
         header, body = receive(requests)

@@ -8,47 +8,46 @@ from typing import TYPE_CHECKING, Any
 
 from mudy.engines.compute import Compute
 from mudy.errors import ModelError, ModelUnavailable
+from mudy.models.cache import WEIGHTS, in_8_bits_only
+from mudy.models.fetch import Report, silent
 
 if TYPE_CHECKING:
     from mudy.engines.light.light_decoder_backbone import LightDecoder
     from mudy.engines.light.light_encoder import LightEncoder
-    from mudy.models import Report
+    from mudy.engines.light.weight_file import WeightFile
 
 
-def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Report | None = None) -> LightDecoder:
+def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Report = silent) -> LightDecoder:
     """A decoder-only model from a folder; in 8 bits if `compute` asks for speed, else in float32."""
     from mudy._support.onnx.sessions import Sessions
-    from mudy.engines.light.conversion import SOURCE, int8_weights
     from mudy.engines.light.decoder import Decoder
     from mudy.engines.light.decoder_config import decoder_config
     from mudy.engines.light.light_decoder_backbone import LightDecoder
     from mudy.engines.light.light_tokenizer import LightTokenizer
-    from mudy.engines.light.weight_file import WeightFile
-    from mudy.models.download_progress import silent
 
     folder = Path(path)
     config = decoder_config(read_config(folder), name)
-    int8 = in_8_bits(compute)
-    weights = int8_weights(folder, report or silent) if int8 else WeightFile(folder / SOURCE)
-    decoder = Decoder(config, weights, Sessions(compute.threads), int8)
+    decoder = Decoder(config, _weights(folder, compute, report), Sessions(compute.threads), in_8_bits(compute))
     return LightDecoder(decoder, LightTokenizer(folder), name, compute.batch_tokens)
 
 
-def load_light_encoder(path: str | Path, compute: Compute, name: str, report: Report | None = None) -> LightEncoder:
+def load_light_encoder(path: str | Path, compute: Compute, name: str, report: Report = silent) -> LightEncoder:
     """A sentence encoder from a folder; in 8 bits if `compute` asks for speed, else in float32."""
     from mudy._support.onnx.sessions import Sessions
-    from mudy.engines.light.conversion import SOURCE, int8_weights
     from mudy.engines.light.light_encoder import LightEncoder, check_family
     from mudy.engines.light.light_tokenizer import LightTokenizer
-    from mudy.engines.light.weight_file import WeightFile
-    from mudy.models.download_progress import silent
 
-    folder = Path(path)
-    config, int8 = read_config(folder), in_8_bits(compute)
+    folder, int8 = Path(path), in_8_bits(compute)
+    config = read_config(folder)
     check_family(config, name)
-    weights = int8_weights(folder, report or silent) if int8 else WeightFile(folder / SOURCE)
-    sessions = Sessions(compute.threads)
+    weights, sessions = _weights(folder, compute, report), Sessions(compute.threads)
     return LightEncoder(config, weights, LightTokenizer(folder), sessions, name, compute.batch_tokens, int8)
+
+
+def _weights(folder: Path, compute: Compute, report: Report) -> WeightFile:
+    from mudy.engines.light.conversion import float32_weights, int8_weights
+
+    return int8_weights(folder, report) if in_8_bits(compute) else float32_weights(folder, report)
 
 
 def in_8_bits(compute: Compute) -> bool:
@@ -58,19 +57,18 @@ def in_8_bits(compute: Compute) -> bool:
 
 def is_converted(path: str | Path) -> bool:
     """Whether a model's weights in 8 bits are at hand; their bytes are checked when they are loaded."""
-    from mudy.engines.light.conversion import SOURCE, converted_path, finished_file, source_identity
+    from mudy.engines.light.conversion import converted_path, finished_file, source_identity
 
     folder = Path(path)
-    return finished_file(converted_path(folder), source_identity(folder / SOURCE)) is not None
+    return finished_file(converted_path(folder), source_identity(folder / WEIGHTS)) is not None
 
 
 def supports(path: str | Path) -> bool:
     """Whether a model's folder can be loaded here: a family that is computed without torch, in one weight file."""
     from mudy.engines.light import decoder_config, light_encoder
-    from mudy.engines.light.conversion import SOURCE
 
     folder = Path(path)
-    if not all((folder / name).is_file() for name in ("tokenizer.json", SOURCE)):
+    if not (folder / "tokenizer.json").is_file() or not ((folder / WEIGHTS).is_file() or in_8_bits_only(folder)):
         return False
     try:
         config = read_config(folder)
@@ -96,7 +94,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelUnavailable(f"{path} cannot be read: {error}.") from error
-    return found
+    return content

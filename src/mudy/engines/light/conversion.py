@@ -21,16 +21,22 @@ from mudy._support.storage import atomic_write, exclusive_lock
 from mudy.engines.light.products import LARGEST, MIDDLE
 from mudy.engines.light.weight_file import WeightFile
 from mudy.errors import ModelUnavailable
-from mudy.models import Report, home
-from mudy.models.download_progress import silent
-from mudy.models.fetch import FULL
-from mudy.models.fingerprint import quick_hash
+from mudy.models.cache import (
+    INT8,
+    WEIGHTS,
+    drop_float32,
+    home,
+    is_cached,
+    is_whole_int8,
+    keep_float32,
+    locate,
+    quick_hash,
+)
+from mudy.models.fetch import FULL, Report, silent
 
 _FORMAT = "mudy-int8-1"  # raise it when what is written changes
-SOURCE, NAME = "model.safetensors", "int8.safetensors"
 _HASH_SIZE = 32  # hexadecimal digits of XXH3's 128 bits
 _ROWS = 16_384  # rounded at a time
-_BYTES = 1 << 24  # hashed at a time
 
 
 class StoredTensor(NamedTuple):
@@ -43,91 +49,102 @@ class StoredTensor(NamedTuple):
 
 
 def int8_weights(folder: Path, report: Report = silent) -> WeightFile:
-    """The 8-bit weights of a model's folder, converted first if they are not there, or damaged."""
-    path, source = converted_path(folder), source_identity(folder / SOURCE)
-    if (found := checked_file(path, source)) is not None:
-        return found
+    """The 8-bit weights of a model's folder, converted first if they are missing or damaged.
+
+    In the cache they replace the float32 weights that they were made of, unless those are in use.
+    """
+    path, source = converted_path(folder), source_identity(folder / WEIGHTS)
+    if (weights := checked_file(path, source)) is not None:
+        return weights
+    fetch_source(folder, report)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"Waiting for another process that converts {folder.name}"
         with exclusive_lock(path.with_name(f".{path.name}.lock"), waiting=lambda: report(waiting, 0, None)):
-            if (found := checked_file(path, source)) is None:  # else another process did the work meanwhile
-                check_source(folder / SOURCE)
-                convert_to_int8(WeightFile(folder / SOURCE), path, source, report)
-                found = checked_file(path, source)
+            if (weights := checked_file(path, source)) is None:  # else another process did the work meanwhile
+                check_source(folder / WEIGHTS)
+                convert_to_int8(WeightFile(folder / WEIGHTS), path, source, report)
+                if (weights := checked_file(path, source)) is not None:
+                    drop_float32(folder)
     except OSError as error:
         room = " It needs about a quarter of the model's size." if error.errno in FULL else ""
         raise ModelUnavailable(
             f"The 8-bit weights of {folder} cannot be written to {path.parent}: {error.strerror or error}.{room} "
             "Set MUDY_HOME to a folder that can be written and has room, or use speed='exact'."
         ) from error
-    if found is None:
+    if weights is None:
         raise ModelUnavailable(f"The 8-bit weights in {path} are damaged right after they were written.")
-    return found
+    return weights
+
+
+def float32_weights(folder: Path, report: Report = silent) -> WeightFile:
+    """The weights of a model's folder as they are; the cache keeps them from now on."""
+    keep_float32(folder)
+    fetch_source(folder, report)
+    return WeightFile(folder / WEIGHTS)
+
+
+def fetch_source(folder: Path, report: Report) -> None:
+    """Fetch the float32 weights of a cached model again if only those in 8 bits were kept."""
+    if is_cached(folder) and not (folder / WEIGHTS).exists():
+        locate(folder.resolve().name, report=report)
 
 
 def converted_path(folder: Path) -> Path:
     """Where the 8-bit weights are kept: with a model of our cache, else in a folder of their own under `home()`."""
     folder = folder.resolve()
-    if folder.parent == (home() / "models").resolve():
-        return folder / NAME
+    if is_cached(folder):
+        return folder / INT8
     return home() / "converted" / f"{folder.name}-{sha256(str(folder).encode()).hexdigest()[:16]}.safetensors"
 
 
 def source_identity(source: Path) -> str:
-    """What tells one source from another without reading it: its size, and its hash in our manifest, else its time."""
+    """What tells one source from another without reading it: its size, and its hash in our manifest, else its time.
+
+    The source itself may be gone if the manifest lists it.
+    """
+    if entry := manifest_entry(source):
+        return f"{entry['size']}-{entry['xxh3_128']}"
     try:
-        found = source.stat()
+        state = source.stat()
     except OSError as error:
         raise ModelUnavailable(
-            f"{source} is missing; without torch, weights must be in one {SOURCE} in the model's folder."
+            f"{source} is missing; without torch, weights must be in one {WEIGHTS} in the model's folder."
         ) from error
-    return f"{found.st_size}-{listed_hash(source) or found.st_mtime_ns}"
+    return f"{state.st_size}-{state.st_mtime_ns}"
 
 
 def check_source(source: Path) -> None:
     """Raise if the weights of a cached model are not those that its manifest lists."""
-    listed = listed_hash(source)
-    if listed is not None and quick_hash(source) != listed:
+    entry = manifest_entry(source)
+    if entry and quick_hash(source) != entry["xxh3_128"]:
         raise ModelUnavailable(f"{source} is damaged. Delete {source.parent} to have it fetched again.")
 
 
-def listed_hash(source: Path) -> str | None:
-    """The hash of a file in the manifest of a cached model: unlike its time, it outlasts a copy of the cache."""
+def manifest_entry(source: Path) -> dict[str, Any]:
+    """The size and hash that the manifest of a cached model lists for a file, kept by a copy of the cache; or {}."""
     try:
         manifest = json.loads((source.parent / "manifest.json").read_text(encoding="utf-8"))
-        return str(manifest["files"][source.name]["xxh3_128"])
+        entry = manifest["files"][source.name]
+        return {key: entry[key] for key in ("size", "xxh3_128")}
     except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return {}
 
 
 def checked_file(path: Path, source: str) -> WeightFile | None:
     """A finished conversion of a source, all bytes checked; None if there is none, or a damaged or outdated one."""
-    found = finished_file(path, source)
-    return found if found is not None and found.metadata.get("xxh3_128") == content_hash(path) else None
+    weights = finished_file(path, source)
+    return weights if weights is not None and is_whole_int8(path) else None
 
 
 def finished_file(path: Path, source: str) -> WeightFile | None:
     """A conversion of a source that is as long as its header says; None if there is none."""
     try:
-        found = WeightFile(path)
+        weights = WeightFile(path)
     except ModelUnavailable:
         return None
-    same = found.metadata.get("format") == _FORMAT and found.metadata.get("source") == source
-    return found if same else None
-
-
-def content_hash(path: Path) -> str:
-    """XXH3 of all bytes after the header. Read, not mapped: a file cut short meanwhile would end this process."""
-    from xxhash import xxh3_128
-
-    digest, buffer = xxh3_128(), memoryview(bytearray(_BYTES))
-    with path.open("rb", buffering=0) as file:
-        (size,) = struct.unpack("<Q", file.read(8))
-        file.seek(8 + size)
-        while count := file.readinto(buffer):
-            digest.update(buffer[:count])
-    return str(digest.hexdigest())
+    same = weights.metadata.get("format") == _FORMAT and weights.metadata.get("source") == source
+    return weights if same else None
 
 
 def convert_to_int8(weights: WeightFile, path: Path, source: str, report: Report = silent) -> None:
@@ -141,7 +158,7 @@ def convert_to_int8(weights: WeightFile, path: Path, source: str, report: Report
                 for values in piece.values():
                     file.write(np.ascontiguousarray(values).data)
                 report("Rounding weights to 8 bits", done + 1, len(pieces))
-        digest = content_hash(unfinished)
+        digest = quick_hash(unfinished, len(safetensors_header(pieces, metadata)))
         with unfinished.open("rb+") as file:
             file.write(safetensors_header(pieces, metadata | {"xxh3_128": digest}))
 
@@ -192,5 +209,5 @@ def rounded_parts(values: NDArray[Any], words: bool) -> Iterator[NDArray[Any]]:
 
 def round_rows(rows: NDArray[np.float32]) -> NDArray[np.int8]:
     """Rows as 8-bit integers, each in units of its own scale."""
-    found: NDArray[np.int8] = np.rint(rows / row_scales(rows)[:, None]).astype(np.int8)
-    return found
+    rounded: NDArray[np.int8] = np.rint(rows / row_scales(rows)[:, None]).astype(np.int8)
+    return rounded

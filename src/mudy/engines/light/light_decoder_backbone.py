@@ -24,10 +24,9 @@ from mudy.engines.light.edit import LightEdit
 from mudy.engines.light.light_attention import Block, Branches, LightMemory, branch_blocks, causal_blocks, grow
 from mudy.engines.light.light_tokenizer import LightTokenizer
 from mudy.engines.light.light_vocabulary import LightFloatHead, LightHead, LightInt8Head, vocabulary_sum
-from mudy.engines.tokens import Prompt, Tokens, prompts_of, tokenise
+from mudy.engines.tokens import LONGEST_PROMPT, Prompt, Tokens, prompts_of, tokenise
 from mudy.reading.document import Span
 
-_LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
 _PROMPT_OPENING = "Text: "
 _BATCH_TOKENS = 640
 
@@ -121,7 +120,7 @@ class LightDecoder:
         return self.decoder.config.heads
 
     def room(self) -> int:
-        return self.decoder.config.positions - _LONGEST_PROMPT
+        return self.decoder.config.positions - LONGEST_PROMPT
 
     def token_ends(self, text: str) -> list[int]:
         return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends
@@ -215,7 +214,7 @@ class LightDecoder:
         return [list(islice(found, len(question.phrases))) for question in questions]
 
     def _prepare(self, question: Question[LightPrefix]) -> LightQuestion:
-        prompts = prompts_of(self.tokenizer, self.template, question.phrases, _LONGEST_PROMPT, False)
+        prompts = prompts_of(self.tokenizer, self.template, question.phrases, LONGEST_PROMPT, False)
         counted = question.weighting is not None and question.weighting.aligned_rows == "tail"
         return LightQuestion(question.encoding, prompts, question.weighting, None if counted else -1)
 

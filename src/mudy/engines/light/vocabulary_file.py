@@ -20,7 +20,7 @@ from zlib import crc32
 
 from mudy._support.storage import atomic_write
 from mudy.engines.light.conversion import converted_path, source_identity
-from mudy.models.tokenizer import merges
+from mudy.models.gguf import merges
 
 _FORMAT = f"mudy-tokens-2-{sys.byteorder}"
 _EMPTY = -1

@@ -1,10 +1,7 @@
-"""Attention as a visitor sees it: observed (Eqs. 13-14), or pulled towards a place (Eqs. 5-8).
+"""Attention through a visitor: observed (Eqs. 13-14), or pulled towards an occurrence (Eqs. 5-8).
 
 One function is registered with transformers' AttentionInterface and serves every architecture. A model is called with
 `visitor=...`, which reaches that function; without one, attention is the model's own.
-
-Scores of prompts that follow a shared document are laid out as (kv_heads, groups, prompts, rows, tokens): the
-document's keys are multiplied once for all rows of a head, and are copied neither per prompt nor per query head.
 """
 
 from __future__ import annotations
@@ -21,7 +18,6 @@ from mudy._support.cancellation import check
 from mudy.engines.backbone import Floats, MapObserver, Rule, Weighting
 
 NAME = "mudy"
-PACKED = "mudy_packed"  # texts and prompts one after the other in one row: only a visitor knows who sees whom
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +76,14 @@ def _attention(
     return attended.transpose(1, 2).contiguous(), None
 
 
-def _packed(module: nn.Module, *tensors: Any, visitor: Visitor, **more: Any) -> tuple[Tensor, None]:
-    """The same without a mask, so a visitor is needed."""
-    query, key, value, mask = tensors
-    return _attention(module, query, key, value, mask, visitor=visitor, **more)
-
-
 @cache
 def register() -> None:
-    """Make both known to transformers, which is imported only now."""
+    """Register the function with transformers, which is imported only now."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask
 
     AttentionInterface.register(NAME, _attention)
     AttentionMaskInterface.register(NAME, eager_mask)  # without a mask of its own, causality would silently disappear
-    AttentionInterface.register(PACKED, _packed)
-    AttentionMaskInterface.register(PACKED, lambda **_: None)
 
 
 def own_attention(call: Call) -> Tensor:
@@ -146,28 +134,26 @@ class Observer:
 
     rows: Tensor  # (batch, rows): 1 for a real token, 0 for padding
     layers: frozenset[int]
+    whole: bool = False  # whether the layers above the last one observed run too
     sums: dict[int, Tensor] = field(default_factory=dict)  # layer -> (batch, tokens)
 
     def attend(self, call: Call) -> Tensor:
-        self.see(call)
+        if call.layer in self.layers:
+            self.see(call)
+            if not self.whole and call.layer == max(self.layers):
+                raise Enough
         return own_attention(call)
 
     def see(self, call: Call) -> None:
-        """Add up one layer, if it is among those asked for."""
-        if call.layer in self.layers:
-            self.sums[call.layer] = self._received(call)
+        """Add up one layer in blocks of rows, so that no (heads, tokens, tokens) map is held."""
+        self.sums[call.layer] = torch.zeros_like(self.rows)
+        for rows, attention in row_maps(call):
+            self.sums[call.layer] += received_sums(attention, self.rows[:, rows])
 
     def mean(self) -> Floats:
         """The average over the layers observed; (batch, tokens)."""
-        found: Floats = torch.stack(list(self.sums.values())).mean(0).cpu().numpy()
-        return found
-
-    def _received(self, call: Call) -> Tensor:
-        """Column sums in blocks of rows, so that no (heads, tokens, tokens) map is held."""
-        total = torch.zeros_like(self.rows)
-        for rows, attention in row_maps(call):
-            total += received_sums(attention, self.rows[:, rows])
-        return total
+        mean: Floats = torch.stack(list(self.sums.values())).mean(0).cpu().numpy()
+        return mean
 
 
 @dataclass(slots=True, kw_only=True)
@@ -177,8 +163,7 @@ class Showing(Observer):
     to: MapObserver
 
     def see(self, call: Call) -> None:
-        if call.layer in self.layers:
-            self.to.see(call.layer, partial(shown_maps, call))
+        self.to.see(call.layer, partial(shown_maps, call))
 
 
 def shown_maps(call: Call, head: int | None = None) -> Iterator[tuple[slice, Floats]]:
@@ -226,19 +211,14 @@ class Edit:
         return self.weighting.touches(layer) and (window is None or self.weighting.sliding)
 
     def __call__(self, layer: int, scores: Tensor, first: int) -> Tensor:
-        """Edit the scores over the document's tokens from `first` on; (kv_heads, groups, prompts, rows, tokens)."""
+        """Edit the scores over the document's tokens from `first` on; (prompts, kv_heads, groups, rows, tokens)."""
         given = torch.from_numpy(self.weighting.weights(layer, self.prompts)[:, first:])
-        weights = given.to(scores.device, scores.dtype)  # (prompts, tokens)
+        weights = given.to(scores.device, scores.dtype)[:, None, None]  # (prompts, 1, 1, tokens)
         if self.weighting.k:
-            aligned = alignment(scores, self.counted)
+            aligned = scores[..., self.counted, :].sum(-2)  # Eqs. 5-6, per head; (prompts, kv_heads, groups, tokens)
             eligible = torch.from_numpy(self.weighting.eligible[first:]).to(scores.device)
             weights = keep_aligned(weights, aligned, eligible, self.weighting.k)
         return RULES[self.weighting.rule](scores, weights.unsqueeze(-2))
-
-
-def alignment(scores: Tensor, rows: slice) -> Tensor:
-    """How well each document token agrees with the candidate's own rows, per head (Eqs. 5-6)."""
-    return scores[..., rows, :].sum(-2)  # (kv_heads, groups, prompts, tokens)
 
 
 def keep_aligned(weights: Tensor, aligned: Tensor, eligible: Tensor, k: int) -> Tensor:
@@ -259,50 +239,58 @@ def reweight(scores: Tensor, weights: Tensor) -> Tensor:
 
 def reweight_after_softmax(scores: Tensor, weights: Tensor) -> Tensor:
     """Multiply the attention itself by the weights and renormalise, which equals adding log W before the softmax."""
-    return scores.add_(weights.log())  # in place: the scores are the largest thing in memory
+    return scores + weights.log()
 
 
 RULES: dict[Rule, Callable[[Tensor, Tensor], Tensor]] = {"logit": reweight, "post_softmax": reweight_after_softmax}
 
 
-# --- Looking at a document that all prompts share ----------------------------------------------------------------
+# --- Prompts that follow a document ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class CrossAttention:
-    """Encoder-decoder: rows whose look at the encoder may be edited; the encoder's keys have a batch of one."""
+class Following:
+    """Prompts of one shape that follow one document: all look at the same keys and values, which are never copied.
+
+    A decoder-only model remembers the document's keys and values in a cache; those of an encoder-decoder model come
+    with its cross-attention.
+    """
 
     edit: Edit | None = None
+    cache: Any = None  # a DynamicCache of transformers with a batch of one
 
     def attend(self, call: Call) -> Tensor:
-        if not call.cross:
+        if call.cross:
+            return self._attend(call, call.key[0], call.value[0], with_prompt=False)
+        if self.cache is None:
             return own_attention(call)
-        query = call.query.transpose(0, 1).unsqueeze(1)  # (heads, 1, prompts, rows, width): every head has its own keys
-        scores = shared_scores(query * call.scaling, call.key[0])
-        if self.edit is not None and self.edit.touches(call.layer, None):
-            scores = self.edit(call.layer, scores, 0)
-        attention = torch.softmax(scores, dim=-1, dtype=torch.float32).to(call.value.dtype)
-        return shared_sum(attention, call.value[0]).squeeze(1).transpose(0, 1)
+        document = self.cache.layers[call.layer]
+        return self._attend(call, document.keys[0], document.values[0], with_prompt=True)
+
+    def _attend(self, call: Call, keys: Tensor, values: Tensor, with_prompt: bool) -> Tensor:
+        """Attention to the document and, with `with_prompt`, to the prompt's own earlier tokens, in one softmax."""
+        length = keys.shape[1]
+        first = 0 if call.window is None else max(0, length - call.window + 1)  # no row sees what lies before it
+        keys, values = keys[:, first:], values[:, first:]  # (kv_heads, tokens, width)
+        query = call.query.unflatten(1, (len(keys), -1))  # (prompts, kv_heads, groups, rows, width)
+        scores = scaled(call, torch.einsum("pkgrw,ktw->pkgrt", query, keys))
+        if self.edit is not None and self.edit.touches(call.layer, call.window):
+            scores = self.edit(call.layer, scores, first)
+        if call.window is not None:
+            row = torch.arange(length, length + scores.shape[-2], device=scores.device)[:, None]
+            token = torch.arange(first, length, device=scores.device)
+            scores = scores.masked_fill(row - token >= call.window, -torch.inf)
+        if with_prompt:
+            assert call.mask is not None
+            near = scaled(call, torch.einsum("pkgrw,pktw->pkgrt", query, call.key))
+            scores = torch.cat([scores, near + call.mask[:, :, None]], dim=-1)
+        attention = scores.softmax(-1).to(values.dtype)
+        attended = torch.einsum("pkgrt,ktw->pkgrw", attention[..., : length - first], values)
+        if with_prompt:
+            attended = attended + torch.einsum("pkgrt,pktw->pkgrw", attention[..., length - first :], call.value)
+        return attended.flatten(1, 2)  # (prompts, heads, rows, width)
 
 
-def shared_scores(query: Tensor, keys: Tensor) -> Tensor:
-    """All rows of all prompts against one document, as one product per key head."""
-    kv_heads, groups, prompts, rows, width = query.shape
-    scores = query.reshape(kv_heads, groups * prompts * rows, width) @ keys.mT
-    return scores.view(kv_heads, groups, prompts, rows, keys.shape[1])
-
-
-def shared_sum(attention: Tensor, values: Tensor) -> Tensor:
-    kv_heads, groups, prompts, rows, tokens = attention.shape
-    attended = attention.reshape(kv_heads, groups * prompts * rows, tokens) @ values
-    return attended.view(kv_heads, groups, prompts, rows, values.shape[-1])
-
-
-def joint_softmax(far: Tensor, far_values: Tensor, near: Tensor, near_values: Tensor) -> Tensor:
-    """One softmax over two blocks of scores that are never put side by side in memory; the scores are used up."""
-    far, near = far.float(), near.float()
-    top = torch.maximum(far.amax(-1, keepdim=True), near.amax(-1, keepdim=True))
-    far, near = far.sub_(top).exp_(), near.sub_(top).exp_()
-    mass = far.sum(-1, keepdim=True) + near.sum(-1, keepdim=True)
-    attended = shared_sum(far.to(far_values.dtype), far_values) + near.to(near_values.dtype) @ near_values
-    return (attended / mass).to(near_values.dtype)
+def scaled(call: Call, products: Tensor) -> Tensor:
+    """Scores from products of queries and keys: scaled, soft-capped, in float32."""
+    return soft_cap(products * call.scaling, call.softcap).float()

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from mudy.engines.compute import Compute
-from mudy.engines.torch import openmp
+from mudy.engines.compute import Compute, Precision
 from mudy.errors import SettingError
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -28,7 +27,7 @@ class Machine:
     def of(
         cls,
         device: str | None = None,
-        dtype: str | None = None,
+        dtype: Precision | None = None,
         threads: int | None = None,
         batch_tokens: int | None = None,
     ) -> Machine:
@@ -54,9 +53,6 @@ class Machine:
         before = torch.get_num_threads()
         if self.threads is not None:
             torch.set_num_threads(self.threads)
-        openmp.survive_forks()
-        if torch.get_num_threads() > 1:
-            openmp.sleep_when_idle()
         try:
             yield
         finally:

@@ -9,20 +9,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import DynamicCache, EncoderDecoderCache
+from transformers import AutoModelForSeq2SeqLM, DynamicCache, EncoderDecoderCache
 
 from mudy._support.cancellation import check
-from mudy.engines.backbone import Floats, Question, Received, Rule, TextRange
-from mudy.engines.batches import length_batches, of_one_shape
+from mudy.engines.backbone import Floats, Received, Rule, TextRange
 from mudy.engines.tokens import Tokens, blank_pieces, fast_tokenizer, tokenise
-from mudy.engines.torch.attention import NAME, CrossAttention, Edit, Observer
+from mudy.engines.torch.attention import Edit, Following, Observer
 from mudy.engines.torch.machine import Machine
-from mudy.engines.torch.transformer import Transformer, layers_between, padded, presence
+from mudy.engines.torch.transformer import Transformer
 from mudy.reading.document import Span
 
 PROMPT_OPENING, PROMPT_CLOSING = 'Book:"', '"'
@@ -44,17 +42,18 @@ class Seq2SeqBackbone(Transformer):
     sink_token = None
     default_rule: Rule = "logit"
     small_sums = False
-    implementation = NAME
     template = "This book mainly talks about {} ."
     special_in_prompt = True
     special_in_window = False
 
     @classmethod
     def load(cls, path: str, machine: Machine, name: str) -> Seq2SeqBackbone:
-        from transformers import AutoModelForSeq2SeqLM
-
-        logging.getLogger("transformers.modeling_utils").addFilter(_of_use)
-        model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        logger = logging.getLogger("transformers.modeling_utils")
+        logger.addFilter(_of_use)
+        try:
+            model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        finally:
+            logger.removeFilter(_of_use)
         return cls(model, fast_tokenizer(path), machine, name)
 
     @property
@@ -79,17 +78,17 @@ class Seq2SeqBackbone(Transformer):
         return np.stack([states[t.start : t.stop].mean(0) for t in tokens])
 
     def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[SourceEncoding]:
-        return [self._encode(*text_range, layers) for text_range in ranges]
-
-    def _encode(self, text: str, span: Span, layers: Sequence[int]) -> SourceEncoding:
-        tokens = tokenise(self.tokenizer, text, span, prefix=PROMPT_OPENING, suffix=PROMPT_CLOSING)
-        observer = Observer(self._rows(len(tokens)), frozenset(layers))
         with self.machine.at_work():
-            check()
-            ids = torch.tensor([tokens.ids], device=self.device)
-            states = self.model.encoder(input_ids=ids, visitor=observer).last_hidden_state
-            received = Received(tokens, observer.mean()[0]) if layers else None
-            return SourceEncoding(tokens, states, self._cross_cache(states), received)
+            return [self._encode(*text_range, frozenset(layers)) for text_range in ranges]
+
+    def _encode(self, text: str, span: Span, layers: frozenset[int]) -> SourceEncoding:
+        check()
+        tokens = tokenise(self.tokenizer, text, span, prefix=PROMPT_OPENING, suffix=PROMPT_CLOSING)
+        ids = torch.tensor([tokens.ids], device=self.device)
+        observer = Observer(torch.ones(ids.shape, device=self.device), layers, whole=True)
+        states = self.model.encoder(input_ids=ids, visitor=observer).last_hidden_state
+        received = Received(tokens, observer.mean()[0]) if layers else None
+        return SourceEncoding(tokens, states, self._cross_cache(states), received)
 
     def _cross_cache(self, states: Tensor) -> DynamicCache:
         """Every decoder layer's keys and values for the document, computed once."""
@@ -98,46 +97,12 @@ class Seq2SeqBackbone(Transformer):
         self.model.decoder(input_ids=start, encoder_hidden_states=states, past_key_values=cache, use_cache=True)
         return cache.cross_attention_cache
 
-    def _observe(self, texts: Sequence[Tokens], observers: Sequence[Observer]) -> None:
-        """One text at a time is shown to its own observer; of several, one watches all, and each gets its row."""
-        for batch in length_batches([len(tokens) for tokens in texts], self.machine.batch_tokens):
-            lengths = [len(texts[i]) for i in batch]
-            ids = padded([texts[i].ids for i in batch], self.filler, self.device)
-            one = observers[batch[0]]
-            watching = one if len(batch) == 1 else Observer(presence(lengths, ids), one.layers)
-            self._show(ids, watching)
-            for row, (i, length) in enumerate(zip(batch, lengths, strict=True)):
-                sums = {layer: found[row : row + 1, :length] for layer, found in watching.sums.items()}
-                observers[i].sums.update(sums)
-
-    def _show(self, ids: Tensor, observer: Observer) -> None:
+    def _read(self, ids: Tensor, mask: Tensor, visitor: Observer) -> None:
         check()
-        encoder = layers_between(self.model.encoder, "block", 0, max(observer.layers) + 1)
-        encoder(input_ids=ids, attention_mask=observer.rows.long(), visitor=observer)
-
-    def log_likelihood(self, questions: Sequence[Question[SourceEncoding]]) -> list[list[list[float]]]:
-        with self.machine.at_work():
-            return [self._likelihood(question) for question in questions]
-
-    def _likelihood(self, question: Question[SourceEncoding]) -> list[list[float]]:
-        prompts = self._prompts(question.phrases)
-        scores: dict[int, list[float]] = {}
-        for same in of_one_shape(prompts, self.machine.batch_tokens):
-            one = prompts[same[0]]
-            edit = self._edit(question.weighting, same, one)
-            ids = torch.tensor([prompts[i].ids for i in same], device=self.device)
-            states = self._follow(question.encoding, ids, edit)
-            before = states[:, one.scored.start - 1 : one.scored.stop - 1].flatten(0, 1)
-            words = ids[:, one.scored.start : one.scored.stop].flatten().tolist()
-            values = iter(self._log_probabilities(before, range(len(words)), words))
-            scores.update((i, list(islice(values, len(one.scored)))) for i in same)
-        return [scores[i] for i in range(len(prompts))]
+        self.model.encoder(input_ids=ids, attention_mask=mask, visitor=visitor)
 
     def _follow(self, encoding: SourceEncoding, ids: Tensor, edit: Edit | None) -> Tensor:
-        """The start token stands in the place of the template's first word, as in PromptRank.
-
-        Gives the last hidden states of prompts of one shape that follow one text; (prompts, tokens, width).
-        """
+        """The start token takes the place of the template's first word, as in PromptRank."""
         check()
         ids = torch.cat([torch.full_like(ids[:, :1], self._start), ids[:, 1:]], dim=1)
         states: Tensor = self.model.decoder(
@@ -145,7 +110,7 @@ class Seq2SeqBackbone(Transformer):
             encoder_hidden_states=encoding.states,
             past_key_values=EncoderDecoderCache(DynamicCache(), encoding.cross),
             use_cache=True,
-            visitor=CrossAttention(edit),
+            visitor=Following(edit),
         ).last_hidden_state
         return states * self.model.config.d_model**-0.5 if self.model.config.scale_decoder_outputs else states
 

@@ -1,42 +1,44 @@
-"""What all our transformers share: a tokeniser, prompts, observers, and no work beyond what is used."""
+"""What all transformers share: a tokeniser, prompts, observers, and log-probabilities."""
 
 from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from contextlib import suppress
+from typing import Any, ClassVar, Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from mudy.engines.backbone import MapObserver, Received, TextRange, Weighting
-from mudy.engines.tokens import Prompt, Tokens, prompts_of, tokenise
-from mudy.engines.torch.attention import Edit, Observer, Showing, register
+from mudy._support.cancellation import check
+from mudy.engines.backbone import MapObserver, Question, Received, Rule, TextRange, Weighting
+from mudy.engines.batches import length_batches, of_one_shape
+from mudy.engines.tokens import LONGEST_PROMPT, Prompt, Tokens, prompts_of, tokenise
+from mudy.engines.torch.attention import NAME, Edit, Enough, Observer, Showing, register, soft_cap
 from mudy.engines.torch.machine import Machine
-from mudy.engines.torch.vocabulary import Head, LinearHead, log_probabilities
 from mudy.reading.document import Span
 
-LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
+STATES = 64  # projected to the vocabulary at once
 
 
 class Transformer(ABC):
     """A model, its tokeniser and a machine. A family says how a text is read and how a prompt follows it."""
 
-    implementation: str  # of attention, as registered with transformers
+    sink_token: ClassVar[int | None]
+    default_rule: ClassVar[Rule]
+    small_sums: ClassVar[bool]
     template: str  # with {} in the candidate's place
-    special_in_prompt: bool  # whether the tokeniser's special tokens belong to the prompt
-    special_in_window: bool  # and to a text whose attention is observed
+    special_in_prompt: ClassVar[bool]  # whether the tokeniser's special tokens belong to the prompt
+    special_in_window: ClassVar[bool]  # and to a text whose attention is observed
 
     def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
         register()
         self.model = model.eval().to(machine.device)
-        self.model.set_attn_implementation(self.implementation)
+        self.model.set_attn_implementation(NAME)
         self.tokenizer = tokenizer
         self.machine = machine
         self.name = name
-        cap = getattr(self.model.config, "final_logit_softcapping", None)
-        self.head: Head = LinearHead(self.model.lm_head.weight, self.model.lm_head.bias, cap)
 
     @property
     def family(self) -> str:
@@ -52,34 +54,63 @@ class Transformer(ABC):
 
     def with_template(self, template: str) -> Self:
         other = copy.copy(self)
-        vars(other).pop("_head", None)  # the tokens of the other template
         other.template = template
         return other
 
     def token_ends(self, text: str) -> list[int]:
         return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends
 
-    def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
-        tokens = [self.window(*text_range) for text_range in ranges]
-        observers = [Observer(self._rows(len(t)), frozenset(layers)) for t in tokens]
-        with self.machine.at_work():
-            self._observe(tokens, observers)
-        return [Received(t, observer.mean()[0]) for t, observer in zip(tokens, observers, strict=True)]
+    # --- Observing attention -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _read(self, ids: Tensor, mask: Tensor, visitor: Observer) -> None:
+        """Show a batch of texts to a visitor; `mask` is 1 for a real token and 0 for padding."""
 
     def window(self, text: str, span: Span) -> Tokens:
         return tokenise(self.tokenizer, text, span, special=self.special_in_window)
 
+    def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
+        texts = [self.window(*text_range) for text_range in ranges]
+        received: dict[int, Received] = {}
+        for batch in length_batches([len(tokens) for tokens in texts], self.machine.batch_tokens):
+            ids = padded([texts[i].ids for i in batch], int(self.tokenizer.pad_token_id or 0), self.device)
+            observer = Observer(presence([len(texts[i]) for i in batch], ids), frozenset(layers))
+            self._show(ids, observer)
+            for i, sums in zip(batch, observer.mean(), strict=True):
+                received[i] = Received(texts[i], sums[: len(texts[i])])
+        return [received[i] for i in range(len(texts))]
+
     def observe(self, tokens: Tokens, observer: MapObserver) -> None:
-        with self.machine.at_work():
-            self._observe([tokens], [Showing(self._rows(len(tokens)), observer.layers, to=observer)])
+        ids = torch.tensor([tokens.ids], device=self.device)
+        self._show(ids, Showing(torch.ones(ids.shape, device=self.device), observer.layers, to=observer))
+
+    def _show(self, ids: Tensor, observer: Observer) -> None:
+        """Show texts to an observer, and run no layer above those that it asks for."""
+        with self.machine.at_work(), suppress(Enough):
+            self._read(ids, observer.rows.long(), observer)
+
+    # --- Prompting -----------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _observe(self, texts: Sequence[Tokens], observers: Sequence[Observer]) -> None:
-        """Show each text to its observer, and run no layer above those that it asks for."""
+    def _follow(self, encoding: Any, ids: Tensor, edit: Edit | None) -> Tensor:
+        """The last hidden states of prompts of one shape that follow one text; (prompts, tokens, width)."""
 
-    def _rows(self, tokens: int, more: int = 0) -> Tensor:
-        """A text's rows as an observer wants them: 1 for each of its tokens, 0 for those after it; (1, rows)."""
-        return (torch.arange(tokens + more, device=self.device) < tokens).float()[None]
+    def log_likelihood(self, questions: Sequence[Question[Any]]) -> list[list[list[float]]]:
+        with self.machine.at_work():
+            return [self._likelihood(question) for question in questions]
+
+    def _likelihood(self, question: Question[Any]) -> list[list[float]]:
+        prompts = self._prompts(question.phrases)
+        scores: dict[int, list[float]] = {}
+        for same in of_one_shape(prompts, self.machine.batch_tokens):
+            one = prompts[same[0]]
+            ids = torch.tensor([prompts[i].ids for i in same], device=self.device)
+            states = self._follow(question.encoding, ids, self._edit(question.weighting, same, one))
+            before = states[:, one.scored.start - 1 : one.scored.stop - 1]
+            words = ids[:, one.scored.start : one.scored.stop]
+            values = self._log_probabilities(before.flatten(0, 1), words.flatten()).view(words.shape)
+            scores.update(zip(same, values.tolist(), strict=True))
+        return [scores[i] for i in range(len(prompts))]
 
     def _prompts(self, phrases: Sequence[str]) -> list[Prompt]:
         return prompts_of(self.tokenizer, self.template, phrases, LONGEST_PROMPT, self.special_in_prompt)
@@ -91,15 +122,15 @@ class Transformer(ABC):
         stop = len(one.ids) if weighting.aligned_rows == "tail" else one.last + 1
         return Edit(weighting, prompts, slice(one.first, stop))
 
-    def _log_probabilities(self, states: Tensor, rows: Sequence[int], words: Sequence[int]) -> list[float]:
-        indices = torch.tensor(rows, device=self.device), torch.tensor(words, device=self.device)
-        values: list[float] = log_probabilities(self.head, states, *indices).tolist()
-        return values
-
-    @property
-    def filler(self) -> int:
-        """The token that batches are padded with; no real token ever sees it."""
-        return int(self.tokenizer.pad_token_id or 0)
+    def _log_probabilities(self, states: Tensor, words: Tensor) -> Tensor:
+        """Log-probability of each word after its state, a few states at a time; (words,)."""
+        cap = getattr(self.model.config, "final_logit_softcapping", None)
+        values = []
+        for some_states, some_words in zip(states.split(STATES), words.split(STATES), strict=True):
+            check()
+            logits = soft_cap(self.model.lm_head(some_states).float(), cap)  # (states, vocabulary)
+            values.append(logits.log_softmax(-1).gather(1, some_words[:, None])[:, 0])
+        return torch.cat(values)
 
 
 def padded(rows: Sequence[Sequence[int]], fill: int, device: torch.device) -> Tensor:
@@ -111,19 +142,3 @@ def padded(rows: Sequence[Sequence[int]], fill: int, device: torch.device) -> Te
 def presence(lengths: Sequence[int], ids: Tensor) -> Tensor:
     """1 for a real token, 0 for padding, in the shape of `ids`."""
     return (torch.arange(ids.shape[1], device=ids.device) < torch.tensor(lengths, device=ids.device)[:, None]).float()
-
-
-class Skip(nn.Module):
-    """A layer that is not run."""
-
-    def forward(self, states: Tensor, *_: Any, **__: Any) -> Tensor:
-        return states
-
-
-def layers_between(body: nn.Module, name: str, start: int, stop: int) -> Any:
-    """The same network, sharing all weights, with only the layers from `start` to `stop`."""
-    part = copy.copy(body)
-    part._modules = dict(body._modules)
-    whole = list(getattr(body, name))
-    part._modules[name] = nn.ModuleList([Skip() for _ in whole[:start]] + whole[start:stop])
-    return part

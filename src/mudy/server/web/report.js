@@ -7,6 +7,6 @@ import {View} from "./view/view.js";
 
 const root = document.getElementById("mudy-view"), data = document.getElementById("mudy-data");
 if (root && data) new View(root, JSON.parse(data.textContent));
-const button = create("button", {type: "button", class: "mv-theme"});
-themeButton(button);
-document.querySelector("header")?.append(button);
+const theme = create("button", {type: "button", class: "mv-theme"});
+themeButton(theme);
+document.querySelector("header")?.append(theme);

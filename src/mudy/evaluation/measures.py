@@ -1,0 +1,439 @@
+"""How good ranked keyphrases are: measures as values, `[F1 @ 5, F1 @ 10, F1 @ 15]`, averaged in two ways.
+
+A measure is computed over `Outcome`s, one per document, and is given in per cent:
+
+    >>> outcomes = [Outcome("a", ["oil spill", "tanker"], ["oil spills", "alaska"])]
+    >>> (F1 @ 5)(outcomes), (P @ 5)(outcomes, MACRO)
+    (50.0, 50.0)
+
+MICRO is PromptRank's averaging, which MDERank and MUDY share; MACRO that of JointGL, SAMRank and Attention-Seeker.
+Numbers of one are not comparable with numbers of the other.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import log2
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mudy._support.validation import checked, phrases, seen, several
+from mudy.candidates.stemming import UNSPACED, stems_of
+from mudy.errors import InputError, SettingError, unknown
+
+FloatArray = NDArray[np.float64]
+DEPTHS = (5, 10, 15)  # of the published tables
+SAMPLES = 2000  # of a bootstrap
+_DRAWN_AT_ONCE = 1_000_000  # documents
+
+
+# -- One document -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The predictions for one document, best first, and its gold keyphrases.
+
+    `occurrences` is how often all candidates together occur in the text; None where there are no candidates, and the
+    phrases themselves are counted. Phrases are compared by the stems of their language.
+    """
+
+    id: str
+    predictions: Sequence[str]
+    gold: Sequence[str]
+    occurrences: int | None = None
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        for name in ("predictions", "gold"):
+            given = getattr(self, name)
+            if isinstance(given, str):
+                raise InputError(f"Document {self.id!r}: {name} is the single text {given!r}; a list is needed.")
+            object.__setattr__(self, name, tuple(phrases(name, given)))
+        if not self.gold:
+            raise InputError(f"Document {self.id!r} has no gold keyphrases, so nothing can be measured on it.")
+        checked("occurrences", self.occurrences, int | None, least=0)
+        if self.occurrences is not None and self.occurrences < len(set(self.predictions)):
+            raise InputError(
+                f"Document {self.id!r}: {len(set(self.predictions))} phrases were predicted, but the candidates occur "
+                f"only {self.occurrences} times. Count every occurrence of every candidate, or pass None."
+            )
+        checked("language", self.language, str)
+
+    @property
+    def gold_stems(self) -> frozenset[tuple[str, ...]]:
+        """The stems of the gold phrases; phrases with equal stems count once."""
+        return frozenset(stems_of(phrase, self.language) for phrase in self.gold)
+
+    @property
+    def predicted_stems(self) -> list[tuple[str, ...]]:
+        """The stems of every prediction, best first."""
+        return [stems_of(phrase, self.language) for phrase in self.predictions]
+
+    def distinct_hits(self, depth: int | Depth) -> list[bool]:
+        """Whether each of the first predictions is gold, where predictions with equal stems are one."""
+        gold, predicted = self.gold_stems, list(dict.fromkeys(self.predicted_stems))
+        return [phrase in gold for phrase in predicted[: predictions_counted(depth, len(predicted), len(gold))]]
+
+
+class Depth(StrEnum):
+    """A number of predictions that depends on the document."""
+
+    RETURNED = "M"  # all that were returned: F1@M
+    GOLD = "O"  # as many as there are gold keyphrases: F1@O
+
+
+def predictions_counted(depth: int | Depth, returned: int, gold: int) -> int:
+    """How many predictions a depth stands for in one document."""
+    if isinstance(depth, Depth):
+        return returned if depth is Depth.RETURNED else gold
+    return depth
+
+
+def checked_outcomes(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+    """The outcomes; InputError where one is something else."""
+    for outcome in several("outcomes", outcomes, "outcomes"):
+        if not isinstance(outcome, Outcome):
+            raise InputError(f"outcomes holds {seen(outcome)}, but each must be an Outcome.")
+        yield outcome
+
+
+def present_and_absent(gold: Iterable[str], text: str, language: str = "en") -> tuple[list[str], list[str]]:
+    """The gold phrases whose stemmed words are adjacent in the stemmed text, and the others.
+
+    Words are runs of letters and digits, so a hyphen counts as a space. In scripts without spaces between words, each
+    character is a word.
+    """
+    stemmed_text = _stemmed(text, language)
+    present: list[str] = []
+    absent: list[str] = []
+    for phrase in gold:
+        stemmed = _stemmed(phrase, language)
+        occurs = stemmed in stemmed_text if stemmed.strip() else phrase.strip() in text
+        (present if occurs else absent).append(phrase)
+    return present, absent
+
+
+def _stemmed(text: str, language: str) -> str:
+    """The stems of a text's words, with a space on either side of each."""
+    words = re.sub(r"[\W_]+", " ", text) if language == "en" else _spaced(text)
+    return f" {' '.join(stems_of(words, language))} "
+
+
+def _spaced(text: str) -> str:
+    """A text with spaces for punctuation; accents and vowel signs stay with their letters."""
+    letters = "".join(c if c.isalnum() or unicodedata.category(c).startswith("M") else " " for c in text)
+    return re.sub(f"({UNSPACED})", r" \1 ", letters)
+
+
+# -- Counting and averaging -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Hits, predictions and gold phrases of one document."""
+
+    hits: int
+    predicted: int
+    gold: int
+
+
+@dataclass(frozen=True, slots=True)
+class Averaging:
+    """How the predictions of a document are counted, and how documents become one number."""
+
+    name: str
+    count: Callable[[Outcome, int | Depth], Counts]
+    pooled: bool  # counts are summed before the division; otherwise the mean of the documents' values is taken
+
+
+def promptrank_counts(outcome: Outcome, k: int | Depth) -> Counts:
+    """One document at k, to the letter of the published code.
+
+    A prediction hits if its stems are those of a gold phrase. (Published: or if it equals one as written; equal forms
+    have equal stems, so that adds nothing.) Two predictions with the stems of one gold phrase are two hits. Predictions
+    are counted by candidate occurrences, not by phrases; gold phrases with duplicates and those not in the text.
+    """
+    gold = outcome.gold_stems
+    k = predictions_counted(k, len(outcome.predictions), len(outcome.gold))
+    hits = sum(phrase in gold for phrase in outcome.predicted_stems[:k])
+    occurrences = len(outcome.predictions) if outcome.occurrences is None else outcome.occurrences
+    return Counts(hits, min(k, occurrences), len(outcome.gold))
+
+
+def stem_counts(outcome: Outcome, k: int | Depth) -> Counts:
+    """One document at k where phrases with equal stems are one, among the gold and among the predictions."""
+    hits = outcome.distinct_hits(k)
+    return Counts(sum(hits), len(hits), len(outcome.gold_stems))
+
+
+MICRO = Averaging("micro", promptrank_counts, pooled=True)
+MACRO = Averaging("macro", stem_counts, pooled=False)
+AVERAGINGS: Mapping[str, Averaging] = {averaging.name: averaging for averaging in (MICRO, MACRO)}
+
+
+# -- Measures ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureKind:
+    """What is measured; with a depth it is a measure: `F1 @ 5`, `F1 @ Depth.GOLD`."""
+
+    name: str
+    table: Callable[[Sequence[Outcome], int | Depth, Averaging], FloatArray]  # one row per document
+    values: Callable[[FloatArray], FloatArray]  # of each row, in per cent
+    poolable: bool = True  # rows of several documents may be summed before `values` is taken
+
+    def __matmul__(self, k: int | Depth) -> Measure:
+        return Measure(self, k)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A kind of measure on the first k predictions."""
+
+    kind: MeasureKind
+    k: int | Depth
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, Depth):
+            return
+        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
+            raise SettingError(f"{self.kind.name} @ {self.k!r} measures nothing; k must be a whole number from 1 up.")
+
+    def __str__(self) -> str:
+        return f"{self.kind.name}@{self.k}"
+
+    def __call__(self, outcomes: Iterable[Outcome], averaging: Averaging = MICRO) -> float:
+        """The measure over all documents."""
+        return self.overall(self.table(outcomes, averaging), averaging)
+
+    def of(self, outcome: Outcome, averaging: Averaging = MICRO) -> float:
+        """The measure of one document."""
+        return float(self.kind.values(self.table([outcome], averaging))[0])
+
+    def interval(
+        self,
+        outcomes: Iterable[Outcome],
+        averaging: Averaging = MICRO,
+        *,
+        level: float = 0.95,
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> Interval:
+        """The measure with its confidence interval, by the percentiles of a bootstrap over documents."""
+        table = self.table(outcomes, averaging)
+        draws = bootstrap_draws(len(table), samples, seed)
+        drawn = np.concatenate([self.over_draws(table, times, averaging) for times in draws])
+        return Interval(self.overall(table, averaging), *percentiles(drawn, level), level)
+
+    def table(self, outcomes: Iterable[Outcome], averaging: Averaging) -> FloatArray:
+        """The numbers that the measure is computed from; (documents, columns)."""
+        if not isinstance(averaging, Averaging):
+            raise SettingError(f"averaging is {seen(averaging)}, but must be MICRO or MACRO.")
+        documents = list(checked_outcomes(outcomes))
+        if not documents:
+            raise InputError(f"{self} needs at least one document.")
+        return self.kind.table(documents, self.k, averaging)
+
+    def overall(self, table: FloatArray, averaging: Averaging) -> float:
+        """The measure over all documents of a table."""
+        return float(self.kind.values(table.sum(0, keepdims=True) if self._pooled(averaging) else table).mean())
+
+    def over_draws(self, table: FloatArray, times: FloatArray, averaging: Averaging) -> FloatArray:
+        """The measure over each of several draws of documents, given how often each was drawn; (draws,)."""
+        values = self.kind.values
+        return values(times @ table) if self._pooled(averaging) else times @ values(table) / len(table)
+
+    def _pooled(self, averaging: Averaging) -> bool:
+        return averaging.pooled and self.kind.poolable
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A number and its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+    level: float = 0.95
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+def bootstrap_draws(documents: int, samples: int, seed: int) -> Iterator[FloatArray]:
+    """How often each document is drawn, with replacement, as many as there are; (draws, documents), in blocks."""
+    samples, seed = checked("samples", samples, int, least=1), checked("seed", seed, int, least=0)
+    random = np.random.default_rng(seed)
+    block = max(1, _DRAWN_AT_ONCE // documents)
+    equally = np.full(documents, 1 / documents)
+    return (
+        random.multinomial(documents, equally, size=min(block, samples - start)).astype(np.float64)
+        for start in range(0, samples, block)
+    )
+
+
+def percentiles(drawn: FloatArray, level: float) -> tuple[float, float]:
+    """The bounds between which the given share of draws lies."""
+    if not 0 < checked("level", level, float) < 1:
+        raise SettingError(f"level is {level}, but a level of confidence lies between 0 and 1, such as 0.95.")
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def _percentage(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """A share in per cent; of nothing, 0."""
+    return np.divide(100 * part, whole, out=np.zeros_like(part), where=whole > 0)
+
+
+# -- Precision, recall and F1: in micro averaging a document's recall may exceed 100, as a gold phrase may be hit twice
+
+
+def _count_table(outcomes: Sequence[Outcome], depth: int | Depth, averaging: Averaging) -> FloatArray:
+    counts = [averaging.count(outcome, depth) for outcome in outcomes]
+    return np.array([(c.hits, c.predicted, c.gold) for c in counts], dtype=np.float64)  # (documents, 3)
+
+
+P = MeasureKind("P", _count_table, lambda table: _percentage(table[:, 0], table[:, 1]))
+R = MeasureKind("R", _count_table, lambda table: _percentage(table[:, 0], table[:, 2]))
+F1 = MeasureKind("F1", _count_table, lambda table: _percentage(2 * table[:, 0], table[:, 1] + table[:, 2]))
+
+
+# -- Mean average precision and nDCG: a gold phrase is hit at most once, and both are means over documents ------------
+
+
+def _rank_kind(name: str, value: Callable[[Sequence[bool], int, int], float]) -> MeasureKind:
+    """A measure from one document's hits in order, its number of gold phrases, and how many of them can be hit."""
+
+    def of(outcome: Outcome, depth: int | Depth) -> float:
+        gold = len(outcome.gold_stems)
+        return 100 * value(outcome.distinct_hits(depth), gold, gold if isinstance(depth, Depth) else min(depth, gold))
+
+    def table(outcomes: Sequence[Outcome], depth: int | Depth, averaging: Averaging) -> FloatArray:  # noqa: ARG001
+        return np.array([[of(outcome, depth)] for outcome in outcomes], dtype=np.float64)  # (documents, 1)
+
+    return MeasureKind(name, table, lambda table: table[:, 0], poolable=False)
+
+
+def average_precision(hits: Sequence[bool], gold: int, reachable: int) -> float:  # noqa: ARG001
+    """The precision at each hit, summed and divided by the number of gold phrases, as trec_eval does at any depth."""
+    correct, total = 0, 0.0
+    for rank, hit in enumerate(hits, start=1):
+        correct += hit
+        total += correct / rank if hit else 0.0
+    return total / gold
+
+
+def normalised_gain(hits: Sequence[bool], gold: int, reachable: int) -> float:  # noqa: ARG001
+    """Hits discounted by 1 / log2(rank + 1), divided by what the best possible order would give."""
+    ideal = sum(1 / log2(rank + 1) for rank in range(1, reachable + 1))
+    return sum(1 / log2(rank + 1) for rank, hit in enumerate(hits, start=1) if hit) / ideal
+
+
+MAP = _rank_kind("MAP", average_precision)
+nDCG = _rank_kind("nDCG", normalised_gain)  # noqa: N816  # as it is written
+
+
+# -- Semantic precision, recall and F1 --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class PhraseVectors:
+    """The vectors of phrases; each phrase is embedded once.
+
+    `embed` gives a vector of length 1 for each text, as `SentenceEncoder.embed` does. It is not called before a measure
+    needs it.
+    """
+
+    embed: Callable[[Sequence[str]], Any]
+    _known: dict[str, FloatArray] = field(default_factory=dict, repr=False)
+
+    def embed_new(self, phrases: Iterable[str]) -> None:
+        """Embed, together, those phrases that are not known yet."""
+        new = [phrase for phrase in dict.fromkeys(phrases) if phrase not in self._known]
+        if new:
+            self._known.update(zip(new, np.asarray(self.embed(new), dtype=np.float64), strict=True))
+
+    def best_cosines(self, predictions: Sequence[str], gold: Sequence[str]) -> tuple[float, int, float, int]:
+        """The best cosines of predictions, summed, how many these are, and both for gold phrases."""
+        if not predictions:
+            return 0.0, 0, 0.0, len(gold)
+        a, b = (np.array([self._known[phrase] for phrase in phrases]) for phrases in (predictions, gold))
+        cosines: FloatArray = np.clip(a @ b.T, 0, 1)  # 0 where negative
+        return float(cosines.max(1).sum()), len(predictions), float(cosines.max(0).sum()), len(gold)
+
+    def table(self, outcomes: Sequence[Outcome], depth: int | Depth, averaging: Averaging) -> FloatArray:  # noqa: ARG002
+        pairs = [_distinct(outcome, depth) for outcome in outcomes]
+        self.embed_new(phrase for pair in pairs for phrases in pair for phrase in phrases)
+        return np.array([self.best_cosines(*pair) for pair in pairs], dtype=np.float64)  # (documents, 4)
+
+
+def _distinct(outcome: Outcome, depth: int | Depth) -> tuple[list[str], list[str]]:
+    """The first predictions and the gold, in lower case, each phrase once."""
+    predictions = list(dict.fromkeys(map(str.lower, outcome.predictions)))
+    gold = list(dict.fromkeys(map(str.lower, outcome.gold)))
+    return predictions[: predictions_counted(depth, len(predictions), len(gold))], gold
+
+
+def _semantic_precision(table: FloatArray) -> FloatArray:
+    return _percentage(table[:, 0], table[:, 1])
+
+
+def _semantic_recall(table: FloatArray) -> FloatArray:
+    return _percentage(table[:, 2], table[:, 3])
+
+
+def _semantic_f1(table: FloatArray) -> FloatArray:
+    precision, recall = _semantic_precision(table), _semantic_recall(table)
+    return _percentage(2 * precision * recall / 100, precision + recall)
+
+
+_SEMANTIC = {"SemP": _semantic_precision, "SemR": _semantic_recall, "SemF1": _semantic_f1}
+
+
+def semantic_kinds(vectors: PhraseVectors) -> dict[str, MeasureKind]:
+    """SemP, SemR and SemF1: how close the predictions and the gold are in meaning, not in form.
+
+    The semantic matching of KPEval (Wu et al., Findings of ACL 2024) with a sentence encoder of the user's choice: each
+    prediction is worth its highest cosine with a gold phrase (precision), each gold phrase its highest cosine with a
+    prediction (recall). Values depend on the encoder, so only those of one encoder are comparable.
+    """
+    return {name: MeasureKind(name, vectors.table, values) for name, values in _SEMANTIC.items()}
+
+
+# -- Measures by name: "F1", "MAP@10", "F1@O", "SemF1@M" --------------------------------------------------------------
+
+_KINDS: Mapping[str, MeasureKind] = {kind.name: kind for kind in (P, R, F1, MAP, nDCG)}
+MEASURE_NAMES = (*_KINDS, *_SEMANTIC)
+NamedMeasure = tuple[str, int | Depth | None]  # a kind, and its depth; None where none is named
+
+
+def parse_measure(text: str) -> NamedMeasure:
+    """A kind and its depth: "MAP@10", "F1@M", or "F1" without a depth. Case does not matter."""
+    name, at, depth = text.strip().partition("@")
+    kind = next((kind for kind in MEASURE_NAMES if kind.lower() == name.lower()), None)
+    if kind is None:
+        raise SettingError(unknown("measure", name, MEASURE_NAMES))
+    if not at:
+        return kind, None
+    if depth.upper() in list(Depth):
+        return kind, Depth(depth.upper())
+    if not re.fullmatch("[1-9][0-9]*", depth):
+        raise SettingError(f"{text!r}: the depth of a measure is a number from 1 up, M or O, such as F1@10 or F1@M.")
+    return kind, int(depth)
+
+
+def named_measures(
+    named: Iterable[NamedMeasure], depths: Sequence[int | Depth], vectors: PhraseVectors
+) -> list[Measure]:
+    """The measures, each once; a kind without a depth is measured at each of `depths`."""
+    kinds = {**_KINDS, **semantic_kinds(vectors)}
+    measures = [kinds[name] @ k for name, depth in named for k in (depths if depth is None else (depth,))]
+    return list({str(measure): measure for measure in measures}.values())

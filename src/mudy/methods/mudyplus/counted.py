@@ -1,0 +1,218 @@
+"""Evidence that needs no model: counts of a phrase's occurrences, its position, its form and its words.
+
+Every function returns one number per candidate; its docstring says what the number detects.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from typing import Any
+
+import numpy as np
+
+from mudy.candidates import Candidate, candidates
+from mudy.candidates.grammar import GRAMMARS, UNIVERSAL
+from mudy.candidates.phrase_index import PhraseIndex
+from mudy.candidates.stemming import stem_of, stems_of
+from mudy.methods.mudyplus.evidence_table import Numbers, Table, long
+from mudy.reading.document import Document
+
+Key = tuple[str, ...]
+
+LONGEST = 4  # words; longer phrases count as phrases of four
+FEWEST_WORDS, MOST_WORDS = 2, 6  # of a part that rows of words have in common
+COMMON, RARE = 2_200, 10_000  # ranks: up to the first a word is everyday, from the second on it is not
+UNKNOWN = 30_000  # rank of a word that is cut into pieces
+ENOUGH = 60  # occurrences at which a word is taken for a subject
+FEW_NOUNS, MANY_NOUNS = 0.2, 0.3  # of all words and marks: with the first a text is plain, with the second it is not
+
+
+def counted(document: Document, phrases: Sequence[Candidate], tokenizer: Any) -> Table:
+    """All evidence that needs no model; the tokenizer knows which words are common."""
+    index = StemIndex.of(document, phrases)
+    words = document.word_count
+    whole, single = noun_phrase(document, phrases), one_word(index)
+    plain, everyday = plainness(document), generic(index, [candidate.phrase for candidate in phrases], tokenizer)
+    columns = {
+        "own_frequency": own_frequency(index),
+        "nested_frequency": nested_frequency(index),
+        "noun_phrase": whole,
+        "one_word": single,
+        "one_word_noun_phrase": whole * single,
+        "usual_length": long(words) * usual_length(index),
+        "first_position": long(words) * first_position(index),
+        "generic": (1 - plain) * everyday,
+        "plain_generic": plain * everyday,  # an everyday word may be the subject of a plain text
+    }
+    return Table({}, {"words": log(max(words, 20) / 200)}, plain).adding(**columns)
+
+
+@dataclass(frozen=True)
+class StemIndex:
+    """Where the stems of each candidate occur in a text, also inside longer candidates."""
+
+    keys: tuple[Key, ...]  # the stems of each candidate
+    starts: tuple[tuple[int, ...], ...]  # words at which each candidate begins, in text order; never empty
+
+    @classmethod
+    def of(cls, document: Document, phrases: Sequence[Candidate]) -> StemIndex:
+        """Look up every candidate in the text; candidates with the same stems have the same occurrences."""
+        word_starts = [word.span.start for word in document.words]
+        word_ends = [word.span.end for word in document.words]
+        stems = tuple(stem_of(word.span.of(document.text), document.language) for word in document.words)
+        keys = []
+        for candidate in phrases:  # the words that its first occurrence touches: at least one
+            span = candidate.occurrences[0].span
+            first = min(bisect_right(word_ends, span.start), len(stems) - 1)
+            keys.append(stems[first : max(bisect_left(word_starts, span.end), first + 1)])
+        distinct = list(dict.fromkeys(keys))
+        starts: dict[Key, list[int]] = {key: [] for key in distinct}
+        for match in PhraseIndex(distinct).matches(stems):
+            starts[distinct[match.phrase]].append(match.start)
+        return cls(tuple(keys), tuple(tuple(sorted(starts[key])) for key in keys))
+
+    @cached_property
+    def counts(self) -> Numbers:
+        """Occurrences of each candidate, also inside longer ones."""
+        return np.array([len(starts) for starts in self.starts], dtype=np.float64)
+
+    @cached_property
+    def lengths(self) -> Numbers:
+        """Words of each candidate."""
+        return np.array([len(key) for key in self.keys], dtype=np.float64)
+
+    @cached_property
+    def nested(self) -> Numbers:
+        """Occurrences of each candidate that lie inside longer candidates; inside several, they count once."""
+        starts = dict(zip(self.keys, self.starts, strict=True))
+        inside: dict[Key, set[int]] = defaultdict(set)
+        for key in starts:
+            for first in range(len(key)):
+                for last in range(first + 1, len(key) + 1):
+                    part = key[first:last]
+                    if last - first < len(key) and part in starts:
+                        inside[part].update(start + first for start in starts[key])
+        return np.array([len(inside[key]) for key in self.keys], dtype=np.float64)
+
+
+# -- Frequency and position -------------------------------------------------------------------------------------------
+
+
+def dampened(counts: Numbers) -> Numbers:
+    """log(1 + log n): the second occurrence says much, the twentieth little; 0 for one or none."""
+    return np.asarray(np.log1p(np.log(np.maximum(counts, 1.0))))
+
+
+def own_frequency(index: StemIndex) -> Numbers:
+    """How often a phrase is mentioned on its own, not as a part of a longer one."""
+    return dampened(index.counts - index.nested)
+
+
+def nested_frequency(index: StemIndex) -> Numbers:
+    """How much more often it is mentioned if occurrences inside longer phrases count too."""
+    return np.asarray(dampened(index.counts) - own_frequency(index))
+
+
+def first_position(index: StemIndex) -> Numbers:
+    """log(1 + words before the first occurrence): the subject of a long text is mentioned early."""
+    return np.asarray(np.log1p(np.array([starts[0] for starts in index.starts], dtype=np.float64)))
+
+
+# -- Form -------------------------------------------------------------------------------------------------------------
+
+
+def one_word(index: StemIndex) -> Numbers:
+    """1 for a single word, else 0: words are keyphrases less often than phrases are."""
+    return (index.lengths == 1).astype(np.float64)
+
+
+def usual_length(index: StemIndex) -> Numbers:
+    """Log of the share of phrases that are as long as this one: a text speaks in words or in phrases.
+
+    Each phrase counts as often as it is mentioned on its own, and one more of each length, so that no share is 0.
+    """
+    lengths = np.minimum(index.lengths, LONGEST)
+    alone = index.counts - index.nested
+    held = np.array([alone[lengths == length].sum() for length in range(1, LONGEST + 1)])
+    shares = (held + 1) / (alone.sum() + LONGEST)
+    return np.asarray(np.log(shares[lengths.astype(int) - 1]))
+
+
+def noun_phrase(document: Document, phrases: Sequence[Candidate]) -> Numbers:
+    """1 where the phrase is somewhere a noun phrase of maximal length: parts of phrases are seldom keyphrases.
+
+    Without a tagger two phrases may be adjacent with nothing between them, as in Hindi. What several such rows of words
+    have in common, with different neighbours on both sides, then counts as a phrase of its own.
+    """
+    maximal = {candidate.phrase for candidate in candidates(document, max_words=None)}
+    if document.tagged:
+        return np.array([float(candidate.phrase in maximal) for candidate in phrases])
+    language = document.language
+    common = common_parts({stems_of(phrase, language) for phrase in maximal})
+    return np.array([float(c.phrase in maximal or stems_of(c.phrase, language) in common) for c in phrases])
+
+
+def common_parts(rows: Iterable[Key]) -> frozenset[Key]:
+    """Parts of two or more rows: always at the edge of a row, or beside other words each time."""
+    before: dict[Key, set[str]] = defaultdict(set)
+    after: dict[Key, set[str]] = defaultdict(set)
+    counts: dict[Key, int] = defaultdict(int)
+    for row in rows:
+        for start in range(len(row)):
+            for end in range(start + FEWEST_WORDS, min(len(row), start + MOST_WORDS) + 1):
+                part = row[start:end]
+                counts[part] += 1
+                before[part].add(row[start - 1] if start else "")
+                after[part].add(row[end] if end < len(row) else "")
+
+    def alone(neighbours: set[str]) -> bool:
+        return len(neighbours) > 1 or neighbours == {""}
+
+    return frozenset(part for part, n in counts.items() if n >= 2 and alone(before[part]) and alone(after[part]))
+
+
+# -- Words ------------------------------------------------------------------------------------------------------------
+
+
+def plainness(document: Document) -> float:
+    """How plain a text's language is: from 0, as many nouns as in news and papers, to 1, as few as in instructions.
+
+    In plain language everyday words are subjects, and repetition counts for more than similarity.
+    """
+    if not document.words:
+        return 0.0
+    nouns = GRAMMARS.get(document.language, UNIVERSAL).nouns
+    share = sum(word.tag in nouns for word in document.words) / len(document.words)
+    return min(1.0, max(0.0, (MANY_NOUNS - share) / (MANY_NOUNS - FEW_NOUNS)))
+
+
+def generic(index: StemIndex, phrases: Sequence[str], tokenizer: Any) -> Numbers:
+    """Between 0 and 1: a single everyday word, such as "people" or "time", that is mentioned a few times.
+
+    No word list is needed: the vocabulary of a tokenizer is one, numbered from common to rare. A text repeats an
+    everyday word that is its subject, so the evidence fades with every occurrence and is gone at sixty.
+    """
+    fading: Numbers = np.maximum(0.0, 1 - np.log(index.counts) / np.log(ENOUGH))
+    values: Numbers = np.zeros(len(phrases))
+    single = np.flatnonzero(index.lengths == 1).tolist()
+    values[single] = everyday(word_ranks(tokenizer, [phrases[row] for row in single]))
+    values *= fading
+    return values
+
+
+def everyday(ranks: Numbers) -> Numbers:
+    """1 for the commonest words, 0 for rare ones, between them by the logarithm of the rank."""
+    return np.asarray(np.clip(np.log(RARE / ranks) / np.log(RARE / COMMON), 0.0, 1.0))
+
+
+def word_ranks(tokenizer: Any, words: Sequence[str]) -> Numbers:
+    """The rank of each word in the tokenizer's vocabulary."""
+    if not words:
+        return np.zeros(0)
+    pieces = tokenizer([word.lower() for word in words], add_special_tokens=False)["input_ids"]
+    return np.array([ids[0] if len(ids) == 1 else UNKNOWN for ids in pieces], dtype=np.float64).clip(1, UNKNOWN)
