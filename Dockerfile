@@ -20,7 +20,7 @@ RUN SETUPTOOLS_SCM_PRETEND_VERSION="$VERSION" pip install --no-deps --no-build-i
 
 FROM python:3.12-slim
 LABEL org.opencontainers.image.title="MUDY" \
-      org.opencontainers.image.description="Keyphrases of any text, found by a pre-trained language model" \
+      org.opencontainers.image.description="Extract keyphrases from any text with a pre-trained language model" \
       org.opencontainers.image.licenses="Apache-2.0"
 ENV PATH=/opt/mudy/bin:$PATH MUDY_HOME=/opt/mudy-home MUDY_OFFLINE=1 PYTHONUNBUFFERED=1
 COPY --from=build /opt/mudy /opt/mudy

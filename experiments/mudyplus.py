@@ -238,11 +238,12 @@ def overlap_share(found: Sequence[Outcome]) -> float:
     return 100 * sum(pairs) / max(1, len(pairs))
 
 
-def calibration_table(own: Calibration) -> Iterator[str]:
-    yield f"{own.name}: Brier {own.brier:.4f} (a constant: {own.brier_of_mean:.4f})"
-    yield "\n| said | true | phrases |\n|---:|---:|---:|"
-    for said, true, phrases in own.reliability.values():
-        yield f"| {said:.2f} | {true:.2f} | {phrases:,} |"
+def calibration_table(calibration: Calibration) -> Iterator[str]:
+    brier, constant = calibration.brier, calibration.brier_of_mean
+    yield f"{calibration.name}: Brier {brier:.4f} (constant prediction: {constant:.4f})"
+    yield "\n| predicted | observed | phrases |\n|---:|---:|---:|"
+    for predicted, observed, phrases in calibration.reliability.values():
+        yield f"| {predicted:.2f} | {observed:.2f} | {phrases:,} |"
     yield ""
 
 

@@ -113,7 +113,7 @@ def test_files_are_read_by_the_page_or_by_the_service(visit: Visit, tmp_path: Pa
         opens(page, tmp_path / name, expected)
     (tmp_path / "e.xyz").write_bytes(b"\0\1")
     page.set_input_files("#file", tmp_path / "e.xyz")
-    assert "e.xyz is not a kind of file" in notice(page)
+    assert "e.xyz cannot be read" in notice(page)
 
 
 def test_a_web_page_is_read_without_a_reader_too(visit: Visit, served: Served, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def test_a_text_that_is_too_long_is_told_before_it_is_sent(visit: Visit) -> None
     page = visit.page
     put(page, "word " * 70_000)
     page.click("#run")
-    assert "350,000 characters; this service takes 300,000" in notice(page)
+    assert "350,000 characters; the limit is 300,000" in notice(page)
     assert "is-over" in (page.locator("#meter").get_attribute("class") or "")
     find(page, SHORT)
     assert page.locator("#notice").is_hidden()
@@ -31,12 +31,12 @@ def test_a_text_that_is_too_long_is_told_before_it_is_sent(visit: Visit) -> None
 
 def test_no_text_at_all_is_told_kindly(visit: Visit) -> None:
     visit.page.click("#run")
-    assert "no text yet" in notice(visit.page)
+    assert "No text" in notice(visit.page)
 
 
 def test_a_text_without_phrases_says_so(visit: Visit) -> None:
     find(visit.page, "...")
-    assert "No phrases were found" in (visit.page.locator(".mv-list").text_content() or "")
+    assert "No keyphrases found" in (visit.page.locator(".mv-list").text_content() or "")
 
 
 def test_a_busy_service_says_when_to_come_back(visit: Visit) -> None:
@@ -85,7 +85,7 @@ def test_a_key_is_asked_for_and_a_service_that_stops_is_missed(browser: Browser,
         page.click("#edit")
         page.fill("#text", SHORT + " And more.")
         page.click("#run")
-        assert "does not answer" in notice(page)
+        assert "does not respond" in notice(page)
         assert page.input_value("#text").endswith("And more.")
         assert visit.failed_requests()
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** The HTTP API, drawn from /openapi.json without any script of another site. */
+/** The HTTP API, rendered from /openapi.json without third-party scripts. */
 
 import {authorization, storeKey} from "./app/key.js";
 import {create} from "./view/elements.js";
@@ -15,7 +15,7 @@ const keyField = /** @type {HTMLInputElement} */ (byId("key"));
 const nameOf = (reference) => reference.slice(reference.lastIndexOf("/") + 1);
 
 /**
- * A schema in a few words, with links to those that have a name.
+ * A short description of a schema, with links to named schemas.
  * @param {Schema} schema
  * @returns {(string | HTMLElement)[]}
  */
@@ -44,7 +44,7 @@ function limits(schema) {
 /** @param {Schema} schema */
 function fields(schema) {
   const rows = Object.entries(schema.properties ?? {}).map(([name, field]) => {
-    const needed = schema.required?.includes(name) ? "needed" : "default" in field ? JSON.stringify(field.default) : "";
+    const needed = schema.required?.includes(name) ? "required" : "default" in field ? JSON.stringify(field.default) : "";
     return create("tr", {}, create("td", {}, create("code", {}, name)), create("td", {}, ...shape(field)),
       create("td", {}, needed), create("td", {}, field.description ?? ""));
   });
@@ -114,4 +114,4 @@ byId("key-given").addEventListener("click", () => {
   keyField.value = "";
   load();
 });
-load().catch(() => { byId("api").textContent = "The service cannot be reached."; });
+load().catch(() => { byId("api").textContent = "The service is unreachable."; });

@@ -1,5 +1,5 @@
 // @ts-check
-/** Brings a report to life: its data, in #mudy-data, becomes a view in #mudy-view. */
+/** Starts a report: shows the data of #mudy-data as a view in #mudy-view. */
 
 import {create} from "./view/elements.js";
 import {themeButton} from "./view/theme.js";

@@ -12,7 +12,7 @@ const TRY_AGAIN = [408, 429, 500, 502, 503, 504]; // statuses
  *   retry_after?: number}} Problem */
 /** @typedef {{state: string, elapsed: number, expected?: number, ahead?: number}} Progress */
 
-/** What went wrong, in words for people. */
+/** An error message for the user. */
 export class PageError extends Error {
   /**
    * @param {string} title
@@ -28,8 +28,8 @@ export class PageError extends Error {
   }
 }
 
-const noAnswer = () => new PageError("The service does not answer",
-  "It may have been stopped, or the connection is down. Your text is still here.", {retry: true});
+const noAnswer = () => new PageError("The service does not respond",
+  "It may have stopped, or the connection is down. Your text is still here.", {retry: true});
 
 /** @param {unknown} error */
 const networkError = (error) => (error instanceof Error && error.name === "AbortError" ? error : noAnswer());
@@ -37,7 +37,7 @@ const networkError = (error) => (error instanceof Error && error.name === "Abort
 /** @param {Response} response */
 async function errorOf(response) {
   let problem = {};
-  try { problem = await response.json(); } catch { /* not JSON: the status must do */ }
+  try { problem = await response.json(); } catch { /* not JSON: use the status */ }
   return problemError({status: response.status, ...problem}, response.headers.get("Retry-After"));
 }
 
@@ -45,12 +45,12 @@ async function errorOf(response) {
 function problemError(problem, retryAfter) {
   const reference = problem.status === 500 && problem.request_id ? ` (request ${problem.request_id})` : "";
   const detail = problem.detail ?? `The service answered with status ${problem.status}.`;
-  return new PageError(problem.title ?? "That did not work", detail + reference,
+  return new PageError(problem.title ?? "The request failed", detail + reference,
     {errors: problem.errors ?? [], retry: TRY_AGAIN.includes(problem.status), retryAfter: Number(retryAfter) || null});
 }
 
 /**
- * Send a request; where the service wants a key, ask for the key first.
+ * Send a request; if the service requires a key, ask the user for it first.
  * @param {string} path
  * @param {RequestInit & {headers?: Record<string, string>}} options
  */
@@ -84,7 +84,7 @@ function askForKey(rejected) {
     dialog.addEventListener("close", () => {
       keyQuestion = null;
       if (dialog.returnValue !== "use") {
-        reject(new PageError("A key is needed", "Without a key this service does not answer.", {retry: true}));
+        reject(new PageError("Key required", "This service requires a key.", {retry: true}));
         return;
       }
       storeKey(page.key.value);
@@ -96,7 +96,7 @@ function askForKey(rejected) {
 }
 
 /**
- * Ask for an explanation; `onProgress` hears how it goes.
+ * Request an explanation; `onProgress` is called with every progress line.
  * @param {object} body
  * @param {AbortSignal} signal
  * @param {(progress: Progress) => void} onProgress

@@ -6,16 +6,16 @@ import {figure, languageName} from "../view/words.js";
 import {page} from "./page.js";
 import {answerKey, chosenMethods, hasWeights, methodInfo, recommended, state} from "./state.js";
 
-const EFFECTS = {lambda: "Moves the ranking at once.", kappa: "Asks the model again."};
+const EFFECTS = {lambda: "Updates the ranking immediately.", kappa: "Runs the model again."};
 const SETTING_NAMES = /** @type {const} */ ({lambda: "lambda_", kappa: "kappa"});
-const NEEDS = {backbone: "With the language model", encoder: "With the sentence encoder", chat: "With a chat model",
-  none: "Without a model"};
+const NEEDS = {backbone: "Language model", encoder: "Sentence encoder", chat: "Chat model",
+  none: "No model"};
 
-/** The methods, grouped by what they need; those that cannot be used here say why. */
+/** The methods, grouped by the model they need; unavailable ones say why. */
 export function fillMenus() {
   fillMenu(page.method);
   fillMenu(page.compare);
-  page.compare.prepend(create("option", {value: ""}, "nothing"));
+  page.compare.prepend(create("option", {value: ""}, "none"));
   const languages = (state.service?.languages ?? []).map((code) => ({code, name: languageName(code)}));
   languages.sort((one, other) => one.name.localeCompare(other.name, "en"));
   page.language.replaceChildren(create("option", {value: "auto"}, "auto"),
@@ -26,7 +26,7 @@ export function fillMenus() {
 function fillMenu(select) {
   const groups = Object.entries(NEEDS).map(([needs, label]) => {
     const methods = state.methods.filter((method) => (method.asks ?? "none") === needs);
-    const why = needs === "chat" ? "no chat model here" : "not available here";
+    const why = needs === "chat" ? "no chat model configured" : "unavailable";
     return create("optgroup", {label}, ...methods.map(({name, title, description, available}) => create("option",
       {value: name, disabled: !available, "data-off": !available, title: description},
       available ? title : `${title} – ${why}`)));
@@ -34,7 +34,7 @@ function fillMenu(select) {
   select.replaceChildren(...groups.filter((group) => group.children.length));
 }
 
-/** Let all controls show the settings. */
+/** Update all controls to show the settings. */
 export function showSettings() {
   const {settings, answers} = state, weighted = chosenMethods().filter(hasWeights);
   for (const name of /** @type {const} */ (["method", "compare"])) {
@@ -62,7 +62,7 @@ export function showSettings() {
 }
 
 /**
- * A slider's value, or null where it stands at what is recommended.
+ * A slider's value, or null if it is the recommended value.
  * @param {"lambda" | "kappa"} name
  */
 export function sliderValue(name) {

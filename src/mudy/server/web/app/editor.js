@@ -1,5 +1,5 @@
 // @ts-check
-/** The text before it is sent. */
+/** The text editor. */
 
 import {plural} from "../view/words.js";
 import {PageError} from "./api.js";
@@ -10,7 +10,7 @@ import {state} from "./state.js";
 /** @param {string} text */
 const codePoints = (text) => text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 
-/** The text as it can be sent: half an emoji, cut by whoever copied it, is a character of its own. */
+/** The text as it is sent: lone surrogates are replaced. */
 export const textToSend = () => page.text.value.toWellFormed?.() ?? page.text.value;
 
 export const goldPhrases = () => page.gold.value.split("\n").map((phrase) => phrase.trim()).filter(Boolean);
@@ -46,9 +46,9 @@ export function updateMeter() {
  * @param {string} text
  */
 export function textError(text) {
-  if (!text.trim()) return new PageError("There is no text yet", "Paste one, choose a file, or take a sample.");
+  if (!text.trim()) return new PageError("No text", "Paste a text, choose a file, or try a sample.");
   const most = state.service?.limits.characters, length = codePoints(text);
   if (!most || length <= most) return null;
-  return new PageError("The text is too long", `It has ${length.toLocaleString("en")} characters; this service takes `
-    + `${most.toLocaleString("en")}. Shorten it, or run one part at a time.`);
+  return new PageError("The text is too long", `It has ${length.toLocaleString("en")} characters; the limit is `
+    + `${most.toLocaleString("en")}. Shorten it, or process it in parts.`);
 }

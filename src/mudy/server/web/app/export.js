@@ -1,6 +1,6 @@
 // @ts-check
 /** @import {ExplanationData} from "../view/types.js" */
-/** What is shown, as JSON or CSV: on the clipboard or in a file. */
+/** Exports the results as JSON or CSV, to the clipboard or a file. */
 
 import {create} from "../view/elements.js";
 import {reranked} from "../view/rescore.js";
@@ -8,7 +8,7 @@ import {announce} from "./messages.js";
 import {page} from "./page.js";
 import {state} from "./state.js";
 
-/** What the service would answer for these settings. */
+/** The results under the current settings, as the service would return them. */
 function shownData() {
   const {lambda, top} = state.settings, {source, gold, methods} = /** @type {ExplanationData} */ (state.shown);
   const data = reranked({text: state.shown?.text ?? "", methods}, {lambda, topN: top});
@@ -49,7 +49,7 @@ export const saveCsv = () => download(csvText(), "text/csv;charset=utf-8", "csv"
 export async function copyJson() {
   try {
     await navigator.clipboard.writeText(jsonText());
-  } catch { // no clipboard without https: the old way
+  } catch { // the clipboard API needs https: fall back
     const field = create("textarea", {class: "visually-hidden"});
     field.value = jsonText();
     document.body.append(field);

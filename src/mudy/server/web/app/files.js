@@ -1,5 +1,5 @@
 // @ts-check
-/** Files that become the text. */
+/** Reads the text of a file. */
 
 import {PageError, request} from "./api.js";
 import {isEditing, setText, showEditor} from "./editor.js";
@@ -8,7 +8,7 @@ import {state} from "./state.js";
 
 const PLAIN = [".txt", ".text", ".md", ".markdown"], HTML = [".html", ".htm", ".xhtml"];
 
-/** The endings of files that can be read. */
+/** The extensions of files that can be read. */
 export const readableEndings = () => [...new Set([...PLAIN, ...HTML, ...(state.service?.readers ?? [])])];
 
 /** @param {File} file */
@@ -27,15 +27,15 @@ async function textOf(file) {
   const ending = /\.[^.]+$/.exec(file.name.toLowerCase())?.[0] ?? "", most = state.service?.limits.body_bytes;
   const readers = state.service?.readers ?? [];
   if (most && file.size > most) {
-    throw new PageError("The file is too large", `This service takes at most ${Math.floor(most / 1000)} KB.`);
+    throw new PageError("The file is too large", `The limit is ${Math.floor(most / 1000)} KB.`);
   }
   if (PLAIN.includes(ending)) return decode(await file.arrayBuffer());
   if (readers.includes(ending)) return readByService(file);
   if (HTML.includes(ending)) return htmlText(decode(await file.arrayBuffer()));
   if (file.type.startsWith("text/")) return decode(await file.arrayBuffer());
   const kinds = [...new Set([".txt", ".md", ".html", ...readers])].join(", ");
-  throw new PageError("This file cannot be read here",
-    `${file.name} is not a kind of file that this service reads: ${kinds}. You can paste its text instead.`);
+  throw new PageError("Unsupported file type",
+    `${file.name} cannot be read. Supported types: ${kinds}. You can paste its text instead.`);
 }
 
 /**

@@ -1,5 +1,5 @@
 // @ts-check
-/** The key of a service that wants one, kept until the tab is closed. */
+/** The API key of the service, kept until the tab is closed. */
 
 const STORED = "mudy-key";
 

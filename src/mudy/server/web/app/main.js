@@ -1,5 +1,5 @@
 // @ts-check
-/** The page: takes a text, asks the service, and shows the answer. */
+/** The page: sends a text to the service and shows the result. */
 
 import {create} from "../view/elements.js";
 import {squeeze} from "../view/segments.js";
@@ -16,10 +16,10 @@ import {cancel, changeSettings, run} from "./run.js";
 import {chosenMethods, readAddress, state} from "./state.js";
 
 /** @type {Record<string, string>} */
-const SPEEDS = {exact: "Every phrase is scored in full precision.",
-  fast: "8-bit arithmetic, and attention is pulled only for phrases that lead without it: sooner, a little less exact."};
+const SPEEDS = {exact: "All candidates are scored in full precision.",
+  fast: "8-bit arithmetic, and attention weighting only for the top candidates: faster, slightly less accurate."};
 
-/** Ask the service what it offers, and set up the controls. */
+/** Load the service's methods and limits, and set up the controls. */
 async function start() {
   clearError();
   try {

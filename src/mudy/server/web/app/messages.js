@@ -1,13 +1,13 @@
 // @ts-check
 /** @import {PageError} from "./api.js" */
-/** Words to the reader: status, errors and progress. */
+/** Status and error messages. */
 
 import {create} from "../view/elements.js";
 import {plural} from "../view/words.js";
 import {page} from "./page.js";
 
 /**
- * Say something to screen readers.
+ * Announce a message to screen readers.
  * @param {string} words
  */
 export function announce(words) {
@@ -20,7 +20,7 @@ export function clearError() {
 }
 
 /**
- * Show an error in place, with what can be done.
+ * Show an error on the page, with a retry button if a retry can help.
  * @param {PageError} error
  * @param {() => void} retry
  */

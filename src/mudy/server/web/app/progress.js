@@ -1,6 +1,6 @@
 // @ts-check
 /** @import {Progress} from "./api.js" */
-/** The bar and the clock while the service works. */
+/** The progress bar and the elapsed time. */
 
 import {announce} from "./messages.js";
 import {page} from "./page.js";
@@ -48,5 +48,5 @@ function draw() {
 
 function words() {
   if (last?.state !== "waiting") return last ? "Working" : "Sending";
-  return last.ahead ? `Waiting, ${last.ahead.toLocaleString("en")} before you` : "Waiting";
+  return last.ahead ? `Waiting, ${last.ahead.toLocaleString("en")} ahead of you` : "Waiting";
 }

@@ -1,7 +1,7 @@
 // @ts-check
 /** @import {ExplanationData, MethodData} from "../view/types.js" */
 /** @import {Settings} from "./state.js" */
-/** Asking the service for what is not known yet, and showing it. */
+/** Requests missing results from the service and shows them. */
 
 import {rescorable} from "../view/rescore.js";
 import {View} from "../view/view.js";
@@ -21,7 +21,7 @@ let timer = 0;
 let running = null;
 
 /**
- * A new setting: into the address, onto the page, and to the view or the service, as it needs.
+ * Change settings: update the URL, the controls and the view, and send a request if needed.
  * @param {Partial<Settings>} next
  * @param {{ask?: boolean}} options
  */
@@ -44,7 +44,7 @@ export function cancel() {
   stopProgress();
 }
 
-/** Find the phrases of the text in the editor. */
+/** Extract the keyphrases of the text in the editor. */
 export async function run() {
   clearTimeout(timer);
   running?.abort();
@@ -71,7 +71,7 @@ export async function run() {
 }
 
 /**
- * The answers for a text; only methods without one are asked for.
+ * The results for a text; only missing methods are requested.
  * @param {string} text
  * @param {string[]} names
  * @param {AbortSignal} signal
@@ -107,9 +107,9 @@ function show(data) {
   state.view.set({topN: state.settings.top, lambda: lambdaInForce()});
   if (wasInEditor) page.resultTitle.focus({preventScroll: true});
   const count = data.methods[data.methods.length - 1].keyphrases.length;
-  announce(count ? `${plural(count, "phrase")} found.` : "No phrases were found.");
+  announce(count ? `${plural(count, "keyphrase")} found.` : "No keyphrases found.");
   if (!barIsSticky()) page.result.scrollIntoView();
 }
 
-/** Where the bar ends that stands over the text. */
+/** The bottom edge of the bar if it covers the text. */
 const topInset = () => (barIsSticky() ? page.bar.getBoundingClientRect().bottom : 0);

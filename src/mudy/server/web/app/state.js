@@ -1,10 +1,10 @@
 // @ts-check
 /** @import {ExplanationData, GoldData, MethodData, MethodInfo} from "../view/types.js" */
 /** @import {View} from "../view/view.js" */
-/** What the page knows: settings, the service, and answers for the text at hand. */
+/** The state of the page: settings, the service, and the results for the current text. */
 
 /**
- * @typedef {object} Settings  what the address holds; null means "as recommended"
+ * @typedef {object} Settings  the settings in the URL; null means the recommended value
  * @property {string} method
  * @property {string} compare  empty for none
  * @property {string} language  "auto" or an ISO 639 code
@@ -24,7 +24,7 @@
  * @typedef {MethodInfo & {name: string, description: string, asks: string | null, available: boolean,
  *   settings: Record<string, any>, descriptions: Record<string, string>}} Method  one of /v1/methods
  *
- * @typedef {object} Answers  what the service said of one text
+ * @typedef {object} Answers  the results for one text
  * @property {string | null} subject
  * @property {GoldData[]} gold
  * @property {Map<string, MethodData>} methods  by `answerKey`
@@ -47,11 +47,11 @@ export const state = {
   source: null,
   /** @type {Answers} */
   answers: {subject: null, gold: [], methods: new Map()},
-  /** @type {Set<string>} methods that must be asked again when lambda moves */
+  /** @type {Set<string>} methods that need a new request when lambda changes */
   notRescorable: new Set(),
 };
 
-/** The methods to run: that to compare with first. */
+/** The methods to run, the comparison method first. */
 export const chosenMethods = () => [...new Set([state.settings.compare, state.settings.method].filter(Boolean))];
 
 /** @param {string | undefined} name */
@@ -90,7 +90,7 @@ export function recommended(setting) {
 }
 
 /**
- * Take the settings from the address.
+ * Read the settings from the URL.
  * @param {Record<"top" | "lambda" | "kappa", {min: string, max: string}>} limits
  */
 export function readAddress(limits) {
@@ -110,7 +110,7 @@ export function readAddress(limits) {
     lambda: number("lambda"), kappa: number("kappa")};
 }
 
-/** Put the settings that differ from the defaults into the address. */
+/** Write the settings that differ from the defaults to the URL. */
 export function writeAddress() {
   const standard = Object.entries({...DEFAULTS, method: state.service?.default_method ?? DEFAULTS.method});
   const given = new URLSearchParams();

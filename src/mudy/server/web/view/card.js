@@ -10,7 +10,7 @@ const GAP = 8; // pixels between the card and the words, or the edge of the wind
 const MOST_VARIANTS = 4;
 const MOST_NEIGHBOURS = 6;
 
-/** What is known of one occurrence: a tooltip while the pointer or the focus is there, a small dialog when pinned. */
+/** Details of one occurrence: a tooltip on hover or focus, a small dialog when pinned. */
 export class Card {
   /** @param {View} view */
   constructor(view) {
@@ -31,7 +31,7 @@ export class Card {
     element.replaceChildren(...this.content(occurrence, pinned));
     element.setAttribute("role", pinned ? "dialog" : "tooltip");
     if (pinned) element.setAttribute("aria-label", occurrence.phrase.text);
-    else element.removeAttribute("aria-label"); // a tooltip is described by what it says
+    else element.removeAttribute("aria-label"); // a tooltip is labelled by its content
     element.classList.toggle("is-pinned", pinned);
     element.hidden = false;
     this.place();
@@ -101,7 +101,7 @@ export class Card {
   }
 
   /**
-   * Other phrases that stand at the same place.
+   * Other phrases that occur at the same position.
    * @param {Occurrence} occurrence
    * @param {boolean} pinned
    */
@@ -120,21 +120,21 @@ export class Card {
   }
 
   /**
-   * Which of the phrase's places this is, a map of all of them, and buttons to the next and the previous.
+   * The number of this occurrence, a map of all of them, and buttons to the next and the previous.
    * @param {Occurrence} occurrence
    * @param {boolean} pinned
    */
   places({phrase, number, from, data}, pinned) {
     const {view} = this, many = phrase.occurrences.length > 1;
     const page = data.page == null ? "" : `, page ${data.page}`;
-    const words = (many ? `place ${number} of ${phrase.occurrences.length}` : "its only place") + page;
+    const words = (many ? `occurrence ${number} of ${phrase.occurrences.length}` : "only occurrence") + page;
     const map = strip(view.readings.map((reading) => reading.counterpart(phrase)), view.text.length);
     const x = Math.round(1000 * from / view.text.length);
     map.append(createSvg("path", {class: "mv-needle", d: `M${x} -3V${map.viewBox.baseVal.height + 3}`}));
     const row = create("div", {class: "mv-places"}, create("span", {}, words), map);
     if (pinned && many) {
-      row.append(button("Previous place", "‹", () => view.navigation.step(-1)),
-        button("Next place", "›", () => view.navigation.step(1)));
+      row.append(button("Previous occurrence", "‹", () => view.navigation.step(-1)),
+        button("Next occurrence", "›", () => view.navigation.step(1)));
       map.addEventListener("click", (event) => view.navigation.goToNearest(phrase, event));
     }
     return row;
@@ -145,12 +145,12 @@ export class Card {
 const clamp = (value, low, high) => Math.max(low, Math.min(value, high));
 
 /**
- * The score of the best place when this one scores less, and other forms.
+ * The score of the best occurrence if this one scores lower, and other forms.
  * @param {Occurrence} occurrence
  */
 function note(occurrence) {
   const {phrase} = occurrence, elsewhere = occurrence.score < phrase.score;
-  const line = create("p", {class: "mv-card-note"}, elsewhere ? `its best place scores ${figure(phrase.score)}` : null);
+  const line = create("p", {class: "mv-card-note"}, elsewhere ? `best occurrence: ${figure(phrase.score)}` : null);
   phrase.variants.slice(0, MOST_VARIANTS).forEach((form, index) => {
     line.append(index ? ", " : elsewhere ? "; also " : "also ", create("bdi", {}, `“${form}”`));
   });

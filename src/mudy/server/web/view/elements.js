@@ -1,5 +1,5 @@
 // @ts-check
-/** Elements of the page. Text reaches it as text nodes only. */
+/** Creates elements. Text is only ever added as text nodes. */
 
 import {figure} from "./words.js";
 

@@ -9,7 +9,7 @@ const SHOW_AFTER = 90; // milliseconds that the pointer rests on words before th
 const SHOW_NEXT_AFTER = 20; // while another card is shown
 const HIDE_AFTER = 160;
 
-/** What the pointer and the keys do: show cards, pin them, and go from place to place. */
+/** Pointer and keyboard handling: shows and pins cards, and moves between occurrences. */
 export class Navigation {
   /** @param {View} view */
   constructor(view) {
@@ -20,9 +20,9 @@ export class Navigation {
     this.highlighted = new Set();
     /** @type {Segment | null} whose description is the card */
     this.described = null;
-    /** @type {Occurrence | null} that the focus is on its way to */
+    /** @type {Occurrence | null} that is about to get the focus */
     this.target = null;
-    /** @type {HTMLElement | null} the row of the ranking that led to a place */
+    /** @type {HTMLElement | null} the ranking row that the focus came from */
     this.origin = null;
   }
 
@@ -111,7 +111,7 @@ export class Navigation {
   }
 
   /**
-   * Mark all places of a phrase, in all panels and rankings.
+   * Mark all occurrences of a phrase, in all panels and rankings.
    * @param {Occurrence | null} occurrence
    */
   highlight(occurrence) {
@@ -121,7 +121,7 @@ export class Navigation {
     }
     const counterparts = occurrence ? this.view.readings.map((reading) => reading.counterpart(occurrence.phrase)) : [];
     const phrases = new Set(counterparts.filter((phrase) => phrase != null));
-    this.highlighted = new Set([...phrases].flatMap((phrase) => phrase.occurrences).flatMap((place) => place.segments));
+    this.highlighted = new Set([...phrases].flatMap((phrase) => phrase.occurrences).flatMap((other) => other.segments));
     for (const {element} of this.highlighted) element?.classList.add("is-highlighted");
     if (occurrence && this.view.card.occurrence === occurrence) {
       for (const {element} of occurrence.segments) element?.classList.add("is-active");
@@ -156,10 +156,10 @@ export class Navigation {
     this.hide();
   }
 
-  // From place to place
+  // Moving between occurrences
 
   /**
-   * From the ranking to the first place of a phrase; again, to the next.
+   * Go from the ranking to the first occurrence of a phrase; on repeated clicks, to the next.
    * @param {RowButton} row
    */
   followRow(row) {
@@ -212,7 +212,7 @@ export class Navigation {
   }
 
   /**
-   * The next or previous place of the phrase shown.
+   * The next or previous occurrence of the phrase shown.
    * @param {number} by
    */
   step(by) {
@@ -223,7 +223,7 @@ export class Navigation {
   }
 
   /**
-   * The place nearest to where the map was clicked.
+   * The occurrence nearest to the click on the map.
    * @param {Phrase} phrase
    * @param {MouseEvent} event
    */
@@ -308,7 +308,7 @@ export class Navigation {
 }
 
 /**
- * What a screen reader says of an occurrence: written when it is reached.
+ * Set the screen reader label of an occurrence when it gets the focus.
  * @param {Occurrence} occurrence
  * @param {Segment} segment
  */

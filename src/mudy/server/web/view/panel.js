@@ -16,7 +16,7 @@ export class Panel {
     this.tabStop = null;
     const id = `mv-${view.id}-${index}`;
     this.body = create("div", {class: "mv-text", role: "group", dir: "auto", "aria-labelledby": id,
-      "aria-description": "Arrow keys go from phrase to phrase, N and P through the places of one."});
+      "aria-description": "Use the arrow keys to move between phrases, N and P to move between the occurrences of one."});
     this.element = create("section", {class: "mv-panel", "aria-labelledby": id},
       create("header", {class: "mv-head"}, create("h3", {id}, reading.title), create("p", {}, about(reading))), this.body);
     const all = /** @type {Segment[]} */ (segments(reading.occurrences, view.gold));
@@ -46,7 +46,7 @@ export class Panel {
     });
   }
 
-  /** A segment belongs to the best of the occurrences that stand there. */
+  /** A segment belongs to the best of its occurrences. */
   assignOwners() {
     /** @type {Occurrence | null} */
     let before = null;
@@ -57,7 +57,7 @@ export class Panel {
     }
   }
 
-  /** Tell blocks that are not drawn yet how tall they will be. */
+  /** Estimate the heights of blocks that are not rendered yet. */
   estimateHeights() {
     const width = this.body.clientWidth || 600, size = parseFloat(getComputedStyle(this.body).fontSize) || 18;
     const perLine = Math.max(20, width / (size * 0.47));
@@ -175,19 +175,19 @@ export class Panel {
 const outranks = (a, b) => a.score > b.score || (a.score === b.score && a.to - a.from < b.to - b.from);
 
 /**
- * The model, what was found, how much was read and how long it took.
+ * The model, the number of phrases and occurrences, the coverage and the time.
  * @param {Reading} reading
  */
 function about({method: {coverage, model, seconds}, phrases, occurrences}) {
-  const found = `${plural(phrases.length, "phrase")} at ${plural(occurrences.length, "place")}`;
+  const counts = `${plural(phrases.length, "phrase")}, ${plural(occurrences.length, "occurrence")}`;
   const read = coverage && coverage.share < 1 && `read ${coverage.words_read} of ${plural(coverage.words, "word")}`;
   const partly = (coverage?.models ?? []).filter(({share}) => share < 1).map(partOf);
   const time = seconds != null && `${seconds < 0.1 ? "under 0.1" : seconds.toFixed(seconds < 10 ? 1 : 0)}\u00a0s`;
-  return [model, found, read, ...partly, time].filter(Boolean).join(" · ");
+  return [model, counts, read, ...partly, time].filter(Boolean).join(" · ");
 }
 
 /**
- * What a model read of the text, never rounded up.
+ * The share of the text that a model read, rounded down.
  * @param {ModelCoverage} read
  */
 function partOf({model, share, spans}) {

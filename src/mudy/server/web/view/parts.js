@@ -1,6 +1,6 @@
 // @ts-check
 /** @import {OccurrenceData, PartInfo, Reading} from "./types.js" */
-/** What a score is made of: numbers with their meaning, or contributions that add up to it. */
+/** The parts of a score: values with their meaning, or contributions that add up to the score. */
 
 import {create} from "./elements.js";
 import {figure, formula, plural} from "./words.js";
@@ -10,7 +10,7 @@ const NOT_PARTS = ["start", "end", "score", "page"];
 /** @typedef {{part: PartInfo, value: number, start: number, width: number}} Contribution  in shares of the axis */
 
 /**
- * Contributions on one axis that holds zero and all values, the largest first.
+ * Contributions on one axis that includes zero and all values, the largest first.
  * @param {{part: PartInfo, value: number}[]} parts
  * @returns {{zero: number, sum: number, bars: Contribution[]}}
  */
@@ -24,7 +24,7 @@ export function contributions(parts) {
 }
 
 /**
- * Everything that the card says about a score.
+ * The breakdown of a score shown on the card.
  * @param {Reading} reading
  * @param {OccurrenceData} facts
  * @returns {(HTMLElement | null)[]}
@@ -55,7 +55,7 @@ function partsTable(reading, parts) {
       const fill = create("i");
       fill.style.inlineSize = percent(share);
       bar.append(fill);
-      bar.title = `higher than at ${Math.round(share * 100)} % of the places`;
+      bar.title = `higher than at ${Math.round(share * 100)} % of the occurrences`;
     }
     return row(part.symbol, part.words, bar, figure(value));
   }));

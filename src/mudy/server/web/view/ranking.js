@@ -14,7 +14,7 @@ import {figure, ordinal, plural} from "./words.js";
  *   rows: Map<Phrase, Row>, shown: Phrase[]}} Column */
 
 /**
- * Where the occurrences of phrases lie in the text, one row each; taller and warmer where they score better.
+ * The positions of phrases in the text, one row per phrase; taller and warmer marks have higher scores.
  * @param {(Phrase | null)[]} phrases
  * @param {number} length  of the text
  */
@@ -80,7 +80,7 @@ export class Ranking {
       return row;
     });
     list.replaceChildren(...written.map((row) => row.item));
-    if (!shown.length) list.append(create("li", {class: "mv-none"}, "No phrases were found in this text."));
+    if (!shown.length) list.append(create("li", {class: "mv-none"}, "No keyphrases found in this text."));
     animateMoves(column, shown);
     column.shown = shown;
     if (focused?.isConnected) focused.focus({preventScroll: true});
@@ -103,7 +103,7 @@ export class Ranking {
     row.button.classList.toggle("is-out", others.every(({rank}) => rank == null || rank > state.topN));
     row.where.replaceChildren(strip([phrase], text.length));
     row.button.title = phrase.text;
-    row.button.setAttribute("aria-label", [`${phrase.rank}. ${phrase.text}`, plural(phrase.occurrences.length, "place"),
+    row.button.setAttribute("aria-label", [`${phrase.rank}. ${phrase.text}`, plural(phrase.occurrences.length, "occurrence"),
       gold ? "gold" : "", `score ${figure(phrase.score)}`,
       moved ? `${moved > 0 ? "up" : "down"} ${Math.abs(moved)}` : "",
       ...others.map(({title, rank}) => (rank ? `${ordinal(rank)} with ${title}` : `not found by ${title}`))]
@@ -139,7 +139,7 @@ function newRow(phrase) {
 }
 
 /**
- * Rows move from where they stood.
+ * Animate rows from their previous positions.
  * @param {Column} column
  * @param {Phrase[]} shown
  */
@@ -156,7 +156,7 @@ function animateMoves(column, shown) {
 }
 
 /**
- * A line for each phrase that two neighbouring rankings share; where only one shows it, a stub.
+ * A line for each phrase that two neighbouring rankings share; a stub if only one shows it.
  * @param {SVGSVGElement} svg
  * @param {Column} left
  * @param {Column} right

@@ -58,7 +58,7 @@ export class Reading {
       const [text, ...variants] = forms(this.text, this.offset, occurrences);
       for (const {data, score} of occurrences) this.occurrenceOf(data).score = score;
       const best = this.occurrenceOf(occurrences[0].data);
-      const score = occurrences.reduce((most, each) => Math.max(most, each.score), -Infinity);
+      const score = occurrences.reduce((most, occurrence) => Math.max(most, occurrence.score), -Infinity);
       return Object.assign(this.phrases[index], {rank: position + 1, text, variants, best, score});
     });
     heat(this.occurrences.map((occurrence) => occurrence.score)).forEach((share, index) => {
@@ -92,7 +92,7 @@ export class Reading {
   }
 
   /**
-   * The share of occurrences where a part is lower, or null for a part that is the same everywhere.
+   * The share of occurrences with a lower value of a part, or null if the value is the same for all.
    * @param {string} name
    * @param {number} value
    */
@@ -106,7 +106,7 @@ export class Reading {
   }
 
   /**
-   * This method's phrase for that of another method: the one at the same place, else of the same form.
+   * The phrase of this method that corresponds to one of another: at the same position, else with the same form.
    * @param {Phrase} phrase
    * @returns {Phrase | null}
    */
@@ -117,7 +117,7 @@ export class Reading {
       if (occurrence) return occurrence.phrase;
     }
     const form = phrase.text.toLowerCase();
-    return this.phrases.find(({text, variants}) => [text, ...variants].some((own) => own.toLowerCase() === form)) ?? null;
+    return this.phrases.find(({text, variants}) => [text, ...variants].some((variant) => variant.toLowerCase() === form)) ?? null;
   }
 }
 

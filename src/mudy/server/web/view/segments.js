@@ -23,7 +23,7 @@ export function utf16Offsets(text) {
 export const squeeze = (text) => text.replace(SPACE, " ").trim();
 
 /**
- * Cut a text where spans begin and end, in order; stretches without a span are left out.
+ * Cut a text where spans begin and end, in order; parts without a span are left out.
  * @template {Range} T
  * @param {T[]} spans
  * @param {Range[]} gold

@@ -1,5 +1,5 @@
 // @ts-check
-/** The button that goes through the themes; `data-theme` on the root element chooses the colours. */
+/** The button that cycles through the themes; `data-theme` on the root element selects the colours. */
 
 const THEMES = ["auto", "light", "dark"];
 
@@ -19,7 +19,7 @@ export function themeButton(button, storageKey) {
   button.addEventListener("click", () => {
     apply(THEMES[(THEMES.indexOf(root.dataset.theme ?? "auto") + 1) % THEMES.length]);
     if (!storageKey) return;
-    try { localStorage.setItem(storageKey, root.dataset.theme ?? "auto"); } catch { /* a page without storage forgets */ }
+    try { localStorage.setItem(storageKey, root.dataset.theme ?? "auto"); } catch { /* no storage: the theme is not remembered */ }
   });
 }
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** The shapes that the view works on. The first group is what the service answers, the second what the view makes of it. */
+/** Types of the view. The first group is returned by the service, the second is built by the view. */
 
 /**
  * @typedef {{start: number, end: number, score: number, [part: string]: number}} OccurrenceData  offsets in code points
@@ -7,19 +7,19 @@
  * @typedef {{model: string, share: number, spans: {start: number, end: number}[]}} ModelCoverage
  * @typedef {{words: number, words_read: number, share: number, sections: number, models: ModelCoverage[]}} Coverage
  *
- * @typedef {object} MethodData  what one method found
+ * @typedef {object} MethodData  the results of one method
  * @property {string} method
  * @property {string | null} [model]
  * @property {string | null} [language]  ISO 639 code
- * @property {string | null} [read_by]  the tagger or segmenter that found the words
+ * @property {string | null} [read_by]  the tagger or segmenter used
  * @property {string[]} [warnings]
  * @property {Coverage} [coverage]
  * @property {KeyphraseData[]} keyphrases
  * @property {Record<string, any>} settings
- * @property {string[]} free  settings under which scores follow from their parts
+ * @property {string[]} free  settings whose change can be computed from the parts of a score
  * @property {number | null} [seconds]
  *
- * @typedef {object} PartInfo  one number that a score is made of
+ * @typedef {object} PartInfo  one part of a score
  * @property {string} name  its key in an occurrence
  * @property {string} symbol
  * @property {string} words
@@ -63,14 +63,14 @@
  * @property {number} step  of the colour scale
  * @property {Segment[]} segments
  *
- * @typedef {object} Segment  a stretch of the text in which the same occurrences stand
+ * @typedef {object} Segment  a part of the text covered by the same occurrences
  * @property {number} from
  * @property {number} to
  * @property {Occurrence[]} spans
  * @property {boolean} gold
  * @property {Panel} panel
  * @property {Block} block
- * @property {Occurrence} owner  the best of those that stand here
+ * @property {Occurrence} owner  the best occurrence in this segment
  * @property {boolean} first  whether it is the owner's first segment: what the keyboard reaches
  * @property {number} index
  * @property {SegmentElement} [element]  once its block is filled
@@ -84,7 +84,7 @@
  * @typedef {object} ViewOptions
  * @property {number} [topN]
  * @property {number | null} [lambda]
- * @property {boolean} [controls]  sliders of the view's own; true unless told otherwise
+ * @property {boolean} [controls]  whether the view shows its own sliders; true by default
  * @property {(state: ViewState) => void} [onChange]
  * @property {() => number} [topInset]  pixels at the top of the window that something else covers
  */

@@ -1,13 +1,13 @@
 // @ts-check
 /** @import {ExplanationData, Phrase, Range, ViewOptions, ViewState} from "./types.js" */
 /**
- * A text as one or several methods see it, coloured, with the ranking beside it.
+ * A text coloured by one or several methods, with the rankings beside it.
  *
  *   const view = new View(element, data, {topN: 10});
  *   view.set({topN: 5, lambda: 1.2});
  *   view.update(data);
  *
- * `data` is what Explanation.to_dict() gives, with the text and the methods' descriptions added. Nothing here asks a server.
+ * `data` is what Explanation.to_dict() gives, with the text and the methods' descriptions added. The view sends no requests.
  */
 
 import {Card} from "./card.js";
@@ -85,7 +85,7 @@ export class View {
   }
 
   /**
-   * Above the text: the controls, if wanted, what the colours mean, and what is to be known of the text.
+   * The header: the controls, if wanted, the legend, and notes on the text.
    * @param {ExplanationData} data
    */
   header(data) {
@@ -113,7 +113,7 @@ export class View {
     if (reading) {
       const {lambda_} = reading.method.settings;
       sliders.push(slider({label: "λ, weight of attention", min: 0, max: Math.max(5, 2 * lambda_), step: 0.05,
-        value: lambda ?? lambda_, hint: `The ranking was made with ${figure(lambda_)}.`,
+        value: lambda ?? lambda_, hint: `The method was run with ${figure(lambda_)}.`,
         onInput: (value) => this.change({lambda: value})}));
     }
     return create("div", {class: "mv-controls", role: "group", "aria-label": "Ranking"}, ...sliders);
@@ -132,16 +132,16 @@ export class View {
       ...Array.from({length: STEPS}, (_, step) => create("i", {class: `heat-${step}`})));
     const absent = (data.gold ?? []).filter((phrase) => !phrase.places.length).map((phrase) => phrase.text);
     return create("div", {class: "mv-legend"},
-      create("span", {class: "mv-key"}, "Scores lower than most", scale, "higher than all other places"),
+      create("span", {class: "mv-key"}, "Lowest scores", scale, "highest scores"),
       create("span", {class: "mv-key"}, create("u", {class: "is-top"}, this.topLabel), ", ",
-        create("u", {class: "is-top is-best"}, "best place")),
-      this.gold.length ? create("span", {class: "mv-key"}, create("em", {class: "gold"}, "gold phrase")) : null,
-      absent.length ? create("span", {class: "mv-key"}, "Gold, but not in this text: ",
+        create("u", {class: "is-top is-best"}, "best occurrence")),
+      this.gold.length ? create("span", {class: "mv-key"}, create("em", {class: "gold"}, "gold keyphrase")) : null,
+      absent.length ? create("span", {class: "mv-key"}, "Gold keyphrases not in this text: ",
         ...absent.flatMap((phrase, index) => [index ? ", " : "", create("bdi", {}, phrase)])) : null);
   }
 
   topWords() {
-    return this.state.topN === 1 ? "first phrase" : `top ${this.state.topN}`;
+    return this.state.topN === 1 ? "top phrase" : `top ${this.state.topN}`;
   }
 
   /** @param {number} index */
@@ -187,7 +187,7 @@ export class View {
   }
 
   /**
-   * Whether a phrase stands at a place of a gold phrase, neither more nor less of it.
+   * Whether an occurrence of a phrase equals an occurrence of a gold keyphrase.
    * @param {Phrase} phrase
    */
   isGold(phrase) {

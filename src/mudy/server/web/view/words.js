@@ -1,6 +1,6 @@
 // @ts-check
 /** @import {MethodData, OccurrenceData} from "./types.js" */
-/** Numbers and sentences for people. */
+/** Numbers and sentences for display. */
 
 /**
  * Four significant figures and a true minus sign.
@@ -30,7 +30,7 @@ export function languageName(code) {
 }
 
 /**
- * How a score follows from its parts, in figures; null for methods whose formula is not known here.
+ * The formula of a score with its values; null for methods with an unknown formula.
  * @param {MethodData} method
  * @param {OccurrenceData} facts
  */
@@ -49,20 +49,20 @@ export function formula({settings = {}}, facts) {
 }
 
 /**
- * What changed against another method: "2nd here, 7th with PromptRank: 5 higher".
+ * The change of rank compared with another method: "2nd here, 7th with PromptRank: 5 higher".
  * @param {number} rank
  * @param {number | undefined} otherRank
  * @param {string} otherTitle
  */
 export function rankChange(rank, otherRank, otherTitle) {
-  if (!otherRank) return `${ordinal(rank)} here, not among the phrases of ${otherTitle}`;
+  if (!otherRank) return `${ordinal(rank)} here, not found by ${otherTitle}`;
   const by = otherRank - rank;
   const moved = by > 0 ? `${by} higher` : by < 0 ? `${-by} lower` : "no change";
   return `${ordinal(rank)} here, ${ordinal(otherRank)} with ${otherTitle}: ${moved}`;
 }
 
 /**
- * What is to be known of the text beside its colours: its language, and warnings, with the method where not all share it.
+ * Notes on the text: its language and warnings, with the method if not all methods share them.
  * @param {{title: string, method: MethodData}[]} readings
  * @returns {string[]}
  */
