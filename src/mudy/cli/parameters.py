@@ -18,7 +18,7 @@ from mudy.extraction.extractor import DEFAULT_MODEL
 from mudy.extraction.model_loader import DEFAULT_ENCODER
 from mudy.extraction.protocols import ProtocolName
 from mudy.methods import METHODS, check_settings, setting_types
-from mudy.reading.languages.names import AUTO
+from mudy.reading.languages import AUTO
 
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 

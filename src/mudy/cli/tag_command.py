@@ -23,7 +23,7 @@ from mudy.errors import InputError, MudyError, VocabularyWarning
 from mudy.extraction.extractor import DEFAULT_METHOD
 from mudy.extraction.options import Options
 from mudy.reading.formats.file_arguments import is_pattern, matching_files
-from mudy.reading.languages.names import AUTO
+from mudy.reading.languages import AUTO
 from mudy.vocabularies import Concept, Vocabulary
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from mudy.candidates import MAX_PHRASE_WORDS, CandidateKind
 from mudy.cli import formats, sources
 from mudy.errors import InputError, SettingError, VocabularyWarning
 from mudy.extraction.options import Options
-from mudy.reading.languages.names import AUTO
+from mudy.reading.languages import AUTO
 from mudy.vocabularies import Vocabulary
 
 

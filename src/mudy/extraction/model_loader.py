@@ -15,8 +15,7 @@ from mudy.engines.compute import Compute, Speed
 from mudy.errors import SettingError, UnsupportedModel
 from mudy.reading.document import Document
 from mudy.reading.languages import AUTO, detection_of
-from mudy.reading.tagging import TextReader
-from mudy.reading.untagged import reader_of
+from mudy.reading.tagging import TextReader, reader_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
