@@ -16,8 +16,8 @@ from mudy.candidates.stemming import stems_of
 from mudy.evaluation.datasets import Dataset, load
 from mudy.reading.document import first_words
 from mudy.reading.languages.taggers import tagger_is_here
-from mudy.reading.tagging import TextReader
-from mudy.reading.untagged import UntaggedReader, reader_of
+from mudy.reading.tagging import TextReader, reader_of
+from mudy.reading.untagged import UntaggedReader
 
 KINDS = {"nested": nested_candidates, "maximal": candidates}
 

@@ -51,7 +51,7 @@ FRENCH = Record(
 
 
 def test_a_text_in_another_language_is_read_and_judged_by_its_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mudy.reading.untagged.tagger_is_here", lambda _: False)
+    monkeypatch.setattr("mudy.reading.tagging.tagger_is_here", lambda _: False)
     found = judge(Extractor("yake", protocol="promptrank"), Dataset("nouvelles", "mudy", (FRENCH,)), FRENCH)
     assert found.language == "fr"
     assert found.reached == 2
@@ -70,7 +70,7 @@ def test_other_languages_keep_their_case_under_the_protocol_and_its_number_of_wo
 
 
 def test_a_run_keeps_the_language_of_each_document(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mudy.reading.untagged.tagger_is_here", lambda _: False)
+    monkeypatch.setattr("mudy.reading.tagging.tagger_is_here", lambda _: False)
     run = evaluate(Extractor("yake", protocol="promptrank"), [Dataset("nouvelles", "mudy", (FRENCH,))], output)
     assert [document.language for document in Run.load(output).documents] == ["fr"]
     assert Run.load(output).outcomes("nouvelles") == run.outcomes("nouvelles")

@@ -19,7 +19,8 @@ from mudy.extraction.ranking import variant_key
 from mudy.reading.document import Document
 from mudy.reading.languages import detection_of, segmenters
 from mudy.reading.languages.verbs import lemmatizer
-from mudy.reading.untagged import UntaggedReader, reader_of
+from mudy.reading.tagging import reader_of
+from mudy.reading.untagged import UntaggedReader
 from tests.taggers import TEXTS
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* was read without a segmenter:mudy.LanguageWarning")
@@ -34,7 +35,7 @@ for row in OWN:
 def _light(monkeypatch: pytest.MonkeyPatch) -> None:
     """As after a plain install: no segmenter, and no tagger but the English one."""
     monkeypatch.setattr(segmenters, "PACKAGES", {})
-    monkeypatch.setattr("mudy.reading.untagged.tagger_is_here", lambda _: False)
+    monkeypatch.setattr("mudy.reading.tagging.tagger_is_here", lambda _: False)
 
 
 def words(code: str, text: str) -> list[str]:

@@ -66,13 +66,13 @@ def test_of_rows_in_several_languages_those_of_one_are_taken(tmp_path: Path) -> 
         ("a.csv", "flood\nice\n", "no column `label`, but 'flood'.*use a .txt file"),
         ("a.csv", 'id,label\n1,"flood\n', "line 2"),
         ("a.csv", "", "no column `label`, but nothing"),
-        ("a.csv", "id,label\n1,\n", "no label in this vocabulary"),
-        ("a.txt", "# nothing\n", "no label in this vocabulary"),
+        ("a.csv", "id,label\n1,\n", "the vocabulary has no labels"),
+        ("a.txt", "# nothing\n", "the vocabulary has no labels"),
         ("a.txt", b"flood\ninond\xe9e\n", "line 2 is not utf-8 .byte 0xe9"),
-        ("a.json", "[1, 2", "no JSON"),
+        ("a.json", "[1, 2", "not JSON"),
         ("a.json", '{"@context": {}, "@graph": []}', "JSON-LD"),
         ("a.json", '"flood"', "a list"),
-        ("a.json", "[" * 100_000, "nested too deeply|no JSON"),
+        ("a.json", "[" * 100_000, "nested too deeply|not JSON"),
         ("a.xlsx", b"PK", "ends in one of"),
     ],
 )
@@ -85,9 +85,9 @@ def test_what_cannot_be_read_is_said_with_its_file(tmp_path: Path, name: str, co
 def test_a_missing_file_and_an_unknown_encoding_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         Vocabulary.load(tmp_path / "none.csv")
-    with pytest.raises(SettingError, match="no encoding"):
+    with pytest.raises(SettingError, match="not a text encoding"):
         loaded(tmp_path, "a.txt", "x", encoding="klingon")
-    with pytest.raises(SettingError, match="no encoding"):
+    with pytest.raises(SettingError, match="not a text encoding"):
         loaded(tmp_path, "a.txt", "x", encoding="hex")
 
 

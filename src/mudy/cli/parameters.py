@@ -18,7 +18,7 @@ from mudy.engines.compute import Compute
 from mudy.errors import InputError, ModelError, SettingError, VocabularyWarning, unknown
 from mudy.extraction.options import Focus, Options, Setup
 from mudy.methods import METHODS, check_settings, setting_types
-from mudy.reading.languages.names import AUTO
+from mudy.reading.languages import AUTO
 from mudy.vocabularies import Vocabulary
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from mudy.extraction.options import DEFAULT_ENCODER, Setup
 from mudy.methods import method_class
 from mudy.reading.document import Document
 from mudy.reading.languages import AUTO, detection_of
-from mudy.reading.tagging import TextReader
-from mudy.reading.untagged import reader_of
+from mudy.reading.tagging import TextReader, reader_of
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from scipy.sparse import csr_matrix
 
-SAMPLED = 500  # texts of a topic among which the representative ones are looked for, as BERTopic does
+SAMPLED = 500  # texts of a topic from which the representative ones are chosen, as BERTopic does
 PHRASES_PER_TEXT = 20
 Topics = Mapping[int, Sequence[tuple[str, float]]]
 
 
 class KeyphraseRepresentation(BaseRepresentation):  # type: ignore[misc]  # BERTopic has no types
-    """Phrases for each topic: those that lead the keyphrases of its most representative texts.
+    """Represents each topic by the top keyphrases of its most representative texts.
 
     A phrase's weight is the mean of 1 / rank over these texts, between 0 and 1, whatever the method's scores are.
-    `settings` are further ones of `Extractor` and `extract`.
+    `settings` are further settings of `Extractor` and `extract`.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class KeyphraseRepresentation(BaseRepresentation):  # type: ignore[misc]  # BERT
 
 
 def weighted_phrases(results: Sequence[Result]) -> list[tuple[str, float]]:
-    """The phrases of several texts as one ranking; each in the form that its best rank shows."""
+    """One ranking of the phrases of several texts; each phrase in the form of its best rank."""
     weights: dict[tuple[str, ...], float] = {}
     forms: dict[tuple[str, ...], str] = {}
-    found = [(keyphrase, result.language or "en") for result in results for keyphrase in result]
-    for keyphrase, language in sorted(found, key=lambda pair: pair[0].rank):
+    keyphrases = [(keyphrase, result.language or "en") for result in results for keyphrase in result]
+    for keyphrase, language in sorted(keyphrases, key=lambda pair: pair[0].rank):
         key = variant_key(keyphrase.text, language)
         forms.setdefault(key, keyphrase.text)
         weights[key] = weights.get(key, 0.0) + 1 / keyphrase.rank / len(results)

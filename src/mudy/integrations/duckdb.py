@@ -7,9 +7,8 @@ from typing import Any
 
 from mudy._support.validation import TopN
 from mudy.extraction.options import DEFAULT_METHOD
-from mudy.integrations import from_extra
+from mudy.integrations import from_extra, phrase_column
 from mudy.integrations.extraction import check_plain_settings
-from mudy.integrations.table_columns import phrase_column
 
 with from_extra("duckdb"):
     import duckdb
@@ -24,10 +23,10 @@ def register_keyphrases(
     top_n: TopN = 10,
     **settings: Any,
 ) -> None:
-    """Give a connection a function from a text to its keyphrases, a list of texts; NULL gives NULL.
+    """Register a function that returns the keyphrases of a text as a list; NULL for NULL.
 
-    Further `settings` are those of `Extractor` and `extract`. DuckDB calls it with up to 2,048 rows at a time. It takes
-    the place of a function that was registered on this connection under the same name.
+    Further `settings` are those of `Extractor` and `extract`. DuckDB calls it with up to 2,048 rows at a time. It
+    replaces a function registered on this connection under the same name.
     """
     plain = {"method": method, "top_n": top_n, **settings}
     check_plain_settings(plain)
@@ -35,6 +34,6 @@ def register_keyphrases(
     def keyphrases(texts: pyarrow.ChunkedArray) -> pyarrow.Array:
         return pyarrow.array(phrase_column(texts.to_pylist(), plain), pyarrow.list_(pyarrow.string()))
 
-    with suppress(duckdb.InvalidInputException):  # none of that name
+    with suppress(duckdb.InvalidInputException):  # no function of that name
         connection.remove_function(name)
     connection.create_function(name, keyphrases, ["VARCHAR"], "VARCHAR[]", type="arrow", null_handling="special")

@@ -1,12 +1,12 @@
-"""A Haystack component that adds keyphrases to the meta data of documents."""
+"""A Haystack component that adds keyphrases to the metadata of documents."""
 
 from dataclasses import replace
 from typing import Any
 
 from mudy._support.validation import TopN
 from mudy.extraction.options import DEFAULT_METHOD
-from mudy.integrations import from_extra
-from mudy.integrations.extraction import check_plain_settings, results_of, shared_extractor
+from mudy.integrations import from_extra, phrase_column, plain_settings
+from mudy.integrations.extraction import check_plain_settings, shared_extractor
 
 with from_extra("haystack"):
     from haystack import Document as HaystackDocument
@@ -15,9 +15,9 @@ with from_extra("haystack"):
 
 @component
 class KeyphraseAnnotator:
-    """Copies of documents whose meta data list their keyphrases, best first. Documents without text stay as they are.
+    """Copies documents and adds their keyphrases to the metadata, best first. Documents without text are unchanged.
 
-    `settings` are further ones of `Extractor` and `extract`.
+    `settings` are further settings of `Extractor` and `extract`.
     """
 
     def __init__(
@@ -33,11 +33,11 @@ class KeyphraseAnnotator:
         self.top_n = top_n
         self.meta_key = meta_key
         self.settings = settings
-        check_plain_settings(self._plain_settings())
+        check_plain_settings(plain_settings(self))
 
     def warm_up(self) -> None:
-        """Load the models now; else they are loaded with the first document."""
-        shared = shared_extractor(self._plain_settings())
+        """Load the models now instead of with the first document."""
+        shared = shared_extractor(plain_settings(self))
         with shared.turn:
             shared.extractor.load_tagger()
             shared.extractor.load()
@@ -45,16 +45,10 @@ class KeyphraseAnnotator:
     @component.output_types(documents=list[HaystackDocument])  # type: ignore[untyped-decorator]
     def run(self, documents: list[HaystackDocument]) -> dict[str, list[HaystackDocument]]:
         documents = list(documents)
-        texts = [document.content for document in documents if document.content is not None]
-        results = results_of(texts, self._plain_settings())
+        column = phrase_column((document.content for document in documents), plain_settings(self))
         return {
             "documents": [
-                document
-                if document.content is None
-                else replace(document, meta={**document.meta, self.meta_key: [k.text for k in next(results)]})
-                for document in documents
+                document if phrases is None else replace(document, meta={**document.meta, self.meta_key: phrases})
+                for document, phrases in zip(documents, column, strict=True)
             ]
         }
-
-    def _plain_settings(self) -> dict[str, Any]:
-        return {"method": self.method, "speed": self.speed, "top_n": self.top_n, **(self.settings or {})}

@@ -104,13 +104,13 @@ class KeyBERT:
             candidate_lists = [phrases("candidates", candidates)] * len(texts)
         elif keyphrase_ngram_range is not None or words:
             documents, candidate_lists = self._within(texts, _lengths(keyphrase_ngram_range), words)
-        found = []
+        keywords = []
         for result in _results(documents, candidate_lists, seeds, settings):
             keyphrases = self._least_alike(result, top_n) if use_maxsum else result.keyphrases
             if highlight:
                 _print_highlighted(result.text, keyphrases)
-            found.append([(keyphrase.text, round(keyphrase.score, DIGITS)) for keyphrase in keyphrases])
-        return found[0] if len(found) == 1 else found
+            keywords.append([(keyphrase.text, round(keyphrase.score, DIGITS)) for keyphrase in keyphrases])
+        return keywords[0] if len(keywords) == 1 else keywords
 
     def extract_embeddings(self, *arguments: Any, **options: Any) -> None:  # noqa: ARG002 (as KeyBERT's is called)
         """Not supported."""
@@ -128,8 +128,8 @@ class KeyBERT:
             with shared.turn:
                 prepared = shared.extractor.prepare(text, max_candidate_words=most)
             documents.append(prepared.document)
-            found = (candidate.phrase for candidate in prepared.candidates)
-            candidate_lists.append([p for p in found if len(p.split()) >= least and stop_words.isdisjoint(p.split())])
+            names = (candidate.phrase for candidate in prepared.candidates)
+            candidate_lists.append([p for p in names if len(p.split()) >= least and stop_words.isdisjoint(p.split())])
         return documents, candidate_lists
 
     def _least_alike(self, result: Result, top_n: int) -> Sequence[Keyphrase]:
@@ -220,7 +220,7 @@ def _lengths(given: tuple[int, int] | None) -> tuple[int, int]:
     """The fewest and the most words of a phrase."""
     least, most = (1, MAX_PHRASE_WORDS) if given is None else given
     if not 1 <= least <= most:
-        raise SettingError(f"keyphrase_ngram_range is {given!r}, but must be two numbers from 1 up that do not fall.")
+        raise SettingError(f"keyphrase_ngram_range is {given!r}, but must be two numbers from 1 up, the smaller first.")
     return least, most
 
 

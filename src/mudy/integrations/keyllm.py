@@ -1,4 +1,4 @@
-"""A backend for KeyBERT's KeyLLM: keyphrases in the place of what a chat model would write."""
+"""A backend for KeyBERT's KeyLLM: keyphrases instead of the answers of a chat model."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from typing import Any
 
 from mudy._support.validation import TopN
 from mudy.extraction.options import DEFAULT_METHOD
-from mudy.integrations import from_extra
-from mudy.integrations.extraction import results_of
+from mudy.integrations import from_extra, phrase_column, plain_settings
 
 with from_extra("keybert"):
     from keybert.llm import BaseLLM
 
 
 class KeyphraseLLM(BaseLLM):  # type: ignore[misc]  # KeyBERT has no types
-    """Gives KeyLLM the keyphrases of each text, or a ranking of the candidates that it was given for that text.
+    """Returns the keyphrases of each text, or ranks the candidates given for that text.
 
-    `settings` are further ones of `Extractor` and `extract`.
+    `settings` are further settings of `Extractor` and `extract`.
     """
 
     def __init__(
@@ -36,7 +35,7 @@ class KeyphraseLLM(BaseLLM):  # type: ignore[misc]  # KeyBERT has no types
     def extract_keywords(
         self, documents: Sequence[str], candidate_keywords: Sequence[Sequence[str]] | None = None
     ) -> list[list[str]]:
-        settings = {"method": self.method, "speed": self.speed, "top_n": self.top_n, **(self.settings or {})}
+        settings = plain_settings(self)
         if candidate_keywords is not None:
             settings["candidates"] = candidate_keywords
-        return [[keyphrase.text for keyphrase in result] for result in results_of(documents, settings)]
+        return [phrases or [] for phrases in phrase_column(documents, settings)]

@@ -7,8 +7,8 @@ from typing import Any
 
 from mudy._support.validation import TopN
 from mudy.extraction.options import DEFAULT_METHOD
-from mudy.integrations import from_extra
-from mudy.integrations.extraction import check_plain_settings, results_of
+from mudy.integrations import from_extra, phrase_column
+from mudy.integrations.extraction import check_plain_settings
 
 with from_extra("langchain"):
     from langchain_core.documents import BaseDocumentTransformer
@@ -16,7 +16,7 @@ with from_extra("langchain"):
 
 
 class KeyphraseTransformer(BaseDocumentTransformer):  # type: ignore[misc]  # not followed by mypy
-    """Copies of documents whose metadata list their keyphrases, best first.
+    """Copies documents and adds their keyphrases to the metadata, best first.
 
     Further `settings` are those of `Extractor` and `extract`.
     """
@@ -33,11 +33,9 @@ class KeyphraseTransformer(BaseDocumentTransformer):  # type: ignore[misc]  # no
         documents: Iterable[LangChainDocument],
         **kwargs: Any,  # noqa: ARG002 (as LangChain calls it)
     ) -> list[LangChainDocument]:
-        documents = list(documents)  # an iterator could be walked through only once
-        results = results_of((document.page_content for document in documents), self.settings)
+        documents = list(documents)  # an iterator can be read only once
+        column = phrase_column((document.page_content for document in documents), self.settings)
         return [
-            document.model_copy(
-                update={"metadata": {**document.metadata, self.metadata_key: [keyphrase.text for keyphrase in result]}}
-            )
-            for document, result in zip(documents, results, strict=True)
+            document.model_copy(update={"metadata": {**document.metadata, self.metadata_key: phrases}})
+            for document, phrases in zip(documents, column, strict=True)
         ]

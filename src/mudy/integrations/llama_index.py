@@ -1,12 +1,12 @@
-"""A LlamaIndex metadata extractor, in the place of its KeywordExtractor, that asks no chat model."""
+"""A LlamaIndex metadata extractor that replaces its KeywordExtractor and needs no chat model."""
 
 import asyncio
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from mudy.extraction.options import DEFAULT_METHOD
-from mudy.integrations import from_extra
-from mudy.integrations.extraction import check_plain_settings, results_of
+from mudy.integrations import from_extra, phrase_column, plain_settings
+from mudy.integrations.extraction import check_plain_settings
 
 with from_extra("llama-index"):
     from llama_index.core.bridge.pydantic import Field
@@ -17,9 +17,10 @@ METADATA_KEY = "excerpt_keywords"  # as KeywordExtractor names it
 
 
 class KeyphraseExtractor(BaseExtractor):  # type: ignore[misc]  # not followed by mypy
-    """Adds the keyphrases of each node to its metadata as one text, with commas between them.
+    """Adds the keyphrases of each node to its metadata as one text, separated by commas.
 
-    `settings` are further ones of `Extractor` and `extract`. All are fields, which the ingestion cache looks at.
+    `settings` are further settings of `Extractor` and `extract`. All are fields, so that the ingestion cache
+    takes them into account.
     """
 
     method: str = Field(default=DEFAULT_METHOD, description="The method, see `mudy methods`.")
@@ -29,7 +30,7 @@ class KeyphraseExtractor(BaseExtractor):  # type: ignore[misc]  # not followed b
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
-        check_plain_settings(self._plain_settings())
+        check_plain_settings(plain_settings(self))
 
     @classmethod
     def class_name(cls) -> str:
@@ -39,10 +40,6 @@ class KeyphraseExtractor(BaseExtractor):  # type: ignore[misc]  # not followed b
         return await asyncio.to_thread(self._metadata, nodes)
 
     def _metadata(self, nodes: Sequence[BaseNode]) -> list[dict[str, str]]:
-        """The metadata of each node; none for those without text."""
-        texts = [node.get_content(MetadataMode.NONE) for node in nodes]
-        results = results_of([text for text in texts if text], self._plain_settings())
-        return [{METADATA_KEY: ", ".join(k.text for k in next(results))} if text else {} for text in texts]
-
-    def _plain_settings(self) -> dict[str, Any]:
-        return {"method": self.method, "speed": self.speed, "top_n": self.top_n, **self.settings}
+        """The metadata of each node; empty for nodes without text."""
+        column = phrase_column((node.get_content(MetadataMode.NONE) or None for node in nodes), plain_settings(self))
+        return [{} if phrases is None else {METADATA_KEY: ", ".join(phrases)} for phrases in column]

@@ -10,12 +10,12 @@ from mudy.integrations.extraction import results_of
 
 @llm.hookimpl  # type: ignore[untyped-decorator]
 def register_tools(register: Callable[..., Any]) -> None:
-    """What `llm` calls when it looks for tools."""
+    """Called by `llm` to collect tools."""
     register(extract_keyphrases)
 
 
 def extract_keyphrases(text: str, top_n: int = 10) -> list[dict[str, Any]]:
-    """The keyphrases of a text, best first, each with its score and the characters where it stands (start, end)."""
+    """The keyphrases of a text, best first, each with its score and character offsets (start, end)."""
     (result,) = results_of([text], {"top_n": top_n})
     return [
         {"text": k.text, "score": round(k.score, 4), "start": k.occurrences[0].start, "end": k.occurrences[0].end}

@@ -6,12 +6,13 @@ from typing import Any
 
 from mudy._support.validation import TopN
 from mudy.extraction.options import DEFAULT_METHOD
-from mudy.integrations import from_extra
-from mudy.integrations.table_columns import FIELDS, keyphrase_column, phrase_column
+from mudy.integrations import from_extra, keyphrase_column, phrase_column
 
 with from_extra("pandas"):
     from pandas import DataFrame, Series
     from pandas.api.extensions import register_series_accessor
+
+COLUMNS = ["text", "score", "start", "end", "occurrences"]  # of the keyphrase table
 
 
 @register_series_accessor("mudy")
@@ -27,11 +28,11 @@ class PandasKeyphrases:
         return Series(lists, index=self._column.index, name="keyphrases", dtype=object)
 
     def keyphrase_table(self, method: str = DEFAULT_METHOD, *, top_n: TopN = 10, **settings: Any) -> DataFrame:
-        """A table with a row for each keyphrase, under the index of its text."""
+        """A table with one row per keyphrase, under the index of its text."""
         lists = keyphrase_column(self._texts(), {"method": method, "top_n": top_n, **settings})
-        rows = [(place, row) for place, keyphrases in enumerate(lists) for row in keyphrases or ()]
-        index = self._column.index.take([place for place, _ in rows])
-        return DataFrame([row for _, row in rows], index=index, columns=list(FIELDS))
+        rows = [(position, row) for position, keyphrases in enumerate(lists) for row in keyphrases or ()]
+        index = self._column.index.take([position for position, _ in rows])
+        return DataFrame([row for _, row in rows], index=index, columns=COLUMNS)
 
     def _texts(self) -> list[str | None]:
         missing = self._column.isna()

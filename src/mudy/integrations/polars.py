@@ -7,13 +7,14 @@ from typing import Any
 
 from mudy._support.validation import TopN
 from mudy.extraction.options import DEFAULT_METHOD
-from mudy.integrations import from_extra
-from mudy.integrations.table_columns import FIELDS, keyphrase_column, phrase_column
+from mudy.integrations import from_extra, keyphrase_column, phrase_column
 
 with from_extra("polars"):
     import polars as pl
 
-TYPES = {str: pl.String, float: pl.Float64, int: pl.Int64}
+KEYPHRASE = pl.Struct(
+    {"text": pl.String, "score": pl.Float64, "start": pl.Int64, "end": pl.Int64, "occurrences": pl.Int64}
+)
 
 
 @pl.api.register_expr_namespace("mudy")
@@ -28,9 +29,8 @@ class PolarsKeyphrases:
         return self._mapped(phrase_column, pl.List(pl.String), {"method": method, "top_n": top_n, **settings})
 
     def scored_keyphrases(self, method: str = DEFAULT_METHOD, *, top_n: TopN = 10, **settings: Any) -> pl.Expr:
-        """Lists of structs: the phrase, its score, its best occurrence, and how many there are."""
-        struct = pl.Struct({name: TYPES[kind] for name, kind in FIELDS.items()})
-        return self._mapped(keyphrase_column, pl.List(struct), {"method": method, "top_n": top_n, **settings})
+        """Lists of structs: the phrase, its score, its best occurrence, and the number of occurrences."""
+        return self._mapped(keyphrase_column, pl.List(KEYPHRASE), {"method": method, "top_n": top_n, **settings})
 
     def _mapped(self, column_of: Callable[..., Any], dtype: pl.DataType, settings: dict[str, Any]) -> pl.Expr:
         def column(texts: pl.Series) -> pl.Series:

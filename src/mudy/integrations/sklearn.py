@@ -16,7 +16,7 @@ from mudy.errors import InputError, SettingError
 from mudy.extraction.options import DEFAULT_METHOD
 from mudy.extraction.ranking import variant_key
 from mudy.extraction.results import Keyphrase, Result
-from mudy.integrations import from_extra
+from mudy.integrations import from_extra, plain_settings
 from mudy.integrations.extraction import results_of
 from mudy.reading.document import Span
 
@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 
 
 class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Texts -> a sparse matrix that counts phrases: the keyphrases of the texts that it was fitted on.
+    """Convert texts to a sparse matrix of phrase counts; the columns are the keyphrases of the texts given to `fit`.
 
-    Fitting finds the keyphrases of each text. After that phrases are only looked up, as whole words in any casing, so
-    `transform` needs no model. Inflections (model, models) are one column, also those that no text of `fit` has; it is
-    named after the form that most texts show, in lower case. `min_df` leaves out phrases that are keyphrases of fewer
-    texts (a number, or a share below 1); `max_features` keeps those of the most texts. `settings` are further ones of
-    `Extractor` and `extract`.
+    `transform` needs no model: it looks phrases up as whole words, regardless of case. Inflections (model, models)
+    share a column, also those that occur in no text of `fit`; its name is the most frequent form in lower case.
+    `min_df` leaves out phrases that are keyphrases of fewer texts (a number, or a share below 1); `max_features` keeps
+    those of the most texts. `settings` are further settings of `Extractor` and `extract`.
     """
 
     def __init__(
@@ -61,11 +60,10 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """Learn the columns."""
         checked("max_features", self.max_features, int | None, least=1)
         checked("min_df", self.min_df, float, least=0)
-        settings = {"method": self.method, "speed": self.speed, "top_n": self.top_n, **(self.settings or {})}
-        results = list(results_of(_texts(raw_documents), settings))
+        results = list(results_of(_texts(raw_documents), plain_settings(self)))
         columns = self._chosen(_phrase_forms(results), len(results))
         if not columns:
-            raise SettingError(f"No keyphrases for columns in {len(results):,} texts. Lower min_df, or see the texts.")
+            raise SettingError(f"No keyphrases for columns in {len(results):,} texts. Lower min_df, or check them.")
         columns.sort(key=lambda phrase: phrase.name)
         self.feature_names_ = np.array([phrase.name for phrase in columns], dtype=object)
         self.form_columns_: dict[str, dict[str, int]] = {}  # language -> form -> column
@@ -75,7 +73,7 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         return self
 
     def transform(self, raw_documents: Iterable[str]) -> csr_matrix:
-        """How often the phrase of each column stands in each text."""
+        """How often the phrase of each column occurs in each text."""
         check_is_fitted(self, "feature_names_")
         lookups = [_lookup(language, tuple(forms.items())) for language, forms in self.form_columns_.items()]
         rows = [_counts(lookups, text, number) for number, text in enumerate(_texts(raw_documents))]
@@ -100,7 +98,7 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         return tags
 
     def _chosen(self, phrases: Iterable[PhraseForms], texts: int) -> list[PhraseForms]:
-        """The phrases that get a column: of equally frequent ones the first in alphabetical order."""
+        """The phrases that get a column; equally frequent ones in alphabetical order."""
         least = self.min_df * texts if isinstance(self.min_df, float) else self.min_df
         frequent = [phrase for phrase in phrases if phrase.texts >= least]
         return sorted(frequent, key=lambda phrase: (-phrase.texts, phrase.name))[: self.max_features]
@@ -108,14 +106,14 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
 
 @dataclass(frozen=True, slots=True)
 class ColumnLookup:
-    """The phrases of one language, ready to be found in texts in any inflection."""
+    """The phrases of one language, found in texts in any inflection."""
 
     language: str
     columns: tuple[int, ...]  # of each phrase of the index
     index: PhraseIndex
 
     def places(self, text: str) -> Iterator[tuple[Span, int]]:
-        """Where phrases stand as whole words, and their columns."""
+        """Where phrases occur as whole words, and their columns."""
         units = list(text_units(text))
         for start, end, phrase in self.index.places(_inflected(unit, self.language) for unit, _ in units):
             span = Span(units[start][1].start, units[end - 1][1].end)
@@ -132,23 +130,23 @@ def _lookup(language: str, forms: tuple[tuple[str, int], ...]) -> ColumnLookup:
 
 
 def _inflected(unit: str, language: str) -> str:
-    """A word without its inflection; a hyphen is as good as a space."""
+    """A word without its inflection; a hyphen counts as a space."""
     return " " if unit in " -" else base_form(unit, language)
 
 
 def _counts(lookups: Iterable[ColumnLookup], text: Any, number: int) -> Counter[int]:
     if not isinstance(text, str):
         raise InputError(f"A text must be a str, but raw_documents[{number}] is {seen(text)}.")
-    places = {place for lookup in lookups for place in lookup.places(text)}  # once, though two languages have a phrase
+    places = {place for lookup in lookups for place in lookup.places(text)}  # once, even if two languages have a phrase
     return Counter(column for _, column in places)
 
 
 class PhraseForms:
-    """A phrase in the forms that texts show, all in lower case."""
+    """A phrase in the forms in which it occurs, all in lower case."""
 
     def __init__(self) -> None:
-        self.shown: Counter[str] = Counter()  # the form that a text's keyphrase has -> number of texts
-        self.forms: set[tuple[str, str]] = set()  # these, and those merged into them, each with its language
+        self.shown: Counter[str] = Counter()  # form of the keyphrase -> number of texts
+        self.forms: set[tuple[str, str]] = set()  # language and form, also of merged variants
 
     def add(self, keyphrase: Keyphrase, language: str) -> None:
         self.shown[keyphrase.text.lower()] += 1
@@ -165,10 +163,11 @@ class PhraseForms:
 
 def _phrase_forms(results: Iterable[Result]) -> Iterable[PhraseForms]:
     phrases: dict[tuple[str, ...], PhraseForms] = {}
-    languages: dict[str, str] = {}  # of each form: that of the first text that shows it
-    for keyphrase, own in ((keyphrase, result.language or "en") for result in results for keyphrase in result):
-        language = languages.setdefault(keyphrase.text.lower(), own)
-        phrases.setdefault(variant_key(keyphrase.text, language), PhraseForms()).add(keyphrase, language)
+    languages: dict[str, str] = {}  # of each form: that of the first text that has it
+    for result in results:
+        for keyphrase in result:
+            language = languages.setdefault(keyphrase.text.lower(), result.language or "en")
+            phrases.setdefault(variant_key(keyphrase.text, language), PhraseForms()).add(keyphrase, language)
     return phrases.values()
 
 

@@ -1,7 +1,7 @@
 """A spaCy component: `nlp.add_pipe("mudy")`, then `doc._.keyphrases`, `doc.spans["mudy"]` and `doc._.phrases`.
 
-The Doc's own tags and sentences are used, so the component comes after a tagger. What it finds is kept in a Doc under
-the component's name, as plain values, which travel between processes and to disk. With several components in a pipeline
+The component uses the Doc's tags and sentences, so it comes after a tagger. Keyphrases are stored in the Doc under the
+component's name, as plain values that can be sent between processes and saved. With several components in a pipeline
 `doc._.keyphrases` and `doc._.phrases` are those of the first; `doc._.keyphrases_of(name)` are those of any.
 """
 
@@ -38,7 +38,7 @@ class RankedPhrase:
 
 
 class KeyphraseComponent:
-    """Adds the keyphrases to each Doc. It holds its settings alone, so it can be pickled."""
+    """Adds the keyphrases to each Doc. It holds only its settings, so it can be pickled."""
 
     def __init__(self, settings: dict[str, Any], name: str = NAME) -> None:
         for option in OF_READING:
@@ -67,7 +67,7 @@ class KeyphraseComponent:
                 yield from map(self._stored, docs, results)
 
     def set_error_handler(self, error_handler: ErrorHandler) -> None:
-        """What `nlp.set_error_handler` calls: the function that gets the Docs that fail."""
+        """Called by `nlp.set_error_handler`, with the function that receives the Docs that fail."""
         self.error_handler = error_handler
 
     def get_error_handler(self) -> ErrorHandler:
@@ -107,7 +107,7 @@ def _spans(doc: Doc, keyphrase: Keyphrase) -> list[Span]:
 
 
 def _keyphrases(doc: Doc) -> list[Keyphrase]:
-    """Those of the first component; none where no component has seen the Doc."""
+    """Those of the first component; none if no component has processed the Doc."""
     return [_keyphrase(values) for values in next(iter(doc.user_data.get(NAME, {}).values()), [])]
 
 
@@ -116,13 +116,13 @@ def _keyphrases_of(doc: Doc, name: str) -> list[Keyphrase]:
     components = doc.user_data.get(NAME, {})
     if name not in components:
         known = ", ".join(map(repr, components)) or "none"
-        raise InputError(f"The Doc has no keyphrases of a component {name!r}. Components that it has them of: {known}.")
+        raise InputError(f"The Doc has no keyphrases of a component {name!r}. It has those of: {known}.")
     return [_keyphrase(values) for values in components[name]]
 
 
 def _keyphrase(values: dict[str, Any]) -> Keyphrase:
-    """What `Keyphrase.to_dict` was made of."""
-    occurrences = tuple(_occurrence(dict(place)) for place in values["occurrences"])
+    """The inverse of `Keyphrase.to_dict`."""
+    occurrences = tuple(_occurrence(dict(occurrence)) for occurrence in values["occurrences"])
     return Keyphrase(values["rank"], values["text"], values["score"], tuple(values["variants"]), occurrences)
 
 
@@ -135,7 +135,7 @@ def _phrases(doc: Doc) -> list[RankedPhrase]:
 
 
 def _register() -> None:
-    """The extensions of Doc, and the factory with what `nlp.analyze_pipes` tells about it."""
+    """Register the extensions of Doc, and the factory with what `nlp.analyze_pipes` shows."""
     Doc.set_extension("keyphrases", getter=_keyphrases, force=True)
     Doc.set_extension("keyphrases_of", method=_keyphrases_of, force=True)
     assigned = ["doc._.keyphrases", "doc._.keyphrases_of", "doc.spans", "doc.user_data"]

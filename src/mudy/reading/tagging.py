@@ -1,10 +1,11 @@
-"""Text -> Document: words, tags and sentences, found by a spaCy pipeline that is imported only when one is made."""
+"""Text -> Document: words, tags and sentences by a spaCy pipeline. spaCy is imported when the first one is loaded."""
 
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from functools import cache
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,8 +14,8 @@ from mudy._support.cancellation import cancellable, check
 from mudy.errors import InputError, SettingError
 from mudy.models.fetch import Report
 from mudy.reading.document import Document, Span, Word
-from mudy.reading.languages import Detection, detect
-from mudy.reading.tagger_pipelines import UNUSED, has_tags, is_rule_based, load_pipeline
+from mudy.reading.languages.detection import LANGUAGE_NAMES, UNDETERMINED, Detection, detect
+from mudy.reading.languages.taggers import tagger_is_here
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 LONGEST_RUN = 200  # characters without white space; longer runs are base64, addresses or minified code
 PIECE_CHARACTERS = 20_000  # characters read at once; spaCy takes 3.4 kB of memory for each
 PIECE_CHARACTERS_WITHOUT_SPACES = 15_000  # for tokenizers of Chinese, Japanese and others (SudachiPy: 49,149 bytes)
+
+WITHOUT_TAGGER = (LANGUAGE_NAMES.keys() | {UNDETERMINED}) - {"en"}  # languages that can be read without a tagger
 
 LONGEST_HEADLINE = 150  # characters
 LONGEST_SMALL_WORD = 4  # letters; "with" and "from" have no capital in a headline
@@ -37,18 +40,18 @@ CLOSING = frozenset(".!?…:;\"'”’»)]。！？") | {"''", "...", "?!", "!!"
 
 
 class Token(NamedTuple):
-    """A word as spaCy gives it, in offsets of the whole text."""
+    """A word or mark, with its offsets in the whole text."""
 
     start: int
     end: int
     tag: str
-    opens: bool  # the first of a sentence, says the pipeline
+    opens: bool  # whether it is the first of a sentence, according to the pipeline
 
 
 class TextReader(ABC):
-    """Cuts texts into sentences and words, by the rules of one language.
+    """Splits texts into sentences and words, by the rules of one language.
 
-    Texts are read one at a time: no result can depend on its neighbours, and each is there as soon as it is read.
+    Texts are read one at a time, so no result depends on the others.
     """
 
     tagged: bool = True  # whether words get parts of speech
@@ -58,7 +61,7 @@ class TextReader(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What reads, and its version, such as "en_core_web_sm 3.8.0"."""
+        """The name and version of what reads the texts, such as "en_core_web_sm 3.8.0"."""
 
     @property
     @abstractmethod
@@ -69,16 +72,12 @@ class TextReader(ABC):
     def _tokens(self, piece: str, offset: int) -> list[Token]:
         """The words and marks of a piece of text."""
 
-    def documents(self, texts: Iterable[str]) -> Iterator[Document]:
-        """One Document a text, in order, each made when it is asked for."""
-        return map(self.document, texts)
-
     def document(self, text: str, omitted_words: int = 0, detection: Detection | None = None) -> Document:
-        """Cut a text into sentences and tagged words.
+        """Split a text into sentences and tagged words.
 
-        Every character that is not white space lies in one sentence. A run of more than 200 characters without white
-        space is no prose and yields no words; it is counted in `skipped_words`. `detection` is the text's language, if
-        it was looked for before.
+        Every character that is not white space belongs to one sentence. A run of more than 200 characters without white
+        space is not prose and yields no words; it is counted in `skipped_words`. `detection` is the text's language, if
+        it was detected before.
         """
         if not isinstance(text, str):
             raise InputError(f"A text was expected, not {type(text).__name__}. Decode bytes or read the file first.")
@@ -104,7 +103,7 @@ class TextReader(ABC):
         return ((offset, piece) for offset, piece in _pieces(text, size) if not piece.isspace())
 
     def _mended(self, text: str, tokens: list[Token], sentences: Sequence[Span]) -> list[Token]:  # noqa: ARG002
-        """The tokens once the sentences are known, with mistakes put right that can be."""
+        """The tokens, with mistakes corrected that can be told once the sentences are known."""
         return tokens
 
 
@@ -112,23 +111,26 @@ class Tagger(TextReader):
     """Reads texts with a spaCy pipeline.
 
     `pipeline` is "en" (the default), the code of another language, the name of an installed spaCy package, the path of
-    a pipeline's folder (written as a path: ./name), or a pipeline already loaded, which is used as it is and not
-    changed. A language of `mudy languages` whose tagger is not there is fetched first; `report` is told of it.
+    a pipeline's folder (written as a path: ./name), or a loaded pipeline, which is used as it is and not changed. The
+    tagger of a language in `mudy languages` is downloaded if necessary; `report` receives the progress.
 
     Batches by `nlp.pipe` gave the same tags, a third faster on texts of 90 words and no faster on longer ones.
-    Safe to share between threads; pickled, it is loaded anew by name.
+    Safe to share between threads. Unpickling loads the pipeline again by name.
     """
 
     def __init__(self, pipeline: "str | Language" = "en", report: Report | None = None) -> None:
+        from mudy.reading.pipelines import UNUSED, has_tags, is_rule_based, load_pipeline
+
         self._pipeline = pipeline
         self._nlp: Any = load_pipeline(pipeline, report) if isinstance(pipeline, str) else pipeline
+        self._disabled = [name for name in UNUSED if name in self._nlp.pipe_names]
         self._owned = isinstance(pipeline, str)
         self._lock = Lock()
         self._spaced = is_rule_based(self._nlp)
         self._longest_piece = min(PIECE_CHARACTERS, self._nlp.max_length)
         if not has_tags(self._nlp):
             raise SettingError(
-                f"The spaCy pipeline {self.name} does not tag words. Give one with a tagger or morphologizer."
+                f"The spaCy pipeline {self.name} does not tag words. Pass one with a tagger or morphologizer."
             )
 
     def __reduce__(self) -> tuple[type["Tagger"], tuple[Any]]:
@@ -147,7 +149,7 @@ class Tagger(TextReader):
     def _mended(self, text: str, tokens: list[Token], sentences: Sequence[Span]) -> list[Token]:
         """Tag the verbs of headlines as verbs: in "Senate Passes Budget Bill" all four look like names to the tagger.
 
-        A headline is read again in lower case, and its finite verbs are taken over from that.
+        A headline is tagged again in lower case; finite verbs keep the tags of that second reading.
         """
         if self.language != "en":
             return tokens
@@ -163,20 +165,38 @@ class Tagger(TextReader):
         check()
         zone = self._nlp.memory_zone() if self._owned else nullcontext()  # else every new word is kept for ever
         with self._lock, zone:
-            doc = self._nlp(piece, disable=[n for n in UNUSED if n in self._nlp.pipe_names])
+            doc = self._nlp(piece, disable=self._disabled)
             starts = (bool(t.is_sent_start) for t in doc)
             return [t._replace(start=offset + t.start, end=offset + t.end) for t in _tokens_of(doc, piece, starts)]
 
 
-def document_of_doc(doc: "Doc") -> Document:
-    """The document that a spaCy Doc is already: its own words, tags and sentences, so that nothing is tagged twice.
+def reader_of(language: "str | Language", report: Report | None = None) -> TextReader:
+    """What reads texts of a language: its tagger, if it is installed or downloaded, else a reader without one.
 
-    A Doc without sentences is cut at its full stops. Verbs of headlines stay as the Doc's pipeline tagged them.
+    `language` is a code, the name or path of a spaCy package, or a loaded spaCy pipeline.
+    """
+    if isinstance(language, str) and language in WITHOUT_TAGGER and not tagger_is_here(language):
+        from mudy.reading.untagged import UntaggedReader
+
+        return UntaggedReader(language)
+    return english_tagger() if language == "en" else Tagger(language, report)
+
+
+@cache
+def english_tagger() -> Tagger:
+    """The tagger that every text may need: loaded once, for all extractors of the process."""
+    return Tagger("en")
+
+
+def document_of_doc(doc: "Doc") -> Document:
+    """Convert a spaCy Doc with its own words, tags and sentences, so that nothing is tagged twice.
+
+    A Doc without sentences is split at its full stops. Verbs of headlines keep the tags of the Doc's pipeline.
     """
     text, language = doc.text, doc.lang_
     if len(doc) and not doc.has_annotation("TAG" if language == "en" else "POS"):
         raise InputError(
-            "The Doc has no tags, which candidates are made of. Let a tagger come before in the pipeline, as in "
+            "The Doc has no tags, which candidates are made of. Put a tagger before this in the pipeline, as in "
             'spacy.load("en_core_web_sm").'
         )
     readable, skipped = _readable(text, LONGEST_RUN if doc.vocab.writing_system.get("has_letters", True) else None)
@@ -197,7 +217,7 @@ def _sentence_starts(doc: "Doc") -> Iterator[bool]:
 
 
 def _tokens_of(doc: "Doc", readable: str, starts: Iterable[bool]) -> list[Token]:
-    """The tokens of a Doc; white space and what is not readable hand a sentence start on to the next one."""
+    """The tokens of a Doc. Those that are skipped (white space, unreadable) pass a sentence start on to the next."""
     tokens, opens = [], True
     english = doc.lang_ == "en"
     for t, starts_sentence in zip(doc, starts, strict=True):
@@ -219,10 +239,10 @@ def _words(tokens: Iterable[Token], sentences: Iterable[Span]) -> tuple[Word, ..
 
 
 def _joined(text: str, tokens: Iterable[Token]) -> list[Token]:
-    """Put words back together that spaCy cuts at a hyphen or en dash (self-driving) or after a number (5G).
+    """Join words that spaCy splits at a hyphen or en dash (self-driving) or after a number (5G).
 
-    Joining after tagging lets the pipeline see words cut as it was trained on them. Number ranges (1990-2000) and
-    dashes between clauses (this--that) stay cut.
+    Joining after tagging lets the pipeline see words as it was trained on them. Number ranges (1990-2000) and dashes
+    between clauses (this--that) stay split.
     """
     words: list[Token] = []
     for token in tokens:
@@ -250,7 +270,7 @@ def _merged(first: Token, last: Token) -> Token:
 
 
 def _readable(text: str, longest_run: int | None) -> tuple[str, int]:
-    """The text as the pipeline may see it, character for character as long, and how many runs were blanked.
+    """The text with unreadable characters replaced by spaces, of the same length, and how many runs were replaced.
 
     Control characters and lone surrogates (which spaCy cannot encode) become spaces, and so do overlong runs.
     """
@@ -261,7 +281,7 @@ def _readable(text: str, longest_run: int | None) -> tuple[str, int]:
 
 
 def _pieces(text: str, size: int) -> Iterator[tuple[int, str]]:
-    """Offset and text of pieces no longer than `size`, cut at the best place in the second half of each."""
+    """Offset and text of pieces no longer than `size`, split at the best place in the second half of each."""
     start = 0
     while len(text) - start > size:
         end = _cut(text, start + size // 2, start + size)
@@ -304,9 +324,9 @@ def _finite_verbs(tokens: Iterable[Token]) -> Iterator[Token]:
 
 
 def _openings(text: str, tokens: Sequence[Token]) -> Iterator[int]:
-    """Indices of the tokens that open a sentence, once brackets and quotes are put right.
+    """Indices of the tokens that open a sentence, with brackets and quotes corrected.
 
-    Opening marks go with the word they stand before; and a bracket opens a sentence only where one has ended, so that
+    Opening marks belong to the word after them; and a bracket opens a sentence only where one has ended, so that
     "methods [13] show" stays whole.
     """
     run = 0  # the first of the opening marks right before a token, or the token itself
@@ -321,7 +341,7 @@ def _openings(text: str, tokens: Sequence[Token]) -> Iterator[int]:
 
 
 def _sentences(text: str, openings: Iterable[int]) -> list[Span]:
-    """Spans between one opening and the next, trimmed; paragraphs and headings end a sentence whatever was tagged."""
+    """Trimmed spans between openings; paragraphs and headings end a sentence whatever the pipeline says."""
     cuts = sorted({0, len(text), *openings, *_broken_lines(text)})
     spans = (_trim(text, start, end) for start, end in cancellable(pairwise(cuts), every=4096))
     return [span for span in spans if span.start < span.end]

@@ -1,33 +1,26 @@
-"""Text -> Document without a tagger: words by spaCy's rules, or by a segmenter where words have no spaces.
+"""Text -> Document without a tagger: words by spaCy's tokenizer, or by a segmenter where words have no spaces.
 
-Every word that may be part of a phrase gets the tag CONTENT; stop words, verbs, numbers and marks get none. Some
-segmenters know parts of speech: then words have Universal POS tags, as from a tagger.
+Every word that may be part of a phrase gets the tag CONTENT; stop words, verbs, numbers and punctuation get none. Some
+segmenters know parts of speech; their words have Universal POS tags, like those of a tagger.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mudy._support.cancellation import check
-from mudy.models.fetch import Report
 from mudy.reading.document import CONTENT, MODIFIER
-from mudy.reading.languages.function_words import ALL_FUNCTION_WORDS
-from mudy.reading.languages.names import LANGUAGE_NAMES, UNDETERMINED, name_of
-from mudy.reading.languages.segmenters import Morpheme, Segmenter, segmenter_of
-from mudy.reading.languages.taggers import tagger_is_here
+from mudy.reading.languages.detection import ALL_FUNCTION_WORDS, UNDETERMINED, name_of
+from mudy.reading.languages.segmenters import Morpheme, segmenter_of
 from mudy.reading.languages.verbs import is_verb_here
 from mudy.reading.stop_words import stop_words
-from mudy.reading.tagging import Tagger, TextReader, Token
-
-if TYPE_CHECKING:
-    from spacy.language import Language
+from mudy.reading.tagging import TextReader, Token
 
 CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages that write every noun with a capital
-ANY = "xx"  # spaCy's rules for no language in particular
-SPACY_CODES = {"no": "nb", "bs": "hr", UNDETERMINED: ANY}  # languages that spaCy has under another code
-READABLE = (LANGUAGE_NAMES.keys() | {UNDETERMINED}) - {"en"}  # codes of texts that are read without a tagger
+ANY = "xx"  # spaCy's code for no language in particular
+SPACY_CODES = {"no": "nb", "bs": "hr", UNDETERMINED: ANY}  # languages with another code in spaCy
 INITIAL = re.compile(r"[^\W\d_]")  # the J of "J. Smith"
 ELIDED = re.compile(r"[^\W\d_]{1,5}['’]")  # l', dell', qu'
 ABBREVIATION = re.compile(r"[^\W\d_]\.?|[^\W\d_]{2,4}\.|(?:[^\W\d_]{1,2}\.){2,4}")  # J., Dr., z.B.; a letter
@@ -36,14 +29,14 @@ ENDS = frozenset(".!?…。！？｡।॥؟۔።։") | {"...", "?!", "!!", "．
 
 
 class UntaggedReader(TextReader):
-    """Reads texts of one language for which there is no tagger; by "und", of any in Latin script.
+    """Reads texts of one language without a tagger; "und" stands for any language in Latin script.
 
-    Safe to share between threads; pickled, it is made anew.
+    Safe to share between threads. Unpickling creates a new one.
     """
 
     def __init__(self, code: str) -> None:
         self._code = code
-        self._segmenter: Segmenter | None = segmenter_of(code)
+        self._segmenter = segmenter_of(code)
         self._spaced = self._segmenter is None or self._segmenter.spaced
         self.tagged = self._segmenter is not None and self._segmenter.tags
         self._rules = spacy_rules(code) if self._segmenter is None else None
@@ -63,7 +56,7 @@ class UntaggedReader(TextReader):
 
     def _tokens(self, piece: str, offset: int) -> list[Token]:
         check()
-        morphemes = list(self._segmenter.morphemes(piece)) if self._segmenter else list(self._words(piece))
+        morphemes = self._segmenter.morphemes(piece) if self._segmenter else list(self._words(piece))
         opens = list(_opening(piece, morphemes))
         return [
             Token(offset + m.start, offset + m.end, tag, opening)
@@ -71,11 +64,11 @@ class UntaggedReader(TextReader):
         ]
 
     def _words(self, piece: str) -> Iterator[Morpheme]:
-        assert self._rules is not None, "a language with a segmenter has no rules of spaCy"
+        assert self._rules is not None, "only a language without a segmenter has a tokenizer of spaCy"
         nlp, lock = self._rules
         with lock, nlp.memory_zone():
-            found = [Morpheme(t.idx, t.idx + len(t)) for t in nlp(piece) if not t.is_space]
-        for morpheme in found:
+            words = [Morpheme(t.idx, t.idx + len(t)) for t in nlp(piece) if not t.is_space]
+        for morpheme in words:
             yield from _without_marks(piece, morpheme)
 
     def _tags(self, text: str, morphemes: Sequence[Morpheme], opens: Sequence[bool]) -> Iterator[str]:
@@ -92,24 +85,8 @@ class UntaggedReader(TextReader):
         return MODIFIER if self._code in CAPITAL_NOUNS and form.islower() else CONTENT
 
 
-def reader_of(language: "str | Language", report: Report | None = None) -> TextReader:
-    """What reads texts of a language: its tagger, if it is installed or was pulled, else a reader without one.
-
-    `language` is a code, the name or path of a spaCy package, or a pipeline that spaCy has loaded.
-    """
-    if isinstance(language, str) and language in READABLE and not tagger_is_here(language):
-        return UntaggedReader(language)
-    return english_tagger() if language == "en" else Tagger(language, report)
-
-
-@cache
-def english_tagger() -> Tagger:
-    """The tagger that every text may need: loaded once, for all extractors of the process."""
-    return Tagger("en")
-
-
 def is_content(form: str, language: str) -> bool:
-    """Whether a word may be part of a phrase: it has letters, and is no stop word, article or single letter."""
+    """Whether a word may be part of a phrase: it has letters, and is not a stop word, article or single letter."""
     if not any(map(str.isalpha, form)) or ELIDED.fullmatch(form) or (ABBREVIATION.fullmatch(form) and form[0] < CASED):
         return False
     stops = ALL_FUNCTION_WORDS if language == UNDETERMINED else stop_words(language)
@@ -117,7 +94,7 @@ def is_content(form: str, language: str) -> bool:
 
 
 def _without_marks(text: str, morpheme: Morpheme) -> Iterator[Morpheme]:
-    """A word, cut off the full stop that rules of another language left on it: "etwas." among Arabic words."""
+    """Split off the full stop that the rules of another language left on a word: "etwas." among Arabic words."""
     form = text[morpheme.start : morpheme.end]
     if len(form) > 3 and form[-1] in ENDS and form[:-1].isalpha() and not form[:-1].isupper():
         yield Morpheme(morpheme.start, morpheme.end - 1)
@@ -143,10 +120,10 @@ def _opening(text: str, morphemes: Sequence[Morpheme]) -> Iterator[bool]:
 
 @lru_cache(maxsize=4)
 def spacy_rules(code: str) -> tuple[Any, Lock]:
-    """The tokenizer that spaCy has for a language, alone, and the lock of its memory; shared by all readers."""
+    """SpaCy's tokenizer for a language, and the lock for its memory; shared by all readers."""
     import spacy
 
     try:
         return spacy.blank(SPACY_CODES.get(code, code)), Lock()
-    except ImportError:  # spaCy does not know it, or has it read by a package that is not installed
+    except ImportError:  # spaCy does not know the language, or needs a package for it that is not installed
         return spacy.blank(ANY), Lock()

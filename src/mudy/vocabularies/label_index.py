@@ -1,8 +1,8 @@
 """Labels found in a text by their stems, in one walk: "flood insurances" for the label "Flood insurance".
 
 Stems are those of the text's language. White space, hyphens and underscores between words do not matter; other marks do
-("C++", "AT&T"), and a blank line ends a phrase. A label in capitals such as IT or WHO is found in capitals only. Of
-places inside one another the longest counts: "flood" is not found in "flood insurance" where both are labels.
+("C++", "AT&T"), and a blank line ends a phrase. A label in capitals such as IT or WHO matches capitals only. Of nested
+occurrences the longest counts: "flood" is not found in "flood insurance" where both are labels.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _MOSTLY = 0.5  # share of longer labels in capitals above which capitals mean no
 
 
 class LabelPlace(NamedTuple):
-    """Where a concept stands."""
+    """An occurrence of a concept."""
 
     span: Span
     concept: int  # index into the concepts
 
 
 class LabelIndex:
-    """The labels of all concepts, ready to be found in any number of texts."""
+    """The labels of all concepts, to be found in any number of texts."""
 
     def __init__(self, labels: Sequence[Sequence[str]], language: str = "en") -> None:
         """`labels` are those of each concept, the preferred one first; `language` is that of the texts."""
@@ -49,8 +49,8 @@ class LabelIndex:
         self._others: dict[int, list[int]] = {}  # phrase -> further labels with the same stems
         self._preferred = bytearray()  # label -> whether it is the preferred one
         numbers: dict[tuple[str, ...], int] = {}
-        for concept, own in enumerate(cancellable(labels, every=1024)):
-            for position, label in enumerate(own):
+        for concept, forms in enumerate(cancellable(labels, every=1024)):
+            for position, label in enumerate(forms):
                 self._add(numbers, concept, label, position == 0)
         self._capitals_matter = not _mostly_capitals(self._labels)
         self._index = PhraseIndex(list(numbers))
@@ -69,21 +69,18 @@ class LabelIndex:
         else:
             self._others.setdefault(phrase, []).append(number)
 
-    def __len__(self) -> int:
-        return len(self._labels)
-
     def places(self, text: str) -> list[LabelPlace]:
-        """Every place of every concept, in text order, none of them inside another."""
+        """Every occurrence of every concept, in text order, none of them inside another."""
         units = list(cancellable(stem_units(text, self._language), every=4096))
-        found: list[LabelPlace] = []
+        places: list[LabelPlace] = []
         for start, end, phrase in self._index.places(unit for unit, _ in units):
             span = Span(units[start][1].start, units[end - 1][1].end)
             if stands_alone(text, span) and (label := self._meant(phrase, squeeze(span.of(text)))) is not None:
-                found.append(LabelPlace(span, self._concepts[label]))
-        return list(_longest(found))
+                places.append(LabelPlace(span, self._concepts[label]))
+        return list(_longest(places))
 
     def _meant(self, phrase: int, form: str) -> int | None:
-        """The label of a form: spelt alike if there is one, then a preferred one, then the first."""
+        """The label that a form stands for: the one spelt the same, else a preferred label, else the first."""
         same_stems = (self._first[phrase], *self._others.get(phrase, ()))
         spelling = form.casefold()
         fitting = (
@@ -99,7 +96,7 @@ class LabelIndex:
         return not acronym or form.removesuffix("s").isupper()
 
     def shared_labels(self) -> list[tuple[str, list[int]]]:
-        """Labels that several concepts have, in one spelling, with the concepts; none that one alone prefers."""
+        """Labels that several concepts have in the same spelling, with these concepts."""
         shared = []
         for phrase, others in self._others.items():
             spellings: dict[str, list[int]] = {}
@@ -119,7 +116,7 @@ def _mostly_capitals(labels: Sequence[str]) -> bool:
 
 
 def stem_units(text: str, language: str) -> Iterator[tuple[str, Span]]:
-    """The stem of each word, marks, and blank lines; each with its place."""
+    """The stem of each word, punctuation marks and blank lines, each with its span."""
     for match in _UNIT.finditer(text):
         unit = match[0]
         if unit.isspace():
@@ -130,12 +127,12 @@ def stem_units(text: str, language: str) -> Iterator[tuple[str, Span]]:
 
 
 def _joins(text: str, start: int, end: int) -> bool:
-    """Whether a hyphen or underscore stands between two words, not between white space."""
+    """Whether a hyphen or underscore is between two words, not next to white space."""
     return text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
 
 
 def _longest(places: Sequence[LabelPlace]) -> Iterator[LabelPlace]:
-    """Without places that lie inside others."""
+    """Leave out occurrences inside others."""
     end = -1
     for place in sorted(places, key=lambda place: (place.span.start, -place.span.end)):
         if place.span.end > end:

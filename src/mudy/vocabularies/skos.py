@@ -1,42 +1,59 @@
-"""Statements of SKOS and SKOS-XL -> concepts, with labels in one language.
+"""SKOS and SKOS-XL in files of RDF -> concepts with labels in one language.
 
-Only labels are read. What is broader or narrower than a concept plays no part, so that no cycle can do harm.
+pyoxigraph (extra `vocabularies`) parses the files. Nothing is fetched. XML goes through expat first, which decodes it,
+replaces entities and removes the document type. External and nested entities are refused, and so is deep nesting:
+pyoxigraph would expand the former without bound, and its time is quadratic in the depth of the latter.
+
+Only labels are read: broader and narrower concepts are ignored.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
+from typing import IO, Any, NamedTuple, cast
+from xml.parsers import expat
 
-from mudy.errors import InputError
-from mudy.vocabularies.concepts import Concept
-from mudy.vocabularies.rdf import RDF, Triple
+from mudy._support.cancellation import check
+from mudy.errors import InputError, MissingExtra
+from mudy.vocabularies import Concept
 
 SKOS, SKOS_XL = "http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#"
 _KINDS = ("prefLabel", "altLabel", "hiddenLabel")
 _LABELS = {f"{SKOS}{kind}": kind for kind in _KINDS}
 _LABEL_NODES = {f"{SKOS_XL}{kind}": kind for kind in _KINDS}
 _FORM = f"{SKOS_XL}literalForm"
-_TYPE = f"{RDF}type"
+_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _DEPRECATED = "http://www.w3.org/2002/07/owl#deprecated"
 _NO_CONCEPTS = frozenset(f"{SKOS}{name}" for name in ("ConceptScheme", "Collection", "OrderedCollection"))
-PREDICATES = frozenset((*_LABELS, *_LABEL_NODES, _FORM, _TYPE, _DEPRECATED))  # the others say nothing of labels
+PREDICATES = frozenset((*_LABELS, *_LABEL_NODES, _FORM, _TYPE, _DEPRECATED))  # all others are ignored
 _MOST_LABELS, _LONGEST_LABEL = 5_000_000, 10_000
 
 Label = tuple[str, str, str]  # kind, language, text
+_NO_BASE = "relative:/"  # base of relative addresses in a file without one; removed again
+_MOST_CHARACTERS, _MOST_TRIPLES, _LONGEST_ADDRESS = 2_000_000_000, 50_000_000, 4_000
+_UNDETERMINED = "und"  # BCP 47: no language; pyoxigraph accepts no empty tag in XML
+_TRIPLE_TERM, _MOST_TRIPLE_TERMS = "<<(", 100  # in RDF 1.2; many within one another overflow the stack
+_DEEPEST, _MOST_ENTITIES, _LONGEST_ENTITY = 100, 200, 300  # in XML
+_ESCAPES = str.maketrans({character: f"&#{ord(character)};" for character in '&<>"\t\n\r'})
+_POSITION = re.compile(r"^Parser error at .*?: |[. ]*\(line \d+\)$")
+_SHOWN = 200  # characters of a reason
+
+# -- Concepts ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Statements:
-    """What statements say of labels in one language, by resource."""
+    """The labels in one language, by resource."""
 
     language: str
     labels: dict[str, list[Label]] = field(default_factory=dict)
     nodes: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # resource -> kind, label node (SKOS-XL)
     forms: dict[str, tuple[str, str]] = field(default_factory=dict)  # label node -> language, text
     left_out: set[str] = field(default_factory=set)
-    other_languages: set[str] = field(default_factory=set)  # of labels that were passed over
+    other_languages: set[str] = field(default_factory=set)  # of labels that were skipped
     kept: int = 0  # labels
 
     def add(self, triple: Triple) -> None:
@@ -76,27 +93,178 @@ class Statements:
 
 
 def skos_concepts(triples: Iterable[Triple], language: str) -> Iterator[Concept]:
-    """Each concept with its labels in a language, or in none; without any it has an empty label."""
+    """Each concept with its labels in a language, or without a language tag; with an empty label if it has none."""
     statements = Statements(language)
     for triple in triples:
         statements.add(triple)
     if statements.other_languages and not any(labels for _, labels in statements.resources()):
         known = ", ".join(sorted(statements.other_languages))
-        raise InputError(f"no label is in the language {language!r}; there are labels in {known}. Name one of these.")
+        raise InputError(f"no label is in the language {language!r}; there are labels in {known}. Choose one of these.")
     blank_nodes = count(1)
     for subject, labels in statements.resources():
         texts = [text for _, _, text in sorted(labels, key=lambda label: _order(label, language))]
-        name = f"_:{next(blank_nodes)}" if subject.startswith("_:") else subject  # a parser makes up names for these
+        name = f"_:{next(blank_nodes)}" if subject.startswith("_:") else subject  # parsers invent names for these
         yield Concept(name, texts[0] if texts else "", tuple(texts[1:]))
 
 
 def speaks(tag: str, language: str) -> bool:
-    """Whether a label's language tag is the language asked for, one of its regions, or empty."""
+    """Whether a language tag is the requested language, one of its regions, or empty."""
     tag = tag.lower()
     return tag in ("", language.lower()) or tag.startswith(f"{language.lower()}-")
 
 
 def _order(label: Label, language: str) -> tuple[int, int]:
-    """Preferred labels first; of these the language itself, then without any, then its regions."""
+    """Preferred labels first; among equals the language itself, then no language, then its regions."""
     kind, tag, _ = label
     return _KINDS.index(kind), 0 if tag == language.lower() else 1 if not tag else 2
+
+
+# -- Statements of RDF files -------------------------------------------------------------------------------------------
+
+
+class Triple(NamedTuple):
+    """Subject, predicate and value: the IRI or blank node of a resource, or the text of a literal."""
+
+    subject: str
+    predicate: str
+    value: str
+    language: str | None  # the tag of a literal, in lower case and perhaps empty; None for a resource
+
+
+def rdf_triples(blocks: Iterable[str], format_name: str) -> Iterator[Triple]:
+    """Every statement about labels; InputError names the line of a syntax error.
+
+    The format is an attribute of `pyoxigraph.RdfFormat`; RDF_XML comes as the blocks of `plain_xml`.
+    """
+    try:
+        from pyoxigraph import Literal, RdfFormat, parse
+    except ImportError:
+        raise MissingExtra('SKOS needs pyoxigraph, which is not installed: pip install "mudy[vocabularies]"') from None
+    rdf_format, source = getattr(RdfFormat, format_name), RdfSource(blocks)
+    try:
+        for number, quad in enumerate(parse(cast(IO[str], source), rdf_format, base_iri=_NO_BASE)):
+            if number >= _MOST_TRIPLES:
+                raise InputError(f"there are more than {_MOST_TRIPLES:,} statements. Leave out all but the labels.")
+            subject, predicate, value = _address(quad.subject), quad.predicate.value, quad.object
+            if isinstance(value, Literal):
+                text, language = value.value, _language(value.language)
+            else:
+                text, language = _address(value), None
+            if predicate in PREDICATES:
+                yield Triple(subject, predicate, text, language)
+    except SyntaxError as error:
+        reason = _POSITION.sub("", str(error.msg))[:_SHOWN]
+        raise InputError(f"line {error.lineno or source.block}: this is not {rdf_format.name} ({reason}).") from None
+
+
+def _address(resource: Any) -> str:
+    """The IRI of a resource, or the name of a blank node."""
+    address = str(getattr(resource, "value", ""))
+    if len(address) > _LONGEST_ADDRESS:  # of a long prefix or base that is used often, all would be copies
+        raise InputError(f"an address has more than {_LONGEST_ADDRESS:,} characters: {address[:60]}...")
+    return address.removeprefix(_NO_BASE) if type(resource).__name__ == "NamedNode" else f"_:{address}"
+
+
+def _language(tag: str | None) -> str:
+    return "" if tag is None or tag == _UNDETERMINED else tag.lower()
+
+
+class RdfSource:
+    """Blocks of text as a file that pyoxigraph reads."""
+
+    def __init__(self, blocks: Iterable[str]) -> None:
+        self._blocks = iter(blocks)
+        self._text, self._position = "", 0  # of the block that is read
+        self._characters = self._triple_terms = 0
+        self.block = 0  # its number
+
+    def read(self, size: int) -> str:
+        """At most `size` characters; none at the end of the last block."""
+        if self._position >= len(self._text):
+            check()
+            self._text, self._position = self._next(), 0
+        piece = self._text[self._position : self._position + size]
+        self._position += size
+        return piece
+
+    def _next(self) -> str:
+        """The next block that is not empty."""
+        for block in self._blocks:
+            self.block += 1
+            self._characters += len(block)
+            self._triple_terms += (self._text[-2:] + block).count(_TRIPLE_TERM)
+            if self._characters > _MOST_CHARACTERS:
+                raise InputError(f"there are more than {_MOST_CHARACTERS:,} characters. Leave out all but the labels.")
+            if self._triple_terms > _MOST_TRIPLE_TERMS:
+                raise InputError(f"more than {_MOST_TRIPLE_TERMS} statements are about statements. Leave these out.")
+            if block:
+                return block
+        return ""
+
+
+def plain_xml(stream: IO[bytes]) -> Iterator[str]:
+    """XML without document type, comments and entities, one block per line."""
+    parser = expat.ParserCreate()
+    parser.ordered_attributes = parser.buffer_text = True
+    plain = PlainXml()
+    parser.StartDoctypeDeclHandler = plain.document_type
+    parser.EntityDeclHandler = plain.entity
+    parser.StartElementHandler = plain.start
+    parser.EndElementHandler = plain.end
+    parser.CharacterDataHandler = plain.characters
+    line = b"?"
+    while line:
+        line = stream.readline()
+        try:
+            parser.Parse(line, not line)
+        except expat.ExpatError as error:
+            raise InputError(f"line {error.lineno}: this is not XML ({expat.ErrorString(error.code)}).") from None
+        except (LookupError, ValueError) as error:  # an unknown encoding
+            raise InputError(f"this XML cannot be read ({error}).") from None
+        yield "".join(plain.pieces)
+        plain.pieces.clear()
+
+
+class PlainXml:
+    """Writes XML again from the events of expat."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self._depth = self._entities = 0
+
+    def document_type(self, name: str, system: str | None, public: str | None, internal: bool) -> None:  # noqa: ARG002
+        if system or public:
+            raise InputError(f"the document type {system or public!r} is external, and nothing is fetched.")
+
+    def entity(
+        self,
+        name: str,
+        parameter: bool,
+        value: str | None,
+        base: str | None,  # noqa: ARG002
+        system: str | None,
+        public: str | None,
+        notation: str | None,
+    ) -> None:
+        if parameter or value is None or system or public or notation:
+            raise InputError(f"the entity {name!r} is external; nothing is fetched. Leave it out.")
+        self._entities += 1
+        if "&" in value or len(value) > _LONGEST_ENTITY or self._entities > _MOST_ENTITIES:
+            raise InputError(f"the entity {name!r} could expand without bound, and is refused.")
+
+    def start(self, name: str, attributes: list[str]) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise InputError(f"elements are nested more than {_DEEPEST} deep.")
+        self.pieces.append(f"<{name}")
+        for key, value in zip(attributes[::2], attributes[1::2], strict=True):
+            text = value or _UNDETERMINED if key == "xml:lang" else value
+            self.pieces.append(f' {key}="{text.translate(_ESCAPES)}"')
+        self.pieces.append(">")
+
+    def end(self, name: str) -> None:
+        self._depth -= 1
+        self.pieces.append(f"</{name}>")
+
+    def characters(self, text: str) -> None:
+        self.pieces.append(text.translate(_ESCAPES))

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from mudy.errors import InputError, MudyError, SettingError
-from mudy.vocabularies.concepts import Concept, concept_of
-from mudy.vocabularies.rdf import plain_xml, rdf_triples
-from mudy.vocabularies.skos import PREDICATES, skos_concepts, speaks
+from mudy.vocabularies import Concept, concept_of
+from mudy.vocabularies.skos import plain_xml, rdf_triples, skos_concepts, speaks
 
-COLUMNS: Mapping[str, tuple[str, ...]] = {  # what a column may be called, in lower case without spaces and marks
+COLUMNS: Mapping[str, tuple[str, ...]] = {  # accepted column names, in lower case without spaces and punctuation
     "id": ("id", "uri", "iri", "code", "notation", "identifier", "concept"),
     "label": ("label", "preflabel", "preferredlabel", "preferred", "term", "name", "tag", "descriptor"),
     "alternatives": ("alternatives", "altlabel", "altlabels", "alternative", "synonyms", "synonym", "aliases"),
@@ -29,11 +28,11 @@ _RDF_FORMATS = {".ttl": "TURTLE", ".nt": "N_TRIPLES", ".trig": "TRIG", ".nq": "N
 
 
 def concepts_in(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
-    """The concepts of a file, by its ending; every error begins with its name."""
+    """The concepts of a file, read by its suffix; every error begins with its name."""
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         known = ", ".join(sorted(_READERS))
-        raise SettingError(f"{path}: a vocabulary ends in one of {known}.")
+        raise SettingError(f"{path}: a vocabulary file ends in one of {known}.")
     try:
         yield from reader(path, language, encoding)
     except OSError as error:
@@ -55,12 +54,12 @@ def _blocks(path: Path, encoding: str | None) -> Iterator[str]:
         if encoding is None:
             encoding = "utf-16" if stream.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
         try:
-            b"?".decode(encoding, "replace")  # LookupError if it is none of text
+            b"?".decode(encoding, "replace")  # LookupError if it is not a text encoding
             for block in iterdecode(iter(partial(stream.read, _BLOCK), b""), encoding):
                 yield block
                 line += block.count("\n")
         except LookupError:
-            raise SettingError(f"{encoding!r} is no encoding of text; try utf-8, utf-16, latin-1 or cp1252.") from None
+            raise SettingError(f"{encoding!r} is not a text encoding; try utf-8, utf-16, latin-1 or cp1252.") from None
         except UnicodeDecodeError as error:
             line += error.object.count(b"\n", 0, error.start)
             raise InputError(
@@ -72,23 +71,23 @@ def _blocks(path: Path, encoding: str | None) -> Iterator[str]:
 # -- Lists and JSON ---------------------------------------------------------------------------------------------------
 
 
-def _lines(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:  # noqa: ARG001
-    """A label a line; blank lines and those that start with # are left out."""
+def _lines(path: Path, _language: str, encoding: str | None) -> Iterator[Concept]:
+    """One label per line; blank lines and lines that start with # are skipped."""
     lines = (line.strip() for line in _text(path, encoding).splitlines())
     return (Concept(line, line) for line in lines if line and not line.startswith("#"))
 
 
-def _json(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:  # noqa: ARG001
+def _json(path: Path, _language: str, encoding: str | None) -> Iterator[Concept]:
     value = _parsed(_text(path, encoding))
     if isinstance(value, Mapping) and ("@context" in value or "@graph" in value):
-        raise InputError("this is JSON-LD, which is not read. Export the vocabulary as Turtle (.ttl).")
+        raise InputError("this is JSON-LD, which is not supported. Export the vocabulary as Turtle (.ttl).")
     entries = value.get("concepts") if isinstance(value, Mapping) else value
     if not isinstance(entries, list):
         raise InputError('a list of labels or objects is needed, or {"concepts": [...]}.')
     return map(concept_of, entries)
 
 
-def _json_lines(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:  # noqa: ARG001
+def _json_lines(path: Path, _language: str, encoding: str | None) -> Iterator[Concept]:
     return (concept_of(_parsed(line)) for line in _text(path, encoding).split("\n") if line.strip())
 
 
@@ -96,55 +95,53 @@ def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise InputError(f"this is no JSON ({error}).") from None
+        raise InputError(f"this is not JSON ({error}).") from None
 
 
 # -- Tables -----------------------------------------------------------------------------------------------------------
 
 
 def _table(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
-    """Rows with a head that names a column of labels; rows of one id are one concept."""
+    """Rows below a header that names a column of labels; rows with the same id are one concept."""
     text = _text(path, encoding)
     delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(text)
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        head = next(rows, [])
-        places = _places(head)
+        columns = _columns(next(rows, []))
         for row in rows:
             if any(cell.strip() for cell in row):
-                yield _row_concept(row, places, language)
+                yield _row_concept(row, columns, language)
     except csv.Error as error:
         raise InputError(f"line {rows.line_num}: {error}.") from None
 
 
 def _delimiter(text: str) -> str:
-    """The mark that parts the cells of the head."""
-    head = text.split("\n", 1)[0]
-    return max(",;\t", key=head.count)
+    """The delimiter of the header."""
+    return max(",;\t", key=text.split("\n", 1)[0].count)
 
 
-def _places(head: list[str]) -> dict[str, int]:
-    """Which column holds what."""
-    names = ["".join(filter(str.isalnum, name.lower())) for name in head]
-    places = {
+def _columns(header: list[str]) -> dict[str, int]:
+    """The index of each known column."""
+    names = ["".join(filter(str.isalnum, name.lower())) for name in header]
+    columns = {
         meaning: next(names.index(name) for name in known if name in names)
         for meaning, known in COLUMNS.items()
         if any(name in names for name in known)
     }
-    if "label" not in places:
-        shown = ", ".join(map(repr, head[:8])) or "nothing"
+    if "label" not in columns:
+        shown = ", ".join(map(repr, header[:8])) or "nothing"
         raise InputError(
-            f"the head has no column `label`, but {shown}. Known columns are {', '.join(COLUMNS)}; for labels alone, "
-            "one a line, use a .txt file."
+            f"the header has no column `label`, but {shown}. Known columns are {', '.join(COLUMNS)}; for labels alone, "
+            "one per line, use a .txt file."
         )
-    return places
+    return columns
 
 
-def _row_concept(row: list[str], places: Mapping[str, int], language: str) -> Concept:
+def _row_concept(row: list[str], columns: Mapping[str, int], language: str) -> Concept:
     def cell(name: str) -> str:
-        place = places.get(name)
-        return row[place].strip() if place is not None and place < len(row) else ""
+        column = columns.get(name, len(row))
+        return row[column].strip() if column < len(row) else ""
 
     label = cell("label") if speaks(cell("language"), language) else ""
     return Concept(cell("id") or label, label, tuple(_alternatives(cell("alternatives"))) if label else ())
@@ -160,14 +157,14 @@ def _alternatives(cell: str) -> list[str]:
 
 def _rdf(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
     format_name = _RDF_FORMATS[path.suffix.lower()]
-    return skos_concepts(rdf_triples(_blocks(path, encoding), format_name, PREDICATES), language)
+    return skos_concepts(rdf_triples(_blocks(path, encoding), format_name), language)
 
 
 def _rdf_xml(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
     if encoding is not None:
-        raise SettingError("XML names its own encoding; pass none.")
+        raise SettingError("XML declares its own encoding; pass none.")
     with path.open("rb") as stream:
-        yield from skos_concepts(rdf_triples(plain_xml(stream), "RDF_XML", PREDICATES), language)
+        yield from skos_concepts(rdf_triples(plain_xml(stream), "RDF_XML"), language)
 
 
 _READERS: Mapping[str, Callable[[Path, str, str | None], Iterator[Concept]]] = {

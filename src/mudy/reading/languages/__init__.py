@@ -1,7 +1,14 @@
-"""Languages: which one a text is in, and the taggers that were checked and can be fetched."""
+"""The language of a text, and the checked taggers that can be downloaded."""
 
-from mudy.reading.languages.detection import Detection, detect, detection_of, mismatch
-from mudy.reading.languages.names import AUTO, LANGUAGE_NAMES, name_of
+from mudy.reading.languages.detection import (
+    AUTO,
+    LANGUAGE_NAMES,
+    Detection,
+    detect,
+    detection_of,
+    mismatch,
+    name_of,
+)
 from mudy.reading.languages.taggers import (
     TAGGERS,
     TaggerStatus,

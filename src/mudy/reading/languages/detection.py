@@ -17,8 +17,60 @@ from functools import cache
 from typing import Any
 
 from mudy.reading.document import Document
-from mudy.reading.languages.function_words import function_words
-from mudy.reading.languages.names import LANGUAGE_NAMES, UNDETERMINED, name_of
+
+_NAMES = """
+af Afrikaans, am Amharic, ar Arabic, az Azerbaijani, be Belarusian, bg Bulgarian, bn Bengali, br Breton, bs Bosnian,
+ca Catalan, cs Czech, cy Welsh, da Danish, de German, el Greek, en English, eo Esperanto, es Spanish, et Estonian,
+eu Basque, fa Persian, fi Finnish, fr French, ga Irish, gl Galician, gu Gujarati, he Hebrew, hi Hindi, hr Croatian,
+hu Hungarian, hy Armenian, id Indonesian, is Icelandic, it Italian, ja Japanese, ka Georgian, kk Kazakh, km Khmer,
+kn Kannada, ko Korean, ky Kyrgyz, la Latin, lb Luxembourgish, lo Lao, lt Lithuanian, lv Latvian, mk Macedonian,
+ml Malayalam, mn Mongolian, mr Marathi, ms Malay, mt Maltese, my Burmese, ne Nepali, nl Dutch, no Norwegian, oc Occitan,
+pa Punjabi, pl Polish, ps Pashto, pt Portuguese, ro Romanian, ru Russian, sa Sanskrit, si Sinhala, sk Slovak,
+sl Slovenian, so Somali, sq Albanian, sr Serbian, sv Swedish, sw Swahili, ta Tamil, te Telugu, tg Tajik, th Thai,
+tl Tagalog, tr Turkish, tt Tatar, ug Uyghur, uk Ukrainian, ur Urdu, uz Uzbek, vi Vietnamese, yo Yoruba, zh Chinese,
+zu Zulu
+"""
+AUTO = "auto"  # in place of a language: each text is read by its own
+UNDETERMINED = "und"  # ISO 639's code for a language that is not known
+LANGUAGE_NAMES: dict[str, str] = dict(entry.split() for entry in _NAMES.split(","))
+
+# Function words of languages in Latin script. None is an abbreviation or letter that English texts use for something
+# else ("et al.", "3 d", "u.s.").
+FUNCTION_WORDS = {
+    code: frozenset(words.split())
+    for code, words in {
+        "ca": "el la els les un una uns unes de del dels al als en i o que es amb per a seu seva és són no més com "
+        "aquest aquesta entre sobre ha però quan sense també des molt hi ser",
+        "cs": "a v na do od o za po pro že se ne je jsou byl jak nebo ale který která které to ten ta při",
+        "da": "den det de en et og eller i på af for med til fra er var ikke som om at har ved under også kan skal vi",
+        "de": "der die das den dem des ein eine einen einem einer und oder in im am an auf von vom zu zum zur mit für "
+        "bei nach aus über ist sind wird werden nicht auch sich es er sie wie als wir ich hat dass aber durch um",
+        "en": "the of and to in for on with is are was were be by from at as an a this that these which it its we our "
+        "you your not no non or can has have how what when but been their they he his she about into between using "
+        "than do does if i me my there so us all also will more new",
+        "es": "el la los las un una unos unas de del al en y o que se con por para su sus es son no más como este esta "
+        "estos estas entre sobre lo le ha han fue pero cuando sin también desde muy hay ser según",
+        "fi": "ja tai on ei oli että se ne hän he kun kuin mutta joka myös ovat",
+        "fr": "le la les un une des du de au aux en ou que qui se ce cette ces dans par pour sur avec son sa ses leur "
+        "leurs est sont ne pas plus comme il elle a été mais sans nous vous être entre selon",
+        "hu": "a az és vagy hogy nem is egy ez volt van mint meg de ki el",
+        "id": "yang dan di ke dari untuk dengan pada ini itu adalah tidak atau dalam oleh sebagai akan juga telah",
+        "it": "il lo la i gli le un uno una di del dello della dei degli delle dell da dal dalla in nel nella nei "
+        "nelle e ed o che si con per su sul sulla al alla ai è sono non più come questo questa tra anche ha ma se",
+        "nl": "de het een en of van in op te met voor door aan bij uit naar is zijn was wordt worden niet ook er die "
+        "dat deze dit als om tot over wij ze hij maar heeft hebben",
+        "no": "den det de en et og eller i på av for med til fra er var ikke som om at har ved under også kan skal vi",
+        "pl": "i w z na do od o za po przez dla że się nie jest są był jak oraz lub ale który która które to ten przy",
+        "pt": "o a os as um uma uns umas de do da dos das no na nos nas ao aos à às em e ou que se com por para pelo "
+        "pela pelos pelas seu sua seus suas é são não mais como este esta entre sobre foi mas quando sem também já há "
+        "ser num numa",
+        "ro": "și în de la cu pe din pentru prin o un unei unui ale al a ai este sunt nu mai ca care că se sau fi fost",
+        "sv": "den det de en ett och eller i på av för med till från är var inte som om att har vid under även kan ska",
+        "tr": "ve veya bir bu şu o ile için de da ne gibi daha çok olarak olan en ki",
+    }.items()
+}
+ALL_FUNCTION_WORDS = frozenset[str]().union(*FUNCTION_WORDS.values())  # for texts that may be in any of them
+WORD = re.compile(r"[^\W\d_]{2,}|(?<!\S)[^\W\d_](?=\s)")  # a letter alone, but no initial: "O rio", not "O. Rio"
 
 EXCERPTS, EXCERPT = 8, 400  # how many excerpts of a long text, and how many characters each has
 FEWEST_LETTERS = 30  # fewer cannot be told apart, but for the scripts below
@@ -63,6 +115,17 @@ KANA_SHARE = 0.1  # of the characters of a Japanese text, at least
 NO_LANGUAGE, ANY_LANGUAGE = "zxx", "xx"  # the detector's code for no language at all, spaCy's for several
 _SAME = "pcm en, nb no, nn no, yue zh, wuu zh, arz ar, ary ar, uzs uz, an es, ext es"
 SAME: dict[str, str] = dict(pair.split() for pair in _SAME.split(","))  # codes that stand for a larger language
+
+
+def name_of(code: str) -> str:
+    """The name of a language, or its code where no name is known."""
+    return LANGUAGE_NAMES.get(code, f"the language {code!r}")
+
+
+def function_words(text: str) -> dict[str, int]:
+    """How many different function words of each language a text holds."""
+    words = {word.lower() for word in WORD.findall(text)}
+    return {code: len(words & listed) for code, listed in FUNCTION_WORDS.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,49 +1,50 @@
-"""Words of scripts that put no spaces between them: by a segmenter where one is installed, else by plain rules.
+"""Words of scripts without spaces: by a segmenter where one is installed, else by simple rules.
 
-Extras bring the segmenters: `mudy[zh]` jieba, `mudy[ja]` SudachiPy, `mudy[th]` PyThaiNLP, `mudy[ko]` Kiwi. They are
-imported when a text in their language is first read. Without one, function words and changes of script bound the
-words, and a stretch between them is cut where a part of it comes back elsewhere in the text.
+The segmenters come with extras: `mudy[zh]` jieba, `mudy[ja]` SudachiPy, `mudy[th]` PyThaiNLP, `mudy[ko]` Kiwi. Each is
+imported when the first text in its language is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mudy.reading.document import UNSPACED_LANGUAGES, Document
-from mudy.reading.languages.names import name_of
-from mudy.reading.languages.unspaced import korean_words, plain_words
+from mudy.reading.languages.detection import name_of
+from mudy.reading.languages.taggers import installed_version
 
 
 class Morpheme(NamedTuple):
-    """A word or mark as a segmenter gives it."""
+    """A word or mark as a segmenter returns it."""
 
     start: int
     end: int
     tag: str | None = None  # Universal POS, where the segmenter knows it; "" for what is never part of a phrase
 
 
+Cut = Callable[[str], Iterable[Morpheme]]
+
+
 @dataclass(frozen=True)
 class Segmenter:
-    """A way to cut a text into words."""
+    """A way to split a text into words."""
 
     name: str
-    cut: Callable[[str], Iterator[tuple[int, int, str | None]]]
+    cut: Cut
     tags: bool  # whether it knows parts of speech
     spaced: bool = False  # whether the script puts spaces between most words
 
-    def morphemes(self, text: str) -> Iterator[Morpheme]:
-        for start, end, tag in self.cut(text):
-            if text[start:end].strip():
-                yield Morpheme(start, end, tag)
+    def morphemes(self, text: str) -> list[Morpheme]:
+        return [morpheme for morpheme in self.cut(text) if text[morpheme.start : morpheme.end].strip()]
 
 
 PACKAGES = {"zh": "jieba", "ja": "SudachiPy", "th": "pythainlp", "ko": "kiwipiepy"}
-PLAIN, PLAIN_KOREAN = "characters", "words without particles"  # ways to cut without one of these
+PLAIN, PLAIN_KOREAN = "characters", "words without particles"  # names of the rules used without one of these
 ADVICE = {
     code: f"{name_of(code)} was read without a segmenter, so phrases may begin or end inside a word; install the extra "
     f"mudy[{code}], which brings {package}."
@@ -52,11 +53,11 @@ ADVICE = {
 
 
 def segmenter_of(code: str) -> Segmenter | None:
-    """The segmenter for a language; None where spaces part words."""
+    """The segmenter for a language; None where spaces separate words."""
     package = PACKAGES.get(code)
     number = None if package is None else _version(package)
-    if package is not None and number is not None:
-        return Segmenter(f"{package} {number}", partial(_CUTS[code], _Loaded(code)), code != "th", code == "ko")
+    if number is not None:
+        return Segmenter(f"{package} {number}", _Lazy(_LOADERS[code]), code != "th", code == "ko")
     if code == "ko":
         return Segmenter(PLAIN_KOREAN, korean_words, tags=False, spaced=True)
     if code in UNSPACED_LANGUAGES:
@@ -70,135 +71,269 @@ def segmenter_advice(document: Document) -> str | None:
 
 
 def _version(package: str) -> str | None:
-    try:
-        found = version(package)
-        if package == "SudachiPy":
-            version("sudachidict-core")
-    except PackageNotFoundError:
+    if package == "SudachiPy" and installed_version("sudachidict-core") is None:
         return None
-    return found
+    return installed_version(package)
 
 
-# -- Segmenters that are installed ------------------------------------------------------------------------------------
+# -- Segmenters of the extras -----------------------------------------------------------------------------------------
+
+CHINESE_TAGS = {"n": "NOUN", "j": "NOUN", "l": "NOUN", "i": "NOUN", "g": "NOUN", "e": "PROPN", "x": ""}
+CHINESE_NOUNS = frozenset({"vn", "an", "eng"})  # verbs and adjectives used as nouns; words in Latin letters
+JAPANESE_TAGS = {"名詞": "NOUN", "接尾辞": "NOUN", "接頭辞": "ADJ", "形状詞": "ADJ", "補助記号": ""}
+JAPANESE_EXCLUDED = frozenset({"数詞", "助動詞語幹", "非自立可能", "副詞可能"})  # numbers, "thing", "when"
+KOREAN_TAGS = {"NNG": "NOUN", "NNP": "PROPN", "SL": "PROPN", "XR": "NOUN", "XSN": "NOUN", "SH": "NOUN"}
 
 
-class _Loaded:
-    """A segmenter that is loaded when it is first asked, and asked by one thread at a time."""
+class _Lazy:
+    """A segmenter that is loaded on first use, and called by one thread at a time."""
 
-    def __init__(self, code: str) -> None:
-        self._code = code
-        self._made: Any = None
-        self.lock = Lock()
+    def __init__(self, load: Callable[[], Cut]) -> None:
+        self._load = load
+        self._cut: Cut | None = None
+        self._lock = Lock()
 
-    @property
-    def made(self) -> Any:
-        if self._made is None:
-            self._made = _LOADERS[self._code]()
-        return self._made
+    def __call__(self, text: str) -> list[Morpheme]:
+        with self._lock:
+            if self._cut is None:
+                self._cut = self._load()
+            return list(self._cut(text))
 
 
-def _load_jieba() -> Any:
+def _load_jieba() -> Cut:
     import logging
     import warnings
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of its own imports
+        warnings.simplefilter("ignore")  # from its imports
         import jieba
         import jieba.posseg
 
     jieba.setLogLevel(logging.ERROR)
-    return jieba.posseg.POSTokenizer(jieba.Tokenizer())
+    tokenizer = jieba.posseg.POSTokenizer(jieba.Tokenizer())
+
+    def tag(word: str, flag: str) -> str:
+        if flag in CHINESE_NOUNS:
+            return "NOUN"
+        if len(word) > 1 and flag in ("a", "b", "v"):
+            return "VERB" if flag == "v" else "ADJ"
+        return CHINESE_TAGS.get(flag[:1], "X")
+
+    return lambda text: _located(text, ((pair.word, tag(pair.word, pair.flag)) for pair in tokenizer.cut(text)))
 
 
-def _load_sudachi() -> Any:
-    from sudachipy import dictionary
+def _load_sudachi() -> Cut:
+    from sudachipy import SplitMode, dictionary
 
-    made = dictionary.Dictionary(dict="core")
-    return made.tokenizer() if hasattr(made, "tokenizer") else made.create()  # `create` until version 0.6
+    loaded = dictionary.Dictionary(dict="core")
+    tokenizer = loaded.tokenizer() if hasattr(loaded, "tokenizer") else loaded.create()  # `create` until version 0.6
+
+    def cut(text: str) -> Iterator[Morpheme]:
+        for token in tokenizer.tokenize(text, SplitMode.B):
+            first, *others = token.part_of_speech()[:3]
+            tag = "X" if JAPANESE_EXCLUDED.intersection(others) else JAPANESE_TAGS.get(first, "X")
+            yield Morpheme(token.begin(), token.end(), tag)
+
+    return cut
 
 
-def _load_thai() -> Any:
+def _load_thai() -> Cut:
     from pythainlp.tokenize import Tokenizer
 
-    return Tokenizer(engine="newmm", keep_whitespace=True)
+    tokenizer = Tokenizer(engine="newmm", keep_whitespace=True)
+    return lambda text: _located(text, ((word, None) for word in tokenizer.word_tokenize(text)))
 
 
-def _load_kiwi() -> Any:
+def _load_kiwi() -> Cut:
     from kiwipiepy import Kiwi
 
-    return Kiwi(num_workers=1)
+    kiwi = Kiwi(num_workers=1)
+
+    def cut(text: str) -> Iterator[Morpheme]:
+        reached = 0
+        for token in kiwi.tokenize(text):
+            if token.start >= reached and token.end > token.start:  # two morphemes may share one syllable
+                yield Morpheme(token.start, token.end, KOREAN_TAGS.get(token.tag, "" if token.tag[0] == "S" else "X"))
+                reached = token.end
+
+    return cut
 
 
-_LOADERS: Mapping[str, Callable[[], Any]] = {
+def _located(text: str, words: Iterable[tuple[str, str | None]]) -> Iterator[Morpheme]:
+    """Consecutive words and their tags, each with its offsets."""
+    position = 0
+    for word, tag in words:
+        start = text.find(word, position)
+        if start >= 0 and word:
+            position = start + len(word)
+            yield Morpheme(start, position, tag)
+
+
+_LOADERS: Mapping[str, Callable[[], Cut]] = {
     "zh": _load_jieba,
     "ja": _load_sudachi,
     "th": _load_thai,
     "ko": _load_kiwi,
 }
 
-CHINESE_TAGS = {"n": "NOUN", "j": "NOUN", "l": "NOUN", "i": "NOUN", "g": "NOUN", "e": "PROPN", "x": ""}
-CHINESE_NOUNS = frozenset({"vn", "an", "eng"})  # verbs and adjectives used as nouns; words in Latin letters
+# -- Words without a segmenter ----------------------------------------------------------------------------------------
+
+# Function words, the script and recurring parts bound the words. Japanese writes function words in hiragana, Chinese
+# has a few dozen characters for them, Thai some dozen short words; Korean puts particles at the end of words. What is
+# left between them is often a compound, so it is split where one of its parts also occurs elsewhere:
+# "machine|learning" where the text also has "learning". No word is split inside a character with its accents.
+
+_CHINESE = (
+    "的 了 着 是 在 与 及 或 而 且 但 也 都 就 还 又 很 更 最 太 没 被 把 让 给 从 到 这 那 哪 该 此 各 每 "
+    "某 我 你 您 他 她 它 们 谁 吗 呢 吧 啊 并 则 却 只 才 已 曾 等 其 之 所 个 些 将 這 們 個 與 還 會 讓 "
+    "給 沒 卻 並 將 來 為 於 對 從 一个 一個 一种 一種 一些 一项 一項 一次 两个 兩個 许多 許多 不同 不断 "
+    "不斷 不仅 不僅 非常 十分 特别 特別 可以 可能 能够 能夠 已经 已經 通过 通過 进行 進行 由于 由於 因为 "
+    "因為 因此 所以 但是 如果 虽然 雖然 以及 以上 以下 之间 之間 为了 為了 成为 成為 作为 作為 包括 需要 "
+    "应该 應該 必须 必須 越来越 越來越 正在 目前 今天 其中 同时 同時 当时 當時 之后 之後 以后 以後 以前 帮助 "
+    "幫助 提高 使用 利用 用于 用於 开始 開始 认为 認為 表示 显示 顯示 发现 發現 减少 減少 增加 变得 變得 "
+    "例如 比如 比 对于 對於 关于 關於 根据 根據 随着 隨著 如何 什么 什麼 怎么 怎麼 和 不 有 会 由 为 对 于 "
+    "里 裡 多"
+)
+_THAI = (
+    "และ หรือ แต่ ที่ ซึ่ง อัน ของ ใน บน จาก ถึง เพื่อ โดย ด้วย กับ แก่ แด่ ต่อ ตาม เป็น คือ อยู่ มี ได้ ให้ "
+    "ไป มา แล้ว จะ กำลัง เคย ควร ต้อง ไม่ มิ นี้ นั้น โน้น เหล่านี้ เหล่านั้น ก็ จึง เมื่อ หาก ถ้า เพราะ ว่า "
+    "เช่น ทุก แต่ละ บาง หลาย มาก น้อย กว่า ที่สุด เขา เธอ เรา ฉัน มัน พวก ขึ้น ลง เข้า ออก ยัง อีก แค่ เพียง "
+    "ระหว่าง ก่อน หลัง สามารถ ช่วย ทำให้ ใช้ รวมถึง ทั้ง นอกจาก สำหรับ เกี่ยวกับ ผ่าน ทำ"
+)
+FUNCTION_WORDS = {"zh": frozenset(_CHINESE.split()), "th": frozenset(_THAI.split())}
+HIRAGANA = "\u3041-\u309f"
+COMPOUND = 3  # characters; a longer Chinese compound is split into pairs
+LONGEST_PART = 12  # clusters of a recurring part
+FEWEST_TIMES = 2  # that a recurring part occurs
+
+_ALPHABET = (
+    r"[^\W_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+)
+_LETTERS = rf"{_ALPHABET}+(?:[-.'’+]{_ALPHABET}+)*[+#]*"  # words and numbers of other scripts: BERT, GPT-4, C++
+_HAN = "[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+_KATAKANA = "[\u30a1-\u30fa\u30fc-\u30ff\uff66-\uff9f]"
+_PLAIN = re.compile(
+    rf"(?P<letters>{_LETTERS})|(?P<kana>[{HIRAGANA}]+)|(?P<katakana>{_KATAKANA}+)|(?P<han>{_HAN}+)"
+    r"|(?P<other>[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+)|(?P<mark>\S)"
+)
+_CLUSTER = re.compile(  # a Thai or Lao consonant with the vowels around it; elsewhere a character with its marks
+    r"[\u0e40-\u0e44\u0ec0-\u0ec4]?[^\u0e40-\u0e44\u0ec0-\u0ec4]"
+    r"[\u0e30-\u0e3a\u0e45\u0e47-\u0e4e\u0eb0-\u0ebc\u0ec8-\u0ecd\u102b-\u103e\u17b4-\u17d3]*|.",
+    re.DOTALL,
+)
 
 
-def _chinese(loaded: _Loaded, text: str) -> Iterator[tuple[int, int, str | None]]:
-    with loaded.lock:
-        pairs = [(pair.word, pair.flag) for pair in loaded.made.cut(text)]
-    for (start, end), flag in _placed(text, pairs):
-        if flag in CHINESE_NOUNS:
-            yield start, end, "NOUN"
-        elif end - start > 1 and flag in ("a", "b", "v"):
-            yield start, end, "VERB" if flag == "v" else "ADJ"
+def plain_words(code: str, text: str) -> Iterator[Morpheme]:
+    """The words of a text in an unspaced script; words that are never part of a phrase have the tag ""."""
+    stretches: list[Morpheme] = []
+    for match in _PLAIN.finditer(text):
+        kind = match.lastgroup
+        if kind in ("han", "other") and code in FUNCTION_WORDS:
+            stretches.extend(_between_function_words(match[0], match.start(), FUNCTION_WORDS[code]))
         else:
-            yield start, end, CHINESE_TAGS.get(flag[:1], "X")
+            stretches.append(Morpheme(match.start(), match.end(), "" if kind in ("kana", "mark") else None))
+    recurring = _recurring([text[start:end] for start, end, tag in stretches if tag is None])
+    for start, end, tag in stretches:
+        if tag is None and not text[start].isascii():
+            yield from _cut_compound(text[start:end], start, recurring, twos=code == "zh")
+        else:
+            yield Morpheme(start, end, tag)
 
 
-def _placed(text: str, pairs: list[tuple[str, Any]]) -> Iterator[tuple[tuple[int, int], Any]]:
-    """Words that follow one another, each with its place."""
-    position = 0
-    for word, more in pairs:
-        start = text.find(word, position)
-        if start >= 0 and word:
-            yield (start, start + len(word)), more
-            position = start + len(word)
+def _between_function_words(run: str, offset: int, words: frozenset[str]) -> Iterator[Morpheme]:
+    """Split a run of characters at the longest function words in it."""
+    longest = max(map(len, words))
+    position = held = 0
+    clusters = {match.start() for match in _CLUSTER.finditer(run)} | {len(run)}
+    while position < len(run):
+        size = next(
+            (n for n in range(longest, 0, -1) if run[position : position + n] in words and position + n in clusters), 0
+        )
+        if size == 0 or position not in clusters:
+            position += 1
+            continue
+        if held < position:
+            yield Morpheme(offset + held, offset + position)
+        yield Morpheme(offset + position, offset + position + size, "")
+        position += size
+        held = position
+    if held < len(run):
+        yield Morpheme(offset + held, offset + len(run))
 
 
-JAPANESE_TAGS = {"名詞": "NOUN", "接尾辞": "NOUN", "接頭辞": "ADJ", "形状詞": "ADJ"}
-JAPANESE_EXCLUDED = ("数詞", "助動詞語幹", "非自立可能", "副詞可能")  # numbers, "thing", "when"
+def _edges(stretch: str) -> list[int]:
+    """Where a stretch may be split: between characters with all their marks."""
+    return [match.start() for match in _CLUSTER.finditer(stretch)] + [len(stretch)]
 
 
-def _japanese(loaded: _Loaded, text: str) -> Iterator[tuple[int, int, str | None]]:
-    from sudachipy import SplitMode
-
-    with loaded.lock:
-        found = [(m.begin(), m.end(), m.part_of_speech()) for m in loaded.made.tokenize(text, SplitMode.B)]
-    for start, end, parts in found:
-        excluded = any(part in JAPANESE_EXCLUDED for part in parts[1:3])
-        yield start, end, "X" if excluded else JAPANESE_TAGS.get(parts[0], "" if parts[0] == "補助記号" else "X")
-
-
-def _thai(loaded: _Loaded, text: str) -> Iterator[tuple[int, int, str | None]]:
-    with loaded.lock:
-        words = loaded.made.word_tokenize(text)
-    for (start, end), _ in _placed(text, [(word, None) for word in words]):
-        yield start, end, None
-
-
-KOREAN_TAGS = {"NNG": "NOUN", "NNP": "PROPN", "SL": "PROPN", "XR": "NOUN", "XSN": "NOUN", "SH": "NOUN"}
-
-
-def _korean(loaded: _Loaded, text: str) -> Iterator[tuple[int, int, str | None]]:
-    with loaded.lock:
-        found = [(token.start, token.end, token.tag) for token in loaded.made.tokenize(text)]
-    reached = 0
-    for start, end, tag in found:
-        if start >= reached and end > start:  # two morphemes may share one syllable
-            yield start, end, KOREAN_TAGS.get(tag, "" if tag.startswith("S") else "X")
-            reached = end
+def _recurring(stretches: list[str]) -> frozenset[str]:
+    """Parts of two clusters or more that recur, and not only inside one longer part."""
+    counts: Counter[str] = Counter()
+    inside: dict[str, set[str]] = {}  # part -> those that are longer by one cluster
+    for stretch in stretches:
+        edges = _edges(stretch)
+        for i in range(len(edges)):
+            for j in range(i + 2, min(len(edges), i + LONGEST_PART + 1)):
+                part = stretch[edges[i] : edges[j]]
+                counts[part] += 1
+                for shorter in (stretch[edges[i + 1] : edges[j]], stretch[edges[i] : edges[j - 1]]):
+                    inside.setdefault(shorter, set()).add(part)
+    return frozenset(
+        part
+        for part, count in counts.items()
+        if count >= FEWEST_TIMES and all(counts[longer] < count for longer in inside.get(part, ()))
+    )
 
 
-_CUTS: Mapping[str, Callable[..., Iterator[tuple[int, int, str | None]]]] = {
-    "zh": _chinese,
-    "ja": _japanese,
-    "th": _thai,
-    "ko": _korean,
-}
+def _cut_compound(run: str, offset: int, recurring: frozenset[str], *, twos: bool) -> Iterator[Morpheme]:
+    """Split a stretch around the longest recurring parts, and with `twos` the rest of a long one into pairs."""
+    edges = _edges(run)
+    position = held = 0  # indices of edges
+    while position < len(edges) - 1:
+        ends = range(min(len(edges) - 1, position + LONGEST_PART), position + 1, -1)
+        end = next((end for end in ends if run[edges[position] : edges[end]] in recurring), None)
+        if end is None:
+            position += 1
+            continue
+        yield from _rest(run[edges[held] : edges[position]], offset + edges[held], twos)
+        yield Morpheme(offset + edges[position], offset + edges[end])
+        position = held = end
+    yield from _rest(run[edges[held] :], offset + edges[held], twos)
+
+
+def _rest(run: str, offset: int, twos: bool) -> Iterator[Morpheme]:
+    if not run:
+        return
+    size = 2 if twos and len(run) > COMPOUND else len(run)
+    starts = list(range(0, len(run), size))
+    if len(starts) > 1 and len(run) % size:
+        starts.pop()  # an odd character joins the pair before it
+    for start, end in zip(starts, [*starts[1:], len(run)], strict=True):
+        yield Morpheme(offset + start, offset + end)
+
+
+# -- Korean -----------------------------------------------------------------------------------------------------------
+
+_PARTICLES = (
+    "에서는 에서도 에는 에도 으로는 으로도 이라는 이라고 에게서 으로써 으로서 까지 부터 에서 에게 으로 이나 이며 이다 "
+    "라는 라고 처럼 보다 만큼 마다 조차 들은 들이 들을 들의 하는 하고 하여 해서 했다 한다 된다 되고 되는 "
+    "됐다 이란 란 은 는 이 가 을 를 의 에 와 과 도 로 만 나 며"
+)
+PARTICLES = tuple(sorted(_PARTICLES.split(), key=len, reverse=True))
+_HANGUL_WORD = re.compile(rf"(?P<word>[\uac00-\ud7af]+)|(?P<letters>{_LETTERS}|{_HAN}+)|(?P<mark>\S)")
+VERB_ENDINGS = ("다", "요", "까", "고", "며", "면", "서", "게", "지", "는", "던")  # of predicates: no part of a phrase
+
+
+def korean_words(text: str) -> Iterator[Morpheme]:
+    """Korean words, with the final particle as a separate word; predicates are never part of a phrase."""
+    for match in _HANGUL_WORD.finditer(text):
+        word, start = match[0], match.start()
+        if match.lastgroup != "word":
+            yield Morpheme(start, match.end(), "" if match.lastgroup == "mark" else None)
+            continue
+        particle = next((p for p in PARTICLES if word.endswith(p) and len(word) - len(p) >= 2), "")
+        noun = word.removesuffix(particle) if particle else word
+        predicate = not particle and len(word) >= 2 and word.endswith(VERB_ENDINGS)
+        yield Morpheme(start, start + len(noun), "" if predicate else None)
+        if particle:
+            yield Morpheme(start + len(noun), match.end(), "")

@@ -8,7 +8,7 @@ import spacy
 from thinc.api import NumpyOps
 
 from mudy.reading.languages.taggers import installed
-from mudy.reading.tagger_products import FEW_ROWS, OnnxOps, multiply_quickly
+from mudy.reading.pipelines import FEW_ROWS, OnnxOps, use_onnx_products
 
 TEXTS = sorted((Path(__file__).parents[2] / "benchmarks" / "texts").glob("*.txt"))[:2]
 
@@ -33,7 +33,7 @@ def test_tags_are_those_of_the_pipeline_as_it_came() -> None:
     name = installed("en")
     assert name is not None
     plain, quick = (spacy.load(name, exclude=["ner", "lemmatizer", "parser"]) for _ in range(2))
-    multiply_quickly(quick)
+    use_onnx_products(quick)
     assert any(type(node.ops) is OnnxOps for node in quick.get_pipe("tok2vec").model.walk())
     for path in TEXTS:
         text = path.read_text(encoding="utf-8")
