@@ -17,7 +17,8 @@ from typing import IO, Any, NamedTuple, cast
 from xml.parsers import expat
 
 from mudy._support.cancellation import check
-from mudy.errors import InputError, MissingExtra
+from mudy._support.extras import from_extra
+from mudy.errors import InputError
 from mudy.vocabularies import Concept
 
 SKOS, SKOS_XL = "http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#"
@@ -136,10 +137,8 @@ def rdf_triples(blocks: Iterable[str], format_name: str) -> Iterator[Triple]:
 
     The format is an attribute of `pyoxigraph.RdfFormat`; RDF_XML comes as the blocks of `plain_xml`.
     """
-    try:
+    with from_extra("vocabularies", "SKOS"):
         from pyoxigraph import Literal, RdfFormat, parse
-    except ImportError:
-        raise MissingExtra('SKOS needs pyoxigraph, which is not installed: pip install "mudy[vocabularies]"') from None
     rdf_format, source = getattr(RdfFormat, format_name), RdfSource(blocks)
     try:
         for number, quad in enumerate(parse(cast(IO[str], source), rdf_format, base_iri=_NO_BASE)):
