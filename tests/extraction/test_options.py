@@ -28,8 +28,8 @@ from mudy.errors import SettingError
 from mudy.integrations.mcp import LocalBackend, keyphrase_server
 from mudy.server.request_schemas import ExtractRequest
 
-extractor = Extractor("yake", language="xx")
-assert extractor.prepare("Sea ice.").options.shine == 0.5
+extractor = Extractor("yake")
+assert extractor.prepare("").options.shine == 0.5
 assert extractor.extract("", shine=1).keyphrases == ()
 try:
     extractor.extract("", shine=3)

@@ -134,9 +134,9 @@ def test_a_phrase_is_explained_by_its_rank_its_places_and_its_parts(said: dict[s
 
 def test_a_phrase_without_a_rank_is_told_why(said: dict[str, Any]) -> None:
     absent, verb = structured(said, "explain absent"), structured(said, "explain verb")
-    assert (absent["rank"], absent["note"]) == (None, "It does not stand in the text.")
+    assert (absent["rank"], absent["note"]) == (None, "It does not occur in the text.")
     assert verb["rank"] is None
-    assert "stands in the text but is not ranked" in verb["note"]
+    assert "occurs in the text but is not ranked" in verb["note"]
 
 
 def test_the_methods_are_listed_with_the_default_marked(said: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -23,7 +24,7 @@ from mudy.methods import METHODS
 def models_command(ctx: click.Context, form: str) -> None:
     """List the known models, or pull, verify and remove them.
 
-    A model is called cached only if all of its bytes are as they were when it was pulled.
+    A model counts as cached only if all of its bytes are as they were when it was pulled.
     """
     if ctx.invoked_subcommand is None:
         click.echo(_models_as_json() if form == "json" else _models_as_table(), nl=False)
@@ -32,7 +33,7 @@ def models_command(ctx: click.Context, form: str) -> None:
 def _models_as_json() -> str:
     from mudy import models
 
-    found = [
+    rows = [
         {
             "name": model.name,
             "kind": model.kind,
@@ -48,7 +49,7 @@ def _models_as_json() -> str:
         }
         for model in models.status("quick hash")
     ]
-    return dump_json(found, indent=2) + "\n"
+    return dump_json(rows, indent=2) + "\n"
 
 
 def _models_as_table() -> str:
@@ -81,18 +82,22 @@ def _models_as_table() -> str:
 
 @models_command.command("pull")
 @click.argument("names", nargs=-1, required=True, **KNOWN_MODEL, metavar="NAME...")
-@click.option("--force", is_flag=True, help="Fetch again what is there.")
+@click.option("--force", is_flag=True, help="Fetch even what is in the cache.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
-@click.pass_context
-def pull_model_command(ctx: click.Context, names: tuple[str, ...], force: bool, quiet: bool) -> None:
+def pull_model_command(names: tuple[str, ...], force: bool, quiet: bool) -> None:
     """Fetch models into the cache; prints where each one is."""
     from mudy import models
 
+    _pull(models.pull, names, force, quiet)
+
+
+def _pull(pull: Callable[..., Any], names: Sequence[str], force: bool, quiet: bool) -> None:
+    """Fetch all that can be fetched; exit code 1 if something cannot."""
     failed = False
     with Screen(quiet) as screen:
         for name in names:
             try:
-                path = models.pull(name, force=force, report=screen.report)
+                path = pull(name, force=force, report=screen.report)
             except MudyError as error:
                 failed = True
                 screen.error(str(error))
@@ -100,7 +105,7 @@ def pull_model_command(ctx: click.Context, names: tuple[str, ...], force: bool, 
                 with screen.paused():
                     click.echo(f"{name}\t{path}")
     if failed:
-        ctx.exit(1)
+        click.get_current_context().exit(1)
 
 
 @models_command.command("verify")
@@ -119,7 +124,7 @@ def verify_model_command(ctx: click.Context, names: tuple[str, ...]) -> None:
         failed = failed or problem is not None
         click.echo(f"{name}\t{problem or 'good'}")
     if failed:
-        click.echo("Mend with: mudy models pull --force NAME", err=True)
+        click.echo("To repair: mudy models pull --force NAME", err=True)
         ctx.exit(1)
 
 
@@ -148,17 +153,9 @@ def languages_command(ctx: click.Context, form: str) -> None:
 def _languages_as_json() -> str:
     from mudy.reading import languages
 
+    fields = ("code", "name", "package", "version", "licence", "download_bytes", "state")
     rows = [
-        {
-            "code": tagger.code,
-            "name": tagger.name,
-            "package": tagger.package,
-            "version": tagger.version,
-            "licence": tagger.licence,
-            "download_bytes": tagger.download_bytes,
-            "state": tagger.state,
-            "path": tagger.path and str(tagger.path),
-        }
+        {field: getattr(tagger, field) for field in fields} | {"path": tagger.path and str(tagger.path)}
         for tagger in languages.tagger_statuses()
     ]
     return dump_json(rows, indent=2) + "\n"
@@ -181,26 +178,13 @@ def _languages_as_table() -> str:
 
 @languages_command.command("pull")
 @click.argument("codes", nargs=-1, required=True, metavar="CODE...")
-@click.option("--force", is_flag=True, help="Fetch again what is there.")
+@click.option("--force", is_flag=True, help="Fetch even what is in the cache.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
-@click.pass_context
-def pull_tagger_command(ctx: click.Context, codes: tuple[str, ...], force: bool, quiet: bool) -> None:
+def pull_tagger_command(codes: tuple[str, ...], force: bool, quiet: bool) -> None:
     """Fetch the taggers of languages into the cache; prints where each one is."""
     from mudy.reading import languages
 
-    failed = False
-    with Screen(quiet) as screen:
-        for code in codes:
-            try:
-                path = languages.pull_tagger(code, force=force, report=screen.report)
-            except MudyError as error:
-                failed = True
-                screen.error(str(error))
-            else:
-                with screen.paused():
-                    click.echo(f"{code}\t{path}")
-    if failed:
-        ctx.exit(1)
+    _pull(languages.pull_tagger, codes, force, quiet)
 
 
 @languages_command.command("remove")
@@ -241,7 +225,7 @@ def _described(name: str) -> dict[str, Any]:
 
 
 def _explained(method: dict[str, Any]) -> str:
-    """A method with its presets and, one a line, its settings."""
+    """A method with its presets and, one per line, its settings."""
     typed = {name: f"--set {name}={_as_typed(default)}" for name, default in method["settings"].items()}
     widest = max(map(len, typed.values()))
     lines = [f"{method['name']}: {method['description']}"]

@@ -304,16 +304,10 @@ def _phrase_list(result: dict[str, Any]) -> PhraseList:
 
 
 def _summary(keyphrase: dict[str, Any]) -> PhraseSummary:
-    places = keyphrase["occurrences"]
-    return PhraseSummary(
-        keyphrase["rank"],
-        keyphrase["text"],
-        keyphrase["score"],
-        keyphrase["variants"],
-        places[0]["start"],
-        places[0]["end"],
-        len(places),
-    )
+    occurrences = keyphrase["occurrences"]
+    best = occurrences[0]
+    shared = {name: keyphrase[name] for name in ("rank", "text", "score", "variants")}
+    return PhraseSummary(**shared, start=best["start"], end=best["end"], occurrences=len(occurrences))
 
 
 def _explanation(explanation: dict[str, Any], text: str, phrase: str) -> PhraseExplanation:
@@ -323,14 +317,15 @@ def _explanation(explanation: dict[str, Any], text: str, phrase: str) -> PhraseE
     language = method["language"] or "en"
     wanted = variant_key(squeeze(phrase), language)
     forms = ((k, (k["text"], *k["variants"])) for k in ranked)
-    found = next((k for k, own in forms if wanted in [variant_key(form, language) for form in own]), None)
-    if found is None:
+    keyphrase = next((k for k, texts in forms if wanted in [variant_key(form, language) for form in texts]), None)
+    if keyphrase is None:
         return PhraseExplanation(phrase, None, len(ranked), None, _why_not(bool(gold["places"])), [], {})
-    occurrences = [_explained_occurrence(place, text) for place in found["occurrences"][:MOST_SHOWN]]
-    more = len(found["occurrences"]) - len(occurrences)
+    occurrences = [_explained_occurrence(occurrence, text) for occurrence in keyphrase["occurrences"][:MOST_SHOWN]]
+    more = len(keyphrase["occurrences"]) - len(occurrences)
     note = f"{more} more occurrences are not shown." if more else ""
     meaning = {part["name"]: part["words"] for part in description(method["method"])["parts"]}
-    return PhraseExplanation(found["text"], found["rank"], len(ranked), found["score"], note, occurrences, meaning)
+    rank, score = keyphrase["rank"], keyphrase["score"]
+    return PhraseExplanation(keyphrase["text"], rank, len(ranked), score, note, occurrences, meaning)
 
 
 def _why_not(in_text: bool) -> str:
@@ -339,11 +334,11 @@ def _why_not(in_text: bool) -> str:
     return "It occurs in the text but is not ranked: it is not a noun phrase, or a better phrase says the same."
 
 
-def _explained_occurrence(place: dict[str, Any], text: str) -> ExplainedOccurrence:
-    start, end = place["start"], place["end"]
+def _explained_occurrence(occurrence: dict[str, Any], text: str) -> ExplainedOccurrence:
+    start, end = occurrence["start"], occurrence["end"]
     context = squeeze(text[max(0, start - CONTEXT) : end + CONTEXT])
-    parts = {name: value for name, value in place.items() if name not in ("start", "end", "page", "score")}
-    return ExplainedOccurrence(start, end, context, place["score"], parts)
+    parts = {name: value for name, value in occurrence.items() if name not in ("start", "end", "page", "score")}
+    return ExplainedOccurrence(start, end, context, occurrence["score"], parts)
 
 
 def _method_summary(name: str, default: str) -> MethodSummary:

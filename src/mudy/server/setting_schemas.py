@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
+from mudy._support.validation import checked
 from mudy.errors import SettingError
 from mudy.methods import METHODS, check_settings, descriptions_of, model_fields, setting_types, settings_of
 from mudy.server.problems import HttpProblem
@@ -35,30 +35,23 @@ def _validated(method: str, name: str, value: Any, where: str) -> Any:
     except SettingError as error:
         raise HttpProblem("unknown-setting", str(error), errors=[(where, str(error))]) from None
     try:
-        setting = _type_of(method, name).validate_python(tuple(value) if isinstance(value, list) else value)
+        setting = checked(name, value, setting_types(method)[name])
         _check_bounds(name, setting)
-    except ValueError as error:  # also the ValidationError of pydantic
-        message = _message(error) if isinstance(error, ValidationError) else str(error)
-        raise HttpProblem("not-valid", f"{where}.{name}: {message}", errors=[(f"{where}.{name}", message)]) from None
+    except ValueError as error:  # SettingError is one
+        raise HttpProblem("not-valid", f"{where}: {error}", errors=[(f"{where}.{name}", str(error))]) from None
     return setting
-
-
-@cache
-def _type_of(method: str, name: str) -> TypeAdapter[Any]:
-    kind = setting_types(method)[name]
-    return TypeAdapter(kind, config=ConfigDict(strict=True, allow_inf_nan=False))
 
 
 def _check_bounds(name: str, value: Any) -> None:
     """Refuse values that could exhaust memory or overflow, and names of files on this machine."""
     if name in FILE_SETTINGS and value is not None:
-        raise ValueError("a file of the server cannot be named in a request")
+        raise ValueError(f"{name} names a file of the server, which a request cannot do")
     entries = value if isinstance(value, tuple) else (value,)
     largest = LARGEST_VALUES.get(name, LARGEST_VALUE)
     if len(entries) > MAX_ENTRIES:
-        raise ValueError(f"at most {MAX_ENTRIES} entries are allowed")
+        raise ValueError(f"{name} has {len(entries)} entries, but at most {MAX_ENTRIES} are allowed")
     if any(isinstance(entry, int | float) and abs(entry) > largest for entry in entries):
-        raise ValueError(f"numbers up to {largest:,.0f} are allowed")
+        raise ValueError(f"{name} is too large: numbers up to {largest:,.0f} are allowed")
 
 
 def settings_schema(method: str) -> dict[str, Any]:
@@ -73,7 +66,7 @@ def settings_schema(method: str) -> dict[str, Any]:
 
 def _setting_schema(method: str, name: str, default: Any) -> dict[str, Any]:
     maximum = {"maximum": LARGEST_VALUES[name]} if name in LARGEST_VALUES else {}
-    schema = _type_of(method, name).json_schema()
+    schema = TypeAdapter(setting_types(method)[name]).json_schema()
     if entries := schema.pop("prefixItems", None):  # a tuple, which generators and linters know as a list of one type
         assert all(entry == entries[0] for entry in entries)
         schema["items"] = entries[0]
@@ -83,8 +76,3 @@ def _setting_schema(method: str, name: str, default: Any) -> dict[str, Any]:
         "default": list(default) if isinstance(default, tuple) else default,
         **maximum,
     }
-
-
-def _message(error: ValidationError) -> str:
-    message = "; ".join(dict.fromkeys(str(detail["msg"]) for detail in error.errors(include_input=False)))
-    return message[:1].lower() + message[1:]
