@@ -7,7 +7,6 @@ from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from inspect import signature
 from pathlib import Path
 from statistics import median
@@ -21,6 +20,7 @@ from mudy import Extractor
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import judge
 from mudy.evaluation.measures import F1, Outcome
+from mudy.extraction.model_loader import ModelLoader
 from mudy.methods import METHODS, model_fields
 from mudy.models import locate
 from mudy.reading.tagging import Tagger
@@ -63,29 +63,35 @@ class Shelf:
         return self._kept[key]
 
 
-class Lent(Extractor):
+def lent(shelf: Shelf, method: str, **options: Any) -> Extractor:
     """An extractor with a tagger and models from the shelf."""
+    made = Extractor(method, threads=1, **options)
+    made.loader = ShelfLoader(made.loader.setup, made.compute, shelf=shelf)
+    return made
 
-    def __init__(self, shelf: Shelf, method: str, **options: Any) -> None:
-        super().__init__(method, threads=1, **options)
-        self._shelf = shelf
 
-    @cached_property
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShelfLoader(ModelLoader):
+    """Takes the tagger and the models from the shelf."""
+
+    shelf: Shelf
+
+    @property
     def tagger(self) -> Tagger:
-        found: Tagger = self._shelf.get(("tagger",), lambda: Tagger("en"))
-        return found
+        tagger: Tagger = self.shelf.get(("tagger",), lambda: Tagger("en"))
+        return tagger
 
     def backbone(self) -> Backbone:
-        found: Backbone = self._shelf.get(("backbone", self.model, self.speed), super().backbone)
-        return found
+        backbone: Backbone = self.shelf.get(("backbone", self.setup.model, self.speed), super().backbone)
+        return backbone
 
     def encoder(self) -> SentenceEncoder:
-        found: SentenceEncoder = self._shelf.get(("encoder", self.encoder_name), super().encoder)
-        return found
+        encoder: SentenceEncoder = self.shelf.get(("encoder", self.setup.encoder), super().encoder)
+        return encoder
 
     def chat(self) -> Chat:
-        found: Chat = self._shelf.get(("chat", self.model), super().chat)
-        return found
+        chat: Chat = self.shelf.get(("chat", self.setup.model), super().chat)
+        return chat
 
 
 def of_ours(extractor: Extractor) -> Judge:
@@ -106,17 +112,17 @@ def ours(protocol: str | None, models: Sequence[str]) -> list[System]:
     for method in METHODS:
         needed = model_fields(method)
         if "chat" in needed:
-            extractor = Lent(shelf, method, model=CHAT, protocol=protocol)
+            extractor = lent(shelf, method, model=CHAT, protocol=protocol)
             found.append(System(f"{method}, {CHAT}", LANGUAGE, of_ours(extractor), SLOW))
         elif "backbone" in needed:
             for model in models:
                 for words, options in speeds(method).items():
-                    extractor = Lent(shelf, method, model=model, protocol=protocol, **options)
+                    extractor = lent(shelf, method, model=model, protocol=protocol, **options)
                     group = MUDY if method == "mudy" else LANGUAGE
                     found.append(System(f"{method}, {model}{words}", group, of_ours(extractor)))
         else:
             group = ENCODER if "encoder" in needed else LEXICAL
-            found.append(System(method, group, of_ours(Lent(shelf, method, protocol=protocol))))
+            found.append(System(method, group, of_ours(lent(shelf, method, protocol=protocol))))
     return found
 
 

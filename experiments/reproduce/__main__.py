@@ -22,8 +22,7 @@ from mudy.cli import formats
 from mudy.cli.console import Screen
 from mudy.cli.parameters import DTYPE, MODEL_OPTION, THREADS, model
 from mudy.errors import InputError, MudyError, unknown
-from mudy.extraction.extractor import DEFAULT_MODEL
-from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_MODEL
 
 ALL = "all"
 COMMAND = "python -m experiments.reproduce"

@@ -22,7 +22,8 @@ from mudy.evaluation.experiment import evaluate, run_request
 from mudy.evaluation.measures import DEPTHS
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extraction.extractor import Extractor
-from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy.extraction.model_loader import ModelLoader
+from mudy.extraction.options import DEFAULT_ENCODER
 from mudy.methods import model_fields
 from mudy.models import Report
 from mudy.reading.tagging import Tagger
@@ -170,7 +171,9 @@ class Workspace:
         arguments: dict[str, Any] = {"model": model} if model else {}
         dtype = self.options.dtype if model_fields(method) else None
         arguments |= {"dtype": dtype, "threads": self.options.threads, "encoder": self.options.encoder}
-        return WorkspaceExtractor(self, method, protocol="promptrank", report=self._report, **arguments, **settings)
+        made = Extractor(method, protocol="promptrank", report=self._report, **arguments, **settings)
+        made.loader = WorkspaceLoader(made.loader.setup, made.compute, self._report, workspace=self)
+        return made
 
     def show(self, step: str, done: int, total: int) -> None:
         if self._show is not None:
@@ -194,7 +197,7 @@ class Workspace:
 
     @cached_property
     def sentence_encoder(self) -> SentenceEncoder:
-        return self.extractor("embedrank").encoder()
+        return self.extractor("embedrank").loader.encoder()
 
     def backbone(self, name: str, load_it: Callable[[], Backbone]) -> Backbone:
         """A language model; the one before it is let go."""
@@ -228,25 +231,24 @@ class Workspace:
         return self._shapes[model]
 
 
-class WorkspaceExtractor(Extractor):
-    """An extractor whose tagger and models are those of the workspace."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WorkspaceLoader(ModelLoader):
+    """Gives an extractor the tagger and the models of the workspace."""
 
-    def __init__(self, workspace: Workspace, method: str, **options: Any) -> None:
-        super().__init__(method, **options)
-        self._workspace = workspace
+    workspace: Workspace
 
-    @cached_property
+    @property
     def tagger(self) -> Tagger:
-        return self._workspace.tagger
+        return self.workspace.tagger
 
     def backbone(self) -> Backbone:
-        return self._workspace.backbone(self.model, super().backbone)
+        return self.workspace.backbone(self.setup.model, super().backbone)
 
     def encoder(self) -> SentenceEncoder:
-        return self._workspace.encoder(super().encoder)
+        return self.workspace.encoder(super().encoder)
 
     def chat(self) -> Chat:
-        return self._workspace.chat(f"{self.model} {self.endpoint}", super().chat)
+        return self.workspace.chat(f"{self.setup.model} {self.setup.endpoint}", super().chat)
 
 
 def find_datasets(folder: Path) -> dict[str, Path]:

@@ -12,8 +12,7 @@ def main() -> None:
     heeded = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # as of a job in the background
     if heeded:
         signal.signal(signal.SIGINT, _end)
-    from mudy.cli.interrupts import interrupt
-    from mudy.cli.main import run_cli
+    from mudy.cli.main import interrupt, run_cli
 
     try:
         if heeded:

@@ -53,7 +53,7 @@ def test_depth_averaging_and_gold_can_be_chosen(rivers: Path) -> None:
     )
     assert "F1@3" in found.stdout
     assert "macro" in found.stdout
-    assert "present gold alone" in found.stdout
+    assert "present gold only" in found.stdout
     assert found.stdout.splitlines()[2].split()[:2] == ["rivers", "2"]
 
 
@@ -253,7 +253,7 @@ def test_semantic_measures_ask_the_encoder_and_others_do_not(rivers: Path, monke
             counts = np.array([[text.count(chr(letter)) + 0.01 for letter in range(97, 123)] for text in texts])
             return counts / np.linalg.norm(counts, axis=1, keepdims=True)
 
-    monkeypatch.setattr(Extractor, "encoder", lambda _: Letters())
+    monkeypatch.setattr(ModelLoader, "encoder", lambda _: Letters())
     plain = run("evaluate", rivers, "-m", "yake", "--measures", "F1@5", "-o", "run.json")
     assert (plain.exit_code, asked) == (0, [])
     found = run("evaluate", rivers, "-m", "yake", "--measures", "SemF1@5,SemR@5", "-o", "run.json")

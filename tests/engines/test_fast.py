@@ -173,7 +173,7 @@ def test_attention_can_be_observed_while_the_text_is_read(family: str) -> None:
 
 def test_fast_sets_what_the_caller_does_not() -> None:
     made = Extractor("mudy", speed="fast", leaders=3, language=english())
-    made.backbone = lambda: small.decoder("gemma3")  # type: ignore[method-assign]
+    made.loader.in_memory["backbone"] = small.decoder("gemma3")
     scorer: Any = made.scorer
     assert (scorer.leaders, scorer.one_reading) == (3, True)
     with pytest.raises(SettingError, match="fast"):

@@ -53,7 +53,7 @@ NO_GOLD = Dataset("no_gold", "mudy", tuple(replace(record, keyphrases=("zeppelin
 
 def extractor(speed: Any = "quick", **settings: Any) -> Extractor:
     made = Extractor("mudyplus", protocol="promptrank", language=english(), speed=speed, **settings)
-    made._loaded |= {"encoder": small.bert(), "backbone": small.decoder("llama")}
+    made.loader.in_memory.update({"encoder": small.bert(), "backbone": small.decoder("llama")})
     return made
 
 

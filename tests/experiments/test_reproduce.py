@@ -13,7 +13,7 @@ from experiments.reproduce import ITEMS, leave_one_out, variants
 from experiments.reproduce.__main__ import reproduce_command
 from experiments.reproduce.markdown import Gap
 from experiments.reproduce.timing import TIMED_STEPS, seconds
-from experiments.reproduce.workspace import ReproduceOptions, Workspace, WorkspaceExtractor, find_datasets
+from experiments.reproduce.workspace import ReproduceOptions, Workspace, WorkspaceLoader, find_datasets
 from mudy.evaluation import experiment
 from mudy.evaluation.runs import Run
 from mudy.methods.mudy import Attention
@@ -164,7 +164,7 @@ class Parrot:
 
 
 def test_an_endpoint_fills_the_rows_of_gpt5(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(WorkspaceExtractor, "chat", lambda _: Parrot())
+    monkeypatch.setattr(WorkspaceLoader, "chat", lambda _: Parrot())
     options = ("--endpoint", "http://localhost:1/v1", "--endpoint-model", "parrot")
     ended = reproduce(folder, "table5", *options, limit="1", output="chat")
     assert re.search(r"\| parrot \(endpoint\), candidate \| \d+\.\d \*\(34\.1\)\* \|", ended.stdout)

@@ -253,4 +253,4 @@ def test_a_pickle_keeps_what_was_asked_for_and_leaves_models_behind() -> None:
     again = pickle.loads(pickle.dumps(used))
     assert again.arguments() | {"language": None} == used.arguments() | {"language": None}
     assert "scorer" not in vars(again)
-    assert used.using("mudy", k_attn=2)._loaded is used._loaded  # a copy in this process still shares them
+    assert used.using("mudy", k_attn=2).loader.in_memory is used.loader.in_memory  # a copy in this process shares them

@@ -85,7 +85,7 @@ def test_a_boost_of_nothing_changes_no_rank(yake: Extractor) -> None:
 
 def test_a_boost_adds_to_the_log_odds_of_a_probability() -> None:
     extractor = Extractor(speed="quick")
-    extractor._loaded["encoder"] = small.bert()
+    extractor.loader.in_memory["encoder"] = small.bert()
     plain = extractor.extract(TEXT, None, distinct=False)
     raised = extractor.extract(TEXT, None, distinct=False, vocabulary=["river"], boost=1.5)
     before, after = of_phrase(plain, "river").score, of_phrase(raised, "river").score
@@ -125,7 +125,7 @@ def test_results_do_not_depend_on_company(yake: Extractor) -> None:
 @pytest.fixture(scope="module")
 def near() -> Extractor:
     extractor = Extractor("yake")
-    extractor._loaded["encoder"] = small.bert()
+    extractor.loader.in_memory["encoder"] = small.bert()
     return extractor
 
 

@@ -117,7 +117,7 @@ def test_max_sum_chooses_the_phrases_that_are_the_least_alike_best_first() -> No
     settings: dict[str, Any] = {"method": "yake", "language": "en"}
     best = KeyBERT(**settings).extract_keywords(TEXT, top_n=8)
     chosen = KeyBERT(**settings).extract_keywords(TEXT, top_n=3, use_maxsum=True, nr_candidates=8)
-    vectors = Extractor(**settings).encoder().embed([phrase.lower() for phrase, _ in best])
+    vectors = Extractor(**settings).loader.encoder().embed([phrase.lower() for phrase, _ in best])
     sums = {c: vectors[list(c)].sum(axis=0) @ vectors[list(c)].sum(axis=0) for c in combinations(range(8), 3)}
     assert chosen == [best[i] for i in min(sums, key=lambda c: sums[c])]
     assert chosen != best[:3]
@@ -129,7 +129,7 @@ def test_max_sum_compares_phrases_of_other_languages_by_the_multilingual_encoder
     text = "Die Deiche halten den Fluss zurück. Nach dem Hochwasser zahlt die Versicherung für die Keller der Stadt."
     keybert = KeyBERT(method="yake", language="de")
     best = keybert.extract_keywords(text, top_n=6)
-    encoder = shared_extractor(keybert.settings).extractor.multilingual()
+    encoder = shared_extractor(keybert.settings).extractor.loader.multilingual()
     assert encoder is not None
     vectors = encoder.embed([phrase.lower() for phrase, _ in best])
     sums = {c: vectors[list(c)].sum(axis=0) @ vectors[list(c)].sum(axis=0) for c in combinations(range(len(best)), 2)}

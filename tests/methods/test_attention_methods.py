@@ -21,8 +21,7 @@ from mudy.methods import METHODS, method_class
 from mudy.methods.attentionseeker import AttentionSeeker
 from mudy.methods.chunks import chunk_of, chunk_spans, split_sentences
 from mudy.methods.method import OccurrenceScore
-from mudy.methods.samrank import SAMRank
-from mudy.methods.token_scores import ChunkedDocument, nested
+from mudy.methods.samrank import ChunkedDocument, SAMRank, nested
 from mudy.reading.document import Document, Span
 from tests import small
 from tests.taggers import english

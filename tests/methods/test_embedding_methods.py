@@ -18,8 +18,8 @@ from mudy.engines.encoder import SentenceEncoder
 from mudy.engines.torch.torch_encoder import TorchEncoder
 from mudy.errors import SettingError, UnsupportedModel
 from mudy.methods import METHODS, method_class
+from mudy.methods.chunks import chunk_at, encoder_chunks, everywhere
 from mudy.methods.embedrank import EmbedRank, marginal_relevance
-from mudy.methods.encoder_chunks import chunk_at, encoder_chunks, everywhere
 from mudy.methods.jointgl import JointGL
 from mudy.methods.mderank import MDERank, held
 from mudy.methods.method import OccurrenceScore

@@ -20,8 +20,7 @@ from mudy.methods import method_class
 from mudy.methods.graphs import Nearness, co_occurrences, jaccard, pagerank, topics
 from mudy.methods.method import Method
 from mudy.methods.multipartiterank import MultipartiteRank
-from mudy.methods.singlerank import SingleRank
-from mudy.methods.textrank import TextRank
+from mudy.methods.textrank import SingleRank, TextRank
 from mudy.methods.topicrank import TopicRank
 from mudy.methods.word_index import WordIndex, WordRange
 from mudy.methods.yake import Yake

@@ -49,7 +49,7 @@ def test_weights_are_scaled_transposed_and_named_as_transformers_names_them() ->
 def test_the_embedded_t5_finds_phrases_of_the_text_likelier_than_others() -> None:
     folder = Path(models.pull("t5-small-titles"))
     assert json.loads((folder / "config.json").read_text())["model_type"] == "t5"
-    backbone = Extractor("promptrank", "t5-small-titles").backbone()
+    backbone = Extractor("promptrank", "t5-small-titles").loader.backbone()
     text = "Convolutional neural networks recognise images. They learn filters from data and give strong results."
     (encoding,) = backbone.encode([TextRange(text, Span(0, len(text)))])
     ((of_the_text, strange),) = backbone.log_likelihood(

@@ -18,17 +18,16 @@ SOAK = f"""
 import random, re
 from pathlib import Path
 from mudy import Extractor
-from mudy.server.batch_scorer import local_scorers
 from mudy.server.queue import RequestQueue
 from tempfile import mkdtemp
 from tests import small
 from tests.engines.light import saved
 from tests.taggers import english
-from tests.server.gate import asking
+from tests.server.gate import asking, local_scorers
 
 def load():
     made = Extractor("mudy", "small", language=english(), mixture=False, sam_layers=(1,))
-    made._loaded["backbone"] = saved.light_decoder(saved.decoder_folder(Path(mkdtemp()), "llama"))
+    made.loader.in_memory["backbone"] = saved.light_decoder(saved.decoder_folder(Path(mkdtemp()), "llama"))
     return made
 
 def resident():

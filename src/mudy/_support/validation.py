@@ -1,18 +1,81 @@
-"""Arguments, checked where they come in: a value of the wrong type raises an error of ours that names it."""
+"""Options and arguments: declared once, with their help and limits, and checked where they come in.
+
+A value of the wrong type or size raises an error of ours that names it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
 from math import isnan
 from reprlib import Repr
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from mudy.errors import InputError, MudyError, SettingError, unknown
 
 TopN = int | float | Literal["auto"] | None
 SHORT = Repr()
 SHORT.maxstring = SHORT.maxother = 60
+
+
+# -- Declarations -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: what Python, the command line, the service and assistants need to know about it."""
+
+    name: str
+    kind: Any  # its type
+    default: Any
+    help: str
+    none: str = ""  # what None stands for
+    least: float | None = None
+    most: float | None = None
+    most_served: float | None = None  # the limit for requests, where it is lower
+    check: Callable[[Any], Any] | None = None  # replaces the check of type and limits
+    needs: str = ""  # an option without which it has no effect; requests hold it inside of that one
+    flag: str = ""  # on the command line, where it is not the name
+    metavar: str | None = None
+    file: str = ""  # on the command line its value is in a file, which is described here
+    commands: bool = True  # offered by the command line
+    requests: bool = True  # offered by the service
+    assistants: Any = None  # the type offered to assistants; None: not offered
+
+    @property
+    def types(self) -> tuple[Any, ...]:
+        """The types of its values other than None."""
+        members = get_args(self.kind) if get_origin(self.kind) in (Union, UnionType) else (self.kind,)
+        return tuple(member for member in members if member is not NoneType)
+
+    def checked(self, value: Any) -> Any:
+        """The value, normalized; a wrong one raises."""
+        if self.check is not None:
+            return self.check(value)
+        return checked(self.name, value, self.kind, least=self.least, most=self.most)
+
+
+def declared(default: Any, help: str, **details: Any) -> Any:  # noqa: A002 (as click and argparse name it)
+    """A field of a dataclass that is an option; `details` are fields of `Option`."""
+    return field(default=default, metadata={"help": help, **details})
+
+
+@cache
+def options_of(declaring: Hashable) -> dict[str, Option]:
+    """The options that a dataclass, a type, declares, by name."""
+    kinds = get_type_hints(declaring)
+    return {f.name: Option(f.name, kinds[f.name], f.default, **f.metadata) for f in fields(declaring)}  # type: ignore[arg-type]
+
+
+def check_options(declaring: Any) -> None:
+    """Check and normalize all options of a frozen dataclass, for its `__post_init__`."""
+    for option in options_of(type(declaring)).values():
+        object.__setattr__(declaring, option.name, option.checked(getattr(declaring, option.name)))
+
+
+# -- Types ------------------------------------------------------------------------------------------------------------
 
 
 class Misfit(Exception):
@@ -36,9 +99,7 @@ def checked(
         if too_small or too_large:
             raise Misfit
     except Misfit:
-        limits = (f" from {least} up" if least is not None and most is None else "") + (
-            f" between {least} and {most}" if least is not None and most is not None else ""
-        )
+        limits = "" if least is None else f" from {least} up" if most is None else f" between {least} and {most}"
         raise error(f"{name} is {seen(value)}, but must be {type_in_words(kind, limits)}.") from None
     return fitted
 
@@ -48,11 +109,11 @@ def fit_value(value: Any, kind: Any) -> Any:
     value = python_scalar(value)
     form, arguments = get_origin(kind), get_args(kind)
     if form in (Union, UnionType):
-        return fit_any(value, arguments)
+        return _fit_any(value, arguments)
     if form is Literal:
         fits = any(type(value) is type(choice) and value == choice for choice in arguments)
     elif form is tuple:
-        return fit_tuple(value, arguments)
+        return _fit_tuple(value, arguments)
     elif kind is float:
         fits = isinstance(value, int | float) and not isinstance(value, bool) and not isnan(value)
     elif kind is int:
@@ -68,7 +129,7 @@ def fit_value(value: Any, kind: Any) -> Any:
     return value
 
 
-def fit_any(value: Any, kinds: Iterable[Any]) -> Any:
+def _fit_any(value: Any, kinds: Iterable[Any]) -> Any:
     for kind in kinds:
         try:
             return fit_value(value, kind)
@@ -77,7 +138,7 @@ def fit_any(value: Any, kinds: Iterable[Any]) -> Any:
     raise Misfit
 
 
-def fit_tuple(value: Any, kinds: Sequence[Any]) -> tuple[Any, ...]:
+def _fit_tuple(value: Any, kinds: Sequence[Any]) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
         raise Misfit
     if kinds[-1] is Ellipsis:
@@ -85,6 +146,27 @@ def fit_tuple(value: Any, kinds: Sequence[Any]) -> tuple[Any, ...]:
     if len(value) != len(kinds):
         raise Misfit
     return tuple(fit_value(item, kind) for item, kind in zip(value, kinds, strict=True))
+
+
+TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+def parse_value(word: str, kind: Any) -> Any:
+    """A word, as typed on a command line, as a value of a type; ValueError if it is not one."""
+    form, arguments = get_origin(kind), get_args(kind)
+    if form in (Union, UnionType):
+        if NoneType in arguments and word.lower() in ("none", "null"):
+            return None
+        return parse_value(word, next(argument for argument in arguments if argument is not NoneType))
+    if form is tuple:
+        parts = [part.strip() for part in word.strip("()").split(",") if part.strip()]
+        kinds = arguments[:1] * len(parts) if arguments[-1] is Ellipsis else arguments
+        return tuple(parse_value(part, kind) for part, kind in zip(parts, kinds, strict=True))
+    try:
+        value = TRUTHS[word.lower()] if kind is bool else word if form is Literal else kind(word)
+        return fit_value(value, kind)
+    except (KeyError, Misfit):
+        raise ValueError(word) from None
 
 
 def python_scalar(value: Any) -> Any:
@@ -117,6 +199,9 @@ def seen(value: Any) -> str:
     """A value as an error shows it: short, and with its type where that may be the trouble."""
     shown = SHORT.repr(value)
     return shown if isinstance(python_scalar(value), int | float | NoneType) else f"{shown} ({type(value).__name__})"
+
+
+# -- Arguments --------------------------------------------------------------------------------------------------------
 
 
 def phrases(name: str, value: Any) -> Sequence[str]:

@@ -8,27 +8,10 @@ from typing import Any
 
 import click
 
-from mudy.cli import validate
 from mudy.cli.console import Screen
 from mudy.cli.extract_command import warn_of_vocabulary
-from mudy.cli.parameters import (
-    DISTINCT,
-    DIVERSITY,
-    METHOD,
-    MIN_SCORE,
-    NO_MERGE,
-    PRESET,
-    SET,
-    TOP_N,
-    WORKERS,
-    on_machine,
-    on_texts,
-    settings,
-    wishes,
-    with_models,
-    with_wishes,
-)
-from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.cli.parameters import SET, WORKERS, given_options, on_machine, settings, with_focus, with_options
+from mudy.extraction.options import Options, Setup
 
 
 @click.command("corpus")
@@ -65,17 +48,10 @@ from mudy.extraction.extractor import DEFAULT_METHOD
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
 @click.option("--address", metavar="ADDRESS", help="Of a Ray cluster, or auto.  [default: one on this machine]")
 @click.option("--actors", type=click.IntRange(1), help="Of Ray, a model each.  [default: CPUs - 1]")
-@click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="See `mudy methods`.")
-@with_models
-@click.option("-n", "--top-n", **TOP_N, default="10", show_default=True, help="As for `mudy extract`.")
-@on_texts
-@with_wishes
-@click.option("--preset", **PRESET)
+@with_options(Setup, without=["endpoint"])
+@with_options(Options)
+@with_focus
 @click.option("--set", "pairs", **SET)
-@click.option("--min-score", **MIN_SCORE)
-@click.option("--distinct/--no-distinct", **DISTINCT)
-@click.option("--diversity", **DIVERSITY)
-@click.option("--no-merge", **NO_MERGE)
 @on_machine
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors are still shown.")
 def corpus_command(
@@ -102,7 +78,7 @@ def corpus_command(
     """
     if len(names) < 2:
         raise click.UsageError("An input and an output are needed: mudy corpus INPUT... OUTPUT")
-    options, turned = validate.options(given), wishes(given)
+    options, focus = given_options(given)
     from mudy import corpus
     from mudy.corpus.checkpoint import Parts
     from mudy.corpus.row_sources import Files
@@ -130,7 +106,7 @@ def corpus_command(
                 method=method,
                 **given,
                 **settings(method, pairs),
-                **turned,
+                **focus,
             )
         except KeyboardInterrupt:
             screen.warning("interrupted; the same command goes on from here.")

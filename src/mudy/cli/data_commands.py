@@ -12,7 +12,7 @@ from mudy.cli import formats
 from mudy.cli.console import Screen
 from mudy.cli.evaluation_options import counting, loaded, on_data, reporting, sentence_encoder
 from mudy.cli.parameters import THREADS
-from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy.extraction.options import DEFAULT_ENCODER
 
 if TYPE_CHECKING:
     from mudy.evaluation.statistics import Description

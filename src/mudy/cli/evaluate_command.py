@@ -15,26 +15,26 @@ from mudy._support.storage import dump_json, refuse_inputs
 from mudy.cli import formats
 from mudy.cli.console import Screen
 from mudy.cli.evaluation_options import (
+    Measured,
     all_loaded,
     brier_line,
     counting,
+    measured,
     on_data,
     reading_texts,
     reliability_table,
     reporting,
     sentence_encoder,
 )
-from mudy.cli.measure_options import Measured, measured
 from mudy.cli.parameters import ENDPOINT, METHOD, MODEL_OPTION, PRESET, SET, on_machine, settings
 from mudy.errors import InputError
-from mudy.extraction.extractor import DEFAULT_METHOD, DEFAULT_MODEL
-from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from mudy.evaluation.comparison import Comparison
     from mudy.evaluation.datasets import Dataset
-    from mudy.evaluation.measures import Interval, Measure, NamedMeasure, Outcome
-    from mudy.evaluation.runs import GoldKind, Run
+    from mudy.evaluation.measures import Measure, Outcome
+    from mudy.evaluation.runs import Run
     from mudy.extraction.extractor import Extractor
 
 _SIGNIFICANT = 0.05  # p of a significant difference is below
@@ -70,10 +70,7 @@ def evaluate_command(
     output: str | None,
     form: str | None,
     limit: int | None,
-    named: list[NamedMeasure],
-    averaging: str,
-    gold: GoldKind,
-    depths: tuple[int, ...],
+    measured: Measured,
     form_out: str,
     quiet: bool,
     **options: Any,
@@ -93,14 +90,13 @@ def evaluate_command(
     """
     if output is not None:
         refuse_inputs(output, paths)
-    measured = Measured(named, averaging, gold, depths)
     with Screen(quiet) as screen:
         sets = all_loaded(screen, paths, form, limit)
         extractor, run = _evaluated(screen, sets, output, **options)
         _warn_of_documents(screen, run)
         screen.show("Measuring")
-        measures = measured.measures(lambda phrases: extractor.encoder().embed(phrases))
-        measurements = {name: _measurement(run.outcomes(name, gold), measures, measured) for name in run.names}
+        measures = measured.measures(lambda phrases: extractor.loader.encoder().embed(phrases))
+        measurements = {name: _measurement(run.outcomes(name, measured.gold), measures, measured) for name in run.names}
     if form_out == "json":
         named_here = ctx.get_parameter_source("named") is not ParameterSource.DEFAULT
         rows = {"measures": measurements} if named_here else {}
@@ -179,17 +175,7 @@ def _table(run: Run, measures: Sequence[str], measurements: Mapping[str, Mapping
 @click.option("--encoder", **MODEL_OPTION, default=DEFAULT_ENCODER, show_default=True, help="For SemP, SemR and SemF1.")
 @measured
 @reporting
-def compare_command(
-    first: str,
-    second: str,
-    encoder: str,
-    named: list[NamedMeasure],
-    averaging: str,
-    gold: GoldKind,
-    depths: tuple[int, ...],
-    form_out: str,
-    quiet: bool,
-) -> None:
+def compare_command(first: str, second: str, encoder: str, measured: Measured, form_out: str, quiet: bool) -> None:
     """Compare two runs of `mudy evaluate`.
 
     Over the documents that both have: the measure of each run (F1 unless --measures says otherwise), the difference
@@ -206,57 +192,33 @@ def compare_command(
     with Screen(quiet) as screen:
         for name in sorted({*a.names, *b.names} - {*common}):
             screen.warning(f"{name} is in only one of the runs, and left out")
-        measured = Measured(named, averaging, gold, depths)
         encoder_used = cache(lambda: sentence_encoder(screen, None, encoder))
         measures = measured.measures(lambda phrases: encoder_used().embed(phrases))
-        rows = [(name, row) for name in common for row in _compared(a, b, name, measures, measured)]
-        for name, comparison in rows[:: len(measures)]:
-            if comparison.unmatched:
-                screen.warning(f"{name}: {comparison.unmatched:,} documents are in only one of the runs, and left out")
+        rows = [row for name in common for row in _compared(a, b, name, measures, measured)]
+        for row in rows[:: len(measures)]:
+            if row["unmatched"]:
+                screen.warning(
+                    f"{row['data']}: {row['unmatched']:,} documents are in only one of the runs, and left out"
+                )
     if form_out == "json":
-        click.echo(dump_json([_as_dict(name, row) for name, row in rows], indent=2))
+        click.echo(dump_json(rows, indent=2))
         return
     head = ["Data set", "Documents", "Measure", "A", "B", "B - A", "p (t-test)", "p (bootstrap)", "Verdict"]
-    cells = [_cells(name, row) for name, row in rows]
     click.echo(f"A: {a.title}\nB: {b.title}")
-    click.echo(formats.text_table(head, cells, {*head[1:2], *head[3:8]}, sys.stdout.isatty()), nl=False)
+    click.echo(formats.text_table(head, map(_cells, rows), {*head[1:2], *head[3:8]}, sys.stdout.isatty()), nl=False)
 
 
-def _compared(a: Run, b: Run, name: str, measures: Sequence[Measure], measured: Measured) -> list[Comparison]:
+def _compared(a: Run, b: Run, name: str, measures: Sequence[Measure], measured: Measured) -> list[dict[str, Any]]:
     from mudy.evaluation.comparison import compare
 
     one, other = a.outcomes(name, measured.gold), b.outcomes(name, measured.gold)
     if not one or not other:
         raise InputError(f"{name}: no document has gold that is {measured.gold}.")
-    return [compare(measure, one, other, measured.averaging) for measure in measures]
+    return [_row(name, compare(measure, one, other, measured.averaging)) for measure in measures]
 
 
-def verdict(comparison: Comparison) -> str:
-    """The result of the tests, in words."""
-    if max(comparison.p_t_test, comparison.p_bootstrap) >= _SIGNIFICANT:
-        return "no significant difference"
-    return "B is better" if comparison.difference.value > 0 else "A is better"
-
-
-def _cells(name: str, comparison: Comparison) -> list[str]:
-    return [
-        name,
-        f"{comparison.documents:,}",
-        str(comparison.measure),
-        f"{comparison.first:.2f}",
-        f"{comparison.second:.2f}",
-        signed(comparison.difference),
-        f"{comparison.p_t_test:.4f}",
-        f"{comparison.p_bootstrap:.4f}",
-        verdict(comparison),
-    ]
-
-
-def signed(interval: Interval) -> str:
-    return f"{interval.value:+.2f} [{interval.low:+.2f}, {interval.high:+.2f}]"
-
-
-def _as_dict(name: str, comparison: Comparison) -> dict[str, Any]:
+def _row(name: str, comparison: Comparison) -> dict[str, Any]:
+    """A comparison, ready for JSON."""
     return {
         "data": name,
         "documents": comparison.documents,
@@ -270,5 +232,18 @@ def _as_dict(name: str, comparison: Comparison) -> dict[str, Any]:
         "high": comparison.difference.high,
         "p_t_test": comparison.p_t_test,
         "p_bootstrap": comparison.p_bootstrap,
-        "verdict": verdict(comparison),
+        "verdict": _verdict(comparison),
     }
+
+
+def _verdict(comparison: Comparison) -> str:
+    """The result of the tests, in words."""
+    if max(comparison.p_t_test, comparison.p_bootstrap) >= _SIGNIFICANT:
+        return "no significant difference"
+    return "B is better" if comparison.difference.value > 0 else "A is better"
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    numbers = [f"{row['a']:.2f}", f"{row['b']:.2f}", "{difference:+.2f} [{low:+.2f}, {high:+.2f}]".format(**row)]
+    tests = [f"{row['p_t_test']:.4f}", f"{row['p_bootstrap']:.4f}", row["verdict"]]
+    return [row["data"], f"{row['documents']:,}", row["measure"], *numbers, *tests]

@@ -1,9 +1,11 @@
-"""What the commands that read data sets share: options, loading, progress, and a table of probabilities."""
+"""What the commands that read data sets share: options, loading, progress, measures, and a table of probabilities."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,12 +13,14 @@ import click
 from mudy.cli.console import Screen
 from mudy.cli.formats import text_table
 from mudy.cli.parameters import LANGUAGE, Command
-from mudy.errors import InputError, unknown
+from mudy.errors import InputError, SettingError, unknown
 
 if TYPE_CHECKING:
     from mudy.engines.encoder import SentenceEncoder
     from mudy.evaluation.datasets import Dataset
+    from mudy.evaluation.measures import Averaging, Measure, NamedMeasure
     from mudy.evaluation.probabilities import Calibration
+    from mudy.evaluation.runs import GoldKind
 
 _PROBLEMS_SHOWN = 5  # per data set
 
@@ -106,6 +110,72 @@ def sentence_encoder(screen: Screen, threads: int | None, name: str) -> Sentence
     from mudy.engines.compute import Compute
 
     return engines.load_encoder(models.locate(name, report=screen.report), Compute(threads=threads), name)
+
+
+# -- Measures ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is measured of a run, and how."""
+
+    named: Sequence[NamedMeasure]
+    averaging_name: str
+    gold: GoldKind
+    depths: Sequence[int]
+
+    @property
+    def averaging(self) -> Averaging:
+        from mudy.evaluation.measures import AVERAGINGS
+
+        return AVERAGINGS[self.averaging_name]
+
+    @property
+    def title(self) -> str:
+        """What is measured, in words."""
+        names = ", ".join(dict.fromkeys(name for name, _ in self.named))
+        gold = "" if self.gold == "all" else f", {self.gold} gold only"
+        return f"{self.averaging_name} {names} in per cent [95 % interval]{gold}"
+
+    def measures(self, embed: Callable[[Sequence[str]], Any]) -> list[Measure]:
+        """The measures; `embed` is called only by those that compare meanings."""
+        from mudy.evaluation.measures import DEPTHS, PhraseVectors, named_measures
+
+        return named_measures(self.named, self.depths or DEPTHS, PhraseVectors(embed))
+
+
+def _parsed_measures(ctx: click.Context, param: click.Parameter, value: str) -> list[NamedMeasure]:
+    from mudy.evaluation.measures import parse_measure
+
+    try:
+        return [parse_measure(text) for text in value.split(",")]
+    except SettingError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+
+
+_NAMED: dict[str, Any] = {
+    "metavar": "NAME,NAME",
+    "callback": _parsed_measures,
+    "default": "F1",
+    "show_default": True,
+    "help": "P, R, F1, MAP, nDCG, SemP, SemR or SemF1; with a depth, F1@10, F1@M (all) or F1@O (as many as gold).",
+}
+_GOLD: dict[str, Any] = {"default": "all", "show_default": True, "help": "Which gold counts."}
+_DEPTHS: dict[str, Any] = {"multiple": True, "help": "Measure the first K; may be repeated.  [default: 5, 10 and 15]"}
+
+
+def measured(command: Command) -> Command:
+    """Add the options that say what is measured of a run; the command gets them as `measured`."""
+
+    @click.option("--measures", "named", **_NAMED)
+    @click.option("--averaging", type=click.Choice(["micro", "macro"]), default="micro", show_default=True)
+    @click.option("--gold", type=click.Choice(["all", "present", "absent"]), **_GOLD)
+    @click.option("-k", "depths", type=click.IntRange(1), **_DEPTHS)
+    @wraps(command)
+    def bundled(*arguments: Any, named: Any, averaging: str, gold: GoldKind, depths: Any, **options: Any) -> Any:
+        return command(*arguments, measured=Measured(named, averaging, gold, depths), **options)
+
+    return bundled
 
 
 def brier_line(calibration: Calibration, subject: str) -> str:

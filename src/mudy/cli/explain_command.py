@@ -11,29 +11,28 @@ import click
 
 from mudy._support.storage import dump_json
 from mudy._support.validation import TopN
-from mudy.cli import formats, sources, validate
+from mudy.cli import formats, sources
 from mudy.cli.console import Screen
 from mudy.cli.extract_command import first_names, shorten, warn_of_vocabulary
 from mudy.cli.parameters import (
     ENCODING,
-    NO_MERGE,
+    PHRASE_FILES,
     SEVERAL,
     TOP_N,
+    given_options,
     on_machine,
-    on_texts,
+    phrases_option,
     settings_of_each,
-    wishes,
-    with_models,
-    with_wishes,
+    with_focus,
+    with_options,
 )
 from mudy.errors import InputError, MissingExtra
-from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.extraction.options import DEFAULT_METHOD, Options, Setup
 from mudy.extraction.ranking import how_many
 from mudy.reading.formats.reading import Reading
 
 if TYPE_CHECKING:
     from mudy.extraction.explanation import Explanation
-    from mudy.extraction.options import Options
 
 _EXAMPLES = """
 \b
@@ -57,7 +56,7 @@ Examples:
     help="One method, or several to compare, on one loaded model. One is the default because each takes its own time, "
     "and a list with its parts explains itself; promptrank,mudy shows what a place in the text adds.",
 )
-@with_models
+@with_options(Setup, "model", "encoder", "language", "protocol", "max_words")
 @click.option(
     "-n",
     "--top-n",
@@ -70,10 +69,10 @@ Examples:
 @click.option(
     "--gold",
     metavar="FILE|PHRASES",
-    help="Keyphrases known to be right, set in bold italics: a file with one a line, or phrases with ; between them.",
+    help="Keyphrases known to be right, set in bold italics: a file with one per line, or phrases with ; between them.",
 )
-@on_texts
-@with_wishes
+@with_options(Options, without=["top_n", "min_score", "distinct", "diversity"])
+@with_focus
 @click.option(
     "--set",
     "pairs",
@@ -81,7 +80,6 @@ Examples:
     multiple=True,
     help="A setting of a method (see `mudy methods`), of mudy if none is named; may be repeated. Lists: 1,2,3.",
 )
-@click.option("--no-merge", **NO_MERGE)
 @click.option("--html", metavar="FILE", help="Write a page that needs no network; - for standard output.")
 @click.option("--json", "as_json", is_flag=True, help="Print all phrases, places and parts of scores as JSON.")
 @click.option("--whole", is_flag=True, help="In the terminal, show all of a long text, not only the best passages.")
@@ -117,10 +115,9 @@ def explain_command(
     source = _source(file, text)
     views = _views(html, as_json, whole)
     for view in views:
-        validate.check_output(view.target, [source.label, gold, *(given[name] for name in validate.PHRASE_FILES)])
-    turned = wishes(given)
-    settings = {method: {**own, **turned} for method, own in settings_of_each(methods, pairs).items()}
-    options = validate.options(given, encoding)
+        formats.check_output(view.target, [source.label, gold, *(given[name] for name in PHRASE_FILES)])
+    options, focus = given_options(given, encoding)
+    settings = {method: {**values, **focus} for method, values in settings_of_each(methods, pairs).items()}
     right = _gold(gold, encoding)
     read = _read(source, encoding)
     with Screen(quiet) as screen:
@@ -134,7 +131,7 @@ def explain_command(
 
 
 def _source(file: str | None, text: str | None) -> sources.Source:
-    found = validate.text_sources(() if file is None else (file,), text)
+    found = sources.text_sources(() if file is None else (file,), text)
     if len(found) > 1:
         raise click.UsageError(f"{file} stands for {len(found):,} files, but one text is explained at a time.")
     return found[0]
@@ -152,7 +149,7 @@ def _gold(given: str | None, encoding: str | None) -> list[str]:
     if given is None:
         return []
     if Path(given).is_file():
-        found = validate.phrases_option("--gold", given, encoding) or []
+        found = phrases_option("--gold", given, encoding) or []
     else:
         found = [phrase for part in given.split(";") if (phrase := part.strip())]
     if not found:

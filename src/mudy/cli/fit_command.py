@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mudy._support.storage import dump_json, refuse_inputs
-from mudy.cli import formats, validate
+from mudy.cli import formats
 from mudy.cli.console import Screen
 from mudy.cli.evaluation_options import (
     all_loaded,
@@ -21,8 +21,7 @@ from mudy.cli.evaluation_options import (
     reporting,
 )
 from mudy.cli.parameters import MODEL_OPTION, on_machine
-from mudy.extraction.extractor import DEFAULT_MODEL
-from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from mudy.evaluation.fit import FittedWeights
@@ -91,7 +90,7 @@ def _checked_output(output: str, paths: Sequence[str]) -> formats.Output:
     if output == "-":
         raise click.UsageError("--output must be a file: standard output holds the figures.")
     target = formats.Output(output)
-    validate.check_output(target, paths)
+    formats.check_output(target, paths)
     refuse_inputs(output, paths)
     return target
 

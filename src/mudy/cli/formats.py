@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 import click
 
 from mudy._support.storage import atomic_write, dump_json, encode_text, new_file, publish, same_file
-from mudy.cli.sources import Source
+from mudy.cli.sources import STDIN, Source
 from mudy.extraction.results import Keyphrase, Result
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def format_of(name: str, several: bool, terminal: bool, concepts: bool = False) 
 
 
 class JsonLines:
-    """One object a line, each written when it is found."""
+    """One object per line, each written as soon as it is there."""
 
     def one(self, result: Result) -> str:
         return dump_json(result.to_dict()) + "\n"
@@ -78,7 +78,7 @@ class Json:
 
 
 class Csv:
-    """One row a keyphrase, at its best occurrence, with a head; `concepts`: with what a vocabulary says of it."""
+    """One row per keyphrase, at its best occurrence, with a header; `concepts`: with the columns for concepts."""
 
     def __init__(self, concepts: bool = False) -> None:
         self._begun, self._concepts = False, concepts
@@ -110,7 +110,7 @@ def concept_cells(phrase: Keyphrase) -> tuple[Any, ...]:
 
 
 class Tables:
-    """One table a document, for people."""
+    """One table per document, for people."""
 
     def __init__(self, several: bool, terminal: bool) -> None:
         self._several, self._terminal = several, terminal
@@ -194,7 +194,7 @@ def captured(console: Console, drawing: Any) -> str:
     return capture.get()
 
 
-# -- Places -----------------------------------------------------------------------------------------------------------
+# -- Where they are written -------------------------------------------------------------------------------------------
 
 
 class Output:
@@ -280,6 +280,25 @@ class Output:
             silence_stdout()
         place = self._path or "standard output"
         raise click.ClickException(f"{place} cannot be written: {error.strerror or error}") from error
+
+
+def check_output(target: Output, files: Iterable[str | None]) -> None:
+    """The output can be written, and is none of the files that are read, through whatever links."""
+    target.check()
+    if target.path is None or not target.path.is_file():
+        return
+    for name in filter(None, files):
+        if _is_input(name, target.path):
+            raise click.UsageError(f"{target.option} {target.path} is also an input ({name}); it would be overwritten.")
+
+
+def _is_input(name: str, output: Path) -> bool:
+    if name != STDIN:
+        return same_file(name, output)
+    try:
+        return os.path.samestat(os.fstat(sys.stdin.fileno()), output.stat())
+    except (OSError, ValueError, AttributeError):  # it is closed, or no file at all
+        return False
 
 
 class Texts:

@@ -1,6 +1,6 @@
 """The command line: options in, data out on standard output, all else on standard error. It holds no scoring.
 
-Exit codes: 0 good, 1 some inputs failed or a model could not be had, 2 wrong usage, 130 interrupted, 141 the reader of
+Exit codes: 0 good, 1 some inputs failed or a model is unavailable, 2 wrong usage, 130 interrupted, 141 the reader of
 our output went away.
 """
 
@@ -12,13 +12,14 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from types import FrameType
 from typing import Any
 
 import click
 
 from mudy import __version__
 from mudy._support.loading import own_process
-from mudy.cli import formats, interrupts, sources, validate
+from mudy.cli import formats, sources
 from mudy.cli.console import Screen
 from mudy.cli.corpus_command import corpus_command
 from mudy.cli.data_commands import data_command
@@ -27,33 +28,32 @@ from mudy.cli.explain_command import explain_command
 from mudy.cli.extract_command import ExtractRun
 from mudy.cli.fit_command import fit_command
 from mudy.cli.list_commands import completion_command, languages_command, methods_command, models_command
-from mudy.cli.mcp_command import mcp_command
 from mudy.cli.parameters import (
-    DISTINCT,
-    DIVERSITY,
     ENCODING,
-    ENDPOINT,
-    METHOD,
-    MIN_SCORE,
-    NO_MERGE,
-    PRESET,
+    PHRASE_FILES,
     SET,
-    TOP_N,
     WORKERS,
+    given_options,
     on_machine,
-    on_texts,
     settings,
-    wishes,
-    with_models,
-    with_wishes,
+    with_focus,
+    with_options,
 )
-from mudy.cli.serve_command import serve_command
+from mudy.cli.serve_command import mcp_command, serve_command
 from mudy.cli.tag_command import tag_command
 from mudy.errors import MudyError, SettingError, unknown
-from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.extraction.options import Options, Setup
 from mudy.reading.formats.file_arguments import is_pattern
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
+_interrupted = False  # a library may turn the interrupt of its import into an error of its own
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    """Handle SIGINT as Python does, and remember it."""
+    global _interrupted
+    _interrupted = True
+    raise KeyboardInterrupt
 
 
 def run_cli() -> None:
@@ -88,7 +88,7 @@ class Commands(click.Group):
         except click.Abort:
             code = INTERRUPTED
         except Exception as error:
-            code = INTERRUPTED if interrupts.received else _explain(error)
+            code = INTERRUPTED if _interrupted else _explain(error)
         sys.exit(code)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -177,31 +177,10 @@ for command in (
 @cli.command("extract")
 @click.argument("files", nargs=-1, metavar="[FILES|-]...")
 @click.option("--text", help="Extract from this text instead of files.")
-@click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="See `mudy methods`.")
-@with_models
-@click.option(
-    "--endpoint",
-    **ENDPOINT,
-    help="For `empirical`: a server that speaks OpenAI's chat completions, such as http://localhost:8080/v1, and knows "
-    "--model. Its key is read from OPENAI_API_KEY.",
-)
-@click.option(
-    "-n",
-    "--top-n",
-    **TOP_N,
-    default="10",
-    show_default=True,
-    help="How many keyphrases: a number, a share of the words such as 0.02 or 2%, auto for those that are likely "
-    "enough (mudyplus), or all.",
-)
-@on_texts
-@with_wishes
-@click.option("--preset", **PRESET)
+@with_options(Setup)
+@with_options(Options)
+@with_focus
 @click.option("--set", "pairs", **SET)
-@click.option("--min-score", **MIN_SCORE)
-@click.option("--distinct/--no-distinct", **DISTINCT)
-@click.option("--diversity", **DIVERSITY)
-@click.option("--no-merge", **NO_MERGE)
 @click.option("-f", "--format", "form", type=click.Choice(formats.OUTPUT_FORMATS), default="table", show_default=True)
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
 @click.option(
@@ -210,7 +189,7 @@ for command in (
     help="Keep the texts that offsets refer to here, as NAME.txt: for PDF and the like.",
 )
 @click.option("--encoding", **ENCODING)
-@click.option("--workers", **WORKERS, help="Processes that compute several inputs, a model each.")
+@click.option("--workers", **WORKERS, help="Worker processes for several inputs; each loads its own model.")
 @on_machine
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings; errors are still shown.")
 def extract_command(
@@ -234,26 +213,26 @@ def extract_command(
 
     An input that fails is named on standard error and left out of the data; the others are still written, and the exit
     code is 1. JSON is an object for one input, and a list for several or for a pattern; with jsonl each object is
-    written as soon as it is found. Where no input can be read, nothing is written. Offsets count characters (Unicode
-    code points) of the file as it stands, a byte-order mark aside.
+    written as soon as it is ready. Where no input can be read, nothing is written. Offsets count characters (Unicode
+    code points) of the file as it is, without a byte-order mark.
     """
     if encoding is not None:
         sources.check_encoding(encoding)
-    inputs = validate.text_sources(files, text)
+    inputs = sources.text_sources(files, text)
     target = formats.Output(None if output == "-" else output, streaming=form == "jsonl")
-    read = [source.name for source in inputs if source.text is None] + [given[name] for name in validate.PHRASE_FILES]
-    validate.check_output(target, read)
+    read = [source.name for source in inputs if source.text is None] + [given[name] for name in PHRASE_FILES]
+    formats.check_output(target, read)
     texts = formats.Texts(save_text, read) if save_text is not None else None
     if texts is not None:
         texts.check()
-    options, turned = validate.options(given, encoding), wishes(given)
+    options, focus = given_options(given, encoding)
     several = len(inputs) > 1 or any(map(is_pattern, files))
     with Screen(quiet) as screen:
         extraction = ExtractRun(
             screen,
             formats.format_of(form, several, target.terminal, concepts=options.concepts is not None),
             target,
-            extractor={"method": method, **given, **settings(method, pairs), **turned},
+            extractor={"method": method, **given, **settings(method, pairs), **focus},
             options=options,
             texts=texts,
             workers=workers,

@@ -1,30 +1,32 @@
-"""Parameters that several commands share, and words of the command line -> values."""
+"""The options of commands, derived from their declarations; and words of the command line -> values."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
-from math import isnan
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from mudy._support.validation import TopN, checked_top_n
-from mudy.candidates import MAX_PHRASE_WORDS
-from mudy.engines.compute import Precision, Speed
-from mudy.errors import ModelError, SettingError, unknown
-from mudy.extraction.extractor import DEFAULT_MODEL
-from mudy.extraction.model_loader import DEFAULT_ENCODER
-from mudy.extraction.protocols import ProtocolName
+from mudy._support.validation import Option, TopN, checked_top_n, options_of, parse_value, type_in_words
+from mudy.candidates import CandidateKind
+from mudy.cli import sources
+from mudy.engines.compute import Compute
+from mudy.errors import InputError, ModelError, SettingError, VocabularyWarning, unknown
+from mudy.extraction.options import Focus, Options, Setup
 from mudy.methods import METHODS, check_settings, setting_types
 from mudy.reading.languages.names import AUTO
+from mudy.vocabularies import Vocabulary
 
-TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+if TYPE_CHECKING:
+    pass
 
-
-_Values = list[CompletionItem]
 Command = Callable[..., Any]
+
+
+# -- Words -> values --------------------------------------------------------------------------------------------------
 
 
 def top_n(ctx: click.Context, param: click.Parameter, value: str) -> TopN:
@@ -64,7 +66,7 @@ def method_names(ctx: click.Context, param: click.Parameter, value: str) -> tupl
 
 
 def model(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """The name of a known model, a folder, or an id on the hub; nothing is fetched yet. An endpoint knows its own."""
+    """The name of a known model, a folder, or an id on the hub; nothing is fetched yet. An endpoint has its own."""
     from mudy import models
 
     if param.name == "model" and ctx.params.get("endpoint") is not None:
@@ -86,11 +88,11 @@ def _known_model_names(ctx: click.Context, param: click.Parameter, values: tuple
     return values
 
 
-def _methods(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Values:  # noqa: ARG001
+def _methods(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     return [CompletionItem(name) for name in METHODS if name.startswith(incomplete)]
 
 
-def _models(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Values:  # noqa: ARG001
+def _models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     from mudy import models
 
     return [CompletionItem(name) for name in models.KNOWN if name.startswith(incomplete)]
@@ -100,126 +102,141 @@ TOP_N: dict[str, Any] = {"callback": top_n, "metavar": "NUMBER|SHARE|auto|all"}
 METHOD: dict[str, Any] = {"callback": method, "metavar": "NAME", "shell_complete": _methods}
 SEVERAL: dict[str, Any] = {"callback": method_names, "metavar": "NAME,NAME", "shell_complete": _methods}
 MODEL_OPTION: dict[str, Any] = {"callback": model, "metavar": "NAME", "shell_complete": _models}
-DTYPE: dict[str, Any] = {
-    "type": click.Choice(get_args(Precision)),
-    "help": "[default: float32 on a CPU, half precision on a GPU]",
-}
-THREADS: dict[str, Any] = {"type": click.IntRange(1), "help": "CPU threads."}
+KNOWN_MODEL: dict[str, Any] = {"callback": _known_model_names, "shell_complete": _models}
+ENDPOINT: dict[str, Any] = {"metavar": "URL", "is_eager": True}  # for it decides what --model may be
 WORKERS: dict[str, Any] = {"type": click.IntRange(1), "default": 1, "show_default": True}
-DEVICE: dict[str, Any] = {"help": "cpu, cuda, mps, ...  [default: a GPU if there is one]"}
-BATCH: dict[str, Any] = {
-    "type": click.IntRange(1),
-    "help": "Tokens computed at once: more take more memory and change no result.  [default: 256 on a CPU, else 8192]",
-}
-SPEED: dict[str, Any] = {
-    "type": click.Choice(get_args(Speed)),
-    "help": "quick: no language model (mudyplus). fast: 8-bit arithmetic on a CPU, and less work in some methods. "
-    "[default: fast for mudyplus, else exact]",
-}
-PRESET: dict[str, Any] = {"metavar": "NAME", "help": "Published settings of the method for one data set."}
+ENCODING: dict[str, Any] = {"help": "Encoding of the files.  [default: by byte-order mark, else UTF-8]"}
 SET: dict[str, Any] = {
     "metavar": "NAME=VALUE",
     "multiple": True,
     "help": "A setting of the method (see `mudy methods`); may be repeated. Lists: 1,2,3.",
 }
-DIVERSITY: dict[str, Any] = {
-    "type": click.FloatRange(0, 1),
-    "default": 0.0,
-    "help": "Above 0, avoid phrases that share words.",
+_READERS: dict[str, dict[str, Any]] = {  # of options whose words are not plain values
+    "top_n": TOP_N
+    | {
+        "default": str(options_of(Options)["top_n"].default),
+        "help": f"{options_of(Options)['top_n'].help} Also 2%, or all.",
+    },
+    "method": METHOD,
+    "model": MODEL_OPTION,
+    "encoder": MODEL_OPTION,
+    "endpoint": ENDPOINT,
+    "seeds": {"multiple": True},
 }
-MIN_SCORE: dict[str, Any] = {
-    "type": float,
-    "help": "Leave out phrases that score less; for mudyplus a probability, such as 0.3.",
-}
-DISTINCT: dict[str, Any] = {
-    "default": None,
-    "help": "Leave out phrases that say what one before them says.  [default: distinct for mudyplus]",
-}
-NO_MERGE: dict[str, Any] = {"is_flag": True, "help": "Keep inflections apart (model, models)."}
-ENCODING: dict[str, Any] = {"help": "Encoding of the files.  [default: by byte-order mark, else UTF-8]"}
-LANGUAGE: dict[str, Any] = {
-    "default": AUTO,
-    "show_default": True,
-    "help": "Of the texts: auto, a code such as de, an installed spaCy package, or the path of a pipeline (./name).",
-}
-ENDPOINT: dict[str, Any] = {"metavar": "URL", "is_eager": True}  # for it decides what --model may be
-KNOWN_MODEL: dict[str, Any] = {"callback": _known_model_names, "shell_complete": _models}
 
 
-def on_machine(command: Command) -> Command:
-    """The options that say where and how to compute; and but for --speed and --dtype change no result."""
-    known = {"speed": SPEED, "device": DEVICE, "dtype": DTYPE, "threads": THREADS, "batch-tokens": BATCH}
-    return _with(command, known)
+# -- Declared options -------------------------------------------------------------------------------------------------
 
 
-def with_models(command: Command) -> Command:
-    """The options that name the models of a method."""
-    known = "A name of `mudy models`, a local folder, or an id on the Hugging Face hub."
-    encoder = MODEL_OPTION | {"default": DEFAULT_ENCODER, "show_default": True, "help": "For related phrases."}
-    return _with(
-        command,
-        {"model": MODEL_OPTION | {"default": DEFAULT_MODEL, "show_default": True, "help": known}, "encoder": encoder},
-    )
+def parameter(option: Option, **changes: Any) -> Callable[[Command], Command]:
+    """A declared option as one of a command; `changes` are arguments of `click.option`."""
+    return click.option(*_names(option), option.name, **_arguments(option) | changes)
 
 
-def on_texts(command: Command) -> Command:
-    """The options that say how texts are read, and which phrases of theirs are ranked."""
-    lines = "one a line, UTF-8; blank lines and lines that start with # are ignored."
-    known: dict[str, dict[str, Any]] = {
-        "candidates": {
-            "metavar": "FILE|nouns|nested",
-            "help": f"Rank the phrases of a file only: {lines} nouns: noun phrases as long as possible; nested: "
-            "phrases inside them too.  [default: nested for mudyplus, else nouns]",
-        },
-        "stop-phrases": {"metavar": "FILE", "help": "Never return these phrases; a file like that of --candidates."},
-        "language": LANGUAGE,
-        "max-words": {"type": click.IntRange(1), "help": "Read only the first words of each text.  [default: all]"},
-        "max-candidate-words": {"type": click.IntRange(1), "help": f"Longest phrases.  [default: {MAX_PHRASE_WORDS}]"},
-        "protocol": {"type": click.Choice(get_args(ProtocolName)), "help": "Read texts as published experiments did."},
+def _names(option: Option) -> list[str]:
+    long = f"--{option.name.replace('_', '-')}"
+    if bool in option.types:
+        return [long.replace("--", "--no-", 1)] if option.default else [f"{long}/{long.replace('--', '--no-', 1)}"]
+    return [option.flag] if option.flag.startswith("--") else [option.flag, long] if option.flag else [long]
+
+
+def _arguments(option: Option) -> dict[str, Any]:
+    """A declaration as arguments of `click.option`."""
+    shown = option.default is not None and bool not in option.types
+    text = f"Do not {option.help[0].lower()}{option.help[1:]}" if option.default is True else option.help
+    file = f" A file: {option.file}." if option.file else ""
+    default = f"  [default: {option.none}]" if option.default is None and option.none else ""
+    return {
+        "default": None if option.file else option.default,
+        "show_default": shown and option.default != (),
+        "metavar": option.metavar or ("FILE" if option.file else None),
+        "help": f"{text}{file}{default}",
+        **_kind(option),
+        **_READERS.get(option.name, {}),
     }
-    return _with(command, known)
 
 
-def with_wishes(command: Command) -> Command:
-    """The options that say which phrases somebody looks for."""
-    known: dict[str, dict[str, Any]] = {
-        "vocabulary": {
-            "metavar": "FILE",
-            "help": "Return the concepts of a vocabulary only, found by stems, with their ids: .csv, .json, .txt, or "
-            "SKOS (.ttl, .rdf; extra `vocabularies`). Of labels in several languages those of --language count.",
-        },
-        "boost": {
-            "type": click.FloatRange(0),
-            "help": "Return other phrases too, and raise those of --vocabulary: by so much in log-odds for mudyplus, "
-            "else in standard deviations of the text's scores.",
-        },
-        "near": {
-            "type": click.FloatRange(0, 1),
-            "metavar": "SIMILARITY",
-            "help": "Give phrases without a concept the nearest one in meaning, from this similarity on (0.7 is "
-            "strict), marked as near.",
-        },
-        "seed": {
-            "metavar": "PHRASE",
-            "multiple": True,
-            "help": "Turn the ranking towards a phrase (mudyplus); may be repeated.",
-        },
-        "query": {"metavar": "TEXT", "help": "Turn the ranking towards a question (mudyplus)."},
-    }
-    return _with(command, known)
+def _kind(option: Option) -> dict[str, Any]:
+    """The type of a declared option in the terms of click."""
+    kind = option.types[0]
+    if bool in option.types:
+        return {"is_flag": True, "default": False, "callback": _negated} if option.default else {}
+    if get_origin(kind) is Literal and len(option.types) == 1:
+        return {"type": click.Choice(get_args(kind))}
+    if kind in (int, float) and len(option.types) == 1:
+        limited: Any = click.IntRange if kind is int else click.FloatRange
+        return {"type": kind if option.least is None else limited(option.least, option.most)}
+    return {}
 
 
-def wishes(given: dict[str, Any]) -> dict[str, Any]:
-    """Settings of a method that turn its ranking, where something is looked for; taken out of what was given."""
-    turned = {"seeds": tuple(given.pop("seed")), "query": given.pop("query")}
-    return {name: value for name, value in turned.items() if value}
+def _negated(ctx: click.Context, param: click.Parameter, value: bool) -> bool:  # noqa: ARG001
+    return not value
 
 
-def _with(command: Command, options: dict[str, dict[str, Any]]) -> Command:
-    """A command with options, in their order."""
-    for name, option in reversed(options.items()):
-        command = click.option(f"--{name}", **option)(command)
-    return command
+def with_options(declaring: type, *names: str, without: Iterable[str] = ()) -> Callable[[Command], Command]:
+    """The options that a dataclass declares, in its order: those named, or all that commands offer."""
+    declared = options_of(declaring)
+    chosen = [declared[name] for name in names] or [option for option in declared.values() if option.commands]
+
+    def add(command: Command) -> Command:
+        for option in reversed(chosen):
+            command = command if option.name in without else parameter(option)(command)
+        return command
+
+    return add
+
+
+on_machine = with_options(Compute)
+with_models = with_options(Setup, "model", "encoder")
+with_focus = with_options(Focus)
+LANGUAGE, PRESET = (_arguments(options_of(Setup)[name]) for name in ("language", "preset"))
+DTYPE, THREADS = (_arguments(options_of(Compute)[name]) for name in ("dtype", "threads"))
+PHRASE_FILES = tuple(name for name, option in options_of(Options).items() if option.file)  # options that may name one
+
+
+def given_options(given: dict[str, Any], encoding: str | None = None) -> tuple[Options, dict[str, Any]]:
+    """The options of each text, and the settings that turn a ranking; files of phrases are read.
+
+    All of it is taken out of what a command was given; what is left makes an extractor.
+    """
+    source = click.get_current_context().get_parameter_source("max_candidate_words")
+    limited = source not in (None, ParameterSource.DEFAULT)
+    if limited and (_names_a_file(given["candidates"]) or given["protocol"]):
+        raise click.UsageError("--max-candidate-words has no effect on --candidates or under a --protocol.")
+    values = {name: given.pop(name) for name in options_of(Options) if name in given and name != "language"}
+    if _names_a_file(values["candidates"]):
+        values["candidates"] = phrases_option("--candidates", values["candidates"], encoding)
+    values["stop_phrases"] = phrases_option("--stop-phrases", values["stop_phrases"], encoding) or ()
+    values["vocabulary"] = vocabulary_option(values["vocabulary"], given["language"], encoding)
+    focus = Focus(**{name: given.pop(name) for name in options_of(Focus)})
+    return Options(**{"top_n": None, **values}), focus.settings()
+
+
+def _names_a_file(candidates: str | None) -> bool:
+    return candidates is not None and candidates not in get_args(CandidateKind)
+
+
+def vocabulary_option(path: str | None, language: str, encoding: str | None) -> Vocabulary | None:
+    """The vocabulary of a file, in the language of the texts; its notes are for the command to show."""
+    if path is None:
+        return None
+    code = "en" if language == AUTO else language.partition("_")[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VocabularyWarning)
+        try:
+            return Vocabulary.load(path, language=code if code.isalpha() else "en", encoding=encoding)
+        except (InputError, SettingError) as error:
+            raise click.BadParameter(str(error), param_hint="'--vocabulary'") from error
+
+
+def phrases_option(option: str, path: str | None, encoding: str | None) -> list[str] | None:
+    """The phrases of a file that an option names, if it names one."""
+    if path is None:
+        return None
+    try:
+        return sources.phrases_in(path, encoding)
+    except InputError as error:
+        raise click.BadParameter(f"{path}: {error}", param_hint=f"'{option}'") from error
 
 
 # -- Settings of a method ---------------------------------------------------------------------------------------------
@@ -227,72 +244,30 @@ def _with(command: Command, options: dict[str, dict[str, Any]]) -> Command:
 
 def settings(method: str, pairs: Iterable[str]) -> dict[str, Any]:
     """NAME=VALUE pairs as the method's settings, each of the type that its field has."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for pair in pairs:
-        name, equals, value = (part.strip() for part in pair.partition("="))
+        name, equals, word = (part.strip() for part in pair.partition("="))
         if not equals or not name:
             raise SettingError(f"--set takes NAME=VALUE, such as alpha=0.5, not {pair!r}.")
-        check_settings(method, {name: value})
+        check_settings(method, {name: word})
         kind = setting_types(method)[name]
         try:
-            found[name] = parsed(value, kind)
+            values[name] = parse_value(word, kind)
         except ValueError:
-            raise SettingError(f"--set {name}: {value!r} was given, but {_type_in_words(kind)} is needed.") from None
-    return found
+            raise SettingError(f"--set {name}: {word!r} was given, but {type_in_words(kind)} is needed.") from None
+    return values
 
 
 def settings_of_each(methods: Sequence[str], pairs: Iterable[str]) -> dict[str, dict[str, Any]]:
     """The settings of several methods: METHOD.NAME=VALUE; NAME=VALUE alone is for mudy, or for the only method."""
-    own: dict[str, list[str]] = {method: [] for method in methods}
-    plain = methods[0] if len(methods) == 1 else "mudy"
+    pairs_of: dict[str, list[str]] = {method: [] for method in methods}
+    default = methods[0] if len(methods) == 1 else "mudy"
     for pair in pairs:
         before, dot, rest = pair.partition(".")
         named = dot and "=" not in before
-        method = before.strip() if named else plain
-        if method not in own:
+        method = before.strip() if named else default
+        if method not in pairs_of:
             hint = "" if named else f" For another method: --set {methods[0]}.{pair}"
             raise SettingError(f"--set {pair}: {method} is not among the methods {', '.join(methods)}.{hint}")
-        own[method].append(rest if named else pair)
-    return {method: settings(method, some) for method, some in own.items()}
-
-
-def parsed(value: str, kind: Any) -> Any:
-    """A word as a value of a type; ValueError where it is none."""
-    arguments = get_args(kind)
-    if get_origin(kind) in (Union, UnionType):
-        if NoneType in arguments and value.lower() in ("none", "null"):
-            return None
-        return parsed(value, next(a for a in arguments if a is not NoneType))
-    if get_origin(kind) is Literal:
-        if value not in arguments:
-            raise ValueError(value)
-        return value
-    if get_origin(kind) is tuple:
-        return _tuple([part.strip() for part in value.strip("()").split(",") if part.strip()], arguments)
-    if kind is bool:
-        if value.lower() not in TRUTHS:
-            raise ValueError(value)
-        return TRUTHS[value.lower()]
-    if kind is float and isnan(float(value)):
-        raise ValueError(value)
-    return kind(value)
-
-
-def _tuple(parts: list[str], kinds: tuple[Any, ...]) -> tuple[Any, ...]:
-    if kinds[-1] is Ellipsis:
-        return tuple(parsed(part, kinds[0]) for part in parts)
-    return tuple(parsed(part, kind) for part, kind in zip(parts, kinds, strict=True))
-
-
-def _type_in_words(kind: Any) -> str:
-    """A type in words."""
-    arguments = get_args(kind)
-    if get_origin(kind) in (Union, UnionType):
-        return " or ".join(_type_in_words(a) for a in arguments)
-    if get_origin(kind) is Literal:
-        return " or ".join(map(str, arguments))
-    if get_origin(kind) is tuple:
-        many = "a list" if arguments[-1] is Ellipsis else f"a list of {len(arguments)}"
-        return f"{many}, each {_type_in_words(arguments[0])}, with commas between them"
-    words = {bool: "true or false", int: "a whole number", float: "a number", NoneType: "none"}
-    return words.get(kind, "a text")
+        pairs_of[method].append(rest if named else pair)
+    return {method: settings(method, chosen) for method, chosen in pairs_of.items()}

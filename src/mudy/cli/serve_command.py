@@ -1,4 +1,4 @@
-"""The command that serves: an HTTP service, and a page for people."""
+"""The commands that serve: over HTTP, with a page for people, and to assistants over the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from mudy._support.extras import from_extra
+from mudy._support.validation import options_of
 from mudy.cli.console import Screen
-from mudy.cli.parameters import LANGUAGE, METHOD, MODEL_OPTION, on_machine
-from mudy.engines.compute import COMPUTE_NAMES, Compute
-from mudy.extraction.extractor import DEFAULT_METHOD, DEFAULT_MODEL
-from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy.cli.parameters import on_machine, with_options
+from mudy.engines.compute import Compute
+from mudy.extraction.options import Setup
 from mudy.methods import model_fields
 from mudy.server.config import Config
 
@@ -22,13 +22,8 @@ COUNT: dict[str, Any] = {"type": click.IntRange(1), "show_default": True}
 @click.command("serve", context_settings={"default_map": {"speed": "fast"}})
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 for any free one.")
-@click.option("--model", **MODEL_OPTION, default=DEFAULT_MODEL, show_default=True, help="The one language model.")
-@click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="Where a request names none.")
-@click.option(
-    "--encoder", **MODEL_OPTION, default=DEFAULT_ENCODER, show_default=True, help="Loaded when it is first needed."
-)
-@click.option("--language", **LANGUAGE)
-@click.option("--workers", **COUNT, default=Config.workers, help="Processes that compute, a model each.")
+@with_options(Setup, "method", "model", "encoder", "language")
+@click.option("--workers", **COUNT, default=Config.workers, help="Worker processes; each loads its own model.")
 @click.option("--queue", **COUNT, default=Config.queue, help="Requests that may wait; further ones are refused (503).")
 @click.option("--max-body", **COUNT, default=Config.max_body, metavar="BYTES", help="The largest body of a request.")
 @click.option("--max-characters", **COUNT, default=Config.max_characters, help="The longest text.")
@@ -64,9 +59,9 @@ def serve_command(
     --speed is fast here for every method unless you say otherwise: people wait for the page, and requests for one
     another. `mudy extract` is exact for all methods but mudyplus, so their scores differ a little.
 
-    The model of the default method is loaded at the start, and stays the only one; an encoder joins it when a method
-    asks for one. Logs go to standard error, one JSON object a line, and hold no texts. SIGTERM or Ctrl-C ends the
-    service when requests under way are answered; a second one ends it at once.
+    --method is used where a request names none. Its model is loaded at the start, and stays the only language model;
+    the encoder is loaded when it is first needed. Logs go to standard error, one JSON object per line, without texts.
+    SIGTERM or Ctrl-C ends the service when requests under way are answered; a second one ends it at once.
     """
     with from_extra("server", "mudy serve"):
         from mudy.server import launcher
@@ -82,7 +77,7 @@ def serve_command(
             f"{host} can be reached from other machines, and there is no key. Give one as MUDY_API_KEY or --api-key, "
             "listen on 127.0.0.1, or say --insecure."
         )
-    compute = Compute(**{name: others.pop(name) for name in COMPUTE_NAMES})
+    compute = Compute(**{name: others.pop(name) for name in options_of(Compute)})
     hosts = _hosts(host, allow_host) if allow_host or (local and api_key is None) else None
     try:
         listening = launcher.listen(host, port)
@@ -106,3 +101,25 @@ def _hosts(host: str, more: tuple[str, ...]) -> frozenset[str]:
     """The names by which a service may be called."""
     own = f"[{host}]" if ":" in host else host
     return frozenset({"localhost", "127.0.0.1", "[::1]", *(name.lower() for name in (own, *more))})
+
+
+@click.command("mcp")
+@with_options(Setup, "method", "model", "encoder", "language")
+@click.option(
+    "--folder",
+    "folders",
+    multiple=True,
+    metavar="FOLDER",
+    help="Let the assistant read the documents in this folder; may be repeated.  [default: none]",
+)
+@on_machine
+def mcp_command(folders: tuple[str, ...], **settings: Any) -> None:
+    """Answer an assistant that speaks MCP, over standard input and output.
+
+    Its tools extract keyphrases, explain a phrase and list the methods; all of them only read. With --folder it can
+    also read documents there: plain text, PDF, HTML and Word, but no hidden files and nothing outside. Models are
+    loaded when the first text comes.
+    """
+    from mudy.integrations import mcp
+
+    mcp.run_stdio(settings, folders)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from mudy.errors import InputError, SettingError
 from mudy.reading.formats import read
 from mudy.reading.formats.file_arguments import matching_files
@@ -46,6 +48,21 @@ def sources(arguments: Iterable[str]) -> Iterator[Source]:
         yield from map(Source, names)
         if not names:
             yield Source(argument, "no file matches this pattern")
+
+
+def text_sources(files: tuple[str, ...], text: str | None) -> list[Source]:
+    """Where texts come from: a text that was given as it is, files, or else standard input."""
+    if text is not None:
+        if files:
+            raise click.UsageError("--text and FILES cannot be given together.")
+        return [Source("--text", text=text)]
+    if not files:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise click.UsageError("No input: give files, or - to type a text, or --text, or pipe a text in.")
+        files = (STDIN,)
+    if files.count(STDIN) > 1:
+        raise click.UsageError("Standard input (-) can be read only once.")
+    return list(sources(files))
 
 
 def phrases_in(path: str, encoding: str | None = None) -> list[str]:

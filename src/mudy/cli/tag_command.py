@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from glob import has_magic
 from itertools import takewhile
@@ -15,15 +15,12 @@ import click
 
 from mudy._support.storage import check_replaceable, real_path, rewrite
 from mudy._support.validation import TopN
-from mudy.cli import validate
 from mudy.cli.console import Screen
 from mudy.cli.formats import printable
-from mudy.cli.parameters import METHOD, MIN_SCORE, SET, TOP_N, on_machine, settings, with_models
+from mudy.cli.parameters import SET, TOP_N, on_machine, settings, vocabulary_option, with_options
 from mudy.errors import InputError, MudyError, VocabularyWarning
-from mudy.extraction.extractor import DEFAULT_METHOD
-from mudy.extraction.options import Options
+from mudy.extraction.options import Options, Setup
 from mudy.reading.formats.file_arguments import is_pattern, matching_files
-from mudy.reading.languages.names import AUTO
 from mudy.vocabularies import Concept, Vocabulary
 
 if TYPE_CHECKING:
@@ -56,10 +53,8 @@ Examples:
     help="What known tags, those of all notes given, gain over new ones; see `mudy extract`.",
 )
 @click.option("--only-known", is_flag=True, help="Write no new tags: only those of other notes and the vocabulary.")
-@click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="See `mudy methods`.")
-@with_models
-@click.option("--min-score", **MIN_SCORE)
-@click.option("--language", default=AUTO, show_default=True, help="As for `mudy extract`.")
+@with_options(Setup, "method", "model", "encoder", "language")
+@with_options(Options, "min_score")
 @click.option("--set", "pairs", **SET)
 @on_machine
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors are still shown.")
@@ -85,8 +80,9 @@ def tag_command(
     safely (other front matter than YAML, read-only, hard links, a link that leads out of the folder, changed meanwhile)
     is named and left alone, and the exit code is then 1. Each file is replaced in one step.
     """
-    given = validate.vocabulary_option(vocabulary, machine_and_model["language"], None)
+    given = vocabulary_option(vocabulary, machine_and_model["language"], None)
     from mudy.extraction.extractor import Extractor
+    from mudy.extraction.outcomes import Item, error_message, outcomes
 
     with Screen(quiet) as screen:
         files = _files(names)
@@ -100,10 +96,16 @@ def tag_command(
         screen.show("Loading")
         extractor = Extractor(method, **machine_and_model, **settings(method, pairs), report=screen.report)
         changed = 0
-        for number, (note, outcome) in enumerate(zip(notes, _outcomes(extractor, notes, options), strict=True)):
+        items = [Item(note, note.note.text, options) for note in notes]
+        for number, outcome in enumerate(outcomes(extractor, items)):
+            note = outcome.key
             screen.show("Tagging", number, len(notes), detail=str(note.path))
+            if isinstance(outcome.result, Exception):
+                failed += 1
+                screen.error(f"{note.path}: {error_message(outcome.result)}")
+                continue
             try:
-                content = _tagged(note.note, outcome, key, keep_spaces, top_n)
+                content = _tagged(note.note, outcome.result, key, keep_spaces, top_n)
                 if content == note.note.content:
                     continue
                 check_replaceable(note.place) if dry_run else write_note(note, content)
@@ -218,20 +220,10 @@ def known_tags(notes: Iterable[NoteFile], key: str, vocabulary: Vocabulary | Non
 # -- Tags -------------------------------------------------------------------------------------------------------------
 
 
-def _outcomes(extractor: Any, notes: Sequence[NoteFile], options: Options) -> Iterator[Result | Exception]:
-    from mudy.extraction.many_texts import AskedText, local_outcomes
-
-    return local_outcomes(extractor, (AskedText(note.note.text, options) for note in notes))
-
-
-def _tagged(note: Note, outcome: Result | Exception, key: str, spaces: bool, top_n: TopN) -> str:
+def _tagged(note: Note, result: Result, key: str, spaces: bool, top_n: TopN) -> str:
     """The content of a note with its tags."""
-    if isinstance(outcome, Exception):
-        raise (
-            outcome if isinstance(outcome, MudyError) else InputError(f"unexpected {type(outcome).__name__}: {outcome}")
-        )
-    total = top_n if top_n is None or isinstance(top_n, int) else len(outcome)
-    return note.with_tags([tag_of(keyphrase, spaces) for keyphrase in outcome], key, total)
+    total = top_n if top_n is None or isinstance(top_n, int) else len(result)
+    return note.with_tags([tag_of(keyphrase, spaces) for keyphrase in result], key, total)
 
 
 def tag_of(keyphrase: Keyphrase, spaces: bool = False) -> str:

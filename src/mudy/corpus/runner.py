@@ -17,7 +17,7 @@ from mudy.corpus.row import OutputRow, RowPosition
 from mudy.corpus.row_sources import RowSource, source_of
 from mudy.corpus.row_writers import RowWriter, writer_for
 from mudy.corpus.run_arguments import check_run
-from mudy.corpus.scoring import Recipe, score_by_workers, score_rows
+from mudy.corpus.scoring import Recipe, RowScorer
 from mudy.corpus.views import Views
 from mudy.errors import InputError
 
@@ -89,7 +89,7 @@ def run(
     columns.check(source.heads(columns))
     recipe = Recipe(extractor, {"top_n": 10, **(options or {})})
     if workers > 1:
-        recipe.for_workers(workers)  # what cannot be sent to them raises now
+        recipe.check_portable(workers)
     start = perf_counter()
     with output_lock(path):
         parts.check()
@@ -199,7 +199,5 @@ def _output_rows(
         from mudy.corpus import ray_engine
 
         yield from ray_engine.score_with_ray(source, columns, after, recipe, address, actors)
-    elif workers > 1:
-        yield from score_by_workers(source.rows(columns, after), recipe, workers)
     else:
-        yield from score_rows(source.rows(columns, after), recipe.build(), recipe.options)
+        yield from RowScorer(recipe, workers).score(source.rows(columns, after))

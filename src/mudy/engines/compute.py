@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
-from mudy._support.validation import checked
+from mudy._support.validation import check_options, declared
 
 Precision = Literal["float32", "bfloat16", "float16"]
 Speed = Literal["quick", "fast", "exact"]
@@ -15,21 +15,20 @@ Speed = Literal["quick", "fast", "exact"]
 class Compute:
     """Where and how to compute. All but `speed` and `dtype` leave results as they are."""
 
-    device: str | None = None  # None: a GPU where there is one
-    dtype: str | None = None  # a Precision; None: float32 on a CPU, half precision on a GPU
-    threads: int | None = None  # None: all CPUs, or as OMP_NUM_THREADS says
-    batch_tokens: int | None = None  # None: 256 on a CPU, else 8192
-    speed: Speed | None = None  # None: as the method has it
+    device: str | None = declared(None, "cpu, cuda, mps, ...", none="a GPU if there is one")
+    dtype: Precision | None = declared(None, "Precision.", none="float32 on a CPU, half precision on a GPU")
+    threads: int | None = declared(None, "CPU threads.", none="all CPUs, or OMP_NUM_THREADS", least=1)
+    batch_tokens: int | None = declared(
+        None,
+        "Tokens computed at once. A larger number takes more memory; results are the same.",
+        none="256 on a CPU, else 8192",
+        least=1,
+    )
+    speed: Speed | None = declared(
+        None,
+        "quick: no language model (mudyplus). fast: 8-bit arithmetic on a CPU, and less work in some methods.",
+        none="fast for mudyplus, else exact",
+    )
 
     def __post_init__(self) -> None:
-        for name, value in {
-            "device": checked("device", self.device, str | None),
-            "dtype": checked("dtype", self.dtype, Precision | None),
-            "threads": checked("threads", self.threads, int | None, least=1),
-            "batch_tokens": checked("batch_tokens", self.batch_tokens, int | None, least=1),
-            "speed": checked("speed", self.speed, Speed | None),
-        }.items():
-            object.__setattr__(self, name, value)
-
-
-COMPUTE_NAMES = tuple(setting.name for setting in fields(Compute))
+        check_options(self)

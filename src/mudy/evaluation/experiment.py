@@ -201,7 +201,7 @@ def read_record(extractor: Extractor, data: Dataset, record: Record) -> Document
 
 def _reader(extractor: Extractor, text: str) -> TextReader:
     """The reader for the given language, or for the language of the whole text."""
-    return extractor.tagger if extractor.language != AUTO else extractor.reader(detection_of(text).likely)
+    return extractor.tagger if extractor.language != AUTO else extractor.loader.reader(detection_of(text).likely)
 
 
 def hash_of(record: Record) -> str:

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
+from copy import copy
 from dataclasses import asdict, replace
 from functools import cached_property
 from threading import Thread
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from mudy._support.loading import loading
 from mudy._support.progress import with_bar
-from mudy._support.validation import TopN, checked, phrases, seen, several
-from mudy.candidates import MAX_PHRASE_WORDS, CandidateKind
-from mudy.engines.compute import Compute, Speed
+from mudy._support.validation import TopN, checked, options_of, phrases, seen, several
+from mudy.candidates import CandidateKind
+from mudy.engines.compute import Compute, Precision, Speed
 from mudy.errors import InputError, LanguageWarning, SettingError
-from mudy.extraction import many_texts
 from mudy.extraction.explanation import Explained, Explanation, gold_places
 from mudy.extraction.keyphrase_list import keyphrase_list
-from mudy.extraction.model_loader import DEFAULT_ENCODER, MULTILINGUAL_ENCODER, ModelLoader
-from mudy.extraction.options import DEFAULT_OPTIONS, Options
+from mudy.extraction.model_loader import MULTILINGUAL_ENCODER, ModelLoader
+from mudy.extraction.options import (
+    DEFAULT_ENCODER,
+    DEFAULT_METHOD,
+    DEFAULT_MODEL,
+    DEFAULT_OPTIONS,
+    Focus,
+    OptionArguments,
+    Options,
+    Setup,
+)
+from mudy.extraction.outcomes import Outcome, outcomes, text_items
 from mudy.extraction.preparation import PreparedText, with_candidates
 from mudy.extraction.protocols import ProtocolName, ReadingProtocol, reading_protocol
 from mudy.extraction.results import Result, on_pages
@@ -32,22 +41,18 @@ from mudy.methods.method import Architecture, ScoredCandidates
 from mudy.reading.document import Document, first_words
 from mudy.reading.languages import AUTO, mismatch
 from mudy.reading.languages.segmenters import ADVICE, segmenter_advice
+from mudy.reading.tagging import TextReader
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from mudy.extraction.many_texts import Outcomes
     from mudy.extraction.near_concepts import LabelVectors
     from mudy.methods.method import Method
     from mudy.models import Report
-    from mudy.reading.tagging import TextReader
     from mudy.vocabularies import Vocabulary
 
-DEFAULT_METHOD = "mudyplus"
-DEFAULT_MODEL = "gemma3-270m"
 
-
-class Extractor(ModelLoader):
+class Extractor:
     """Finds the keyphrases of texts.
 
     `method` and `model` are names (`mudy methods`, `mudy models`), `model` also a local folder or hub id. Further
@@ -70,65 +75,65 @@ class Extractor(ModelLoader):
         encoder: str = DEFAULT_ENCODER,
         endpoint: str | None = None,
         device: str | None = None,
-        dtype: str | None = None,
+        dtype: Precision | None = None,
         threads: int | None = None,
         batch_tokens: int | None = None,
         speed: Speed | None = None,
         report: Report | None = None,
         **settings: Any,
     ) -> None:
+        setup = Setup(method, model, encoder, endpoint, preset, language, protocol, max_words)
         compute = Compute(device, dtype, threads, batch_tokens, speed)
-        super().__init__(model, encoder, language, endpoint, compute, report)
-        self.protocol: ProtocolName | None = checked("protocol", protocol, ProtocolName | None)
-        self.max_words: int | None = checked("max_words", max_words, int | None, least=1)
-        self._choose(method, preset, settings)
+        self._configure(ModelLoader(setup, compute, checked("report", report, Callable | None)), settings)
         if speed == "quick" and shared_speed(method, speed) != speed:
             raise SettingError(f"{method} has no speed 'quick': it asks a language model. Use 'fast', or mudyplus.")
         if endpoint is not None and "chat" not in model_fields(method):
             raise SettingError(f"An endpoint was given, but {method} does not write phrases. Use method='empirical'.")
 
+    def _configure(self, loader: ModelLoader, settings: dict[str, Any]) -> None:
+        with loading() if settings else nullcontext():  # the settings of a method are known when it is imported
+            self.settings = checked_settings(loader.setup.method, settings)
+        self.loader, setup = loader, loader.setup
+        self.method, self.model, self.encoder_name = setup.method, setup.model, setup.encoder
+        self.preset, self.protocol, self.max_words = setup.preset, setup.protocol, setup.max_words
+        self.endpoint: str | None = setup.endpoint
+        self.language: str | Language | TextReader = setup.language
+
     def __repr__(self) -> str:
-        usual = {"method": self.method, "model": self.model, "language": AUTO, "encoder": DEFAULT_ENCODER}
-        given = {name: value for name, value in self.arguments().items() if value not in (None, usual.get(name))}
+        defaults = {"language": AUTO, "encoder": DEFAULT_ENCODER, "method": self.method, "model": self.model}
+        given = {name: value for name, value in self.arguments().items() if value not in (None, defaults.get(name))}
         shown = "".join(f", {name}={value!r}" for name, value in given.items())
         return f"Extractor({self.method!r}, {self.model!r}{shown})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A pickle holds no models: they are loaded again where it arrives."""
+        return {name: value for name, value in vars(self).items() if name not in ("scorer", "model_used")}
+
+    def __copy__(self) -> Self:
+        """A copy shares the tagger and the models."""
+        made = type(self).__new__(type(self))
+        vars(made).update(vars(self))
+        return made
+
     def arguments(self) -> dict[str, Any]:
         """The arguments that make an extractor like this one."""
-        return {
-            "method": self.method,
-            "model": self.model,
-            "preset": self.preset,
-            "language": self.language,
-            "protocol": self.protocol,
-            "max_words": self.max_words,
-            "encoder": self.encoder_name,
-            "endpoint": self.endpoint,
-            **asdict(self.compute),
-            **self.settings,
-        }
-
-    def _choose(self, method: str, preset: str | None, settings: dict[str, Any]) -> None:
-        checked("method", method, str)
-        with loading() if settings else nullcontext():  # to know a method's settings is to import it
-            self.settings = checked_settings(method, settings)
-        self.method, self.preset = method, checked("preset", preset, str | None)
+        setup = {name: getattr(self.loader.setup, name) for name in options_of(Setup)}
+        return {**setup, **asdict(self.compute), **self.settings}
 
     def using(self, method: str, preset: str | None = None, **settings: Any) -> Extractor:
         """Another method, or other settings of this one, with the tagger and the models of this extractor."""
-        made = copy.copy(self)
-        speed = self.speed
+        setup = replace(self.loader.setup, method=method, preset=preset)
+        compute = replace(self.compute, speed=shared_speed(method, self.speed))  # the models are loaded for it
+        made = copy(self)
         for cached in ("scorer", "model_used"):
             vars(made).pop(cached, None)
-        made._choose(method, preset, settings)
-        made.compute = replace(self.compute, speed=shared_speed(method, speed))  # the models are loaded for it
+        made._configure(replace(self.loader, setup=setup, compute=compute), settings)
         return made
 
     def towards(self, seeds: Iterable[str] = (), query: str | None = None) -> Extractor:
         """The same extractor, its ranking turned towards phrases or a question; only some methods can."""
-        wishes = {"seeds": tuple(phrases("seeds", seeds)), "query": checked("query", query, str | None)}
-        given = {name: value for name, value in wishes.items() if value}
-        return self.using(self.method, self.preset, **{**self.settings, **given}) if given else self
+        settings = Focus(seeds, query).settings()
+        return self.using(self.method, self.preset, **{**self.settings, **settings}) if settings else self
 
     def extract(
         self,
@@ -137,56 +142,30 @@ class Extractor(ModelLoader):
         *,
         seeds: Iterable[str] = (),
         query: str | None = None,
-        candidates: CandidateKind | Iterable[str] | None = None,
-        stop_phrases: Iterable[str] = (),
-        max_candidate_words: int | None = MAX_PHRASE_WORDS,
-        merge: bool = True,
-        diversity: float = 0.0,
-        min_score: float | None = None,
-        distinct: bool | None = None,
-        vocabulary: Vocabulary | Iterable[Any] | None = None,
-        boost: float | None = None,
-        near: float | None = None,
-        language: str | None = None,
-        source: str | None = None,
-        pages: Sequence[int] = (),
+        **options: Unpack[OptionArguments],
     ) -> Result:
         """The keyphrases of one text, best first; or of a document, that is, a text that `read` has read already.
 
         `top_n` is a number, a share of the text's words such as 0.02, "auto" for as many as the text deserves, or None
         for all. `candidates` replaces the phrases that are ranked: "nouns" for noun phrases as long as possible,
-        "nested" for phrases inside them too, or a list of your own, of which an empty one gives an empty result; those
-        that do not stand in the text are named in `Result.not_found`. `stop_phrases` are never returned. `merge` joins
-        inflections: singular and plural. `distinct` leaves out phrases that say what one before them says; None leaves
-        that to the method. `diversity` above 0 keeps phrases that share words apart. `min_score` leaves out phrases
-        that score less. What a model wrote but cannot be returned is in `Result.dropped`. `language` is that of this
-        text, None: the extractor's. `pages` are the offsets at which pages begin; every occurrence then has its page.
+        "nested" for phrases inside them too, or a list of your own; an empty list gives an empty result, and phrases
+        that do not occur in the text are listed in `Result.not_found`. `max_candidate_words` limits the length of
+        phrases. `stop_phrases` are never returned. `merge` (default True) joins inflections: singular and plural.
+        `distinct` leaves out phrases that repeat what an earlier one says; None leaves that to the method. `diversity`
+        above 0 keeps phrases that share words apart. `min_score` leaves out phrases that score less. What a model wrote
+        but cannot be returned is in `Result.dropped`. `language` is that of this text; None: the extractor's. `source`
+        is copied to the result. `pages` are the offsets at which pages begin; every occurrence then has its page.
 
         `vocabulary` finds the concepts of a `Vocabulary` (or of a list of labels) and nothing else; each keyphrase has
         its `concept`. With `boost` other phrases are returned too, and those of the vocabulary gain so much over them.
         `near` gives phrases without a concept the nearest one in meaning, from this similarity on, marked as such.
         `seeds` are phrases, and `query` is a question, towards which the ranking is turned (MUDY+).
         """
-        options = Options(
-            top_n,
-            candidates,
-            stop_phrases,
-            max_candidate_words,
-            merge,
-            diversity,
-            min_score,
-            distinct,
-            vocabulary,
-            boost,
-            near,
-            language,
-            source,
-            pages,
-        )
+        wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, **options})
         extractor = self.towards(seeds, query)
         if isinstance(text, str) and text.strip():
             extractor.load_meanwhile()
-        (result,) = extractor.finish([extractor.prepare(text, options)])
+        (result,) = extractor.finish([extractor.prepare(text, wanted)])
         _warn(result.warnings)
         return result
 
@@ -199,23 +178,22 @@ class Extractor(ModelLoader):
         top_n: TopN = None,
         seeds: Iterable[str] = (),
         query: str | None = None,
-        source: str | None = None,
-        **options: Any,
+        **options: Unpack[OptionArguments],
     ) -> Explanation:
         """Every phrase of one text with every occurrence and what its score was made of; by several methods, if asked.
 
         `methods` are names; None stands for this extractor's own. This one's method keeps its settings, the others have
-        their defaults. `gold` are phrases known to be right, to be marked where they stand. Options are those of
+        their defaults. `gold` are phrases known to be right, marked where they occur. Options are those of
         `extract`, but all phrases are given unless `top_n` says otherwise.
         """
-        wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, "source": source, **options})
+        wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, **options})
         names = [self.method] if methods is None else list(dict.fromkeys(phrases("methods", methods)))
         gold = phrases("gold", gold)
         extractors = [self._sharing(name).towards(seeds, query) for name in names]
         document = text if isinstance(text, Document) else self.read(text, wanted.language)
         _warn(_warnings(document))
         explained = [extractor.explained(extractor.prepare(document, wanted)) for extractor in extractors]
-        return Explanation(document.text, tuple(explained), gold_places(document, gold), source)
+        return Explanation(document.text, tuple(explained), gold_places(document, gold), wanted.source)
 
     def _sharing(self, method: str) -> Extractor:
         """Another method with its defaults on these models; the own one as it is."""
@@ -253,17 +231,8 @@ class Extractor(ModelLoader):
         several("texts", texts, "texts")
         tracked = with_bar(texts) if checked("progress", progress, bool) else texts
         extractor = self.towards(seeds, query)
-        asked = many_texts.asked_texts(tracked, candidates, wanted)
-        outcomes = many_texts.outcomes(extractor, asked, checked("workers", workers, int, least=1))
-        return extractor._results(outcomes)
-
-    def _results(self, outcomes: Outcomes) -> Iterator[Result]:
-        with closing(outcomes):
-            for outcome in outcomes:
-                if isinstance(outcome, Exception):
-                    raise outcome
-                _warn(outcome.warnings)
-                yield outcome
+        items = text_items(tracked, candidates, wanted)
+        return _results(outcomes(extractor, items, workers=checked("workers", workers, int, least=1)))
 
     def prepare(self, text: str | Document, options: Options = DEFAULT_OPTIONS, **changes: Any) -> PreparedText:
         """Read a text and find its candidates, as `extract` does before it asks the method.
@@ -308,9 +277,11 @@ class Extractor(ModelLoader):
         """The vectors of a vocabulary's labels, encoded on first use."""
         from mudy.extraction.near_concepts import LabelVectors
 
-        kept: LabelVectors | None = self._loaded.get("labels")
+        kept: LabelVectors | None = self.loader.in_memory.get("labels")
         if kept is None or kept.vocabulary != vocabulary:
-            kept = self._loaded["labels"] = LabelVectors(self.encoder(), vocabulary)  # those of one at a time
+            kept = self.loader.in_memory["labels"] = LabelVectors(
+                self.loader.encoder(), vocabulary
+            )  # those of one at a time
         return kept
 
     def read(self, text: str, language: str | None = None) -> Document:
@@ -324,21 +295,31 @@ class Extractor(ModelLoader):
         text, omitted = first_words(text, self.max_words) if protocol is None else protocol.read(text, self.max_words)
         if not text.strip():
             return Document(text, (), (), omitted_words=omitted)
-        return self.document(text, omitted, self.language if language is None else language)
+        return self.loader.document(text, omitted, self.language if language is None else language)
 
     @property
     def _reading(self) -> ReadingProtocol | None:
         return None if self.protocol is None else reading_protocol(self.protocol)
 
     @property
-    def dtype(self) -> str | None:
-        """The precision asked for; None leaves it to the machine."""
-        return self.compute.dtype
+    def compute(self) -> Compute:
+        """Where and how to compute, as asked for."""
+        return self.loader.compute
 
     @property
     def speed(self) -> Speed:
-        """How much is computed, and how exactly: as asked for, else as the method has it."""
-        return self.compute.speed or self._kind.default_speed
+        """How much is computed, and how exactly: as asked for, else the default of the method."""
+        return self.loader.speed
+
+    @property
+    def loaded(self) -> set[str]:
+        """What is in memory: "tagger", "backbone", "encoder", "chat"."""
+        return self.loader.loaded
+
+    @property
+    def tagger(self) -> TextReader:
+        """What reads texts in the language that was given; in English, if the language is detected."""
+        return self.loader.tagger
 
     @property
     def _kind(self) -> type[Method]:
@@ -358,7 +339,7 @@ class Extractor(ModelLoader):
         with loading():
             kind = method_class(self.method)
             quicker = kind.speeds.get(self.speed, {})
-            made: Method = kind.build(self, self.preset, {**quicker, **self.settings})
+            made: Method = kind.build(self.loader, self.preset, {**quicker, **self.settings})
         return made
 
     def model_names(self, *, fetch: bool = True) -> list[str]:
@@ -375,7 +356,7 @@ class Extractor(ModelLoader):
 
     def fetch(self) -> None:
         """Fetch the method's models, unless they are here."""
-        self.locate(self.model_names())
+        self.loader.locate(self.model_names())
 
     def load_meanwhile(self) -> None:
         """Load the tagger now, and beside it, in a thread, the method's models if they are here.
@@ -394,9 +375,20 @@ class Extractor(ModelLoader):
             if all(name in models.KNOWN and models.locate(name, fetch=False, check="sizes") for name in names):
                 self.load()
 
+    def load_tagger(self) -> None:
+        """Load the tagger now, unless it is in memory."""
+        self.tagger  # noqa: B018 (a property that loads)
+
     def load(self) -> None:
         """Load the method's models now, unless they are in memory; otherwise they are loaded on first use."""
         self.scorer  # noqa: B018 (a property that loads)
+
+
+def _results(computed: Generator[Outcome[int], None, None]) -> Iterator[Result]:
+    with closing(computed):
+        for outcome in computed:
+            _warn(outcome.value.warnings)
+            yield outcome.value
 
 
 def _warnings(document: Document) -> tuple[str, ...]:

@@ -1,76 +1,139 @@
-"""What is asked of an extraction, and of the machine that computes it: each defined and checked once.
+"""The options of an extraction and of an extractor, each declared once: name, type, default, help and limits.
 
-The library, the command line, the service and corpus runs all make these values of what they are given.
+Python's checks, the command line, the requests of the service and the tools for assistants are derived from these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, get_args
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict, get_args
 
-from mudy._support.validation import TopN, checked, checked_top_n, known_names, page_starts, phrases
+from mudy._support.validation import (
+    TopN,
+    check_options,
+    checked_top_n,
+    declared,
+    known_names,
+    options_of,
+    page_starts,
+    phrases,
+    seen,
+)
 from mudy.candidates import MAX_PHRASE_WORDS, CandidateKind
 from mudy.errors import SettingError
+from mudy.extraction.protocols import ProtocolName
+from mudy.reading.languages import AUTO
+from mudy.reading.tagging import TextReader
 from mudy.vocabularies import Vocabulary
+
+DEFAULT_METHOD = "mudyplus"
+DEFAULT_MODEL = "gemma3-270m"
+DEFAULT_ENCODER = "minilm-l6"
+
+
+# -- Of an extraction -------------------------------------------------------------------------------------------------
+
+
+def _candidates(value: Any) -> CandidateKind | tuple[str, ...] | None:
+    if value is None or (isinstance(value, str) and value in get_args(CandidateKind)):
+        return value  # type: ignore[return-value]  # one of the kinds
+    return tuple(phrases("candidates", value))
+
+
+def _stop_phrases(value: Any) -> tuple[str, ...]:
+    return tuple(phrases("stop_phrases", value))
+
+
+def _vocabulary(value: Any) -> Vocabulary | None:
+    return None if value is None else Vocabulary.of(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What `extract` is asked for, with its defaults. A value of the wrong type or size raises an error of ours."""
+    """What `extract` is asked for. A value of the wrong type or size raises an error of ours."""
 
-    top_n: TopN = 10  # a number, a share of the text's words, "auto" for those likely enough, or None for all
-    candidates: CandidateKind | Iterable[str] | None = None  # a kind, or phrases; None: the kind that the method ranks
-    stop_phrases: Iterable[str] = ()
-    max_candidate_words: int | None = MAX_PHRASE_WORDS
-    merge: bool = True  # inflections are one phrase: singular and plural
-    diversity: float = 0.0  # above 0, phrases that share words are kept apart
-    min_score: float | None = None  # leave out phrases that score less
-    distinct: bool | None = None  # leave out what a phrase before says; None: as the method does
-    vocabulary: Vocabulary | Iterable[Any] | None = None  # concepts to find; labels or mappings become one
-    boost: float | None = None  # what the vocabulary's phrases gain over others; None: others are not returned
-    near: float | None = None  # the similarity from which a phrase is given a concept that does not stand in the text
-    language: str | None = None  # of this text: "auto" or a code; None: the extractor's
-    source: str | None = None
-    pages: Sequence[int] = ()  # where each page begins
+    top_n: TopN = declared(
+        10,
+        "How many keyphrases: a number, a share of the text's words such as 0.02, or auto for those that are likely "
+        "enough (mudyplus).",
+        none="all",
+        check=checked_top_n,
+        flag="-n",
+        metavar="NUMBER|SHARE|auto|all",
+        assistants=int,
+    )
+    candidates: CandidateKind | Iterable[str] | None = declared(
+        None,
+        "Rank only these phrases; or a kind of them: nouns for noun phrases as long as possible, nested for phrases "
+        "inside them too.",
+        none="nested for mudyplus, else nouns",
+        check=_candidates,
+        metavar="FILE|nouns|nested",
+        file="one phrase per line, UTF-8; blank lines and lines that start with # are ignored",
+    )
+    stop_phrases: Iterable[str] = declared(
+        (), "Never return these phrases.", check=_stop_phrases, file="like that of --candidates"
+    )
+    max_candidate_words: int | None = declared(
+        MAX_PHRASE_WORDS, "Longest phrases, in words.", none="any length", least=1, most_served=100
+    )
+    merge: bool = declared(True, "Merge inflections (model, models) into one phrase.")
+    diversity: float = declared(0.0, "Above 0, avoid phrases that share words.", least=0, most=1)
+    min_score: float | None = declared(
+        None, "Leave out phrases that score less; for mudyplus a probability, such as 0.3.", none="keep all"
+    )
+    distinct: bool | None = declared(
+        None, "Leave out phrases that repeat what an earlier one says.", none="distinct for mudyplus"
+    )
+    vocabulary: Vocabulary | Iterable[Any] | None = declared(
+        None,
+        "Return only concepts of this vocabulary, found by stems, each keyphrase with its concept.",
+        check=_vocabulary,
+        file=".csv, .json, .txt, or SKOS (.ttl, .rdf; extra `vocabularies`). Of labels in several languages, those in "
+        "--language count",
+    )
+    boost: float | None = declared(
+        None,
+        "Return other phrases too, and raise those of the vocabulary by so much: in log-odds for mudyplus, else in "
+        "standard deviations of the text's scores.",
+        least=0,
+        most_served=100,
+        needs="vocabulary",
+    )
+    near: float | None = declared(
+        None,
+        "Give phrases without a concept the nearest one in meaning, from this similarity on (0.7 is strict), marked "
+        "as near.",
+        least=0,
+        most=1,
+        needs="vocabulary",
+        metavar="SIMILARITY",
+    )
+    language: str | None = declared(
+        None, "Language of the text: auto or an ISO 639 code.", none="that of the extractor", commands=False
+    )
+    source: str | None = declared(None, "Where the text comes from.", commands=False, requests=False)
+    pages: Sequence[int] = declared(
+        (), "The offsets at which pages begin.", check=page_starts, commands=False, requests=False
+    )
 
     def __post_init__(self) -> None:
-        given = self.candidates
-        for name, value in {
-            "top_n": checked_top_n(self.top_n),
-            "candidates": _candidates(given),
-            "stop_phrases": tuple(phrases("stop_phrases", self.stop_phrases)),
-            "max_candidate_words": checked("max_candidate_words", self.max_candidate_words, int | None, least=1),
-            "merge": checked("merge", self.merge, bool),
-            "diversity": checked("diversity", self.diversity, float, least=0, most=1),
-            "min_score": checked("min_score", self.min_score, float | None),
-            "distinct": checked("distinct", self.distinct, bool | None),
-            "vocabulary": None if self.vocabulary is None else Vocabulary.of(self.vocabulary),
-            "boost": checked("boost", self.boost, float | None, least=0),
-            "near": checked("near", self.near, float | None, least=0, most=1),
-            "language": checked("language", self.language, str | None),
-            "source": checked("source", self.source, str | None),
-            "pages": page_starts(self.pages),
-        }.items():
-            object.__setattr__(self, name, value)
-        self._check_vocabulary()
-
-    def _check_vocabulary(self) -> None:
-        """Options that need a vocabulary have one; candidates are given in one way only."""
-        for name in ("boost", "near"):
-            if self.vocabulary is None and getattr(self, name) is not None:
-                raise SettingError(f"{name} says how a vocabulary is used, but none is given. Pass vocabulary too.")
+        check_options(self)
+        for option in options_of(Options).values():
+            if option.needs and getattr(self, option.needs) is None and getattr(self, option.name) is not None:
+                raise SettingError(f"{option.name} has no effect without {option.needs}. Pass {option.needs} too.")
         if self.vocabulary is not None and self.phrases is not None:
             raise SettingError("Both candidates and a vocabulary are given; phrases are chosen by one of them.")
 
     @property
     def concepts(self) -> Vocabulary | None:
         """The vocabulary, if there is one."""
-        return None if self.vocabulary is None else Vocabulary.of(self.vocabulary)
+        return _vocabulary(self.vocabulary)
 
     @property
     def only_concepts(self) -> bool:
-        """Whether nothing but the vocabulary's phrases stands in the text for ranking."""
+        """Whether only phrases of the vocabulary are ranked."""
         return self.vocabulary is not None and self.boost is None and self.near is None
 
     @property
@@ -88,12 +151,87 @@ class Options:
         return {name: getattr(self, name) for name in SHARED_OPTION_NAMES}
 
 
-def _candidates(given: Any) -> CandidateKind | tuple[str, ...] | None:
-    if given is None or (isinstance(given, str) and given in get_args(CandidateKind)):
-        return given  # type: ignore[return-value]  # one of the kinds
-    return tuple(phrases("candidates", given))
+class OptionArguments(TypedDict, total=False):
+    """`Options` but for `top_n`, for type checkers and editors: keyword arguments of `extract`."""
+
+    candidates: CandidateKind | Iterable[str] | None
+    stop_phrases: Iterable[str]
+    max_candidate_words: int | None
+    merge: bool
+    diversity: float
+    min_score: float | None
+    distinct: bool | None
+    vocabulary: Vocabulary | Iterable[Any] | None
+    boost: float | None
+    near: float | None
+    language: str | None
+    source: str | None
+    pages: Sequence[int]
 
 
-OPTION_NAMES = tuple(option.name for option in fields(Options))
+OPTION_NAMES = tuple(options_of(Options))
 SHARED_OPTION_NAMES = tuple(name for name in OPTION_NAMES if name not in ("source", "pages"))  # those differ by text
 DEFAULT_OPTIONS = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """What a ranking is turned towards: settings of the methods that can do so."""
+
+    seeds: Iterable[str] = declared(
+        (),
+        "Turn the ranking towards a phrase (mudyplus); may be repeated.",
+        check=lambda value: tuple(phrases("seeds", value)),
+        flag="--seed",
+        metavar="PHRASE",
+    )
+    query: str | None = declared(None, "Turn the ranking towards a question (mudyplus).")
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def settings(self) -> dict[str, Any]:
+        """Those that are given, as settings of a method."""
+        return {name: value for name in options_of(Focus) if (value := getattr(self, name))}
+
+
+# -- Of an extractor --------------------------------------------------------------------------------------------------
+
+
+def _language(value: Any) -> Any:
+    """A language's name, a tagger, or a spaCy pipeline."""
+    if isinstance(value, str | TextReader) or (callable(value) and hasattr(value, "pipe_names")):
+        return value
+    raise SettingError(
+        f"language is {seen(value)}, but must be 'auto', a code such as 'en', the name or path of a spaCy package, or "
+        "a pipeline that spaCy has loaded."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What an `Extractor` is made of, besides the settings of its method and of the machine."""
+
+    method: str = declared(DEFAULT_METHOD, "See `mudy methods`.", flag="-m", metavar="NAME")
+    model: str = declared(
+        DEFAULT_MODEL, "A name of `mudy models`, a local folder, or an id on the Hugging Face hub.", metavar="NAME"
+    )
+    encoder: str = declared(DEFAULT_ENCODER, "Sentence encoder; named like --model.", metavar="NAME")
+    endpoint: str | None = declared(
+        None,
+        "For `empirical`: a server that speaks OpenAI's chat completions, such as http://localhost:8080/v1, and knows "
+        "--model. Its key is read from OPENAI_API_KEY.",
+        metavar="URL",
+    )
+    preset: str | None = declared(None, "Published settings of the method for one data set.", metavar="NAME")
+    language: Any = declared(
+        AUTO,
+        "Language of the texts: auto, a code such as de, an installed spaCy package, or the path of a pipeline "
+        "(./name).",
+        check=_language,
+    )
+    protocol: ProtocolName | None = declared(None, "Read texts as published experiments did.")
+    max_words: int | None = declared(None, "Read only the first words of each text.", none="all", least=1)
+
+    def __post_init__(self) -> None:
+        check_options(self)

@@ -31,7 +31,7 @@ def requested_settings(extractor: Extractor) -> dict[str, Any]:
         "protocol": extractor.protocol,
         "max_words": extractor.max_words,
         "language": extractor.language if isinstance(extractor.language, str) else extractor.tagger.name,
-        "dtype": extractor.dtype,
+        "dtype": extractor.compute.dtype,
     }
     return json_values(requested)
 

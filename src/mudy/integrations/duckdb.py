@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from mudy._support.validation import TopN
-from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.extraction.options import DEFAULT_METHOD
 from mudy.integrations import from_extra
 from mudy.integrations.extraction import check_plain_settings
 from mudy.integrations.table_columns import phrase_column

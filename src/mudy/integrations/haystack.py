@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from mudy._support.validation import TopN
-from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.extraction.options import DEFAULT_METHOD
 from mudy.integrations import from_extra
 from mudy.integrations.extraction import check_plain_settings, results_of, shared_extractor
 

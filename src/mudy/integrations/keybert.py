@@ -15,7 +15,7 @@ from typing import Any
 from mudy._support.validation import checked, phrases, seen, several
 from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import InputError, SettingError
-from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.extraction.options import DEFAULT_METHOD
 from mudy.extraction.results import Keyphrase, Result
 from mudy.integrations.extraction import check_plain_settings, results_of, shared_extractor
 from mudy.reading.document import Document
@@ -139,8 +139,8 @@ class KeyBERT:
             return keyphrases
         shared = shared_extractor(self.settings)
         with shared.turn:
-            multilingual = None if result.language == "en" else shared.extractor.multilingual()
-            vectors = (multilingual or shared.extractor.encoder()).embed([k.text.lower() for k in keyphrases])
+            multilingual = None if result.language == "en" else shared.extractor.loader.multilingual()
+            vectors = (multilingual or shared.extractor.loader.encoder()).embed([k.text.lower() for k in keyphrases])
         similarity: list[list[float]] = (vectors @ vectors.T).tolist()  # cosines: vectors have length 1
 
         def alike(chosen: tuple[int, ...]) -> float:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.extraction.options import DEFAULT_METHOD
 from mudy.integrations import from_extra
 from mudy.integrations.extraction import check_plain_settings, results_of
 

@@ -6,16 +6,19 @@ All tools only read. Documents are read from folders that a person has opened, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from inspect import Parameter
+from typing import Any, Protocol, TypeVar
 
 import anyio.to_thread
 
 from mudy import __version__
+from mudy._support.validation import options_of
 from mudy.errors import InputError, MudyError, unknown
-from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.extraction.options import DEFAULT_METHOD, Options
 from mudy.extraction.ranking import variant_key
 from mudy.integrations import from_extra
 from mudy.integrations.extraction import check_plain_settings, results_of, shared_extractor
@@ -29,8 +32,9 @@ with from_extra("mcp"):
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp_types import Tool, ToolAnnotations
 
+F = TypeVar("F", bound=Callable[..., Any])
 INSTRUCTIONS = (
-    "Keyphrases of texts, found by a language model without training data. Every phrase stands in the text at the "
+    "Keyphrases of texts, found by a language model without training data. Every phrase occurs in the text at the "
     "offsets given (Unicode code points, end exclusive)."
 )
 CONTEXT = 60  # characters shown on either side of an occurrence
@@ -48,11 +52,11 @@ class KeyphraseBackend(Protocol):
     def methods(self) -> Sequence[str]:
         """Those that can be asked for."""
 
-    async def extracted(self, text: str, top_n: int, method: str) -> dict[str, Any]:
+    async def extracted(self, text: str, options: dict[str, Any], method: str) -> dict[str, Any]:
         """A result, as `Result.to_dict` gives it."""
 
     async def explained(self, text: str, phrase: str, method: str) -> dict[str, Any]:
-        """All phrases of a text with their parts, and where one phrase stands, as `Explanation.to_dict` gives them."""
+        """All phrases of a text with their parts, and where one phrase occurs, as `Explanation.to_dict` gives them."""
 
 
 class LocalBackend:
@@ -64,14 +68,14 @@ class LocalBackend:
         self.methods = tuple(METHODS)
         check_plain_settings(settings)
 
-    async def extracted(self, text: str, top_n: int, method: str) -> dict[str, Any]:
-        return await anyio.to_thread.run_sync(self._extract, text, top_n, method)
+    async def extracted(self, text: str, options: dict[str, Any], method: str) -> dict[str, Any]:
+        return await anyio.to_thread.run_sync(self._extract, text, options, method)
 
     async def explained(self, text: str, phrase: str, method: str) -> dict[str, Any]:
         return await anyio.to_thread.run_sync(self._explain, text, phrase, method)
 
-    def _extract(self, text: str, top_n: int, method: str) -> dict[str, Any]:
-        (result,) = results_of([text], {**self._for(method), "top_n": top_n})
+    def _extract(self, text: str, options: dict[str, Any], method: str) -> dict[str, Any]:
+        (result,) = results_of([text], {**self._for(method), **options})
         return result.to_dict()
 
     def _explain(self, text: str, phrase: str, method: str) -> dict[str, Any]:
@@ -197,18 +201,33 @@ def _read_only(title: str) -> ToolAnnotations:
     )
 
 
+def with_declared_options(tool: F) -> F:
+    """Give a tool the options that are declared for assistants, in place of its `**options`."""
+    declared = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=option.default, annotation=option.assistants)
+        for name, option in options_of(Options).items()
+        if option.assistants is not None
+    ]
+    signature = inspect.signature(tool, eval_str=True)
+    *others, _ = signature.parameters.values()
+    tool.__signature__ = signature.replace(parameters=[*others, *declared])  # type: ignore[attr-defined]
+    return tool
+
+
 def _add_text_extraction(server: MCPServer[Any], backend: KeyphraseBackend) -> None:
     @server.tool(annotations=_read_only("Extract keyphrases"))  # type: ignore[untyped-decorator]
-    async def extract_keyphrases(text: str, top_n: int = 10, method: str | None = None) -> PhraseList:
+    @with_declared_options
+    async def extract_keyphrases(text: str, method: str | None = None, **options: Any) -> PhraseList:
         """The keyphrases of a text, best first, each with its score and offsets. See list_methods."""
         with _told():
-            return _phrase_list(await backend.extracted(text, top_n, _method(backend, method)))
+            return _phrase_list(await backend.extracted(text, options, _method(backend, method)))
 
 
 def _add_file_extraction(server: MCPServer[Any], backend: KeyphraseBackend, folders: OpenFolders) -> None:
     @server.tool(annotations=_read_only("Extract keyphrases"))  # type: ignore[untyped-decorator]
+    @with_declared_options
     async def extract_keyphrases(
-        text: str | None = None, path: str | None = None, top_n: int = 10, method: str | None = None
+        text: str | None = None, path: str | None = None, method: str | None = None, **options: Any
     ) -> PhraseList:
         """The keyphrases of a text, or of the document at a path, best first, each with its score and offsets.
 
@@ -222,13 +241,13 @@ def _add_file_extraction(server: MCPServer[Any], backend: KeyphraseBackend, fold
             if path is not None:
                 text = (await anyio.to_thread.run_sync(folders.read, path)).text
             assert text is not None
-            return _phrase_list(await backend.extracted(text, top_n, chosen))
+            return _phrase_list(await backend.extracted(text, options, chosen))
 
 
 def _add_other_text_tools(server: MCPServer[Any], backend: KeyphraseBackend) -> None:
     @server.tool(annotations=_read_only("Explain a phrase"))  # type: ignore[untyped-decorator]
     async def explain_phrase(text: str, phrase: str, method: str | None = None) -> PhraseExplanation:
-        """Why a phrase of a text has its rank: its score, what that is made of, and every place where it stands."""
+        """Why a phrase of a text has its rank: its score, what that is made of, and all its occurrences."""
         with _told():
             if not phrase.strip():
                 raise InputError("The phrase is empty. Give a phrase of the text.")
@@ -316,8 +335,8 @@ def _explanation(explanation: dict[str, Any], text: str, phrase: str) -> PhraseE
 
 def _why_not(in_text: bool) -> str:
     if not in_text:
-        return "It does not stand in the text."
-    return "It stands in the text but is not ranked: it is no noun phrase, or a better phrase says the same."
+        return "It does not occur in the text."
+    return "It occurs in the text but is not ranked: it is not a noun phrase, or a better phrase says the same."
 
 
 def _explained_occurrence(place: dict[str, Any], text: str) -> ExplainedOccurrence:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mudy._support.validation import TopN
-from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.extraction.options import DEFAULT_METHOD
 from mudy.integrations import from_extra
 from mudy.integrations.table_columns import FIELDS, keyphrase_column, phrase_column
 

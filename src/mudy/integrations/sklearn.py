@@ -13,7 +13,7 @@ from mudy.candidates import stands_alone, text_units
 from mudy.candidates.inflections import base_form
 from mudy.candidates.phrase_index import PhraseIndex
 from mudy.errors import InputError, SettingError
-from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.extraction.options import DEFAULT_METHOD
 from mudy.extraction.ranking import variant_key
 from mudy.extraction.results import Keyphrase, Result
 from mudy.integrations import from_extra

@@ -16,7 +16,7 @@ from spacy.tokens import Doc, Span
 from spacy.util import minibatch, raise_error
 
 from mudy.errors import InputError, SettingError
-from mudy.extraction.extractor import DEFAULT_METHOD
+from mudy.extraction.options import DEFAULT_METHOD
 from mudy.extraction.results import Keyphrase, Result, ScoredOccurrence
 from mudy.integrations.extraction import check_plain_settings, results_of
 from mudy.reading.tagging import document_of_doc

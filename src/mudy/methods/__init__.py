@@ -20,7 +20,7 @@ METHODS = {
     "mudy": "mudy.methods.mudy:Mudy",
     "promptrank": "mudy.methods.promptrank:PromptRank",
     "textrank": "mudy.methods.textrank:TextRank",
-    "singlerank": "mudy.methods.singlerank:SingleRank",
+    "singlerank": "mudy.methods.textrank:SingleRank",
     "topicrank": "mudy.methods.topicrank:TopicRank",
     "multipartiterank": "mudy.methods.multipartiterank:MultipartiteRank",
     "yake": "mudy.methods.yake:Yake",

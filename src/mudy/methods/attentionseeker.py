@@ -14,7 +14,7 @@ from mudy.engines.backbone import Backbone, Floats
 from mudy.engines.observers import RelevanceObserver, SeekingObserver
 from mudy.engines.tokens import Tokens
 from mudy.methods.method import Method, ScorePart, Scores, require, setting
-from mudy.methods.token_scores import ChunkedDocument, CountedChunk, candidate_mask, without_sink
+from mudy.methods.samrank import ChunkedDocument, CountedChunk, candidate_mask, without_sink
 from mudy.reading.document import Document
 
 DocumentForm = Literal["auto", "short", "long"]

@@ -1,17 +1,22 @@
-"""A long document as overlapping chunks that fit a model's window, so that nothing is cut and cost stays linear."""
+"""A long document as chunks that fit a model's window, so that nothing is cut off and cost stays linear.
+
+Chunks for language models overlap; those for encoders do not.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
 from mudy._support.cancellation import cancellable
 from mudy._support.progress import reported
-from mudy.candidates import Candidate, Occurrence
+from mudy.candidates import Candidate, Occurrence, given
 from mudy.engines.backbone import Backbone, TextRange
 from mudy.engines.batches import packs
+from mudy.engines.encoder import SentenceEncoder
+from mudy.engines.tokens import Tokens
 from mudy.methods.method import Work
 from mudy.reading.document import Document, Span
 
@@ -159,3 +164,58 @@ def chunk_of(span: Span, spans: Sequence[Span]) -> int:
 def count(token_ends: Sequence[int], span: Span) -> int:
     """How many tokens end within a span."""
     return bisect_left(token_ends, span.end + 1) - bisect_right(token_ends, span.start)
+
+
+# -- For encoders -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderChunk:
+    """A part of a text that an encoder reads at once."""
+
+    span: Span
+    tokens: Tokens
+
+
+def encoder_chunks(document: Document, encoder: SentenceEncoder) -> list[EncoderChunk]:
+    """Runs of whole sentences, of nearly equal length; every character of a sentence is in one chunk and no other.
+
+    Only a sentence that does not fit into a chunk is cut.
+    """
+    text, limit = document.text, encoder.room()
+    ends = encoder.token_ends(text)
+    units = split_sentences(document, ends, limit)
+    total = count(ends, Span(units[0].start, units[-1].end))
+    even = ceil(total / max(1, ceil(total / limit)))
+    runs = [units[0]]
+    for unit in units[1:]:
+        longer = Span(runs[-1].start, unit.end)
+        if count(ends, runs[-1]) >= even or count(ends, longer) > limit:
+            runs.append(unit)
+        else:
+            runs[-1] = longer
+    return [EncoderChunk(run, encoder.read_span(text, run)) for run in runs]
+
+
+def chunk_at(chunks: Sequence[EncoderChunk], position: int) -> int:
+    """Index of the chunk that holds a character; what lies between two belongs to the one before it."""
+    return max(0, bisect_right(chunks, position, key=lambda window: window.span.start) - 1)
+
+
+def chunk_of_occurrence(chunks: Sequence[EncoderChunk]) -> Callable[[int, Occurrence], int]:
+    """The function that gives the chunk of an occurrence."""
+    return lambda _, occurrence: chunk_at(chunks, occurrence.span.start)
+
+
+def everywhere(document: Document, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates with every occurrence of their words, whatever their tags, in text order.
+
+    The papers look candidates up in the text, so "ice" is also found in "river ice" and in "to ice the road".
+    """
+    matches, _ = given(document, [candidate.phrase for candidate in candidates])
+    matched = {candidate.phrase: candidate.occurrences for candidate in matches}
+    complete = []
+    for candidate in candidates:
+        by_span = {o.span: o for o in (*matched.get(candidate.phrase, ()), *candidate.occurrences)}
+        complete.append(Candidate(candidate.phrase, tuple(by_span[span] for span in sorted(by_span))))
+    return complete

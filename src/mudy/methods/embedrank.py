@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mudy.candidates import Candidate
 from mudy.engines.encoder import SentenceEncoder, mean_state, unit_length
-from mudy.methods.encoder_chunks import EncoderChunk, chunk_of_occurrence, encoder_chunks
+from mudy.methods.chunks import EncoderChunk, chunk_of_occurrence, encoder_chunks
 from mudy.methods.method import Method, ScorePart, Scores, require, same_at_each, setting
 from mudy.reading.document import Document, Span
 

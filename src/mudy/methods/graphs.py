@@ -76,10 +76,6 @@ def word_scores(
     return [float(rank[[n for n in nodes[p[0].first : p[0].last + 1] if n >= 0]].sum()) for p in reading.places]
 
 
-def check_window(window: int) -> None:
-    require("window", window, window >= 2, "2 or more")
-
-
 def word_nodes(document: Document, reading: WordIndex) -> Indices:
     """The node of each word of the text, -1 for words that have none.
 

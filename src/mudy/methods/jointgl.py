@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from mudy._support.cancellation import cancellable
 from mudy.candidates import Candidate
 from mudy.engines.encoder import SentenceEncoder, States, mean_state
-from mudy.methods.chunks import IndexedOccurrence, indexed_occurrences
-from mudy.methods.encoder_chunks import EncoderChunk, chunk_at, encoder_chunks
+from mudy.methods.chunks import EncoderChunk, IndexedOccurrence, chunk_at, encoder_chunks, indexed_occurrences
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, Scores, require, setting
 from mudy.reading.document import Document, Span
 

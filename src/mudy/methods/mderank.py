@@ -10,7 +10,7 @@ import numpy as np
 from mudy.candidates import Candidate
 from mudy.engines.encoder import SentenceEncoder, States, unit_length
 from mudy.engines.tokens import Tokens
-from mudy.methods.encoder_chunks import EncoderChunk, chunk_of_occurrence, encoder_chunks, everywhere
+from mudy.methods.chunks import EncoderChunk, chunk_of_occurrence, encoder_chunks, everywhere
 from mudy.methods.method import Method, ScorePart, Scores, require, same_at_each, setting
 from mudy.reading.document import Document, Span
 

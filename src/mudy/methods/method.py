@@ -216,23 +216,13 @@ class Method(ABC):
 
         chosen = cls.chosen_settings(preset, settings, architecture)
         needed = cls.needed(chosen, architecture)
-        return cls(**{name: _model(models, name) for name in cls.needs if name in needed}, **chosen)
+        loaders = {name: getattr(models, name) for name in cls.needs if name in needed}
+        given = {name: load if name == "multilingual" else load() for name, load in loaders.items()}
+        return cls(**given, **chosen)  # the multilingual encoder is loaded for the first text that is not in English
 
     @abstractmethod
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         """A score for each occurrence of each candidate; of a method that asks models, as `Scores`."""
-
-
-def _model(models: Models, name: ModelField) -> Any:
-    match name:
-        case "backbone":
-            return models.backbone()
-        case "encoder":
-            return models.encoder()
-        case "chat":
-            return models.chat()
-        case "multilingual":
-            return models.multilingual  # called for the first text that is not in English
 
 
 class BatchMethod(Method):

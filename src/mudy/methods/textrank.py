@@ -1,13 +1,14 @@
-"""TextRank (Mihalcea and Tarau, EMNLP 2004): PageRank over words that stand side by side."""
+"""TextRank (Mihalcea and Tarau, EMNLP 2004) and SingleRank (Wan and Xiao, AAAI 2008): PageRank over words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from mudy.candidates import Candidate
-from mudy.methods.graphs import check_damping, check_window, word_scores
-from mudy.methods.method import Method, OccurrenceScore, same_at_each, setting
+from mudy.methods.graphs import check_damping, word_scores
+from mudy.methods.method import Method, OccurrenceScore, require, same_at_each, setting
 from mudy.reading.document import Document
 
 
@@ -19,16 +20,31 @@ class TextRank(Method):
     case, not by stems. Of phrases with equal scores the earlier comes first.
     """
 
-    title = "TextRank"
-    citation = "Mihalcea and Tarau, EMNLP 2004"
+    title: ClassVar = "TextRank"
+    citation: ClassVar = "Mihalcea and Tarau, EMNLP 2004"
+    weighted: ClassVar = False  # whether an edge counts how often its words are neighbours
 
-    window: int = setting(2, "Words that stand within so many of each other are linked; 2 is side by side.")
+    window: int = setting(2, "Words within a window of so many words are linked; 2: adjacent words.")
     damping: float = setting(0.85, "Damping factor of PageRank.")
 
     def __post_init__(self) -> None:
-        check_window(self.window)
+        require("window", self.window, self.window >= 2, "2 or more")
         check_damping(self.damping)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        scores = word_scores(document, candidates, window=self.window, weighted=False, damping=self.damping)
+        scores = word_scores(document, candidates, window=self.window, weighted=self.weighted, damping=self.damping)
         return same_at_each(candidates, scores)
+
+
+@dataclass(frozen=True)
+class SingleRank(TextRank):
+    """The sum of a phrase's word scores, by PageRank on a graph weighted by co-occurrence.
+
+    Words are compared in lower case, not by stems. Of phrases with equal scores the earlier comes first.
+    """
+
+    title: ClassVar = "SingleRank"
+    citation: ClassVar = "Wan and Xiao, AAAI 2008"
+    weighted: ClassVar = True
+
+    window: int = setting(10, "Words within a window of so many words are linked.")

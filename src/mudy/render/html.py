@@ -30,7 +30,7 @@ _TITLE = 80  # characters
 _LONG = 4000  # characters; of longer texts a notebook shows only passages
 
 # In an order in which every script comes after those it imports. No two declare the same name, so that, without their
-# import and export statements, they are one module.
+# import and export statements, they are one function. As a module it would run only after the page was drawn.
 _VIEW = [
     "words",
     "elements",
@@ -73,7 +73,7 @@ _PAGE = """\
 </div>
 </main>
 <script type="application/json" id="mudy-data">{data}</script>
-<script type="module">{script}</script>
+<script>{script}</script>
 </body>
 </html>
 """
@@ -87,7 +87,8 @@ def report(explanation: Explanation, top_n: int | None = 15) -> str:
     styles = [
         _embeddable(_file(path)) for path in ("server/web/palette.css", "server/web/view.css", "render/report.css")
     ]
-    script = _embeddable("".join(_MODULE_SYNTAX.sub("", _file(path)) for path in _SCRIPTS))
+    joined = "".join(_MODULE_SYNTAX.sub("", _file(path)) for path in _SCRIPTS)
+    script = _embeddable(f"(() => {{\n'use strict';\n{joined}}})();\n")
     heading = explanation.source or squeeze(explanation.text)[:_TITLE] or "An empty text"
     return _PAGE.format(
         policy=policy(styles, script),

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from mudy.engines.compute import Compute
-from mudy.extraction.extractor import DEFAULT_METHOD, DEFAULT_MODEL, Extractor
-from mudy.extraction.model_loader import DEFAULT_ENCODER
+from mudy.extraction.extractor import Extractor
+from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.methods import method_class
 from mudy.reading.languages import AUTO
 

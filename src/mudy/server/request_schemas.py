@@ -16,14 +16,15 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
     WrapValidator,
+    create_model,
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from mudy._support.validation import TopN
+from mudy._support.validation import Option, TopN, options_of
 from mudy.candidates import CandidateKind
 from mudy.errors import SettingError, unknown
-from mudy.extraction.options import DEFAULT_OPTIONS, SHARED_OPTION_NAMES, Options
+from mudy.extraction.options import Options
 from mudy.methods import METHODS, check_settings
 from mudy.reading.languages import AUTO, LANGUAGE_NAMES
 from mudy.server.setting_schemas import served_methods
@@ -120,6 +121,40 @@ class StrictSchema(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
+EXAMPLES: dict[str, Any] = {
+    "candidates": ["ice road"],
+    "stop_phrases": ["spring"],
+    "vocabulary": {"concepts": ["ice road", {"id": "W1", "label": "ferry", "alternatives": ["boat"]}]},
+}
+
+
+def _served(needed: str = "") -> dict[str, Option]:
+    """The declared options that are fields of a request; or of the object under a name, which they need."""
+    return {name: option for name, option in options_of(Options).items() if option.requests and option.needs == needed}
+
+
+def _declared_fields(needed: str = "", **types: Any) -> Any:
+    """A schema with the declared options; `types` are those that JSON has for values that are not plain."""
+    fields: dict[str, Any] = {}
+    for name, option in _served(needed).items():
+        null = f" null: {option.none}." if option.none else ""
+        default = list(option.default) if isinstance(option.default, tuple) else option.default
+        examples = [EXAMPLES[name]] if name in EXAMPLES else None
+        field = Field(default, description=option.help + null, examples=examples)
+        fields[name] = (types.get(name) or _plain_type(option), field)
+    return create_model("DeclaredOptions", __base__=StrictSchema, **fields)
+
+
+def _plain_type(option: Option) -> Any:
+    """The type of an option whose values are plain, within its limits."""
+    (kind,) = option.types
+    limits = Field(ge=option.least, le=option.most if option.most_served is None else option.most_served)
+    limited = Annotated[kind, limits, BeforeValidator(_whole)] if kind is int else Annotated[kind, limits]
+    if kind not in (int, float):
+        limited = kind
+    return limited if option.default is not None and not option.none else limited | None
+
+
 class ConceptEntry(StrictSchema):
     """One concept of a vocabulary."""
 
@@ -135,25 +170,18 @@ def _within_labels(entries: list[Any]) -> list[Any]:
     return entries
 
 
-class VocabularySchema(StrictSchema):
+class VocabularySchema(_declared_fields("vocabulary")):  # type: ignore[misc]  # made at run time
     """Concepts to find, and how."""
 
     concepts: Annotated[
         list[Phrase | ConceptEntry], Field(min_length=1, max_length=MAX_PHRASES), AfterValidator(_within_labels)
     ] = Field(description="Labels, or concepts with ids; found by stems.")
-    boost: Annotated[float, Field(ge=0, le=100)] | None = Field(
-        None, description="Return other phrases too, and raise those of the vocabulary by so much."
-    )
-    near: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        None, description="From which similarity on a phrase is given a concept that does not stand in the text."
-    )
 
     def to_options(self) -> dict[str, Any]:
         concepts = [entry if isinstance(entry, str) else entry.model_dump() for entry in self.concepts]
-        return {"vocabulary": concepts, "boost": self.boost, "near": self.near}
+        return {"vocabulary": concepts, **{name: getattr(self, name) for name in _served("vocabulary")}}
 
 
-EXAMPLE_VOCABULARY = {"concepts": ["ice road", {"id": "W1", "label": "ferry", "alternatives": ["boat"]}]}
 # To OpenAPI: phrases are named as candidates or as a vocabulary.
 ONE_LIST: dict[str, Any] = {
     "required": ["candidates", "vocabulary"],
@@ -161,43 +189,16 @@ ONE_LIST: dict[str, Any] = {
 }
 
 
-class OptionsSchema(StrictSchema):
+class OptionsSchema(
+    _declared_fields(  # type: ignore[misc]  # made at run time
+        top_n=TopNField,
+        candidates=Candidates,
+        stop_phrases=Phrases,
+        language=LanguageCode | None,
+        vocabulary=VocabularySchema | None,
+    )
+):
     """How phrases are found and ranked, for all methods."""
-
-    top_n: TopNField = Field(
-        DEFAULT_OPTIONS.top_n,
-        description="How many keyphrases: a number, a share of the text's words such as 0.02, "
-        "'auto' for those likely enough (mudyplus), or null for all.",
-    )
-    candidates: Candidates = Field(
-        None,
-        description="Rank these phrases only; or 'nouns' for noun phrases as long as possible, 'nested' for phrases "
-        "inside them too.",
-        examples=[["ice road"]],
-    )
-    stop_phrases: Phrases = Field([], description="Phrases that are never returned.", examples=[["spring"]])
-    max_candidate_words: Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)] | None = Field(
-        DEFAULT_OPTIONS.max_candidate_words, description="The longest noun phrases; null for any length."
-    )
-    merge: bool = Field(DEFAULT_OPTIONS.merge, description="Whether inflections (model, models) are one phrase.")
-    diversity: Annotated[float, Field(ge=0, le=1)] = Field(
-        DEFAULT_OPTIONS.diversity, description="Above 0, avoid phrases that share words."
-    )
-    min_score: float | None = Field(
-        None, description="Leave out phrases that score less; for mudyplus a probability between 0 and 1."
-    )
-    distinct: bool | None = Field(
-        None, description="Whether phrases that say what one before them says are left out; null: as the method does."
-    )
-
-    language: LanguageCode | None = Field(
-        None, description="Of the text: an ISO 639 code, or 'auto' to look for it; null: as the service does."
-    )
-    vocabulary: VocabularySchema | None = Field(
-        None,
-        description="Nothing but these concepts is returned, each keyphrase with its `concept`.",
-        examples=[EXAMPLE_VOCABULARY],
-    )
 
     @model_validator(mode="after")
     def _one_list(self) -> Self:
@@ -206,8 +207,8 @@ class OptionsSchema(StrictSchema):
         return self
 
     def options(self) -> Options:
-        shared = {name: getattr(self, name) for name in SHARED_OPTION_NAMES if name in type(self).model_fields}
-        return Options(**shared | (self.vocabulary.to_options() if self.vocabulary else {}))
+        values = {name: getattr(self, name) for name in _served()}
+        return Options(**values | (self.vocabulary.to_options() if self.vocabulary else {}))
 
 
 def _text_or_texts(schema: dict[str, Any]) -> None:
@@ -275,7 +276,7 @@ class ExplainRequest(OptionsSchema):
     settings: dict[Name, dict[Name, Any]] = Field(
         {}, description="Settings by method, of those that are compared.", examples=[{"mudy": {"kappa": 0.3}}]
     )
-    gold: Phrases = Field([], description="Phrases known to be right, to be marked where they stand.")
+    gold: Phrases = Field([], description="Phrases known to be right, marked where they occur.")
 
     @model_validator(mode="after")
     def _unique_methods(self) -> ExplainRequest:

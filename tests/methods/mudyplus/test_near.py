@@ -22,7 +22,7 @@ TEXT = Path("examples/floodplain.txt").read_text(encoding="utf-8")
 @pytest.fixture(scope="module")
 def extractor() -> Extractor:
     made = Extractor(speed="quick", language=english())
-    made._loaded["encoder"] = small.bert()
+    made.loader.in_memory["encoder"] = small.bert()
     return made
 
 
@@ -60,7 +60,7 @@ def test_seeds_of_another_language_are_compared_by_the_multilingual_encoder() ->
             return len(text)
 
     made = Extractor(speed="quick", language=UntaggedReader("fr"))
-    made._loaded |= {"encoder": small.bert(), "multilingual": Constant()}
+    made.loader.in_memory.update({"encoder": small.bert(), "multilingual": Constant()})
     result = made.extract("La rivière inonde la ville. Le pont traverse la rivière.", 3, seeds=["ville"])
     assert result.keyphrases[0].text == "ville"
     assert made.extract("La rivière inonde la ville. Le pont traverse la rivière.", 3).keyphrases[0].text == "rivière"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from mudy.engines.compute import Compute
+from mudy.engines.compute import Compute, Precision
 from mudy.errors import SettingError
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -27,7 +27,7 @@ class Machine:
     def of(
         cls,
         device: str | None = None,
-        dtype: str | None = None,
+        dtype: Precision | None = None,
         threads: int | None = None,
         batch_tokens: int | None = None,
     ) -> Machine:
