@@ -24,6 +24,7 @@ from mudy.cli.parameters import MODEL_OPTION, on_machine
 from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_MODEL
 
 if TYPE_CHECKING:
+    from mudy.engines.compute import Speed
     from mudy.evaluation.fit import FittedWeights
 
 
@@ -51,7 +52,7 @@ def fit_command(
     cache: str | None,
     form: str | None,
     limit: int | None,
-    speed: str | None,
+    speed: Speed | None,
     form_out: str,
     quiet: bool,
     **options: Any,
@@ -95,7 +96,7 @@ def _checked_output(output: str, paths: Sequence[str]) -> formats.Output:
     return target
 
 
-def _speed(quick: bool, speed: str | None) -> str | None:
+def _speed(quick: bool, speed: Speed | None) -> Speed | None:
     if quick and speed not in (None, "quick"):
         raise click.UsageError(f"--quick fits without a language model, but --speed {speed} needs one.")
     return "quick" if quick else speed
