@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 from experiments.reproduce import paper
 from experiments.reproduce.markdown import LEGEND, Gap, Page, cell, markdown_table
@@ -33,21 +32,19 @@ def table1(workspace: Workspace) -> Page:
         data = workspace.dataset(name)
         found = None
         if isinstance(data, Dataset):
-            found = describe(data, workspace.tagger, encoder, partial(_show, workspace, data))
+            found = describe(
+                data, workspace.tagger, encoder, lambda data, *counts: workspace.show(f"Reading {data}", *counts)
+            )
         rows.append(_row(name, found))
     page.add(LEGEND, markdown_table(_HEAD, rows))
     page.add(
-        "Words, sentences and keyphrases are means a document; absent and noun phrases are shares of the gold. "
+        "Words, sentences and keyphrases are means per document; absent and noun phrases are shares of the gold. "
         "Printed in the paper: topic drift (its encoder is not named) and DUC2001's 308 documents; the other numbers "
         "in brackets are those of the public copies as published code loads them, so keyphrases are counted with "
         f"doubles. The encoder here is {workspace.label(workspace.options.encoder)}; units of three sentences do "
         "not overlap."
     )
     return finish(workspace, page, sets, reading="Whole texts, as they stand.")
-
-
-def _show(workspace: Workspace, data: Dataset, done: int) -> None:
-    workspace.show(f"Reading {data.name}", done, len(data.documents))
 
 
 def _row(name: str, found: Description | None) -> list[str]:

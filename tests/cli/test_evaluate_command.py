@@ -53,7 +53,7 @@ def test_depth_averaging_and_gold_can_be_chosen(rivers: Path) -> None:
     )
     assert "F1@3" in found.stdout
     assert "macro" in found.stdout
-    assert "present gold alone" in found.stdout
+    assert "present gold only" in found.stdout
     assert found.stdout.splitlines()[2].split()[:2] == ["rivers", "2"]
 
 
@@ -126,7 +126,7 @@ def test_an_interrupted_run_says_where_it_goes_on(rivers: Path, monkeypatch: pyt
     monkeypatch.setattr(Extractor, "extract", stop)
     found = run("evaluate", rivers, "-m", "yake", "-o", "run.json")
     assert found.exit_code == 130
-    assert "the same command continues" in found.stderr
+    assert "run the same command to resume" in found.stderr
 
 
 class Flaky(BaseHTTPRequestHandler):
@@ -163,7 +163,7 @@ def test_a_server_that_turns_away_ends_the_run_which_goes_on_later(rivers: Path)
         found = run(*command)
         server.shutdown()
     assert found.exit_code == 0, found.output
-    assert "4 phrases were written that do not stand in the text" in found.stderr
+    assert "4 generated phrases do not occur in the text" in found.stderr
     assert [document.dropped for document in Run.load("run.json").documents] == [1, 1, 1, 1]
 
 
@@ -194,8 +194,8 @@ def test_documents_and_data_sets_of_one_run_only_are_left_out_and_named(rivers: 
     lakes = write(rivers.with_name("lakes.jsonl"), [*ROWS])
     run("evaluate", rivers, lakes, "-m", "yake", "--limit", "3", "-o", "more.json")
     found = run("compare", "more.json", two[1])
-    assert "lakes is in one of the runs only" in found.stderr
-    assert "rivers: 1 documents are in one of the runs only" in found.stderr
+    assert "lakes is in only one of the runs" in found.stderr
+    assert "rivers: 1 documents are in only one of the runs" in found.stderr
     assert found.stdout.splitlines()[3].split()[:2] == ["rivers", "3"]
 
 

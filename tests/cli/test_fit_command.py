@@ -107,7 +107,7 @@ def test_hand_set_weights_can_be_fitted(rivers: Path) -> None:
         (["rivers.jsonl", "-o", "-"], 2, "must be a file"),
         (["rivers.jsonl"], 2, "--output"),
         (["-o", "mine.json"], 2, "DATA"),
-        (["rivers.jsonl", "-o", "mine.json", "--quick", "--speed", "fast"], 2, "--speed fast asks one"),
+        (["rivers.jsonl", "-o", "mine.json", "--quick", "--speed", "fast"], 2, "--speed fast needs one"),
         (["rivers.jsonl", "-o", "mine.json", "--form", "nonsense"], 2, "nonsense"),
         (["missing.jsonl", "-o", "mine.json"], 1, "no such file"),
         (["notes.txt", "rivers.jsonl", "-o", "mine.json"], 1, "not a data set in a known format"),

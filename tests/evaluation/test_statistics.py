@@ -71,9 +71,9 @@ def test_other_phrases_are_none(phrase: str) -> None:
 
 
 def test_progress_is_reported_after_each_document() -> None:
-    seen: list[int] = []
-    describe(RIVERS, english(), progress=seen.append)
-    assert seen == [1, 2]
+    seen: list[tuple[str, int, int]] = []
+    describe(RIVERS, english(), progress=lambda *step: seen.append(step))
+    assert seen == [("rivers", 1, 2), ("rivers", 2, 2)]
 
 
 # -- Drift ------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a data set is like: the columns of the paper's Table 1."""
+"""Statistics of a data set: the columns of the paper's Table 1."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNIT = 3  # sentences
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """One row of Table 1; words, sentences and keyphrases are means a document."""
+    """One row of Table 1; words, sentences and keyphrases are means per document."""
 
     name: str
     form: str
@@ -33,7 +33,7 @@ class Description:
     keyphrases: float
     absent: float  # per cent of all gold phrases; see `present_and_absent`
     noun_phrases: float  # per cent of all gold phrases; see `is_noun_phrase`
-    drift: float | None  # see `topic_drift`; None if it was not asked for, or no text has two units
+    drift: float | None  # see `topic_drift`; None if there is no encoder, or no text has two units
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -43,9 +43,9 @@ def describe(
     dataset: Dataset,
     tagger: Tagger,
     encoder: SentenceEncoder | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,  # name of the data set, documents done, of how many
 ) -> Description:
-    """Measure a data set, on whole texts as they stand; without an encoder, all but the topic drift."""
+    """Measure a data set, on whole texts; without an encoder, all but the topic drift."""
     words = sentences = gold = absent = noun_phrases = 0
     known: dict[str, bool] = {}  # whether a phrase is a noun phrase; many come back in other documents
     drifts: list[float] = []
@@ -62,7 +62,7 @@ def describe(
         if encoder is not None and (drift := topic_drift(document, encoder)) is not None:
             drifts.append(drift)
         if progress is not None:
-            progress(done)
+            progress(dataset.name, done, len(dataset.documents))
     count = len(dataset.documents)
     return Description(
         dataset.name,
@@ -81,8 +81,7 @@ def describe(
 def is_noun_phrase(phrase: str, tagger: Tagger) -> bool:
     """Whether a phrase, tagged alone and in lower case, is one candidate from end to end."""
     phrase = squeeze(phrase).lower()
-    found = candidates(tagger.document(phrase), max_words=None)
-    return [candidate.phrase for candidate in found] == [phrase]
+    return [candidate.phrase for candidate in candidates(tagger.document(phrase), max_words=None)] == [phrase]
 
 
 def topic_drift(document: Document, encoder: SentenceEncoder) -> float | None:

@@ -1,0 +1,191 @@
+"""What the commands that read data sets share: options, loading, progress, measures, and a table of probabilities."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mudy.cli.console import Screen
+from mudy.cli.formats import text_table
+from mudy.cli.parameters import LANGUAGE, Command
+from mudy.errors import InputError, SettingError, unknown
+
+if TYPE_CHECKING:
+    from mudy.engines.encoder import SentenceEncoder
+    from mudy.evaluation.datasets import Dataset
+    from mudy.evaluation.measures import Averaging, Measure, NamedMeasure
+    from mudy.evaluation.probabilities import Calibration
+    from mudy.evaluation.runs import GoldKind
+
+_PROBLEMS_SHOWN = 5  # per data set
+
+
+def _known_form(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    from mudy.evaluation.datasets import DATASET_FORMATS
+
+    if value is not None and value not in DATASET_FORMATS:
+        raise click.BadParameter(unknown("form", value, DATASET_FORMATS), ctx, param)
+    return value
+
+
+_FORM: dict[str, Any] = {
+    "callback": _known_form,
+    "metavar": "NAME",
+    "help": "The format of the data.  [default: detected from the contents]",
+}
+_LIMIT: dict[str, Any] = {
+    "type": click.IntRange(1),
+    "help": "Only the first documents of each data set.  [default: all]",
+}
+_PROTOCOL: dict[str, Any] = {
+    "type": click.Choice(["promptrank", "none"]),
+    "default": "promptrank",
+    "show_default": True,
+    "callback": lambda _ctx, _param, value: None if value == "none" else value,
+    "help": "Read texts as in published experiments (512 words), or whole and unchanged.",
+}
+_MAX_WORDS: dict[str, Any] = {"type": click.IntRange(1), "help": "Read only the first words of each text."}
+_FORMAT: dict[str, Any] = {"type": click.Choice(["table", "json"]), "default": "table", "show_default": True}
+
+
+def on_data(command: Command) -> Command:
+    """Add the options that say which documents are loaded."""
+    return click.option("--limit", **_LIMIT)(click.option("--form", **_FORM)(command))
+
+
+def reading_texts(command: Command) -> Command:
+    """Add the options that say how the texts of data sets are read."""
+    command = click.option("--max-words", **_MAX_WORDS)(click.option("--language", **LANGUAGE)(command))
+    return click.option("--protocol", **_PROTOCOL)(command)
+
+
+def reporting(command: Command) -> Command:
+    """Add the options that say what is printed."""
+    quiet: dict[str, Any] = {"is_flag": True, "help": "No progress and no warnings; errors are still shown."}
+    command = click.option("-q", "--quiet", **quiet)(command)
+    return click.option("-f", "--format", "form_out", **_FORMAT)(command)
+
+
+def loaded(screen: Screen, paths: Sequence[str], form: str | None, limit: int | None) -> list[Dataset]:
+    """The data sets that can be read; the others are reported, and rows that cannot be used."""
+    from mudy.evaluation.datasets import load
+
+    sets: list[Dataset] = []
+    for path in paths:
+        try:
+            sets.append(load(path, form, limit=limit))
+        except InputError as error:
+            screen.error(str(error))
+            continue
+        problems = sets[-1].problems
+        for problem in problems[:_PROBLEMS_SHOWN]:
+            screen.warning(str(problem))
+        if (more := len(problems) - _PROBLEMS_SHOWN) > 0:
+            screen.warning(f"{sets[-1].name}: {more:,} more rows could not be used")
+    return sets
+
+
+def all_loaded(screen: Screen, paths: Sequence[str], form: str | None, limit: int | None) -> list[Dataset]:
+    """The data sets; the command ends with exit code 1 if one of them cannot be read."""
+    sets = loaded(screen, paths, form, limit)
+    if len(sets) < len(paths):
+        screen.error("Nothing was computed: every data set must exist and have a known format.")
+        click.get_current_context().exit(1)
+    return sets
+
+
+def counting(screen: Screen, doing: str = "") -> Callable[[str, int, int], None]:
+    """Show a step and how many documents of it are done."""
+    return lambda step, done, total: screen.show(f"{doing}{step}", done, total, amount=f"{done:,} of {total:,}")
+
+
+def sentence_encoder(screen: Screen, threads: int | None, name: str) -> SentenceEncoder:
+    """An encoder by name, downloaded if necessary, and loaded."""
+    from mudy import engines, models
+    from mudy.engines.compute import Compute
+
+    return engines.load_encoder(models.locate(name, report=screen.report), Compute(threads=threads), name)
+
+
+# -- Measures ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is measured of a run, and how."""
+
+    named: Sequence[NamedMeasure]
+    averaging_name: str
+    gold: GoldKind
+    depths: Sequence[int]
+
+    @property
+    def averaging(self) -> Averaging:
+        from mudy.evaluation.measures import AVERAGINGS
+
+        return AVERAGINGS[self.averaging_name]
+
+    @property
+    def title(self) -> str:
+        """What is measured, in words."""
+        names = ", ".join(dict.fromkeys(name for name, _ in self.named))
+        gold = "" if self.gold == "all" else f", {self.gold} gold only"
+        return f"{self.averaging_name} {names} in per cent [95 % interval]{gold}"
+
+    def measures(self, embed: Callable[[Sequence[str]], Any]) -> list[Measure]:
+        """The measures; `embed` is called only by those that compare meanings."""
+        from mudy.evaluation.measures import DEPTHS, PhraseVectors, named_measures
+
+        return named_measures(self.named, self.depths or DEPTHS, PhraseVectors(embed))
+
+
+def _parsed_measures(ctx: click.Context, param: click.Parameter, value: str) -> list[NamedMeasure]:
+    from mudy.evaluation.measures import parse_measure
+
+    try:
+        return [parse_measure(text) for text in value.split(",")]
+    except SettingError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+
+
+_NAMED: dict[str, Any] = {
+    "metavar": "NAME,NAME",
+    "callback": _parsed_measures,
+    "default": "F1",
+    "show_default": True,
+    "help": "P, R, F1, MAP, nDCG, SemP, SemR or SemF1; with a depth, F1@10, F1@M (all) or F1@O (as many as gold).",
+}
+_GOLD: dict[str, Any] = {"default": "all", "show_default": True, "help": "Which gold counts."}
+_DEPTHS: dict[str, Any] = {"multiple": True, "help": "Measure the first K; may be repeated.  [default: 5, 10 and 15]"}
+
+
+def measured(command: Command) -> Command:
+    """Add the options that say what is measured of a run; the command gets them as `measured`."""
+
+    @click.option("--measures", "named", **_NAMED)
+    @click.option("--averaging", type=click.Choice(["micro", "macro"]), default="micro", show_default=True)
+    @click.option("--gold", type=click.Choice(["all", "present", "absent"]), **_GOLD)
+    @click.option("-k", "depths", type=click.IntRange(1), **_DEPTHS)
+    @wraps(command)
+    def bundled(*arguments: Any, named: Any, averaging: str, gold: GoldKind, depths: Any, **options: Any) -> Any:
+        return command(*arguments, measured=Measured(named, averaging, gold, depths), **options)
+
+    return bundled
+
+
+def brier_line(calibration: Calibration, subject: str) -> str:
+    score, constant = calibration.brier, calibration.brier_of_mean
+    return f"Brier score of {subject}: {score:.4f} ({constant:.4f} if all phrases had the same probability)\n"
+
+
+def reliability_table(calibration: Calibration) -> str:
+    """For each range of probability, how often its phrases are right."""
+    head = ["Probability", "Mean", "Right", "Phrases"]
+    bins = calibration.reliability.items()
+    rows = [[name, f"{mean:.3f}", f"{right:.3f}", f"{count:,}"] for name, (mean, right, count) in bins]
+    return text_table(head, rows, {*head[1:]}, sys.stdout.isatty())
