@@ -63,9 +63,7 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         results = list(results_of(_texts(raw_documents), plain_settings(self)))
         columns = self._chosen(_phrase_forms(results), len(results))
         if not columns:
-            raise SettingError(
-                f"No keyphrases for columns in {len(results):,} texts. Lower min_df, or check them."
-            )
+            raise SettingError(f"No keyphrases for columns in {len(results):,} texts. Lower min_df, or check them.")
         columns.sort(key=lambda phrase: phrase.name)
         self.feature_names_ = np.array([phrase.name for phrase in columns], dtype=object)
         self.form_columns_: dict[str, dict[str, int]] = {}  # language -> form -> column
