@@ -96,9 +96,7 @@ class Note:
         """The YAML with a list at its end, indented like the other keys."""
         root = _root(self.yaml)
         if root is not None and root.flow_style:
-            raise InputError(
-                "the front matter is in braces { }, which is not supported. Write one key per line."
-            )
+            raise InputError("the front matter is in braces { }, which is not supported. Write one key per line.")
         indent = " " * (root.start_mark.column if root is not None else 0)
         lines = [f"{indent}{key}:", *(f"{indent}  - {scalar(tag)}" for tag in tags)]
         return self.yaml + "".join(f"{line}{self.newline}" for line in lines)
