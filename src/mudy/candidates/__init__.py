@@ -2,8 +2,7 @@
 
 from typing import Literal
 
-from mudy.candidates.candidate import Candidate, Occurrence, grouped
-from mudy.candidates.given import PhraseLookup, given, stands_alone, text_units
+from mudy.candidates.candidate import Candidate, Occurrence, PhraseLookup, given, grouped, stands_alone, text_units
 from mudy.candidates.grammar import MAX_CHARACTERS, MAX_PHRASE_WORDS, candidates, nested_candidates
 
 __all__ = [

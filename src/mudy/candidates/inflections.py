@@ -1,8 +1,8 @@
 """Words without their inflection: two forms of a phrase are one where these are equal.
 
-A stem also joins derivations, which are other words: option and optional, generation and generator. In English only the
-plural and the possessive are taken off, since phrases are made of nouns, and "training set" is no "trained set". In
-other languages a dictionary (simplemma's) knows the base form; where no derivation is lost, Snowball's stem is enough.
+A stem also merges derivations, which are other words: option and optional, generation and generator. In English only
+the plural and the possessive are removed, since phrases are made of nouns, and a "training set" is not a "trained set".
+In other languages simplemma's dictionary gives the base form; where no derivation is lost, Snowball's stem is enough.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NO_PLURALS = frozenset({"aids", "alias", "atlas", "bias", "canvas", "lens", "new
 
 @lru_cache(maxsize=1 << 16)
 def base_form(word: str, language: str) -> str:
-    """A word in lower case without its inflection; only to be compared, as it need not be a word itself."""
+    """A word in lower case without its inflection; only for comparison, since it need not be a word."""
     word = unicodedata.normalize("NFKC", word).lower()
     if language == "en":
         return _english(word)
@@ -82,24 +82,24 @@ def _looked_up(word: str, language: str) -> str:
 
 
 def _lemma(word: str, language: str) -> str | None:
-    """What a dictionary gives for a word, and then for that, since it may know a noun as a form of a verb.
+    """Look a word up, and then its entry again, since the dictionary may list a noun as a form of a verb.
 
     In German the noun comes first, though the word is in lower case.
     """
-    found = None
+    lemma = None
     for _ in range(MOST_LOOKUPS):
-        lemma = _entry(found or word, language)
-        if lemma is None or lemma == found:
+        entry = _entry(lemma or word, language)
+        if entry is None or entry == lemma:
             break
-        found = lemma
-    return found
+        lemma = entry
+    return lemma
 
 
 def _entry(word: str, language: str) -> str | None:
-    found = _lookup().get_lemma(word.capitalize() if language == "de" else word, DICTIONARIES[language])
-    lemma = None if found is None else found.lower()
+    entry = _lookup().get_lemma(word.capitalize() if language == "de" else word, DICTIONARIES[language])
+    lemma = None if entry is None else entry.lower()
     if language in S_PLURALS and word.endswith("s") and lemma not in (None, word, word[:-1]):
-        return word[:-1] if _entry(word[:-1], language) == word[:-1] else lemma  # téléphones: no form of téléphoner
+        return word[:-1] if _entry(word[:-1], language) == word[:-1] else lemma  # téléphones: not a form of téléphoner
     return lemma
 
 

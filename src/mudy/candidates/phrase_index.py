@@ -1,4 +1,4 @@
-"""Many phrases found in a text in one walk (Aho and Corasick, Communications of the ACM 1975).
+"""Many phrases found in a text in one pass (Aho and Corasick, Communications of the ACM 1975).
 
 Time is linear in the text and the matches, whatever the number and the length of the phrases. A phrase is a sequence of
 units: words, marks, white space. Nodes of the tree are numbered as they are made, so that the next unit of a phrase
@@ -20,7 +20,7 @@ STRIDE = 4096  # units between two checks for cancellation
 
 
 class Match(NamedTuple):
-    """Where a phrase stands: units `start` up to, not including, `end`."""
+    """An occurrence of a phrase: units `start` up to, not including, `end`."""
 
     start: int
     end: int
@@ -28,7 +28,7 @@ class Match(NamedTuple):
 
 
 class PhraseIndex:
-    """Phrases, ready to be found in any number of texts. Of two equal phrases the first one is found."""
+    """Phrases, to be found in any number of texts. Of two equal phrases the first one is found."""
 
     def __init__(self, phrases: Sequence[Sequence[str]]) -> None:
         self._lengths = [len(phrase) for phrase in phrases]
@@ -43,26 +43,26 @@ class PhraseIndex:
         self._link()
 
     def places(self, units: Iterable[str]) -> list[Match]:
-        """Every place of every phrase, in text order, of two that begin alike the shorter first.
+        """Every occurrence of every phrase, in text order; of two with the same start the shorter first.
 
-        Phrases that overlap at every turn could stand in as many places as a text has pairs of words. That raises,
-        since all that follows takes memory for each place.
+        Phrases that overlap everywhere could have as many occurrences as a text has pairs of words. That raises, since
+        each occurrence takes memory in all further steps.
         """
-        found: list[Match] = []
+        matches: list[Match] = []
         reached, left = 0, AT_ONCE
         for match in self.matches(units):
             left = min(AT_ONCE, left + PER_UNIT * (match.end - reached)) - 1
             reached = match.end
             if left < 0:
                 raise InputError(
-                    f"The phrases given overlap too much: they stand in more than {AT_ONCE:,} places within a few "
+                    f"The given phrases overlap too much: they have more than {AT_ONCE:,} occurrences within a few "
                     "words of the text. Leave out those that are parts of others."
                 )
-            found.append(match)
-        return sorted(found)
+            matches.append(match)
+        return sorted(matches)
 
     def matches(self, units: Iterable[str]) -> Iterator[Match]:
-        """Every place of every phrase, in the order of their ends."""
+        """Every occurrence of every phrase, in the order of their ends."""
         node = ROOT
         for position, unit in enumerate(cancellable(units, STRIDE), start=1):
             node = self._step(node, self._numbers.get(unit, NONE))

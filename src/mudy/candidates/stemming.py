@@ -1,8 +1,8 @@
-"""The stems of words by the rules of their language: Porter's for English, Snowball's for those that have a stemmer.
+"""The stems of words in any language: Porter's stemmer for English, Snowball's for others.
 
-Gold phrases, vocabularies and evidence are compared by stems. English keeps those of the published evaluations. A
-language without a stemmer keeps its words as they are, in lower case and in one form of each character (NFKC), so that
-full-width letters and composed accents make no difference. Snowball is imported with the first word that needs it.
+Gold phrases, vocabularies and evidence are compared by stems. The English stems are those of the published evaluations.
+Words of a language without a stemmer are only lower-cased and normalized (NFKC), so that full-width letters and
+composed accents make no difference. Snowball is imported with the first word that needs it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 
 from mudy.candidates.porter import stem
+from mudy.reading.languages import LANGUAGE_NAMES
 
 # Characters of scripts written without spaces between words (or, in Korean, with particles stuck to them).
 UNSPACED = (
@@ -20,42 +21,13 @@ UNSPACED = (
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 _UNSPACED_RUN = re.compile(f"{UNSPACED}+")
-SNOWBALL = {  # languages with a stemmer, and what Snowball calls it
-    "ar": "arabic",
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "eo": "esperanto",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fa": "persian",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
+_SNOWBALL = "ar ca cs da de el eo es et eu fa fi fr ga hi hu hy id it lt ne nl no pl pt ro ru sr sv ta tr"
+SNOWBALL = {  # languages with a stemmer, and its name
+    **{code: LANGUAGE_NAMES[code].lower() for code in _SNOWBALL.split()},
     "nb": "norwegian",
-    "ne": "nepali",
-    "nl": "dutch",
     "nn": "norwegian",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
 }
-PLURALS = {  # regular ones that Snowball keeps apart from their singulars: nações, animais, laghi
+PLURALS = {  # regular plurals that Snowball does not reduce to their singulars: nações, animais, laghi
     "pt": (("ões", "ão"), ("ães", "ão"), ("ais", "al"), ("éis", "el"), ("óis", "ol"), ("uis", "ul"), ("ns", "m")),
     "it": (("ghi", "go"), ("ghe", "ga"), ("chi", "co"), ("che", "ca")),
 }
@@ -73,9 +45,9 @@ def stem_of(word: str, language: str) -> str:
 
 
 def stem_parts(phrase: str, language: str) -> frozenset[str]:
-    """What a phrase is made of, to tell whether it stands inside another: its stems.
+    """The parts of a phrase, to tell whether it is contained in another: its stems.
 
-    Where words are written together, every two neighbouring characters are a part, and a lone one.
+    In scripts without spaces, every two adjacent characters are a part, and so is a single one.
     """
     parts: set[str] = set()
     for name in stems_of(phrase, language):

@@ -1,7 +1,7 @@
 """Tags in the YAML front matter of a Markdown file, added without touching anything else.
 
-The parser only says where the tags stand; the text is edited there, and all other characters stay as they are: order,
-comments, quotes, line ends, a byte-order mark. Afterwards the parser must find what it found before, and the new tags.
+The parser only locates the tags; the text is edited there, and all other characters stay as they are: order, comments,
+quotes, line ends, a byte-order mark. Afterwards the parser must read the same keys as before, and the new tags.
 """
 
 from __future__ import annotations
@@ -32,12 +32,11 @@ _OTHER_FORMS = {  # of front matter, by how they begin
 }
 _PLAIN = re.compile(r"[^\W\d_][\w/-]*(?: [\w/-]+)*")
 _MARK = "\ufeff"
-_Event = tuple[str, Any, Any, Any]  # kind, value, anchor, tag
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A Markdown file: what stands before its text, and where in that its tags are."""
+    """A Markdown file, split into front matter and text."""
 
     content: str  # all of it, a byte-order mark too
     start: int  # of the YAML
@@ -48,7 +47,7 @@ class Note:
 
     @classmethod
     def of(cls, content: str) -> Note:
-        """InputError for front matter that is not closed, or of another kind than YAML between lines ---."""
+        """InputError for front matter that is not closed, or is not YAML between lines ---."""
         begin = len(_MARK) if content.startswith(_MARK) else 0
         opening = _FENCE.match(content, begin)
         if opening is None:
@@ -70,14 +69,14 @@ class Note:
         return self.content[self.start : self.end]
 
     def tags(self, key: str = "tags") -> list[str]:
-        """The tags that it has; InputError for front matter that is none."""
-        found = _Tags.of(self.yaml, key)
-        return [] if found is None else found.values
+        """The existing tags; InputError for invalid front matter."""
+        tags = _Tags.of(self.yaml, key)
+        return [] if tags is None else tags.values
 
     def with_tags(self, new: Sequence[str], key: str = "tags", total: int | None = None) -> str:
-        """The whole file with more tags, until it has `total`; those that it has, in whatever form, stay, once."""
-        found = _Tags.of(self.yaml, key)
-        existing = [] if found is None else found.values
+        """The file with new tags added until it has `total`; existing tags stay, and no variant of one is added."""
+        tags = _Tags.of(self.yaml, key)
+        existing = [] if tags is None else tags.values
         known = {variant_key(tag) for tag in existing}
         unknown: dict[tuple[str, ...], str] = {}
         for tag in new:
@@ -86,7 +85,7 @@ class Note:
         added = added if total is None else added[: max(0, total - len(existing))]
         if not added:
             return self.content
-        edited = self._new_key(key, added) if found is None else found.with_more(self.yaml, added, self.newline)
+        edited = self._new_key(key, added) if tags is None else tags.with_more(self.yaml, added, self.newline)
         _check(self.yaml, edited, key, [*existing, *added])
         if self.has_front_matter:
             return self.content[: self.start] + edited + self.content[self.end :]
@@ -94,10 +93,10 @@ class Note:
         return self.content[: self.start] + fence + edited + fence + self.content[self.start :]
 
     def _new_key(self, key: str, tags: Sequence[str]) -> str:
-        """The YAML with a list at its end, as far in as its other keys."""
+        """The YAML with a list at its end, indented like the other keys."""
         root = _root(self.yaml)
         if root is not None and root.flow_style:
-            raise InputError("the front matter is written in braces { }, which are not edited. Write a key a line.")
+            raise InputError("the front matter is in braces { }, which is not supported. Write one key per line.")
         indent = " " * (root.start_mark.column if root is not None else 0)
         lines = [f"{indent}{key}:", *(f"{indent}  - {scalar(tag)}" for tag in tags)]
         return self.yaml + "".join(f"{line}{self.newline}" for line in lines)
@@ -105,7 +104,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class _Tags:
-    """Where the tags of front matter stand."""
+    """The tags of front matter, and their node in the YAML."""
 
     node: Any  # of the value, as the parser gives it
     values: list[str]
@@ -118,11 +117,11 @@ class _Tags:
         if len(nodes) > 1:
             raise InputError(f"the front matter has the key {key!r} twice. Leave one of them.")
         if not nodes and _inherits(root, key):
-            raise InputError(f"{key!r} is merged in (<<), and a list of its own would replace it. Write the tags out.")
+            raise InputError(f"{key!r} is merged in (<<), and a new list would replace it. Write the tags out.")
         return cls(nodes[0], _values(nodes[0], key)) if nodes else None
 
     def with_more(self, text: str, tags: Sequence[str], newline: str) -> str:
-        """The YAML with more tags where these stand, in the form that they have."""
+        """The YAML with more tags, in the form of the existing ones."""
         node, start, end = self.node, self.node.start_mark.index, self.node.end_mark.index
         written = ", ".join(map(scalar, tags))
         if isinstance(node, yaml.SequenceNode) and node.flow_style:
@@ -136,7 +135,7 @@ class _Tags:
         if not self.values:  # a key without a value, or null
             space = "" if text[start - 1 : start] == " " else " "
             return f"{text[:start]}{space}[{written}]{text[end:]}"
-        if "," in node.value:  # "a, b": one text, which tools of notes read as two tags
+        if "," in node.value:  # "a, b": one text, which note-taking tools read as two tags
             place = end - (node.style in ("'", '"'))
             return f"{text[:place]}, {', '.join(_unquoted(tag) for tag in tags)}{text[place:]}"
         return f"{text[:start]}[{text[start:end]}, {written}]{text[end:]}"
@@ -152,11 +151,11 @@ def _values(node: Any, key: str) -> list[str]:
         return [tag for tag in map(str.strip, node.value.split(",")) if tag]
     if isinstance(node, yaml.SequenceNode) and all(isinstance(item, yaml.ScalarNode) for item in node.value):
         return [item.value for item in node.value if item.value]
-    raise InputError(f"{key!r} in the front matter is no list of tags. Write it as a list of texts.")
+    raise InputError(f"{key!r} in the front matter is not a list of tags. Write it as a list of texts.")
 
 
 def _root(text: str) -> Any:
-    """The mapping that front matter is; None where it is empty. InputError for anything else."""
+    """The front matter as a mapping; None if it is empty. InputError for anything else."""
     try:
         loader = yaml.SafeLoader(text)
         try:
@@ -164,26 +163,26 @@ def _root(text: str) -> Any:
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
-        raise InputError(f"the front matter is no YAML ({' '.join(str(error).split())[:200]}).") from None
+        raise InputError(f"the front matter is not YAML ({' '.join(str(error).split())[:200]}).") from None
     except RecursionError:
         raise InputError("the front matter is nested too deeply.") from None
     if root is None or isinstance(root, yaml.MappingNode):
         return root
-    raise InputError("the front matter holds no keys. Is the first --- a line across the page? Put a blank line above.")
+    raise InputError("the front matter has no keys. Is the first --- a horizontal rule? Put a blank line above.")
 
 
 def _refuse_other_forms(content: str, begin: int) -> None:
-    """InputError for front matter that YAML above it would turn into text."""
+    """InputError for other kinds of front matter, which YAML above them would turn into text."""
     first = _BLANK.match(content).end()  # type: ignore[union-attr]  # it matches nothing too
     for name, form in _OTHER_FORMS.items():
         if form.match(content, first):
-            raise InputError(f"its front matter is {name}, which is not edited. Write it as YAML between lines ---")
+            raise InputError(f"its front matter is {name}, which is not supported. Write it as YAML between lines ---")
     line = content[first : _end_of_line(content, first)].rstrip("\r\n")
     closing = _END.search(content, first + len(line)) if line.startswith("---") else None
     if closing is not None and line.strip(" \t-"):
         raise InputError(f"its first line is {line[:60]!r}. Write --- alone, so that all tools see front matter.")
     if closing is not None and first > begin and _FIRST_KEY.match(content, first + len(line)):
-        raise InputError("it has space above its front matter. Delete that; a line across the page may be ***, not ---")
+        raise InputError("it has space above its front matter. Delete it, or write a horizontal rule as ***")
 
 
 def _is_key(node: Any, key: str) -> bool:
@@ -209,27 +208,17 @@ def _inherits(root: Any, key: str) -> bool:
 
 
 def _check(before: str, after: str, key: str, tags: Sequence[str]) -> None:
-    """InputError unless only the tags changed: the last word is the parser's."""
-    found = _Tags.of(after, key)
-    (kept, own), (kept_after, _) = _events(before, key), _events(after, key)
-    shared = any(anchor is not None for _, _, anchor, _ in own)  # another key may stand for the same list
-    if found is None or found.values != list(tags) or kept != kept_after or shared:
+    """InputError unless only the tags changed, as the parser reads it."""
+    edited = _Tags.of(after, key)
+    if edited is None or edited.values != list(tags) or _other_keys(before, key) != _other_keys(after, key):
         raise InputError(f"{key!r} cannot be edited without changing something else. Write it as a plain list.")
 
 
-def _events(text: str, key: str) -> tuple[list[_Event], list[_Event]]:
-    """What the parser sees of all other keys, and of this one. Aliases are not expanded, so that nothing can grow."""
+def _other_keys(text: str, key: str) -> str:
+    """The front matter without one key, as the parser reads it. Aliases are not expanded, so nothing can grow."""
     root = _root(text)
-    pairs = root.value if root is not None else []
-    spans = [(name.start_mark.index, value.end_mark.index) for name, value in pairs if _is_key(name, key)]
-    kept: list[_Event] = []
-    own: list[_Event] = []
-    events = [event for event in yaml.parse(text, Loader=yaml.SafeLoader) if isinstance(event, yaml.NodeEvent)]
-    for event in events[1:]:  # without the mapping itself
-        inside = any(start <= event.start_mark.index <= end for start, end in spans)
-        value, anchor, tag = (getattr(event, name, None) for name in ("value", "anchor", "tag"))
-        (own if inside else kept).append((type(event).__name__, value, anchor, tag))
-    return kept, own
+    kept = [pair for pair in root.value if not _is_key(pair[0], key)] if root is not None else []
+    return str(yaml.serialize(yaml.MappingNode("tag:yaml.org,2002:map", kept), Dumper=yaml.SafeDumper))
 
 
 def scalar(tag: str) -> str:
@@ -243,12 +232,12 @@ def scalar(tag: str) -> str:
 def _unquoted(tag: str) -> str:
     """A tag within a text of several."""
     if not _PLAIN.fullmatch(tag):
-        raise InputError(f"the tags are one text with commas, in which {tag!r} cannot stand. Write them as a list.")
+        raise InputError(f"the tags are one text with commas, which cannot hold {tag!r}. Write them as a list.")
     return tag
 
 
 def _end_of_line(text: str, index: int) -> int:
-    """Behind the end of the line that holds a place."""
+    """The index after the end of the line at an index."""
     match = re.compile(r"\r\n|\n|\r").search(text, index)
     return match.end() if match else len(text)
 

@@ -75,10 +75,10 @@ def tag_command(
 ) -> None:
     """Write keyphrases into the front matter of Markdown files, as tags.
 
-    NOTES are files, folders or patterns. Tags that a note has stay, and those that other notes have go before new ones,
-    so that a folder keeps to its own words. Nothing else of a file changes, not a byte; a file that cannot be edited
-    safely (other front matter than YAML, read-only, hard links, a link that leads out of the folder, changed meanwhile)
-    is named and left alone, and the exit code is then 1. Each file is replaced in one step.
+    NOTES are files, folders or patterns. Existing tags stay, and tags of other notes are preferred to new ones, so that
+    a folder keeps a consistent vocabulary. Nothing else in a file changes, not a byte. A file that cannot be edited
+    safely (front matter other than YAML, read-only, hard links, a link out of the folder, changed in the meantime) is
+    reported and left alone, and the exit code is then 1. Each file is replaced atomically.
     """
     given = vocabulary_option(vocabulary, machine_and_model["language"], None)
     from mudy.extraction.extractor import Extractor
@@ -126,7 +126,7 @@ def tag_command(
 
 @dataclass(frozen=True, slots=True)
 class NoteFile:
-    """A note, and the bytes that it was read from."""
+    """A note, and the bytes it was read from."""
 
     path: Path  # as it was named
     place: Path  # where that leads
@@ -135,11 +135,11 @@ class NoteFile:
 
 
 def _files(names: Sequence[str]) -> list[tuple[Path, Path]]:
-    """The files that arguments stand for, each once, and the folder that links must not lead out of.
+    """The files named by the arguments, each once, and the folder that links must not lead out of.
 
-    Of folders the Markdown files, but for hidden ones.
+    A folder stands for its Markdown files, without hidden ones.
     """
-    found: dict[Path, tuple[Path, Path]] = {}
+    files: dict[Path, tuple[Path, Path]] = {}
     for name in names:
         folder = Path(name)
         if folder.is_dir():
@@ -151,8 +151,8 @@ def _files(names: Sequence[str]) -> list[tuple[Path, Path]]:
                 raise InputError(f"{name}: no file matches this pattern.")
         for path in paths:
             place = real_path(path)
-            found.setdefault(place if _is_within(place, folder) else path, (path, folder))
-    return list(found.values())
+            files.setdefault(place if _is_within(place, folder) else path, (path, folder))
+    return list(files.values())
 
 
 def _folder(name: str) -> Path:
@@ -182,16 +182,16 @@ def _notes(screen: Screen, paths: Iterable[tuple[Path, Path]], key: str) -> tupl
 
 
 def read_note(path: Path, key: str, folder: Path) -> NoteFile:
-    """InputError for what is no Markdown in UTF-8, has tags that cannot be read, or is a link out of a folder."""
+    """InputError for a file that is not Markdown in UTF-8, has unreadable tags, or is a link out of the folder."""
     from mudy.cli.front_matter import Note
 
     place = real_path(path)
     if not _is_within(place, folder):
         raise InputError(f"is a link to {place}, outside the folder given. Name that file to tag it.")
     if not {path.suffix.lower(), place.suffix.lower()} <= set(_ENDINGS):
-        raise InputError(f"is no Markdown file ({', '.join(_ENDINGS)}).")
+        raise InputError(f"is not a Markdown file ({', '.join(_ENDINGS)}).")
     if place.exists() and not place.is_file():
-        raise InputError("is no regular file.")
+        raise InputError("is not a regular file.")
     try:
         data = place.read_bytes()
         note = Note.of(data.decode())
@@ -204,7 +204,7 @@ def read_note(path: Path, key: str, folder: Path) -> NoteFile:
 
 
 def known_tags(notes: Iterable[NoteFile], key: str, vocabulary: Vocabulary | None) -> Vocabulary | None:
-    """The tags of all notes, and a vocabulary's labels; None where there are neither."""
+    """The tags of all notes and the labels of a vocabulary; None if there are neither."""
     tags = {tag.casefold(): tag for note in notes for tag in note.note.tags(key)}
     concepts = [
         *(vocabulary.concepts if vocabulary is not None else ()),
@@ -227,7 +227,7 @@ def _tagged(note: Note, result: Result, key: str, spaces: bool, top_n: TopN) -> 
 
 
 def tag_of(keyphrase: Keyphrase, spaces: bool = False) -> str:
-    """A keyphrase as a tag: a known one as it is written elsewhere, a new one in lower case but for acronyms.
+    """A keyphrase as a tag: a known one in its existing form, a new one in lower case except for acronyms.
 
     A slash becomes a hyphen: in Obsidian and other tools it would put one tag under another.
     """
