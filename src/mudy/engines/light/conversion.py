@@ -140,7 +140,8 @@ def int8_weights(folder: Path, report: Report = silent) -> WeightFile:
             if checked_file(path, source) is None:  # else another process did the work meanwhile
                 check_source(folder / WEIGHTS)
                 convert_to_int8(WeightFile(folder / WEIGHTS), path, source, report)
-            if (weights := checked_file(path, source)) is not None:
+            converted = checked_file(path, source)
+            if converted is not None:
                 drop_float32(folder)
     except OSError as error:
         room = " It needs about a quarter of the model's size." if error.errno in FULL else ""
@@ -148,9 +149,9 @@ def int8_weights(folder: Path, report: Report = silent) -> WeightFile:
             f"The 8-bit weights of {folder} cannot be written to {path.parent}: {error.strerror or error}.{room} "
             "Set MUDY_HOME to a folder that can be written and has room, or use speed='exact'."
         ) from error
-    if weights is None:
+    if converted is None:
         raise ModelUnavailable(f"The 8-bit weights in {path} are damaged right after they were written.")
-    return weights
+    return converted
 
 
 def float32_weights(folder: Path, report: Report = silent) -> WeightFile:
