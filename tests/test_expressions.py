@@ -47,9 +47,9 @@ MADE = {
     ("mudy.candidates.grammar", r"grammar.inner"): r"[AN]{0,3}N",
     ("mudy.engines.torch.local_chat", r"marks"): r"<\|user\|>|</s>|<s>",
     ("mudy.engines.light.byte_pairs", r"self._added"): r"[<]",
-    ("mudy.engines.light.vocabulary_file", r"(?={SPACE})"): r"[^▁](?=▁)",
+    ("mudy.engines.light.byte_pairs", r"(?={SPACE})"): r"[^▁](?=▁)",
     ("mudy.engines.light.byte_pairs", r"{joint}"): r"▁*(?:(?:[a]▁+)|[^▁])+|▁+",
-    ("mudy.engines.chat_completions", r"parameter"): r"\bmax_tokens\b",
+    ("mudy.engines.endpoint", r"parameter"): r"\bmax_tokens\b",
 }  # fmt: skip
 
 

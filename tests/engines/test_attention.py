@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mudy.engines.backbone import TextRange
 from mudy.engines.batches import length_batches
-from mudy.engines.torch.attention import Observer, keep_aligned, received_sums, reweight, reweight_after_softmax
+from mudy.engines.torch.attention import Call, Observer, keep_aligned, received_sums, reweight, reweight_after_softmax
 from mudy.reading.document import Span
 from tests import small
 
@@ -74,7 +74,12 @@ def test_no_layer_runs_above_the_last_one_observed(family: str, monkeypatch: pyt
     backbone = small.t5() if family == "t5" else small.decoder(family)
     layers: list[int] = []
     attend = Observer.attend
-    monkeypatch.setattr(Observer, "attend", lambda self, call: layers.append(call.layer) or attend(self, call))
+
+    def spy(self: Observer, call: Call) -> torch.Tensor:
+        layers.append(call.layer)
+        return attend(self, call)
+
+    monkeypatch.setattr(Observer, "attend", spy)
     backbone.received_attention([TextRange(small.TEXT, Span(0, 100))], [1])
     assert layers == [0, 1]
 

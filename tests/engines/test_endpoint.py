@@ -9,8 +9,7 @@ from email.utils import format_datetime
 import pytest
 
 from mudy import EndpointError, EndpointRefused, MudyError, SettingError
-from mudy.engines.chat_completions import ErrorBody, completions_url, retry_after
-from mudy.engines.endpoint import THOUGHT, Endpoint
+from mudy.engines.endpoint import THOUGHT, Endpoint, ErrorBody, completions_url, retry_after
 from tests.chat_server import KEY, Handler, Server, Step, fails, says, sends
 from tests.served import PATIENCE, until
 

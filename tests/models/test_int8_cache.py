@@ -7,6 +7,8 @@ import pytest
 
 from mudy import ModelUnavailable, models
 from mudy._support.storage import file_sha256
+from mudy.engines import light
+from mudy.engines.compute import Compute
 from mudy.models import cache
 from mudy.models.cache import INT8, WEIGHTS
 from mudy.models.fetch import Report
@@ -52,7 +54,7 @@ def test_float32_is_fetched_again_when_it_is_needed_and_then_kept(folder: Path) 
     steps: list[str] = []
     with pytest.raises(ModelUnavailable, match="float32 is needed now"):
         models.locate(MINILM.name, fetch=False)
-    saved.light.load_light_encoder(folder, saved.Compute(speed="exact"), "small", lambda step, *_: steps.append(step))
+    light.load_light_encoder(folder, Compute(speed="exact"), "small", lambda step, *_: steps.append(step))
     assert any("again" in step and "float32" in step for step in steps)
     assert (folder / WEIGHTS).exists()
     assert (folder / INT8).exists()

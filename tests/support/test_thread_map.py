@@ -8,7 +8,7 @@ from threading import Barrier, get_ident
 import pytest
 
 from mudy._support.cancellation import check, checked_by
-from mudy._support.onnx.thread_map import ThreadMap
+from mudy._support.onnx.sessions import ThreadMap
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -10,6 +10,7 @@ Tensors stay within an engine: what goes in and comes out is numpy's.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
@@ -17,7 +18,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeAlias,
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.engines.tokens import Tokens
+from mudy.engines.tokens import Tokens, tokenise
 from mudy.reading.document import Span
 
 Floats = NDArray[np.float32]
@@ -185,3 +186,50 @@ class LanguageModel(Protocol[E]):
 
 
 Backbone: TypeAlias = LanguageModel[Any]  # of any family: its encodings are handed back to the same model
+
+
+# --- What both engines share -------------------------------------------------------------------------------------
+
+
+def is_edited(weighting: Weighting, layer: int, window: int | None) -> bool:
+    """Whether a weighting edits a layer that looks back as far as a window, or over all of the text (None)."""
+    return weighting.touches(layer) and (window is None or weighting.sliding)
+
+
+class Prompted:
+    """A language model's tokeniser and template."""
+
+    tokenizer: Any
+    template: str
+
+    def token_ends(self, text: str) -> list[int]:
+        return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends
+
+    def with_template(self, template: str) -> Self:
+        other = copy.copy(self)
+        other.template = template
+        return other
+
+
+class DecoderOnly(Prompted):
+    """What is the same for all decoder-only models: the prompt follows the text, and the first token is a sink."""
+
+    sink_token = 0
+    default_rule: Rule = "post_softmax"
+    small_sums = True
+    template = " Answer: This text mainly talks about {}."  # with {} in the candidate's place
+    depth: int
+
+    @property
+    def prompt_depth(self) -> int:
+        return self.depth
+
+    def opened(self, text_range: TextRange) -> Tokens:
+        """A range of text as prompts follow it."""
+        return tokenise(self.tokenizer, *text_range, prefix="Text: ")
+
+    def blank_pieces(self, tokens: Tokens) -> list[int]:  # noqa: ARG002 (the rule is about T5's cross-attention)
+        return []
+
+    def span_states(self, encoding: Any, spans: Sequence[Span]) -> None:  # noqa: ARG002 (no encoder)
+        return None

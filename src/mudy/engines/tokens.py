@@ -65,6 +65,10 @@ class Prompt:
         """What prompts must have in common to be computed side by side without padding."""
         return len(self.ids), self.first, self.last
 
+    def aligned(self, rows: str) -> range:
+        """The rows that say which tokens of a text are well-aligned: the candidate's, or all from its first on."""
+        return range(self.first, len(self.ids) if rows == "tail" else self.last + 1)
+
     @property
     def scored(self) -> range:
         """The last token of the template ("about"), the candidate, and the token after it (Eq. 1, as published)."""

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mudy.engines.light import vocabulary_file
-from mudy.engines.light.byte_pairs import BytePairTokenizer
+from mudy.engines.light import byte_pairs
+from mudy.engines.light.byte_pairs import BYTES, SPACE, BytePairTokenizer, TokenTable, implied, packed, token_table
 from mudy.engines.light.conversion import converted_path
-from mudy.engines.light.vocabulary_file import BYTES, SPACE, TokenTable, implied, packed, token_table
 from mudy.models.gguf import gemma_tokenizer
 
 WORDS = [
@@ -116,7 +115,7 @@ def test_that_there_is_no_table_is_kept_too(tmp_path: Path, monkeypatch: pytest.
     content = json.loads(package().to_str())
     (tmp_path / "tokenizer.json").write_text(json.dumps({**content, "normalizer": None}))
     assert token_table(tmp_path) is None
-    monkeypatch.setattr(vocabulary_file, "implied", None)
+    monkeypatch.setattr(byte_pairs, "implied", None)
     assert token_table(tmp_path) is None
 
 

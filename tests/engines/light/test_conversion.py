@@ -14,8 +14,7 @@ import pytest
 from mudy import engines
 from mudy.engines.compute import Compute
 from mudy.engines.light import conversion
-from mudy.engines.light.conversion import converted_path, int8_weights
-from mudy.engines.light.weight_file import WeightFile
+from mudy.engines.light.conversion import WeightFile, converted_path, int8_weights
 from mudy.errors import ModelUnavailable
 from mudy.models import home
 

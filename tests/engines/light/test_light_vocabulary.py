@@ -6,8 +6,8 @@ import pytest
 from mudy._support.onnx.sessions import Array, Sessions
 from mudy.engines.light import light_vocabulary
 from mudy.engines.light.conversion import round_rows, row_scales
+from mudy.engines.light.graphs import MIDDLE, signed_products_are_exact
 from mudy.engines.light.light_vocabulary import LightInt8Head, VocabularySum, vocabulary_sum
-from mudy.engines.light.products import MIDDLE, signed_products_are_exact
 
 WORDS, WIDTH = 300, 16
 

@@ -7,7 +7,7 @@ from mudy._support.onnx.onnx_graph import Graph
 from mudy._support.onnx.sessions import Array, Feeds, Sessions
 from mudy.engines.light.conversion import round_rows, row_scales
 from mudy.engines.light.decoder import unsigned
-from mudy.engines.light.products import FloatProducts, Int8Products, signed_products_are_exact
+from mudy.engines.light.graphs import FloatProducts, Int8Products, signed_products_are_exact
 
 
 def random(*shape: int) -> Array:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from functools import cached_property
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.onnx.onnx_graph import Graph
-from mudy._support.onnx.thread_map import ThreadMap
 from mudy._support.processes import usable_cpus
 from mudy.errors import MissingExtra
 
 MOST_THREADS = 8  # of one process, unless more are asked for: products are small
 Array = NDArray[np.float32]
 Feeds = Mapping[str, NDArray[Any]]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class Sessions:
@@ -73,3 +78,47 @@ def onnxruntime() -> Any:
             "Install it: pip install onnxruntime"
         ) from error
     return runtime
+
+
+class ThreadMap:
+    """Up to `threads` threads, of which the caller's is one; the others are started when they are first needed.
+
+    The function should spend its time where Python's lock is not held, as onnxruntime and numpy do.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+
+    def __call__(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """What the function makes of each item. Whoever is free takes the next one."""
+        if self.threads == 1:
+            return list(map(function, items))
+        waiting = deque(enumerate(items))
+        results: dict[int, Result] = {}
+
+        def work() -> None:
+            while waiting:
+                try:
+                    index, item = waiting.popleft()
+                except IndexError:  # another thread was quicker
+                    return
+                results[index] = function(item)
+
+        helpers = self._helpers(work, len(waiting) - 1)
+        try:
+            work()
+        finally:
+            waiting.clear()  # after an exception
+            begun = [helper for helper in helpers if not helper.cancel()]
+            wait(begun)
+        for helper in begun:
+            helper.result()
+        return [results[index] for index in range(len(results))]
+
+    def _helpers(self, work: Callable[[], None], most: int) -> list[Future[None]]:
+        """The same work in other threads, which know the caller's context, and with it who may cancel."""
+        return [self._pool.submit(copy_context().run, work) for _ in range(min(self.threads - 1, most))]
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.threads - 1, "mudy-products")

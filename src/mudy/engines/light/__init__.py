@@ -12,16 +12,16 @@ from mudy.models.cache import WEIGHTS, in_8_bits_only
 from mudy.models.fetch import Report, silent
 
 if TYPE_CHECKING:
+    from mudy.engines.light.conversion import WeightFile
     from mudy.engines.light.light_decoder_backbone import LightDecoder
     from mudy.engines.light.light_encoder import LightEncoder
-    from mudy.engines.light.weight_file import WeightFile
 
 
 def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Report = silent) -> LightDecoder:
     """A decoder-only model from a folder; in 8 bits if `compute` asks for speed, else in float32."""
     from mudy._support.onnx.sessions import Sessions
     from mudy.engines.light.decoder import Decoder
-    from mudy.engines.light.decoder_config import decoder_config
+    from mudy.engines.light.graphs import decoder_config
     from mudy.engines.light.light_decoder_backbone import LightDecoder
     from mudy.engines.light.light_tokenizer import LightTokenizer
 
@@ -65,17 +65,18 @@ def is_converted(path: str | Path) -> bool:
 
 def supports(path: str | Path) -> bool:
     """Whether a model's folder can be loaded here: a family that is computed without torch, in one weight file."""
-    from mudy.engines.light import decoder_config, light_encoder
+    from mudy.engines.light.graphs import FAMILIES, decoder_config
+    from mudy.engines.light.light_encoder import check_family
 
     folder = Path(path)
     if not (folder / "tokenizer.json").is_file() or not ((folder / WEIGHTS).is_file() or in_8_bits_only(folder)):
         return False
     try:
         config = read_config(folder)
-        if config.get("model_type") in decoder_config.FAMILIES:
-            decoder_config.decoder_config(config, folder.name)
+        if config.get("model_type") in FAMILIES:
+            decoder_config(config, folder.name)
         else:
-            light_encoder.check_family(config, folder.name)
+            check_family(config, folder.name)
     except (ModelError, KeyError):
         return False
     return True

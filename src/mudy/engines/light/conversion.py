@@ -8,9 +8,11 @@ the vocabulary. Norms and biases stay in float32.
 from __future__ import annotations
 
 import json
+import mmap
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.storage import atomic_write, exclusive_lock
-from mudy.engines.light.products import LARGEST, MIDDLE
-from mudy.engines.light.weight_file import WeightFile
+from mudy.engines.light.graphs import LARGEST, MIDDLE
 from mudy.errors import ModelUnavailable
 from mudy.models.cache import (
     INT8,
@@ -33,6 +34,81 @@ from mudy.models.cache import (
     quick_hash,
 )
 from mudy.models.fetch import FULL, Report, silent
+
+# --- Reading: a start maps the file and reads nothing ------------------------------------------------------------
+
+
+_DTYPES = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "I8": np.int8, "U8": np.uint8, "I64": np.int64}
+_LARGEST_HEADER = 100_000_000  # bytes; as the format has it
+
+
+class WeightFile:
+    """Tensors by name; each is a view into the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with path.open("rb") as file:
+                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self.metadata, self._table, self._start = _header(self._data)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ModelUnavailable(f"The weights in {path} cannot be read: {error}.") from error
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return tuple(self._table[name]["shape"])
+
+    def tensor(self, name: str) -> NDArray[Any]:
+        """A tensor as it lies in the file; bfloat16, which numpy does not know, as float32."""
+        if name not in self._table:
+            raise ModelUnavailable(f"The weights in {self.path} hold no {name}.")
+        entry = self._table[name]
+        kind = _DTYPES.get(entry["dtype"])
+        if kind is None:
+            raise ModelUnavailable(
+                f"{name} in {self.path} is {entry['dtype']}; F32, F16 or BF16 is needed without torch."
+            )
+        start = self._start + entry["data_offsets"][0]
+        found = np.frombuffer(self._data, kind, prod(entry["shape"]), start).reshape(entry["shape"])
+        return widened(found) if entry["dtype"] == "BF16" else found
+
+    def floats(self, name: str) -> NDArray[np.float32]:
+        """A tensor in float32: the file itself, if it holds float32."""
+        return np.ascontiguousarray(self.tensor(name), np.float32)
+
+
+def widened(values: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """bfloat16 as float32, of which it is the upper half."""
+    return (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def _header(data: mmap.mmap) -> tuple[dict[str, str], dict[str, Any], int]:
+    """Metadata, the table of tensors, and where their bytes begin; ValueError if the file is cut short."""
+    if len(data) < 8:
+        raise ValueError("the file is cut short")
+    (size,) = struct.unpack_from("<Q", data, 0)
+    if size > min(_LARGEST_HEADER, len(data) - 8):
+        raise ValueError("the file is cut short")
+    table = json.loads(data[8 : 8 + size])
+    metadata = table.pop("__metadata__", {})
+    end = max((entry["data_offsets"][1] for entry in table.values()), default=0)
+    if 8 + size + end != len(data):
+        raise ValueError(f"it has {len(data):,} bytes instead of {8 + size + end:,}")
+    for name, entry in table.items():
+        start, stop = entry["data_offsets"]
+        width = np.dtype(_DTYPES[entry["dtype"]]).itemsize if entry["dtype"] in _DTYPES else None
+        if not 0 <= start <= stop or (width is not None and stop - start != width * prod(entry["shape"])):
+            raise ValueError(f"{name} does not fit its shape")
+    return metadata, table, 8 + size
+
+
+# --- Writing -----------------------------------------------------------------------------------------------------
+
 
 _FORMAT = "mudy-int8-1"  # raise it when what is written changes
 _HASH_SIZE = 32  # hexadecimal digits of XXH3's 128 bits
@@ -61,20 +137,21 @@ def int8_weights(folder: Path, report: Report = silent) -> WeightFile:
         path.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"Waiting for another process that converts {folder.name}"
         with exclusive_lock(path.with_name(f".{path.name}.lock"), waiting=lambda: report(waiting, 0, None)):
-            if (weights := checked_file(path, source)) is None:  # else another process did the work meanwhile
+            if checked_file(path, source) is None:  # else another process did the work meanwhile
                 check_source(folder / WEIGHTS)
                 convert_to_int8(WeightFile(folder / WEIGHTS), path, source, report)
-                if (weights := checked_file(path, source)) is not None:
-                    drop_float32(folder)
+            converted = checked_file(path, source)
+            if converted is not None:
+                drop_float32(folder)
     except OSError as error:
         room = " It needs about a quarter of the model's size." if error.errno in FULL else ""
         raise ModelUnavailable(
             f"The 8-bit weights of {folder} cannot be written to {path.parent}: {error.strerror or error}.{room} "
             "Set MUDY_HOME to a folder that can be written and has room, or use speed='exact'."
         ) from error
-    if weights is None:
+    if converted is None:
         raise ModelUnavailable(f"The 8-bit weights in {path} are damaged right after they were written.")
-    return weights
+    return converted
 
 
 def float32_weights(folder: Path, report: Report = silent) -> WeightFile:
@@ -122,7 +199,7 @@ def check_source(source: Path) -> None:
 
 
 def manifest_entry(source: Path) -> dict[str, Any]:
-    """The size and hash that the manifest of a cached model lists for a file, kept by a copy of the cache; or {}."""
+    """The size and hash of a file in the manifest of a cached model, which a copy of the cache keeps; or {}."""
     try:
         manifest = json.loads((source.parent / "manifest.json").read_text(encoding="utf-8"))
         entry = manifest["files"][source.name]

@@ -12,12 +12,17 @@ from numpy.typing import NDArray
 from mudy._support.cancellation import check
 from mudy._support.onnx.onnx_graph import Graph
 from mudy._support.onnx.sessions import Array, Sessions
-from mudy.engines.light import layer_graphs
-from mudy.engines.light.decoder_config import DecoderConfig
-from mudy.engines.light.edit import LightEdit
-from mudy.engines.light.light_attention import Block
-from mudy.engines.light.products import MIDDLE, FloatProducts, Int8Products, Products, signed_products_are_exact
-from mudy.engines.light.weight_file import WeightFile
+from mudy.engines.light import graphs
+from mudy.engines.light.conversion import WeightFile
+from mudy.engines.light.graphs import (
+    MIDDLE,
+    DecoderConfig,
+    FloatProducts,
+    Int8Products,
+    Products,
+    signed_products_are_exact,
+)
+from mudy.engines.light.light_attention import Block, LightEdit
 
 ROWS = 160  # that pass through the linear layers at once: more take more memory, and fewer more time to lay out weights
 FEWEST_ROWS = 32  # that are worth a thread of their own
@@ -35,9 +40,9 @@ class Decoder:
         self._weights = weights
         self._words = weights.tensor("model.embed_tokens.weight")
         self._word_scales = weights.tensor("model.embed_tokens.weight.scales") if int8 else None
-        names = layer_graphs.BEFORE + (layer_graphs.HEAD_NORMS if config.gemma else ())
+        names = graphs.BEFORE + (graphs.HEAD_NORMS if config.gemma else ())
         self._before = [self._feeds(layer, names) for layer in range(config.depth)]
-        names = layer_graphs.AFTER + (layer_graphs.POST_NORMS if config.gemma else ())
+        names = graphs.AFTER + (graphs.POST_NORMS if config.gemma else ())
         self._after = [self._feeds(layer, names) for layer in range(config.depth)]
         self._norm = self._norm_weight("model.norm.weight")
         self._rotations: dict[float, tuple[Array, Array]] = {}
@@ -93,7 +98,7 @@ class Decoder:
             given = {"attended": attended, "states": states}
             (states,) = self._run_rows("after", self._after[layer], given, [states.shape[1]])
         if stop == self.config.depth:
-            graph = partial(layer_graphs.final_norm, self.config)
+            graph = partial(graphs.final_norm, self.config)
             (states,) = self.sessions.run("final_norm", graph, {"states": states, "norm.weight": self._norm})
         return states
 
@@ -122,7 +127,7 @@ class Decoder:
         return results
 
     def _graph(self, name: str) -> Graph:
-        make = {"before": layer_graphs.before_attention, "after": layer_graphs.after_attention}[name]
+        make = {"before": graphs.before_attention, "after": graphs.after_attention}[name]
         return make(self.config, self._products)
 
     def _rotation(self, theta: float, positions: int) -> tuple[Array, Array]:
@@ -211,19 +216,19 @@ class Decoder:
             "flat_shape": np.array([len(query), count * self.config.groups, tokens]),
         }
         name = "attention_summed" if summed else "attention"
-        attended, *more = self.sessions.run(name, partial(layer_graphs.attention_graph, self.config, summed), feeds)
+        attended, *more = self.sessions.run(name, partial(graphs.attention_graph, self.config, summed), feeds)
         return attended, more[0] if summed else None
 
     def _attend_edited(
         self, layer: int, query: Array, key: Array, value: Array, block: Block, edit: LightEdit, text: int
     ) -> Array:
-        (scores,) = self.sessions.run("scores", partial(layer_graphs.scores, self.config), {"query": query, "key": key})
+        (scores,) = self.sessions.run("scores", partial(graphs.scores, self.config), {"query": query, "key": key})
         rows, tokens = block.mask.shape
         every = scores.reshape(len(query), rows, self.config.groups, tokens).transpose(0, 2, 1, 3)  # the same memory
         edit(layer, every, block.first, text)
         every += block.mask
         feeds = {"scores": scores, "value": value}
-        (attended,) = self.sessions.run("weighted_sum", layer_graphs.weighted_sum, feeds)
+        (attended,) = self.sessions.run("weighted_sum", graphs.weighted_sum, feeds)
         return attended
 
 

@@ -7,7 +7,6 @@ and a phrase once for all of its occurrences, up to the first layer that is edit
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,17 +16,23 @@ from typing import Any
 import numpy as np
 
 from mudy._support.onnx.sessions import Array
-from mudy.engines.backbone import MapObserver, Question, Received, Rule, TextRange, Weighting
+from mudy.engines.backbone import DecoderOnly, MapObserver, Question, Received, TextRange, Weighting, is_edited
 from mudy.engines.batches import consecutive, packs
 from mudy.engines.light.decoder import Decoder
-from mudy.engines.light.edit import LightEdit
-from mudy.engines.light.light_attention import Block, Branches, LightMemory, branch_blocks, causal_blocks, grow
+from mudy.engines.light.light_attention import (
+    Block,
+    Branches,
+    LightEdit,
+    LightMemory,
+    branch_blocks,
+    causal_blocks,
+    grow,
+)
 from mudy.engines.light.light_tokenizer import LightTokenizer
 from mudy.engines.light.light_vocabulary import LightFloatHead, LightHead, LightInt8Head, vocabulary_sum
 from mudy.engines.tokens import LONGEST_PROMPT, Prompt, Tokens, prompts_of, tokenise
 from mudy.reading.document import Span
 
-_PROMPT_OPENING = "Text: "
 _BATCH_TOKENS = 640
 
 
@@ -84,13 +89,8 @@ class LightRun:
 _Places = list[list[list[int]]]  # question, prompt -> rows of an array of states
 
 
-class LightDecoder:
+class LightDecoder(DecoderOnly):
     """A decoder-only model and its tokeniser."""
-
-    sink_token = 0
-    default_rule: Rule = "post_softmax"
-    small_sums = True
-    template = " Answer: This text mainly talks about {}."  # with {} in the candidate's place
 
     def __init__(self, decoder: Decoder, tokenizer: LightTokenizer, name: str, batch_tokens: int | None = None) -> None:
         self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
@@ -108,12 +108,8 @@ class LightDecoder:
         return self.decoder.config.family
 
     @property
-    def depth(self) -> int:
+    def depth(self) -> int:  # type: ignore[override]
         return self.decoder.config.depth
-
-    @property
-    def prompt_depth(self) -> int:
-        return self.depth
 
     @property
     def heads(self) -> int:
@@ -122,31 +118,16 @@ class LightDecoder:
     def room(self) -> int:
         return self.decoder.config.positions - LONGEST_PROMPT
 
-    def token_ends(self, text: str) -> list[int]:
-        return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends
-
-    def blank_pieces(self, tokens: Tokens) -> list[int]:  # noqa: ARG002 (the rule is about T5's cross-attention)
-        return []
-
-    def with_template(self, template: str) -> LightDecoder:
-        other = copy.copy(self)
-        other.template = template
-        return other
-
-    def span_states(self, encoding: LightPrefix, spans: Sequence[Span]) -> None:  # noqa: ARG002 (no encoder)
-        return None
-
     # --- Reading -------------------------------------------------------------------------------------------------
 
     def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[LightPrefix]:
-        found: list[LightPrefix] = []
-        texts = [tokenise(self.tokenizer, *text_range, prefix=_PROMPT_OPENING) for text_range in ranges]
-        for pack in packs(texts, len, self.batch_tokens):
+        encodings: list[LightPrefix] = []
+        for pack in packs(map(self.opened, ranges), len, self.batch_tokens):
             memories = [LightMemory() for _ in pack]
             sums = self._read(pack, self.depth - 1, layers, memories)
             for tokens, memory, received in zip(pack, memories, sums, strict=True):
-                found.append(LightPrefix(tokens, memory, Received(tokens, received) if layers else None))
-        return found
+                encodings.append(LightPrefix(tokens, memory, Received(tokens, received) if layers else None))
+        return encodings
 
     def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
         texts = [self.window(*text_range) for text_range in ranges]
@@ -222,9 +203,8 @@ class LightDecoder:
         """How many layers there are below the first one that a weighting edits."""
         if weighting is None:
             return self.depth
-        windows = self.decoder.config.windows
-        edited = (i for i in range(self.depth) if weighting.touches(i) and (weighting.sliding or windows[i] is None))
-        return next(edited, self.depth)
+        windows = enumerate(self.decoder.config.windows)
+        return next((layer for layer, window in windows if is_edited(weighting, layer, window)), self.depth)
 
     def _alike(self, asked: Sequence[LightQuestion], layers: int) -> tuple[Array, _Places]:
         """States after the first layers, each beginning computed once; and in which of them each prompt's rows are."""
@@ -269,10 +249,10 @@ class LightDecoder:
         owners, counted = [], []
         for owner, index in enumerate(prompts):
             prompt = asked.prompts[index]
-            stop = len(prompt.ids) if asked.weighting.aligned_rows == "tail" else prompt.last + 1
+            aligned = prompt.aligned(asked.weighting.aligned_rows)
             for row in range(len(asked.path(prompt))):
                 owners.append(owner)
-                counted.append(prompt.first <= row < stop)
+                counted.append(row in aligned)
         return LightEdit(asked.weighting, list(prompts), np.array(owners, np.intp), np.array(counted, bool))
 
     def _follow(self, runs: Sequence[LightRun], start: int, stop: int, known: Array | None = None) -> Array:
@@ -297,7 +277,7 @@ class LightDecoder:
         def attend(layer: int, query: Array, key: Array, value: Array) -> Array:
             window, parts = decoder.config.windows[layer], []
             for index, (run, rows) in enumerate(zip(pack, consecutive(lengths), strict=True)):
-                edit = run.edit if run.edit is not None and run.edit.touches(layer, window) else None
+                edit = run.edit if run.edit is not None and is_edited(run.edit.weighting, layer, window) else None
                 text, kind = len(run.prefix.tokens), (index, window, edit is not None)
                 if kind not in masks:
                     masks[kind] = list(branch_blocks(run.branches, text, window, whole=edit is not None))

@@ -15,11 +15,11 @@ from mudy._support.extras import install_command
 from mudy._support.onnx.sessions import Array, Sessions
 from mudy.engines.batches import consecutive, packs
 from mudy.engines.encoder import SentenceEncoder
-from mudy.engines.light import encoder_graphs
+from mudy.engines.light import graphs
+from mudy.engines.light.conversion import WeightFile
 from mudy.engines.light.decoder import unsigned
+from mudy.engines.light.graphs import MIDDLE, FloatProducts, Int8Products, Products, signed_products_are_exact
 from mudy.engines.light.light_tokenizer import LightTokenizer
-from mudy.engines.light.products import MIDDLE, FloatProducts, Int8Products, Products, signed_products_are_exact
-from mudy.engines.light.weight_file import WeightFile
 from mudy.errors import UnsupportedModel
 
 _FAMILIES = frozenset({"bert"})
@@ -76,7 +76,7 @@ class LightEncoder(SentenceEncoder):
         """States after so many layers, those of one text after those of another; (tokens, width)."""
         ids = [token for row in rows for token in row]
         places = np.concatenate([self._place[: len(row)] for row in rows])
-        norm = partial(encoder_graphs.embeddings, self._epsilon)
+        norm = partial(graphs.embeddings, self._epsilon)
         (states,) = self.sessions.run(
             "embeddings", norm, {"states": self._table("word_embeddings", ids) + places, **self._norm}
         )
@@ -89,8 +89,8 @@ class LightEncoder(SentenceEncoder):
 
     def _run(self, name: str, weights: _Feeds, **states: Array) -> list[Array]:
         make = {
-            "before": partial(encoder_graphs.queries_keys_values, self._products),
-            "after": partial(encoder_graphs.layer_output, self._products, self._epsilon),
+            "before": partial(graphs.queries_keys_values, self._products),
+            "after": partial(graphs.layer_output, self._products, self._epsilon),
         }[name]
         return self.sessions.run(name, make, {**weights, **states})
 
@@ -99,7 +99,7 @@ class LightEncoder(SentenceEncoder):
 
         Texts of equal length are computed together. None is padded, so no text's states depend on another's length.
         """
-        graph = partial(encoder_graphs.heads_attention, self.heads)
+        graph = partial(graphs.heads_attention, self.heads)
         found = []
         for (texts, tokens), part in zip(groups, consecutive(n * length for n, length in groups), strict=True):
             given = [each[part].reshape(texts, tokens, self.width) for each in parts]
@@ -112,10 +112,10 @@ class LightEncoder(SentenceEncoder):
     def _layer_weights(self, layer: int) -> tuple[_Feeds, _Feeds]:
         """The weights of a layer that its two graphs want, under the names that they give them."""
         prefix = f"encoder.layer.{layer}."
-        after = self._linears(prefix, encoder_graphs.AFTER)
-        for name in encoder_graphs.NORMS:
+        after = self._linears(prefix, graphs.BERT_AFTER)
+        for name in graphs.BERT_NORMS:
             after |= {f"{name}.{part}": self._floats(f"{prefix}{name}.{part}") for part in ("weight", "bias")}
-        return self._linears(prefix, encoder_graphs.BEFORE), after
+        return self._linears(prefix, graphs.BERT_BEFORE), after
 
     def _linears(self, prefix: str, names: Sequence[str]) -> _Feeds:
         feeds: _Feeds = {}

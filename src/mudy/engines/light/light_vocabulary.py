@@ -16,7 +16,7 @@ from mudy._support.cancellation import check
 from mudy._support.onnx.onnx_graph import CONTRIB, Graph
 from mudy._support.onnx.sessions import Array, Feeds, Sessions
 from mudy.engines.light.conversion import round_rows, row_scales
-from mudy.engines.light.products import MIDDLE
+from mudy.engines.light.graphs import MIDDLE
 
 _LARGE = 1 << 17  # a vocabulary worth shortening
 _COMMON, _CHARACTERS = 1 << 16, 1 << 10  # to so many words, and so many single characters

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from mudy._support.cancellation import check
-from mudy.engines.backbone import Floats, MapObserver, Rule, Weighting
+from mudy.engines.backbone import Floats, MapObserver, Rule, Weighting, is_edited
 
 NAME = "mudy"
 
@@ -207,9 +207,6 @@ class Edit:
     prompts: Sequence[int]  # which prompts of the weighting these are
     counted: slice  # rows of each prompt whose agreement with a token counts
 
-    def touches(self, layer: int, window: int | None) -> bool:
-        return self.weighting.touches(layer) and (window is None or self.weighting.sliding)
-
     def __call__(self, layer: int, scores: Tensor, first: int) -> Tensor:
         """Edit the scores over the document's tokens from `first` on; (prompts, kv_heads, groups, rows, tokens)."""
         given = torch.from_numpy(self.weighting.weights(layer, self.prompts)[:, first:])
@@ -272,12 +269,13 @@ class Following:
         length = keys.shape[1]
         first = 0 if call.window is None else max(0, length - call.window + 1)  # no row sees what lies before it
         keys, values = keys[:, first:], values[:, first:]  # (kv_heads, tokens, width)
-        query = call.query.unflatten(1, (len(keys), -1))  # (prompts, kv_heads, groups, rows, width)
+        prompts, _, rows, width = call.query.shape
+        query = call.query.reshape(prompts, len(keys), -1, rows, width)  # (prompts, kv_heads, groups, rows, width)
         scores = scaled(call, torch.einsum("pkgrw,ktw->pkgrt", query, keys))
-        if self.edit is not None and self.edit.touches(call.layer, call.window):
+        if self.edit is not None and is_edited(self.edit.weighting, call.layer, call.window):
             scores = self.edit(call.layer, scores, first)
         if call.window is not None:
-            row = torch.arange(length, length + scores.shape[-2], device=scores.device)[:, None]
+            row = torch.arange(length, length + rows, device=scores.device)[:, None]
             token = torch.arange(first, length, device=scores.device)
             scores = scores.masked_fill(row - token >= call.window, -torch.inf)
         if with_prompt:

@@ -13,14 +13,11 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM, DynamicCache
 
 from mudy._support.cancellation import check
-from mudy.engines.backbone import Received, Rule, TextRange
-from mudy.engines.tokens import LONGEST_PROMPT, Tokens, fast_tokenizer, tokenise
+from mudy.engines.backbone import DecoderOnly, Received, TextRange
+from mudy.engines.tokens import LONGEST_PROMPT, Tokens, fast_tokenizer
 from mudy.engines.torch.attention import Edit, Following, Observer
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.transformer import Transformer
-from mudy.reading.document import Span
-
-_PROMPT_OPENING = "Text: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +29,9 @@ class PrefixEncoding:
     received: Received | None = None
 
 
-class CausalBackbone(Transformer):
+class CausalBackbone(DecoderOnly, Transformer):
     """A decoder-only model and its tokeniser."""
 
-    sink_token = 0
-    default_rule: Rule = "post_softmax"
-    small_sums = True
-    template = " Answer: This text mainly talks about {}."
     special_in_prompt = False
     special_in_window = True  # Gemma is lost without its BOS
 
@@ -48,26 +41,15 @@ class CausalBackbone(Transformer):
         return cls(model, fast_tokenizer(path), machine, name)
 
     @property
-    def depth(self) -> int:
+    def depth(self) -> int:  # type: ignore[override]
         return int(self.model.config.num_hidden_layers)
-
-    @property
-    def prompt_depth(self) -> int:
-        return self.depth
 
     def room(self) -> int:
         return int(self.model.config.max_position_embeddings) - LONGEST_PROMPT
 
-    def blank_pieces(self, tokens: Tokens) -> list[int]:  # noqa: ARG002 (the rule is about T5's cross-attention)
-        return []
-
-    def span_states(self, encoding: PrefixEncoding, spans: Sequence[Span]) -> None:  # noqa: ARG002 (no encoder)
-        return None
-
     def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[PrefixEncoding]:
-        texts = [tokenise(self.tokenizer, *text_range, prefix=_PROMPT_OPENING) for text_range in ranges]
         with self.machine.at_work():
-            return [self._encode(tokens, frozenset(layers)) for tokens in texts]
+            return [self._encode(self.opened(text_range), frozenset(layers)) for text_range in ranges]
 
     def _encode(self, tokens: Tokens, layers: frozenset[int]) -> PrefixEncoding:
         check()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from mudy._support.cancellation import check
-from mudy.engines.backbone import MapObserver, Question, Received, Rule, TextRange, Weighting
+from mudy.engines.backbone import MapObserver, Prompted, Question, Received, TextRange, Weighting
 from mudy.engines.batches import length_batches, of_one_shape
 from mudy.engines.tokens import LONGEST_PROMPT, Prompt, Tokens, prompts_of, tokenise
 from mudy.engines.torch.attention import NAME, Edit, Enough, Observer, Showing, register, soft_cap
@@ -22,13 +21,9 @@ from mudy.reading.document import Span
 STATES = 64  # projected to the vocabulary at once
 
 
-class Transformer(ABC):
+class Transformer(Prompted, ABC):
     """A model, its tokeniser and a machine. A family says how a text is read and how a prompt follows it."""
 
-    sink_token: ClassVar[int | None]
-    default_rule: ClassVar[Rule]
-    small_sums: ClassVar[bool]
-    template: str  # with {} in the candidate's place
     special_in_prompt: ClassVar[bool]  # whether the tokeniser's special tokens belong to the prompt
     special_in_window: ClassVar[bool]  # and to a text whose attention is observed
 
@@ -51,14 +46,6 @@ class Transformer(ABC):
     @property
     def device(self) -> torch.device:
         return self.machine.device
-
-    def with_template(self, template: str) -> Self:
-        other = copy.copy(self)
-        other.template = template
-        return other
-
-    def token_ends(self, text: str) -> list[int]:
-        return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends
 
     # --- Observing attention -------------------------------------------------------------------------------------
 
@@ -119,14 +106,14 @@ class Transformer(ABC):
         """A weighting as applied to prompts of the shape of one of them."""
         if weighting is None:
             return None
-        stop = len(one.ids) if weighting.aligned_rows == "tail" else one.last + 1
-        return Edit(weighting, prompts, slice(one.first, stop))
+        aligned = one.aligned(weighting.aligned_rows)
+        return Edit(weighting, prompts, slice(aligned.start, aligned.stop))
 
     def _log_probabilities(self, states: Tensor, words: Tensor) -> Tensor:
         """Log-probability of each word after its state, a few states at a time; (words,)."""
         cap = getattr(self.model.config, "final_logit_softcapping", None)
         values = []
-        for some_states, some_words in zip(states.split(STATES), words.split(STATES), strict=True):
+        for some_states, some_words in zip(torch.split(states, STATES), torch.split(words, STATES), strict=True):
             check()
             logits = soft_cap(self.model.lm_head(some_states).float(), cap)  # (states, vocabulary)
             values.append(logits.log_softmax(-1).gather(1, some_words[:, None])[:, 0])
