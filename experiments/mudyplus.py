@@ -33,7 +33,7 @@ from mudy.evaluation.measures.outcome import Depth
 from mudy.evaluation.probabilities import Calibration
 from mudy.evaluation.readability import overlapping
 from mudy.evaluation.runs import Run
-from mudy.extraction.keyphrase_list import LIKELY
+from mudy.extraction.ranking import LIKELY
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.weights import load_weights
 

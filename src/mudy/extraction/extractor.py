@@ -20,11 +20,11 @@ from mudy.engines.compute import Compute, Speed
 from mudy.errors import InputError, LanguageWarning, SettingError
 from mudy.extraction import many_texts
 from mudy.extraction.explanation import Explained, Explanation, gold_places
-from mudy.extraction.keyphrase_list import keyphrase_list
 from mudy.extraction.model_loader import DEFAULT_ENCODER, MULTILINGUAL_ENCODER, ModelLoader
 from mudy.extraction.options import DEFAULT_OPTIONS, Options
 from mudy.extraction.preparation import PreparedText, with_candidates
 from mudy.extraction.protocols import ProtocolName, ReadingProtocol, reading_protocol
+from mudy.extraction.ranking import keyphrase_list
 from mudy.extraction.results import Result, on_pages
 from mudy.extraction.scoring import coverage, score_texts
 from mudy.methods import checked_settings, method_class, model_fields, shared_speed
@@ -36,8 +36,8 @@ from mudy.reading.languages.segmenters import ADVICE, segmenter_advice
 if TYPE_CHECKING:
     from spacy.language import Language
 
+    from mudy.extraction.concepts import LabelVectors
     from mudy.extraction.many_texts import Outcomes
-    from mudy.extraction.near_concepts import LabelVectors
     from mudy.methods.method import Method
     from mudy.models import Report
     from mudy.reading.tagging import TextReader
@@ -306,7 +306,7 @@ class Extractor(ModelLoader):
 
     def _label_vectors(self, vocabulary: Vocabulary) -> LabelVectors:
         """The vectors of a vocabulary's labels, encoded on first use."""
-        from mudy.extraction.near_concepts import LabelVectors
+        from mudy.extraction.concepts import LabelVectors
 
         kept: LabelVectors | None = self._loaded.get("labels")
         if kept is None or kept.vocabulary != vocabulary:
