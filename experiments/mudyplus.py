@@ -31,7 +31,7 @@ from mudy.evaluation.fit_texts import EvidenceCache, FitText, gather
 from mudy.evaluation.measures import DEPTHS, F1, Depth, Outcome
 from mudy.evaluation.probabilities import Calibration
 from mudy.evaluation.runs import Run
-from mudy.extraction.keyphrase_list import LIKELY
+from mudy.extraction.ranking import LIKELY
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.weights import load_weights
 

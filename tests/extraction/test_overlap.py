@@ -1,6 +1,6 @@
 """Lists without repetition."""
 
-from mudy.extraction.overlap import Mention, distinct_mentions, says_the_same
+from mudy.extraction.ranking import Mention, distinct_mentions, says_the_same
 
 
 def mention(phrase: str, places: int = 1, alone: int | None = None) -> Mention:
@@ -29,4 +29,4 @@ def test_of_phrases_of_one_head_that_differ_in_one_modifier_the_first_stays() ->
 
 
 def test_a_list_ends_when_it_is_full() -> None:
-    assert distinct_mentions([mention("ice"), mention("road"), mention("map")], most=2) == [0, 1]
+    assert distinct_mentions([mention("ice"), mention("road"), mention("map")], top_n=2) == [0, 1]

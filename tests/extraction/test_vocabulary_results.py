@@ -13,8 +13,7 @@ from fastapi.testclient import TestClient
 from pyarrow import parquet
 
 from mudy import Extractor, InputError, Keyphrase, Result, SettingError, Vocabulary, corpus
-from mudy.extraction.concept_matches import MOST_PHRASES
-from mudy.extraction.near_concepts import LabelVectors
+from mudy.extraction.concepts import MOST_PHRASES, LabelVectors
 from mudy.server.app import create_app
 from mudy.server.config import Config
 from tests import small

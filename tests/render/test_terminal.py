@@ -16,7 +16,7 @@ from mudy import Extractor
 from mudy.extraction.explanation import Explanation
 from mudy.extraction.results import Coverage
 from mudy.render import terminal
-from mudy.render.sanitize import sanitized
+from mudy.render.text_pieces import sanitized
 from tests import explained
 from tests.taggers import ODD, english
 

@@ -19,7 +19,6 @@ from mudy.candidates import CandidateKind
 from mudy.engines.compute import Compute, Precision, Speed
 from mudy.errors import InputError, LanguageWarning, SettingError
 from mudy.extraction.explanation import Explained, Explanation, gold_places
-from mudy.extraction.keyphrase_list import keyphrase_list
 from mudy.extraction.model_loader import MULTILINGUAL_ENCODER, ModelLoader
 from mudy.extraction.options import (
     DEFAULT_ENCODER,
@@ -34,6 +33,7 @@ from mudy.extraction.options import (
 from mudy.extraction.outcomes import Outcome, outcomes, text_items
 from mudy.extraction.preparation import PreparedText, with_candidates
 from mudy.extraction.protocols import ProtocolName, ReadingProtocol, reading_protocol
+from mudy.extraction.ranking import keyphrase_list
 from mudy.extraction.results import Result, on_pages
 from mudy.extraction.scoring import coverage, score_texts
 from mudy.methods import checked_settings, method_class, model_fields, shared_speed
@@ -46,7 +46,7 @@ from mudy.reading.tagging import TextReader
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from mudy.extraction.near_concepts import LabelVectors
+    from mudy.extraction.concepts import LabelVectors
     from mudy.methods.method import Method
     from mudy.models import Report
     from mudy.vocabularies import Vocabulary
@@ -275,7 +275,7 @@ class Extractor:
 
     def _label_vectors(self, vocabulary: Vocabulary) -> LabelVectors:
         """The vectors of a vocabulary's labels, encoded on first use."""
-        from mudy.extraction.near_concepts import LabelVectors
+        from mudy.extraction.concepts import LabelVectors
 
         kept: LabelVectors | None = self.loader.in_memory.get("labels")
         if kept is None or kept.vocabulary != vocabulary:

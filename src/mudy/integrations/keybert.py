@@ -19,7 +19,7 @@ from mudy.extraction.options import DEFAULT_METHOD
 from mudy.extraction.results import Keyphrase, Result
 from mudy.integrations.extraction import check_plain_settings, results_of, shared_extractor
 from mudy.reading.document import Document
-from mudy.render.sanitize import sanitized
+from mudy.render.text_pieces import sanitized
 
 DIGITS = 4  # of a score, as KeyBERT rounds it
 ENCODERS = {"all-MiniLM-L6-v2": "minilm-l6", "sentence-transformers/all-MiniLM-L6-v2": "minilm-l6"}

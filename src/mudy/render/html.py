@@ -20,8 +20,7 @@ from mudy.extraction.results import Result
 from mudy.methods import METHODS, description
 from mudy.reading.document import Span, squeeze
 from mudy.render.ranking_table import HIDDEN, Ranked, number, ranked
-from mudy.render.sanitize import sanitized
-from mudy.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, shown, within
+from mudy.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, sanitized, shown, within
 
 UNSHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # not allowed in HTML, or invisible
 SURROGATE = re.compile("[\ud800-\udfff]")

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from mudy.extraction.explanation import Explanation
 from mudy.reading.document import Span
 from mudy.render.ranking_table import Ranked, ranked
-from mudy.render.sanitize import sanitized
-from mudy.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, shown, within
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.table import Table
-    from rich.text import Text
+from mudy.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, sanitized, shown, within
 
 _LONG = 5000  # characters; of longer texts only passages are shown, unless the whole is asked for
 COLUMN = 76  # the minimum width of one of several columns
@@ -34,13 +34,10 @@ COLOURS = (251, 187, 223, 222, 221, 215, 209, 203)
 
 def drawing(explanation: Explanation, console: Console, top_n: int | None = 15, whole: bool = False) -> RenderableType:
     """What `console.print` shows: a text and a list for each method, side by side where there is room."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
     view = _View(explanation, console, top_n, whole)
     methods = range(len(explanation.methods))
-    blocks: list[RenderableType] = [Text(line) for line in view.title()]
+    title = sanitized(explanation.source or "").replace("\n", " ")
+    blocks: list[RenderableType] = [Text(title), Text()] if title else []
     if len(methods) > 1 and console.width >= len(methods) * COLUMN:
         grid = Table.grid(padding=(0, _GAP, 0, 0), expand=True)
         for _ in methods:
@@ -67,14 +64,8 @@ class _View:
         self.shown = shown(explanation.text, results, top_n, longest)
         self.plain = sanitized(explanation.text)
 
-    def title(self) -> list[str]:
-        return [sanitized(self.explanation.source).replace("\n", " "), ""] if self.explanation.source else []
-
     def both(self, index: int) -> list[RenderableType]:
         """A text with its list below, or beside it on a wide terminal."""
-        from rich.table import Table
-        from rich.text import Text
-
         if self.console.width < 2 * COLUMN:
             return [self.heading(index), self.text(index), self.ranking(index, self.console.width), Text()]
         width = min(_TEXT, self.console.width // 2)
@@ -85,8 +76,6 @@ class _View:
         return [self.heading(index), grid, Text()]
 
     def heading(self, index: int) -> Text:
-        from rich.text import Text
-
         method = self.explanation.methods[index]
         count = sum(len(phrase.occurrences) for phrase in method.result.keyphrases)
         model = f" with {sanitized(method.result.model)}" if method.result.model else ""
@@ -97,8 +86,6 @@ class _View:
     # -- The text -----------------------------------------------------------------------------------------------------
 
     def text(self, index: int) -> Text:
-        from rich.text import Text
-
         cut = coloured_pieces(self.explanation, self.explanation.methods[index].result)
         written = Text()
         for number, span in enumerate(self.shown):
@@ -115,8 +102,6 @@ class _View:
         return f"\n{LEFT_OUT}\n"
 
     def _passage(self, cut: Iterable[Piece]) -> Text:
-        from rich.text import Text
-
         written = Text()
         for mark, run in groupby(cut, key=attrgetter("mark")):
             bracketed = not self.coloured and self._listed(mark)
@@ -145,9 +130,6 @@ class _View:
 
     def ranking(self, index: int, width: int) -> Table:
         """The list, with as many parts of the scores as fit."""
-        from rich import box
-        from rich.table import Table
-
         listed, hidden = fitting(ranked(self.explanation, index, self.top_n), width)
         drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
         for name in listed.head:
@@ -165,8 +147,6 @@ class _View:
         return drawn
 
     def _rows(self, listed: Ranked) -> Iterator[list[Any]]:
-        from rich.text import Text
-
         for row in listed.rows:
             cells = [Text(sanitized(cell)) for cell in row.cells]
             cells[1] = Text(self._set_off(cells[1].plain, row.gold), self._style(None, row.gold))
@@ -175,8 +155,6 @@ class _View:
     # -- Below --------------------------------------------------------------------------------------------------------
 
     def notes(self) -> Iterator[Text]:
-        from rich.text import Text
-
         if self.coloured:
             scale = Text("Scores: lowest ")
             for step in range(STEPS):
@@ -199,7 +177,6 @@ class _View:
 
 def fitting(listed: Ranked, width: int) -> tuple[Ranked, list[str]]:
     """A list with the most telling parts that fit, and the names of the others."""
-    from rich.cells import cell_len
 
     def needed(name: str) -> int:
         column = [row.cells[listed.head.index(name)] for row in listed.rows]

@@ -1,4 +1,4 @@
-"""A text with its scored occurrences -> consecutive pieces, each of one colour; of a long text, the best passages."""
+"""A text for display: control characters replaced, cut into pieces of one colour; of a long text, the best passages."""
 
 from __future__ import annotations
 
@@ -18,6 +18,24 @@ STEPS = 8  # colours, from pale to glowing, that every view shares
 # Explanations have no tagger, so sentences are split by a regular expression: for display only, no score depends on it.
 GAP = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]]))\s+|(?<=[。！？])|\n\s*\n")
 REACH = 300  # characters at most on each side of a phrase, where no sentence ends
+JOINERS = "\u200c\u200d"  # hold letters and emoji together or apart
+REPLACED = "\ufffd"
+
+
+def sanitized(text: str) -> str:
+    """The text, character for character, with nothing that moves a cursor, changes colours or reverses the direction.
+
+    Line feeds and tabs stay; other white space becomes a space, and so does a carriage return before a line feed.
+    """
+    return "".join(map(_plain, text, text[1:] + " "))
+
+
+def _plain(character: str, following: str) -> str:
+    if character.isprintable() or character in "\n\t" or character in JOINERS:
+        return character
+    if character == "\r":
+        return " " if following == "\n" else "\n"
+    return " " if character.isspace() and character >= " " else REPLACED
 
 
 @dataclass(frozen=True, slots=True)

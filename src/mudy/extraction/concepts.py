@@ -1,0 +1,148 @@
+"""The concepts of a vocabulary: known phrases boosted, keyphrases matched with concepts by label or by meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from math import exp, log
+from statistics import pstdev
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mudy._support.cancellation import cancellable
+from mudy.candidates import Candidate
+from mudy.errors import SettingError
+from mudy.extraction.results import ConceptMatch, Keyphrase
+from mudy.methods.method import OccurrenceScore
+from mudy.vocabularies import Concept, Vocabulary
+
+if TYPE_CHECKING:
+    from mudy.engines.encoder import SentenceEncoder
+
+MOST_PHRASES = 50  # of a text, the best ones, that are compared with labels
+MOST_LABELS = 250_000  # that are encoded
+_BLOCK = 4096  # labels encoded or compared at once
+PART = "vocabulary"
+_EDGE = 1e-6  # a probability is never quite 0 or 1
+
+
+def boosted(
+    candidates: Sequence[Candidate],
+    scores: Sequence[OccurrenceScore],
+    known: Collection[str],
+    boost: float,
+    calibrated: bool,
+) -> tuple[OccurrenceScore, ...]:
+    """The scores, those of known phrases raised; `calibrated` if they are probabilities.
+
+    A probability p becomes that of log-odds log(p / (1 - p)) + boost. Other scores have no common scale, so boost
+    counts in standard deviations of the scores of the text's phrases. The gain is a part of each score, `vocabulary`.
+    """
+    gain = boost if calibrated else boost * _deviation(scores)
+
+    def raised(score: OccurrenceScore) -> OccurrenceScore:
+        if candidates[score.candidate].phrase not in known:
+            return score
+        value = _with_log_odds(score.score, gain) if calibrated else score.score + gain
+        return replace(score, score=value, parts={**score.parts, PART: gain})
+
+    return tuple(map(raised, scores))
+
+
+def _deviation(scores: Sequence[OccurrenceScore]) -> float:
+    """The standard deviation of the best scores of all phrases; 1 if all are equal."""
+    best: dict[int, float] = {}
+    for score in scores:
+        best[score.candidate] = max(score.score, best.get(score.candidate, score.score))
+    return (pstdev(best.values()) if best else 0.0) or 1.0
+
+
+def _with_log_odds(probability: float, gain: float) -> float:
+    bounded = min(1 - _EDGE, max(_EDGE, probability))
+    log_odds = min(500.0, max(-500.0, log(bounded / (1 - bounded)) + gain))
+    return min(1 - _EDGE, max(_EDGE, 1 / (1 + exp(-log_odds))))
+
+
+def with_concepts(keyphrases: Sequence[Keyphrase], known: Mapping[str, Concept]) -> tuple[Keyphrase, ...]:
+    """The keyphrases, each with the concept of which it is a label, if any."""
+    return tuple(replace(keyphrase, concept=_match(keyphrase, known)) for keyphrase in keyphrases)
+
+
+def _match(keyphrase: Keyphrase, known: Mapping[str, Concept]) -> ConceptMatch | None:
+    forms = (form.lower() for form in (keyphrase.text, *keyphrase.variants))
+    concept = next((known[form] for form in forms if form in known), None)
+    return None if concept is None else ConceptMatch(concept.id, concept.label, "label")
+
+
+def with_near_concepts(keyphrases: Sequence[Keyphrase], vectors: LabelVectors, least: float) -> tuple[Keyphrase, ...]:
+    """Give phrases without a concept the nearest one, if similar enough; each concept goes to its nearest phrase."""
+    used = {keyphrase.concept.id for keyphrase in keyphrases if keyphrase.concept is not None}
+    open_phrases = [keyphrase for keyphrase in keyphrases if keyphrase.concept is None][:MOST_PHRASES]
+    matches: dict[int, ConceptMatch] = {}
+    nearest = vectors.nearest([keyphrase.text for keyphrase in open_phrases]) if open_phrases else []
+    pairs = sorted(zip(open_phrases, nearest, strict=True), key=lambda pair: (-pair[1].similarity, pair[0].rank))
+    for keyphrase, (concept, similarity) in pairs:
+        if similarity >= least and concept.id not in used:
+            used.add(concept.id)
+            matches[keyphrase.rank] = ConceptMatch(concept.id, concept.label, "near", similarity)
+    return tuple(
+        replace(keyphrase, concept=matches[keyphrase.rank]) if keyphrase.rank in matches else keyphrase
+        for keyphrase in keyphrases
+    )
+
+
+def of_concepts(keyphrases: Sequence[Keyphrase]) -> tuple[Keyphrase, ...]:
+    """Those that have a concept, with new ranks."""
+    kept = [keyphrase for keyphrase in keyphrases if keyphrase.concept is not None]
+    return tuple(replace(keyphrase, rank=rank) for rank, keyphrase in enumerate(kept, start=1))
+
+
+# -- Nearest labels ---------------------------------------------------------------------------------------------------
+
+
+class NearConcept(NamedTuple):
+    """A concept, and the cosine of its nearest label to a phrase."""
+
+    concept: Concept
+    similarity: float
+
+
+class LabelVectors:
+    """The labels of a vocabulary as vectors of one encoder.
+
+    A phrase of the text gets the concept whose label has the highest cosine to it, if that reaches a threshold. The
+    phrase occurs in the text; the label does not, and the match says so.
+    """
+
+    def __init__(self, encoder: SentenceEncoder, vocabulary: Vocabulary) -> None:
+        import numpy as np
+
+        labels = [(label, concept) for concept in vocabulary.concepts for label in concept.labels]
+        if len(labels) > MOST_LABELS:
+            raise SettingError(
+                f"near compares every phrase with every label, but there are {len(labels):,}; at most {MOST_LABELS:,} "
+                "are encoded. Leave out `near`, or use a smaller vocabulary."
+            )
+        self._encoder, self.vocabulary = encoder, vocabulary
+        self._concepts = [concept for _, concept in labels]
+        texts = [label for label, _ in labels]
+        blocks = [_vectors(encoder, texts[i : i + _BLOCK]) for i in cancellable(range(0, len(texts), _BLOCK))]
+        self._vectors = np.concatenate(blocks).astype(np.float16)  # (labels, width)
+
+    def nearest(self, phrases: Sequence[str]) -> list[NearConcept]:
+        """The nearest concept of each phrase; of equals the first."""
+        import numpy as np
+
+        vectors = _vectors(self._encoder, phrases)  # (phrases, width)
+        best = np.full(len(phrases), -np.inf)
+        nearest = np.zeros(len(phrases), dtype=int)
+        for start in cancellable(range(0, len(self._vectors), _BLOCK)):
+            cosines = vectors @ self._vectors[start : start + _BLOCK].astype(np.float32).T  # (phrases, block)
+            highest = cosines.argmax(axis=1)
+            values = cosines[np.arange(len(phrases)), highest]
+            better = values > best
+            best[better], nearest[better] = values[better], start + highest[better]
+        return [NearConcept(self._concepts[i], round(float(c), 4)) for i, c in zip(nearest, best, strict=True)]
+
+
+def _vectors(encoder: SentenceEncoder, texts: Sequence[str]) -> Any:
+    return encoder.embed([text.lower() for text in texts])
