@@ -18,7 +18,6 @@ from mudy._support.processes import how_it_ended, package_environment, python_co
 from mudy.errors import InputError
 from mudy.reading.formats.reading import Limits, Reading
 
-PACKAGE = "mudy"
 BYTES_PER_CHARACTER = 10  # at most: 4 of UTF-8, and a page's start in decimal digits for every other character
 SMALL = 100_000  # bytes of an answer without text
 
@@ -69,7 +68,7 @@ class ReaderProcess:
     def __init__(self) -> None:
         self.fresh = True  # has read nothing so far
         self._process = subprocess.Popen(
-            python_command("-m", f"{PACKAGE}.readers.worker"),
+            python_command("-m", f"{__package__}.worker"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
