@@ -102,7 +102,7 @@ def test_an_input_is_hashed_once_while_it_stays_as_it_is(tmp_path: Path, monkeyp
         return real(stream, name)
 
     monkeypatch.setattr("hashlib.file_digest", counting)
-    monkeypatch.setattr("mudy.corpus.input_hashes.SETTLED", -1)  # as if the file had been written long ago
+    monkeypatch.setattr("mudy.corpus.row_sources.SETTLED", -1)  # as if the file had been written long ago
     stopped(source, tmp_path / "out.jsonl", 10, part_rows=5)
     assert run(source, tmp_path / "out.jsonl").resumed == 10
     assert run(source, tmp_path / "out.jsonl").resumed == 20

@@ -52,7 +52,7 @@ from mudy.cli.serve_command import serve_command
 from mudy.cli.tag_command import tag_command
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extraction.extractor import DEFAULT_METHOD
-from mudy.reading.formats.file_arguments import is_pattern
+from mudy.reading.formats import is_pattern
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
 

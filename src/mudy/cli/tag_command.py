@@ -22,7 +22,7 @@ from mudy.cli.parameters import METHOD, MIN_SCORE, SET, TOP_N, on_machine, setti
 from mudy.errors import InputError, MudyError, VocabularyWarning
 from mudy.extraction.extractor import DEFAULT_METHOD
 from mudy.extraction.options import Options
-from mudy.reading.formats.file_arguments import is_pattern, matching_files
+from mudy.reading.formats import is_pattern, matching_files
 from mudy.reading.languages.names import AUTO
 from mudy.vocabularies import Concept, Vocabulary
 

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 
 from mudy._support.cancellation import Check, current_check
-from mudy._support.workers import threads_each
-from mudy._support.workers.worker_pool import pickled_work
-from mudy._support.workers.worker_process import Task, WorkerEnded, WorkerProcess
+from mudy._support.workers import Task, WorkerEnded, WorkerProcess, pickled_work, threads_each
 from mudy.server.batch_scorer import Batch, BatchScorer, ComputedBatch, LocalScorer
 from mudy.server.config import Config
 from mudy.server.jobs import LANE_WORDS, ExtractorKey
