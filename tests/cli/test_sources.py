@@ -2,13 +2,13 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mudy.cli import sources
 from mudy.errors import InputError
 from mudy.extraction.extractor import Extractor
+from mudy.extraction.options import Options
 from mudy.extraction.preparation import PreparedText
 from mudy.reading.formats.reading import decode
 from tests.command_line import run
@@ -99,10 +99,10 @@ def test_json_is_one_object_for_one_input_and_a_list_for_a_pattern_or_several(fo
 def test_an_unexpected_error_stays_with_its_input(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare = Extractor.prepare
 
-    def fragile(self: Extractor, text: str, *args: Any, **options: Any) -> PreparedText:
-        if options["source"] == "bad.txt":
+    def fragile(self: Extractor, text: str, options: Options) -> PreparedText:
+        if options.source == "bad.txt":
             raise RuntimeError("out of luck")
-        return prepare(self, text, *args, **options)
+        return prepare(self, text, options)
 
     (folder / "bad.txt").touch()
     monkeypatch.setattr(Extractor, "prepare", fragile)

@@ -64,7 +64,7 @@ def test_a_cut_zst_file_makes_the_command_fail(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl.zst").write_bytes(packed[: len(packed) // 2])
     done = command(str(tmp_path / "in.jsonl.zst"), str(tmp_path / "out.jsonl"), "--method", "yake")
     assert done.returncode == 1
-    assert "cut off" in rows(tmp_path / "out.jsonl")[-1]["error"]
+    assert "Truncated" in rows(tmp_path / "out.jsonl")[-1]["error"]
 
 
 # -- Changed inputs ---------------------------------------------------------------------------------------------------

@@ -6,11 +6,10 @@ import httpx
 import pytest
 
 from mudy import Extractor
-from mudy.server.batch_scorer import local_scorers
 from mudy.server.queue import RequestQueue
 from tests.served import Served, save_small_encoder, save_small_model, serving, until
 from tests.server.clients import KEY
-from tests.server.gate import Gate
+from tests.server.gate import Gate, local_scorers
 
 
 @pytest.fixture

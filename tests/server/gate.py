@@ -9,18 +9,13 @@ from mudy import Extractor, InputError
 from mudy._support.cancellation import check
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.seq2seq import Seq2SeqBackbone
-from mudy.extraction.batching import BATCH_WORDS
 from mudy.extraction.options import Options
+from mudy.extraction.outcomes import BATCH_WORDS, Item
 from mudy.extraction.preparation import PreparedText
 from mudy.extraction.results import Coverage, Result
 from mudy.reading.document import Document
-from mudy.server.jobs import (
-    LANE_WORDS,
-    ExtractionJob,
-    ExtractorKey,
-    TextRequest,
-)
-from mudy.server.queue import RequestQueue
+from mudy.server.queue import LANE_WORDS, ExtractionJob, QueuedText, RequestQueue
+from mudy.server.scorer import ExtractorKey, LocalScorer
 from tests import small
 from tests.served import PATIENCE
 from tests.taggers import english
@@ -33,10 +28,13 @@ MUDY, YAKE = ExtractorKey("mudy"), ExtractorKey("yake")
 
 def job(*texts: str, key: ExtractorKey = MUDY, **given: Any) -> ExtractionJob:
     """A job whose answer names its texts as they were computed."""
-    requested = [TextRequest.of(text, key, Options(top_n=3), f"texts.{i}") for i, text in enumerate(texts)]
-    return ExtractionJob(
-        requested, lambda done: "+".join(found.result.text for found in done.in_order).encode(), **given
-    )
+    queued = [QueuedText(key, Item(i, text, Options(top_n=3)), f"texts.{i}") for i, text in enumerate(texts)]
+    return ExtractionJob(queued, lambda done: "+".join(found.value.text for found in done.in_order).encode(), **given)
+
+
+def local_scorers(load: Callable[[], Extractor]) -> Callable[[], list[LocalScorer]]:
+    """What a queue loads: one scorer in this process, with the extractor that `load` makes."""
+    return lambda: [LocalScorer(load())]
 
 
 def answer(of: ExtractionJob) -> str:
@@ -62,6 +60,8 @@ class Gate:
 
     def load_tagger(self) -> None:
         """There is none."""
+
+    load_meanwhile = load_tagger
 
     def using(self, *_: Any, **__: Any) -> "Gate":
         return self
@@ -104,10 +104,9 @@ def extractor() -> Extractor:
 
 
 def written(done: ExtractionJob) -> bytes:
-    return json.dumps([found.result.to_dict() for found in done.in_order]).encode()
+    return json.dumps([found.value.to_dict() for found in done.in_order]).encode()
 
 
 def asking(*texts: str, method: str = "mudy") -> ExtractionJob:
-    return ExtractionJob(
-        [TextRequest.of(text, ExtractorKey(method), Options(top_n=5), "text") for text in texts], written
-    )
+    key, options = ExtractorKey(method), Options(top_n=5)
+    return ExtractionJob([QueuedText(key, Item(i, text, options)) for i, text in enumerate(texts)], written)

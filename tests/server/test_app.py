@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI, Request
 from starlette.responses import StreamingResponse
 
-from mudy.server import deadline, descriptions
+from mudy.server import middleware, response_schemas
 from mudy.server.app import create_app
 from mudy.server.config import Config
 from tests.server.clients import BEARER, JSON, KEY, ask, ask_app, problem
@@ -22,7 +22,7 @@ def test_a_fault_of_ours_is_told_without_its_words(
     def broken(_: Config) -> None:
         raise ValueError("secret words")
 
-    monkeypatch.setattr(descriptions, "service", broken)
+    monkeypatch.setattr(response_schemas, "service_info", broken)
     answer = ask_app("GET", "/v1/service")
     problem(answer, 500, "fault")
     told = [record.__dict__["fields"] for record in caplog.records if record.levelname == "ERROR"]
@@ -80,7 +80,7 @@ def test_a_new_route_needs_the_key_and_the_right_host() -> None:
 
 
 def test_a_new_route_has_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadline, "MARGIN_SECONDS", 0.0)
+    monkeypatch.setattr(middleware, "MARGIN_SECONDS", 0.0)
     app = create_app(Config(timeout=0.05))
     cancelled = False
 
@@ -99,7 +99,7 @@ def test_a_new_route_has_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_answer_that_has_begun_in_time_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadline, "MARGIN_SECONDS", 0.0)
+    monkeypatch.setattr(middleware, "MARGIN_SECONDS", 0.0)
     app = create_app(Config(timeout=0.05))
 
     async def lines() -> AsyncIterator[bytes]:

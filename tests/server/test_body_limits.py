@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mudy.server.body_limits import IncomingBody
+from mudy.server.middleware import IncomingBody
 from tests.served import PATIENCE, Served
 from tests.server.clients import JSON, SHORT, problem
 

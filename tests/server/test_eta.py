@@ -2,8 +2,9 @@
 
 import pytest
 
-from mudy.server.eta import WORDS_PER_TEXT, Eta
-from tests.server.gate import MUDY, YAKE
+from mudy.server.telemetry import WORDS_PER_TEXT, Eta
+
+MUDY, YAKE = "mudy", "yake"
 
 
 def test_the_pace_is_learned_and_what_was_never_done_is_not_known() -> None:

@@ -1,13 +1,13 @@
 """Which texts form a batch."""
 
-from mudy.extraction.batching import BATCH_TEXTS, BATCH_WORDS
-from mudy.extraction.options import DEFAULT_OPTIONS
-from mudy.server.jobs import ClientGone, ExtractionJob, ExtractorKey, TextRequest, next_batch
+from mudy.extraction.outcomes import BATCH_TEXTS, BATCH_WORDS, Item
+from mudy.server.queue import ClientGone, ExtractionJob, QueuedText, next_batch
+from mudy.server.scorer import ExtractorKey
 from tests.server.gate import LONG, MEDIUM, SHORT, YAKE, job
 
 
-def together(*jobs: ExtractionJob, lane: int = 0) -> list[str]:
-    return [item.request.text for item in next_batch(jobs, lane)]
+def together(*jobs: ExtractionJob, lane: int = 0) -> list[object]:
+    return [text.item.text for _, text in next_batch(jobs, lane)]
 
 
 def test_one_text_of_each_job_in_turn() -> None:
@@ -44,7 +44,7 @@ def test_jobs_that_are_over_are_not_taken_up() -> None:
 
 
 def lane_of(text: str) -> int:
-    return TextRequest.of(text, ExtractorKey("mudy"), DEFAULT_OPTIONS).lane
+    return QueuedText(ExtractorKey("mudy"), Item(0, text)).lane
 
 
 def test_texts_are_in_a_lane_by_their_length() -> None:

@@ -7,17 +7,10 @@ from time import monotonic
 import pytest
 
 from mudy import Extractor, InputError, SettingError
-from mudy.server.batch_scorer import local_scorers
-from mudy.server.jobs import (
-    ClientGone,
-    ExtractorKey,
-    ShuttingDown,
-    TextFailed,
-    TimeLimit,
-)
-from mudy.server.queue import QueueFull, RequestQueue
+from mudy.server.queue import ClientGone, QueueFull, RequestQueue, ShuttingDown, TextFailed, TimeLimit
+from mudy.server.scorer import ExtractorKey
 from tests.served import PATIENCE, until
-from tests.server.gate import YAKE, Gate, answer, held, job
+from tests.server.gate import YAKE, Gate, answer, held, job, local_scorers
 
 
 def test_a_request_of_many_texts_does_not_hold_up_one_of_one(gate: Gate, queue: RequestQueue) -> None:

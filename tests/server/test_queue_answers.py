@@ -9,18 +9,13 @@ import pytest
 from mudy._support.cancellation import check
 from mudy.engines.torch import seq2seq
 from mudy.extraction.options import Options
+from mudy.extraction.outcomes import Item
 from mudy.reading.document import Document
-from mudy.server.batch_scorer import local_scorers
-from mudy.server.jobs import (
-    ClientGone,
-    ExtractionJob,
-    ExtractorKey,
-    TextRequest,
-)
-from mudy.server.queue import RequestQueue
+from mudy.server.queue import ClientGone, ExtractionJob, QueuedText, RequestQueue
+from mudy.server.scorer import ExtractorKey
 from tests import small
 from tests.served import PATIENCE, alike
-from tests.server.gate import asking, extractor
+from tests.server.gate import asking, extractor, local_scorers
 
 SENTENCES = small.TEXT.split(". ")
 TEXTS = [
@@ -85,9 +80,12 @@ def test_an_explanation_reads_its_text_once_and_equals_the_librarys(monkeypatch:
         return read(text, *more)
 
     monkeypatch.setattr(made.tagger, "document", reading)
-    requested = [TextRequest.of(small.TEXT, ExtractorKey(name), Options(top_n=None)) for name in ("promptrank", "mudy")]
+    queued = [
+        QueuedText(ExtractorKey(name), Item(number, small.TEXT, Options(top_n=None), explain=True))
+        for number, name in enumerate(("promptrank", "mudy"))
+    ]
     explaining = ExtractionJob(
-        requested, lambda done: json.dumps([e.to_dict() for e in done.in_order]).encode(), one_text=True
+        queued, lambda done: json.dumps([o.explained.to_dict() for o in done.in_order if o.explained]).encode()
     )
     queue = RequestQueue(local_scorers(lambda: made))
     queue.start()

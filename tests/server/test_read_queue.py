@@ -13,10 +13,9 @@ from starlette.types import Message
 from mudy.reading.formats import Limits
 from mudy.server.app import create_app
 from mudy.server.config import Config
-from mudy.server.jobs import ClientGone, ShuttingDown, TimeLimit
-from mudy.server.metrics import Metrics
-from mudy.server.queue import QueueFull
+from mudy.server.queue import ClientGone, QueueFull, ShuttingDown, TimeLimit
 from mudy.server.read_queue import MAX_WAITING_FILES, READER_PROCESSES, ReadQueue, reader_limits
+from mudy.server.telemetry import Metrics
 from tests import hostile
 from tests.reading.test_pool import RIVER, gone, slow_file, unsupported
 from tests.served import PATIENCE

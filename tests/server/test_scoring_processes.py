@@ -12,17 +12,18 @@ from mudy import Extractor, ModelError
 from mudy.engines.compute import Compute
 from mudy.errors import WorkerError
 from mudy.extraction.options import Options
-from mudy.server.batch_scorer import Batch, BatchText, ComputedText
+from mudy.extraction.outcomes import Item
+from mudy.extraction.results import Result
 from mudy.server.config import Config
-from mudy.server.eta import Eta
-from mudy.server.jobs import Cancelled, ExtractorKey
-from mudy.server.scoring_processes import ProcessScorer, ScoringWork, process_scorers
+from mudy.server.queue import Cancelled
+from mudy.server.scorer import Batch, ExtractorKey, ProcessScorer, ScoringWork, process_scorers
+from mudy.server.telemetry import Eta
 from tests import small
-from tests.extraction.test_many_texts import children
+from tests.extraction.test_outcomes_by_workers import children
 from tests.reading.test_pool import gone
 from tests.served import Served, alike, serving, until
 from tests.server.clients import LONG, posting
-from tests.server.gate import MUDY, YAKE
+from tests.server.gate import YAKE
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are looked up in /proc")
 
@@ -119,7 +120,7 @@ def scorer() -> Iterator[ProcessScorer]:
 
 
 def batch(*texts: str, key: ExtractorKey = YAKE) -> Batch:
-    return Batch(key, 0, [BatchText(text, Options(top_n=3)) for text in texts])
+    return Batch(key, 0, [Item(number, text, Options(top_n=3)) for number, text in enumerate(texts)])
 
 
 def never() -> None:
@@ -128,11 +129,10 @@ def never() -> None:
 
 def test_a_text_that_fails_fails_alone(scorer: ProcessScorer) -> None:
     options = Options(top_n="auto")  # which yake does not know
-    mixed = Batch(YAKE, 0, [BatchText(small.TEXT, Options(top_n=3)), BatchText(small.TEXT, options)])
-    good, bad = scorer.compute(mixed, never).outcomes
-    assert isinstance(good, ComputedText)
-    assert "top_n='auto'" in str(bad)
-    assert good.explained.result == Extractor("yake").extract(small.TEXT, 3)
+    mixed = Batch(YAKE, 0, [Item(0, small.TEXT, Options(top_n=3)), Item(1, small.TEXT, options)])
+    good, bad = scorer.compute(mixed, never)
+    assert "top_n='auto'" in str(bad.result)
+    assert good.result == Extractor("yake").extract(small.TEXT, 3)
 
 
 def test_what_is_cancelled_is_left_at_once(scorer: ProcessScorer) -> None:
@@ -146,7 +146,7 @@ def test_what_is_cancelled_is_left_at_once(scorer: ProcessScorer) -> None:
     with pytest.raises(Cancelled):
         scorer.compute(batch(" ".join([small.TEXT] * 3000)), leave)
     assert calls == 1
-    assert scorer.compute(batch(small.TEXT), never).outcomes
+    assert scorer.compute(batch(small.TEXT), never)
     assert scorer.pid == pid
 
 
@@ -162,18 +162,18 @@ def test_a_text_that_ends_its_process_twice_fails_alone(scorer: ProcessScorer) -
             until(lambda: scorer._process.failure is not None)
             deaths += 1
 
-    (outcome,) = scorer.compute(batch(" ".join([small.TEXT] * 3000)), kill).outcomes
-    assert isinstance(outcome, WorkerError)
-    assert "signal 9" in str(outcome)
-    (again,) = scorer.compute(batch(small.TEXT), never).outcomes
-    assert isinstance(again, ComputedText)
+    (outcome,) = scorer.compute(batch(" ".join([small.TEXT] * 3000)), kill)
+    assert isinstance(outcome.result, WorkerError)
+    assert "signal 9" in str(outcome.result)
+    (again,) = scorer.compute(batch(small.TEXT), never)
+    assert isinstance(again.result, Result)
 
 
 def test_who_is_refused_waits_less_where_more_processes_compute() -> None:
     one, two = Eta(), Eta(2)
     for eta in (one, two):
-        eta.learn(MUDY, [80], 1.0)
-    assert (one.retry_after([(MUDY, 1980)]), two.retry_after([(MUDY, 1980)])) == (10, 5)
+        eta.learn("mudy", [80], 1.0)
+    assert (one.retry_after([("mudy", 1980)]), two.retry_after([("mudy", 1980)])) == (10, 5)
 
 
 def test_the_key_of_the_service_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,11 +22,10 @@ from pathlib import Path
 from mudy import Extractor
 from mudy.engines.torch.causal import CausalBackbone
 from mudy.engines.torch.machine import Machine
-from mudy.server.batch_scorer import local_scorers
 from mudy.server.queue import RequestQueue
 from tests import small
 from tests.taggers import english
-from tests.server.gate import asking
+from tests.server.gate import asking, local_scorers
 
 def load():
     known, made = small.decoder("llama"), Extractor("mudy", "small", language=english(), mixture=False, sam_layers=(1,))

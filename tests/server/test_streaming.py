@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
-from mudy.server import streaming
+from mudy.server import answers
+from mudy.server.answers import ProgressResponse
 from mudy.server.middleware import RequestInfo
 from mudy.server.queue import RequestQueue
-from mudy.server.streaming import ProgressResponse
 from tests.server.gate import Gate, held, job
 
 
 def test_progress_comes_at_least_twice_a_second() -> None:
-    assert streaming.PROGRESS_SECONDS <= 0.5
+    assert answers.PROGRESS_SECONDS <= 0.5
 
 
 def test_lines_of_progress_go_on_until_the_answer_is_there(
     gate: Gate, queue: RequestQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streaming, "PROGRESS_SECONDS", 0.01)
+    monkeypatch.setattr(answers, "PROGRESS_SECONDS", 0.01)
     working = held(gate, queue)
     lines: list[dict[str, Any]] = []
 

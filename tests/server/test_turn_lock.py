@@ -7,13 +7,11 @@ from threading import Event, Thread, get_ident
 import pytest
 
 from mudy._support.cancellation import check
-from mudy.server import turn_lock
-from mudy.server.batch_scorer import local_scorers
-from mudy.server.jobs import ExtractorKey, TimeLimit
-from mudy.server.queue import RequestQueue
-from mudy.server.turn_lock import TurnLock
+from mudy.server import scorer
+from mudy.server.queue import RequestQueue, TimeLimit
+from mudy.server.scorer import ExtractorKey, TurnLock
 from tests.served import PATIENCE, alike, until
-from tests.server.gate import LONG, MEDIUM, SHORT, Gate, answer, asking, extractor, job
+from tests.server.gate import LONG, MEDIUM, SHORT, Gate, answer, asking, extractor, job, local_scorers
 
 METHODS = ["mudy", "promptrank", "samrank", "yake", "topicrank"]
 
@@ -21,7 +19,7 @@ METHODS = ["mudy", "promptrank", "samrank", "yake", "topicrank"]
 @pytest.fixture(autouse=True)
 def at_every_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn ends at the next check, however fast the machine is."""
-    monkeypatch.setattr(turn_lock, "TURN_SECONDS", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(scorer, "TURN_SECONDS", (0.0, 0.0, 0.0))
 
 
 @pytest.mark.parametrize("long", [MEDIUM, LONG])

@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 import traceback
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from mudy._support.progress import reported_to
 from mudy.cli.console import Screen
 from mudy.cli.formats import Format, Output, Texts
 from mudy.cli.sources import Source
 from mudy.errors import InputError, MissingExtra, MudyError
-from mudy.extraction.batching import FATAL, batch_size, batches, score_each
 from mudy.extraction.options import Options
-from mudy.extraction.preparation import PreparedText
-from mudy.reading.formats.reading import Reading
+from mudy.extraction.outcomes import FATAL, Item, Outcome, error_message, outcomes
+from mudy.extraction.results import Result
 
-if TYPE_CHECKING:
-    from mudy.extraction.extractor import Extractor
-    from mudy.extraction.results import Result
-
-T = TypeVar("T")
 _NAMED = 5  # phrases named in a warning
-
-
-@dataclass(frozen=True)
-class Item:
-    """One input that was read, and its number."""
-
-    source: Source
-    number: int
-    prepared: PreparedText
+_Numbered = tuple[int, Source]  # an input and its number
 
 
 @dataclass
@@ -49,23 +33,27 @@ class ExtractRun:
     texts: Texts | None = None  # where the texts that offsets refer to are kept
     workers: int = 1
     debug: bool = False
-    _made: Extractor | None = None
-    _model_loaded: bool = False
     _total: int = 0  # inputs
     _failed: int = 0
+    _at_work: Sequence[Item[_Numbered]] = ()
     _missing: list[set[str]] = field(default_factory=list)
     _dropped: list[str] = field(default_factory=list)
     _warnings: dict[str, list[str]] = field(default_factory=dict)  # each with the inputs that it is about
 
     def run(self, sources: Sequence[Source], encoding: str | None) -> int:
         """Extract from all inputs, short texts together, and return the number that failed."""
+        from mudy.extraction.extractor import Extractor
+
         self._total = len(sources)
         warn_of_vocabulary(self.screen, self.options)
+        self.screen.show(f"Loading {self.extractor['model']}")
+        items, workers = self._items(sources, encoding), self.workers if len(sources) > 1 else 1
         try:
-            if self.workers > 1 and len(sources) > 1:
-                self._extract_by_workers(sources, encoding)
-            else:
-                self._extract_here(sources, encoding)
+            extractor = Extractor(**self.extractor, report=self.screen.report)
+            computed = outcomes(extractor, items, workers=workers, began=self._begin)
+            with closing(computed), reported_to(self._show):
+                for outcome in computed:
+                    self._finish(outcome)
             self._write(self.form.end())
             self.target.close()
         except BaseException:
@@ -76,93 +64,29 @@ class ExtractRun:
         self._warn_of_dropped()
         return self._failed
 
-    # -- Reading ------------------------------------------------------------------------------------------------------
+    def _items(self, sources: Sequence[Source], encoding: str | None) -> Iterator[Item[_Numbered]]:
+        """The texts of all inputs, or why they cannot be read."""
+        for numbered in enumerate(sources):
+            _, source = numbered
+            try:
+                reading = source.read(encoding)
+            except (InputError, MissingExtra) as error:
+                yield Item(numbered, error)
+            else:
+                options = self.options.changed({"source": source.label, "pages": reading.pages})
+                yield Item(numbered, reading.text, options)
 
-    def _items(self, sources: Sequence[Source], encoding: str | None) -> Iterator[Item]:
-        """The inputs that can be read, with their candidates."""
-        for number, source in enumerate(sources):
-            reading = self._read(source, encoding)
-            if reading is None:
-                continue
-            extractor = self._loaded(reading.text)  # what fails here fails for all
-            prepared = self._tried(source, partial(self._prepared, extractor, source, reading))
-            if prepared is not None:
-                yield Item(source, number, prepared)
-
-    def _read(self, source: Source, encoding: str | None) -> Reading | None:
-        try:
-            return source.read(encoding)
-        except (InputError, MissingExtra) as error:
-            self._fail(source, error)
-            return None
-
-    def _loaded(self, text: str) -> Extractor:
-        """The extractor and, for a text that is not blank, its tagger."""
-        extractor = self._extractor()
-        if text.strip():
-            extractor.load_meanwhile()
-        return extractor
-
-    def _extractor(self) -> Extractor:
-        if self._made is None:
-            from mudy.extraction.extractor import Extractor
-
-            self.screen.show(f"Loading {self.extractor['model']}")
-            self._made = Extractor(**self.extractor, report=self.screen.report)
-        return self._made
-
-    def _prepared(self, extractor: Extractor, source: Source, reading: Reading) -> PreparedText:
-        return extractor.prepare(reading.text, self.options, source=source.label, pages=reading.pages)
-
-    # -- Several processes --------------------------------------------------------------------------------------------
-
-    def _extract_by_workers(self, sources: Sequence[Source], encoding: str | None) -> None:
-        """Read here, compute there, and write each result in its turn."""
-        from mudy.extraction.many_texts import AskedText, outcomes
-
-        read: deque[tuple[int, Source]] = deque()  # without a result so far
-
-        def asked() -> Iterator[AskedText]:
-            for number, source in enumerate(sources):
-                if (reading := self._read(source, encoding)) is not None:
-                    read.append((number, source))
-                    own = {"source": source.label, "pages": reading.pages}
-                    yield AskedText(reading.text, self.options.changed(own))
-
-        with closing(outcomes(self._extractor(), asked(), self.workers)) as found:
-            for outcome in found:
-                number, source = read.popleft()
-                self._finish(source, outcome)
-                self._show_number(number + 1, source)
-
-    # -- Scoring ------------------------------------------------------------------------------------------------------
-
-    def _extract_here(self, sources: Sequence[Source], encoding: str | None) -> None:
-        most = batch_size(self.extractor["method"]) if len(sources) > 1 else 1
-        for batch in batches(self._items(sources, encoding), lambda item: item.prepared.words, most):
-            self._extract(batch)
-
-    def _extract(self, batch: Sequence[Item]) -> None:
-        """Score a batch, and write each result as it is found."""
-        assert self._made is not None
-        prepared = [item.prepared for item in batch]
-        if not self._model_loaded and any(text.candidates for text in prepared):
-            self.screen.show(f"Loading {self.extractor['model']}")
-            self._made.load()
-            self._model_loaded = True
-        show = partial(self._show, batch)
-        show()
-        with reported_to(show):
-            for item, outcome in zip(batch, score_each(self._made, prepared), strict=True):
-                self._finish(item.source, outcome)
-
-    def _finish(self, source: Source, outcome: Result | Exception) -> None:
+    def _finish(self, outcome: Outcome[_Numbered]) -> None:
         """Write a result, or say why there is none."""
-        if isinstance(outcome, Exception):
-            self._fail(source, outcome)
+        _, source = outcome.key
+        try:
+            written = self._formatted(source, outcome.value)
+        except FATAL:
+            raise
+        except Exception as error:  # of whatever kind: the other inputs are still written
+            self._fail(source, error)
         else:
-            written = self._tried(source, partial(self._formatted, source, outcome))
-            self._write(written or "")
+            self._write(written)
 
     def _formatted(self, source: Source, result: Result) -> str:
         """A result as it is written; what is to be warned of is kept for the end."""
@@ -176,25 +100,12 @@ class ExtractRun:
             self._warnings.setdefault(warning, []).append(source.name)
         return written
 
-    def _tried(self, source: Source, act: Callable[[], T]) -> T | None:
-        """The value for one input; None, with a message, where it fails."""
-        try:
-            return act()
-        except FATAL:
-            raise
-        except Exception as error:  # of whatever kind: it must not take the other inputs with it
-            self._fail(source, error)
-            return None
-
     def _fail(self, source: Source, error: Exception) -> None:
         """Count an input that failed, and say why."""
         self._failed += 1
-        reason = str(error)
-        if not isinstance(error, MudyError):
-            reason = f"unexpected {type(error).__name__}: {error}"
-            if self.debug:
-                traceback.print_exception(error)
-        self.screen.error(f"{source.name or repr(source.name)}: {reason}")
+        if self.debug and not isinstance(error, MudyError):
+            traceback.print_exception(error)
+        self.screen.error(f"{source.name or repr(source.name)}: {error_message(error)}")
 
     # -- Writing ------------------------------------------------------------------------------------------------------
 
@@ -205,19 +116,19 @@ class ExtractRun:
         else:
             self.target.write(text)
 
-    def _show(self, batch: Sequence[Item], share: float = 0.0) -> None:
-        """How many inputs are done, and which share of those at work."""
-        done, at_work = batch[0].number, batch[-1].number + 1 - batch[0].number
-        amount = f"{done:,} of {self._total:,}" if self._total > 1 else f"{share:.0%}"
-        more = f" and {len(batch) - 1:,} more" if len(batch) > 1 else ""
-        thousandths = round(1000 * (done + share * at_work))
-        self.screen.show(
-            "Extracting", thousandths, 1000 * self._total, amount=amount, detail=batch[0].source.name + more
-        )
+    def _begin(self, items: Sequence[Item[_Numbered]]) -> None:
+        self._at_work = items
+        self._show()
 
-    def _show_number(self, done: int, source: Source) -> None:
-        amount = f"{done:,} of {self._total:,}"
-        self.screen.show("Extracting", 1000 * done, 1000 * self._total, amount=amount, detail=source.name)
+    def _show(self, share: float = 0.0) -> None:
+        """Show how many inputs are done, and how much of those at work."""
+        if not self._at_work:  # the models are being loaded
+            return
+        (done, first), (last, _) = self._at_work[0].key, self._at_work[-1].key
+        amount = f"{done:,} of {self._total:,}" if self._total > 1 else f"{share:.0%}"
+        more = f" and {len(self._at_work) - 1:,} more" if len(self._at_work) > 1 else ""
+        thousandths = round(1000 * (done + share * (last + 1 - done)))
+        self.screen.show("Extracting", thousandths, 1000 * self._total, amount=amount, detail=first.name + more)
 
     def _warn_of_results(self) -> None:
         """Every warning once, with the inputs that it is about."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from glob import has_magic
 from itertools import takewhile
@@ -87,6 +87,7 @@ def tag_command(
     """
     given = validate.vocabulary_option(vocabulary, machine_and_model["language"], None)
     from mudy.extraction.extractor import Extractor
+    from mudy.extraction.outcomes import Item, error_message, outcomes
 
     with Screen(quiet) as screen:
         files = _files(names)
@@ -100,10 +101,16 @@ def tag_command(
         screen.show("Loading")
         extractor = Extractor(method, **machine_and_model, **settings(method, pairs), report=screen.report)
         changed = 0
-        for number, (note, outcome) in enumerate(zip(notes, _outcomes(extractor, notes, options), strict=True)):
+        items = [Item(note, note.note.text, options) for note in notes]
+        for number, outcome in enumerate(outcomes(extractor, items)):
+            note = outcome.key
             screen.show("Tagging", number, len(notes), detail=str(note.path))
+            if isinstance(outcome.result, Exception):
+                failed += 1
+                screen.error(f"{note.path}: {error_message(outcome.result)}")
+                continue
             try:
-                content = _tagged(note.note, outcome, key, keep_spaces, top_n)
+                content = _tagged(note.note, outcome.result, key, keep_spaces, top_n)
                 if content == note.note.content:
                     continue
                 check_replaceable(note.place) if dry_run else write_note(note, content)
@@ -218,20 +225,10 @@ def known_tags(notes: Iterable[NoteFile], key: str, vocabulary: Vocabulary | Non
 # -- Tags -------------------------------------------------------------------------------------------------------------
 
 
-def _outcomes(extractor: Any, notes: Sequence[NoteFile], options: Options) -> Iterator[Result | Exception]:
-    from mudy.extraction.many_texts import AskedText, local_outcomes
-
-    return local_outcomes(extractor, (AskedText(note.note.text, options) for note in notes))
-
-
-def _tagged(note: Note, outcome: Result | Exception, key: str, spaces: bool, top_n: TopN) -> str:
+def _tagged(note: Note, result: Result, key: str, spaces: bool, top_n: TopN) -> str:
     """The content of a note with its tags."""
-    if isinstance(outcome, Exception):
-        raise (
-            outcome if isinstance(outcome, MudyError) else InputError(f"unexpected {type(outcome).__name__}: {outcome}")
-        )
-    total = top_n if top_n is None or isinstance(top_n, int) else len(outcome)
-    return note.with_tags([tag_of(keyphrase, spaces) for keyphrase in outcome], key, total)
+    total = top_n if top_n is None or isinstance(top_n, int) else len(result)
+    return note.with_tags([tag_of(keyphrase, spaces) for keyphrase in result], key, total)
 
 
 def tag_of(keyphrase: Keyphrase, spaces: bool = False) -> str:

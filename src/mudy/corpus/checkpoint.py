@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +65,15 @@ def write_manifest(path: Path, asked: Manifest, **more: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far a run has come."""
+    """How far a run has come with a part: one line of the journal."""
 
     parts: int = 0
     rows: int = 0
     failed: int = 0
     file: int = 0  # the file that holds the next row,
     row: int = 0  # and how many of its rows come before that one
+    part: str = ""  # the name of the part
+    size: int = 0  # its bytes
 
     @property
     def after(self) -> RowPosition:
@@ -82,25 +84,6 @@ class Reached:
         last = rows[-1].place
         failed = self.failed + sum(row.error is not None for row in rows)
         return Reached(self.parts + 1, self.rows + len(rows), failed, last.file, last.row + 1)
-
-
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
-    """A line of the journal: a part, and how far the run has come with it."""
-
-    part: str
-    size: int
-    reached: Reached
-
-    @classmethod
-    def parse(cls, line: bytes) -> JournalEntry | None:
-        """None for a line that a kill or a full disk has cut off."""
-        try:
-            entry = json.loads(line)
-            reached = Reached(**entry["reached"])
-            return cls(entry["part"], entry["size"], reached) if _PART.fullmatch(entry["part"]) else None
-        except (ValueError, KeyError, TypeError):
-            return None
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -202,35 +185,39 @@ class Parts:
 
     def _resume(self) -> Reached:
         """How far the parts go that are whole and without a gap; listed parts after them are deleted."""
-        entries = self._entries()
-        kept: list[JournalEntry] = []
-        for entry in entries:
+        listed = self._journal_entries()
+        kept: list[Reached] = []
+        for entry in listed:
             part = self.part(len(kept))
-            if (entry.part, entry.reached.parts, entry.size) == (part.name, len(kept) + 1, _size(part)):
+            if (entry.part, entry.parts, entry.size) == (part.name, len(kept) + 1, _size(part)):
                 kept.append(entry)
-        listed, names = {entry.part for entry in entries}, {entry.part for entry in kept}
+        names, kept_names = ({entry.part for entry in entries} for entries in (listed, kept))
         for path in sorted(self.folder.glob("part-*")):
-            if path.name not in listed:
-                raise InputError(f"{path} is not part of this run; move it away, or name another output.")
             if path.name not in names:
+                raise InputError(f"{path} is not part of this run; move it away, or name another output.")
+            if path.name not in kept_names:
                 path.unlink()
         if self._journal.exists():
             with atomic_output(self._journal) as unfinished:
                 unfinished.write_bytes(b"".join(entry.line() for entry in kept))
-        return kept[-1].reached if kept else Reached()
+        return kept[-1] if kept else Reached()
 
-    def _entries(self) -> list[JournalEntry]:
-        lines = self._journal.read_bytes().splitlines() if self._journal.exists() else []
-        return [entry for line in lines if (entry := JournalEntry.parse(line)) is not None]
+    def _journal_entries(self) -> list[Reached]:
+        entries: list[Reached] = []
+        for line in self._journal.read_bytes().splitlines() if self._journal.exists() else ():
+            with suppress(ValueError, TypeError):  # a line that a kill or a full disk has cut off
+                entry = Reached(**json.loads(line))
+                entries += [entry] if _PART.fullmatch(entry.part) else []
+        return entries
 
     def add(self, rows: Sequence[OutputRow], before: Reached) -> Reached:
         """Write one more part; it is on the disk when this returns."""
-        reached = before.after_rows(rows)
         part = self.part(before.parts)
         with atomic_output(part) as unfinished:
             self.form.write(unfinished, [row.to_dict() for row in rows])
+            reached = replace(before.after_rows(rows), part=part.name, size=unfinished.stat().st_size)
             with open_to_append(self._journal) as stream:
-                stream.write(JournalEntry(part.name, unfinished.stat().st_size, reached).line())
+                stream.write(reached.line())
                 flush_to_disk(stream)
         return reached
 
@@ -267,7 +254,7 @@ class Parts:
                 self.folder.rmdir()
 
     def _delete_parts(self) -> None:
-        self._delete(entry.part for entry in self._entries())
+        self._delete(entry.part for entry in self._journal_entries())
         self._journal.unlink(missing_ok=True)
 
     def _delete(self, names: Iterable[str]) -> None:

@@ -12,16 +12,16 @@ import pickle
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from mudy._support.extras import from_extra
 from mudy.corpus.columns import Columns
-from mudy.corpus.row import InputRow, OutputRow, RowPosition
+from mudy.corpus.row import OutputRow, RowPosition
 from mudy.corpus.row_readers import File
 from mudy.corpus.row_sources import Files, RowSource
-from mudy.corpus.scoring import PreparedRow, Recipe, prepare_row, score_prepared, score_rows
+from mudy.corpus.scoring import Recipe, RowScorer
 from mudy.errors import SettingError
-from mudy.extraction.batching import BATCH_TEXTS
+from mudy.extraction.outcomes import BATCH_TEXTS
 
 Batch = Mapping[str, Any]
 _BLOCK_BYTES = 1 << 15  # bytes of rows that travel together: one file must keep many actors busy
@@ -66,16 +66,16 @@ def _plan(ray: Any, source: Files, columns: Columns, after: RowPosition, recipe:
     gpus = int(ray.cluster_resources().get("GPU", 0))
     cpus = max(1, int(ray.cluster_resources().get("CPU", 2)) - 1)  # but for one, else nothing would ever be read
 
-    def by(kind: type, most: int, **needs: float) -> Any:
-        """As many actors as were asked for; else as many as there is work for, up to `most`."""
-        asked = actors if kind is not _Tag else None
-        pool = ray.data.ActorPoolStrategy(**{"size": asked} if asked else {"min_size": 1, "max_size": most})
-        return {"fn": kind, "fn_constructor_args": (recipe,), "batch_size": BATCH_TEXTS, "compute": pool, **needs}
+    def by_actors(step: str, most: int, size: int | None, **needs: float) -> Any:
+        """`size` actors; if it is None, as many as there is work for, up to `most`."""
+        pool = ray.data.ActorPoolStrategy(**{"size": size} if size else {"min_size": 1, "max_size": most})
+        made_of = {"fn": _Actor, "fn_constructor_args": (recipe, step)}
+        return {**made_of, "batch_size": BATCH_TEXTS, "compute": pool, **needs}
 
     if gpus and recipe.extractor.get("device") != "cpu":
-        tagged = rows.map_batches(**by(_Tag, cpus, num_cpus=1))
-        return tagged.map_batches(**by(_Finish, gpus, num_gpus=1))
-    return rows.map_batches(**by(_Score, cpus, num_cpus=1))
+        tagged = rows.map_batches(**by_actors("tag", cpus, None, num_cpus=1))
+        return tagged.map_batches(**by_actors("finish", gpus, actors, num_gpus=1))
+    return rows.map_batches(**by_actors("score", cpus, actors, num_cpus=1))
 
 
 def imported_ray() -> Any:
@@ -127,34 +127,10 @@ class _Read:
 
 
 class _Actor:
-    """An extractor, made once."""
+    """A scorer of rows, made once, and the step of its work that this actor does."""
 
-    def __init__(self, recipe: Recipe) -> None:
-        self.extractor, self.options = recipe.build(), recipe.options
+    def __init__(self, recipe: Recipe, step: Literal["score", "tag", "finish"]) -> None:
+        self.step = getattr(RowScorer(recipe), step)
 
     def __call__(self, batch: Batch) -> dict[str, list[bytes]]:
-        return {"row": [pickle.dumps(row) for row in self.work(map(pickle.loads, batch["row"]))]}
-
-    def work(self, items: Iterable[Any]) -> Iterable[Any]:
-        raise NotImplementedError
-
-
-class _Score(_Actor):
-    """Tags and scores."""
-
-    def work(self, items: Iterable[InputRow]) -> Iterable[OutputRow]:
-        return score_rows(items, self.extractor, self.options)
-
-
-class _Tag(_Actor):
-    """Tags alone, on a CPU."""
-
-    def work(self, items: Iterable[InputRow]) -> Iterable[PreparedRow]:
-        return (prepare_row(row, self.extractor, self.options) for row in items)
-
-
-class _Finish(_Actor):
-    """Scores what was tagged, on a GPU."""
-
-    def work(self, items: Iterable[PreparedRow]) -> Iterable[OutputRow]:
-        return score_prepared(items, self.extractor)
+        return {"row": [pickle.dumps(row) for row in self.step(map(pickle.loads, batch["row"]))]}

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
-from mudy._support.extras import from_extra, missing_extra
+from mudy._support.extras import missing_extra
 from mudy.corpus.columns import Columns, RowValues
 from mudy.corpus.row import InputRow, RowPosition
-from mudy.corpus.table_rows import arrow_parquet, csv_rows, parquet_rows
+from mudy.corpus.table_rows import arrow, csv_rows, parquet_rows
 from mudy.errors import InputError, MudyError
 from mudy.reading.formats import PLAIN_ENDINGS, WEB_ENDINGS, read
 from mudy.reading.formats import endings as readable_endings
@@ -29,7 +29,6 @@ TableReader = Callable[[IO[bytes], Columns], Iterator[LabelledValues]]
 
 COMPRESSED = (".gz", ".zst")
 DOCUMENTS = (*PLAIN_ENDINGS, *WEB_ENDINGS, ".pdf", ".docx")
-_CHUNK_BYTES = 1 << 9  # compressed bytes read at a time; at the highest compression they hold 16 MB
 
 
 @dataclass(slots=True)
@@ -63,10 +62,8 @@ class File:
     def check_packages(self) -> None:
         """MissingExtra if reading it needs a package that is not installed."""
         ending = Path(self.content_name).suffix.lower()
-        if ending == ".parquet":
-            arrow_parquet()
-        if self.compression == ".zst":
-            zstandard()
+        if ending == ".parquet" or self.compression == ".zst":
+            arrow()
         if ending in DOCUMENTS and ending not in readable_endings():
             raise missing_extra("readers", f"A {ending} file")
 
@@ -82,8 +79,7 @@ class File:
                     f"is empty, so it is not a {self.compression} file: even without content, one has bytes"
                 )
             self.raw.seek(0)
-            zst = self.compression == ".zst"
-            with io.BufferedReader(ZstdStream(self.raw)) if zst else gzip.open(self.raw, "rb") as stream:
+            with gzip.open(self.raw, "rb") if self.compression == ".gz" else _zstd_stream(self.raw) as stream:
                 yield cast(IO[bytes], stream)
 
     def position(self) -> int:
@@ -125,6 +121,12 @@ class File:
             yield _reason(error)
 
 
+def _zstd_stream(raw: IO[bytes]) -> io.BufferedReader:
+    """The content of all frames of a .zst file; OSError where the file ends within a frame."""
+    pa = arrow()
+    return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd"))
+
+
 def _reason(error: Exception) -> str:
     if isinstance(error, PermissionError):
         return "may not be read (permission denied)"
@@ -156,50 +158,3 @@ TABLES: Mapping[str, TableReader] = {
     ".tsv": partial(csv_rows, delimiter="\t"),
     ".parquet": parquet_rows,
 }
-
-
-# -- Zstandard --------------------------------------------------------------------------------------------------------
-
-
-class ZstdStream(io.RawIOBase):
-    """The content of all frames of a .zst file. EOFError where the file ends within a frame."""
-
-    def __init__(self, raw: IO[bytes]) -> None:
-        self._raw, self._decompressor = raw, zstandard().ZstdDecompressor()
-        self._frame: Any = None  # the one that is being read
-        self._packed = b""  # read, but not decompressed yet
-        self._ready = memoryview(b"")  # decompressed, but not asked for yet
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            if not (self._packed or self._more()):
-                return 0
-            self._unpack()
-        count = min(len(buffer), len(self._ready))
-        buffer[:count], self._ready = self._ready[:count], self._ready[count:]
-        return count
-
-    def _more(self) -> bool:
-        """Read more compressed bytes; false at the end of the file."""
-        self._packed = self._raw.read(_CHUNK_BYTES)
-        if not self._packed and self._frame is not None:
-            raise EOFError("the file ends before its last frame does; it was cut off")
-        return bool(self._packed)
-
-    def _unpack(self) -> None:
-        if self._frame is None:
-            self._frame = self._decompressor.decompressobj()
-        self._ready = memoryview(self._frame.decompress(self._packed))
-        self._packed = self._frame.unused_data  # of the next frame
-        if self._frame.eof:
-            self._frame = None
-
-
-def zstandard() -> Any:
-    """The package; MissingExtra where it is not installed."""
-    with from_extra("corpus", "A .zst file"):
-        import zstandard as package
-    return package

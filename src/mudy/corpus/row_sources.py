@@ -11,13 +11,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol
 
-from mudy._support.extras import from_extra
 from mudy._support.storage import encode_text, file_sha256
 from mudy.corpus.checkpoint import MANIFEST_NAME, read_manifest
 from mudy.corpus.columns import Columns, RowValues
 from mudy.corpus.row import InputRow, RowPosition
 from mudy.corpus.row_readers import COMPRESSED, DOCUMENTS, TABLES, File
-from mudy.corpus.table_rows import BATCH_ROWS, arrow_rows, needed
+from mudy.corpus.table_rows import BATCH_ROWS, arrow, arrow_rows, needed
 from mudy.errors import InputError
 from mudy.reading.formats import matching_files
 
@@ -159,8 +158,7 @@ class _Table:
 
     @classmethod
     def of(cls, value: Any) -> _Table:
-        with from_extra("corpus", "A table in memory"):
-            import pyarrow as pa
+        pa = arrow()
         return cls(value if isinstance(value, pa.Table) else pa.table(value))
 
     def rows(self, columns: Columns, after: RowPosition) -> Iterator[InputRow]:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from mudy._support.storage import dump_json, encode_text
 from mudy.corpus.columns import OURS, carried
-from mudy.corpus.table_rows import BATCH_ROWS, LONGEST_CELL, arrow_parquet
+from mudy.corpus.table_rows import BATCH_ROWS, LONGEST_CELL, arrow
 from mudy.errors import SettingError
 
 Row = Mapping[str, Any]
@@ -77,8 +77,7 @@ _TYPES = {
 
 def _arrow_type(kind: Any) -> Any:
     """A type of Arrow: a struct for a dict, a list for a list, a map for a pair, else by its name."""
-    import pyarrow as pa
-
+    pa = arrow()
     match kind:
         case dict():
             return pa.struct([(name, _arrow_type(field)) for name, field in kind.items()])
@@ -96,35 +95,32 @@ class ParquetRowWriter:
     complete: ClassVar[bool] = True
 
     def __init__(self) -> None:
-        arrow_parquet()  # MissingExtra where it is not installed
+        arrow()  # MissingExtra where it is not installed
 
     @cached_property
     def _types(self) -> list[tuple[str, Any]]:
         return [(name, _arrow_type(kind)) for name, kind in _TYPES.items()]
 
     def write(self, path: Path, rows: Sequence[Row]) -> None:
-        import pyarrow as pa
-
+        pa = arrow()
         kept = _kept(rows)
         schema = pa.schema([*self._types, *((name, pa.string()) for name in kept.values())])
         table = pa.Table.from_pylist([_typed(row, kept) for row in rows], schema=schema)
-        arrow_parquet().write_table(table, path, compression="zstd")
+        pa.parquet.write_table(table, path, compression="zstd")
 
     def join(self, path: Path, parts: Sequence[Path]) -> None:
-        import pyarrow as pa
-
-        parquet = arrow_parquet()
-        schema = pa.unify_schemas([parquet.read_schema(part) for part in parts]) if parts else pa.schema(self._types)
-        with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        pa = arrow()
+        schema = pa.unify_schemas([pa.parquet.read_schema(part) for part in parts]) if parts else pa.schema(self._types)
+        with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             for part in parts:
-                table = parquet.read_table(part)
+                table = pa.parquet.read_table(part)
                 for name in schema.names:
                     if name not in table.column_names:
                         table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
                 writer.write_table(table.select(schema.names))
 
     def read(self, path: Path) -> Iterator[Row]:
-        with arrow_parquet().ParquetFile(path) as file:
+        with arrow().parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=BATCH_ROWS):
                 for row in batch.to_pylist():
                     for occurrence in (entry for phrase in row["keyphrases"] for entry in phrase["occurrences"]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,10 +14,10 @@ from mudy._support.storage import output_lock
 from mudy._support.validation import checked, known_names, seen
 from mudy.corpus.checkpoint import Parts, Reached
 from mudy.corpus.columns import Columns
-from mudy.corpus.row import OutputRow, RowPosition
+from mudy.corpus.row import OutputRow
 from mudy.corpus.row_sources import Fingerprint, RowSource, source_of
 from mudy.corpus.row_writers import WRITERS, RowWriter, writer_for
-from mudy.corpus.scoring import Recipe, score_by_workers, score_rows
+from mudy.corpus.scoring import Recipe, RowScorer
 from mudy.corpus.views import Views
 from mudy.errors import InputError, SettingError, unknown
 from mudy.extraction.options import SHARED_OPTION_NAMES, Options
@@ -82,7 +82,7 @@ def run(
     _check_columns(columns)
     settings = {"part_rows": part_rows, "restart": restart, "workers": workers, "engine": engine}
     _check_settings(**settings, address=address, actors=actors, report=report, warn=warn)
-    recipe = Recipe(extractor, _checked_options(options).shared())
+    recipe = Recipe(extractor, _checked_options(options))
     if engine == "ray":
         from mudy.corpus import ray_engine
 
@@ -95,7 +95,7 @@ def run(
         warn(f"{len(source.ignored):,} files of unknown format are not read: {', '.join(source.ignored[:3])}")
     columns.check(source.heads(columns))
     if workers > 1:
-        recipe.for_workers(workers)  # raises now if the settings cannot be sent to workers
+        recipe.check_portable(workers)
     start = perf_counter()
     with output_lock(path):
         parts.check()
@@ -109,7 +109,11 @@ def run(
         reached = parts.begin(asked, fingerprints)
         reporter = ProgressReporter(report, source, reached.rows, reached, start)
         with reported_to(reporter.within):
-            rows = _output_rows(source, columns, reached.after, recipe, engine, address, actors, workers)
+            rows: Any  # a generator
+            if engine == "ray":
+                rows = ray_engine.score_with_ray(source, columns, reached.after, recipe, address, actors)
+            else:
+                rows = RowScorer(recipe, workers).score(source.rows(columns, reached.after))
             with closing(rows):
                 reached = _write_parts(rows, parts, reached, part_rows, reporter)
         if (changed := source.changed()) is not None:
@@ -219,24 +223,3 @@ class ProgressReporter:
         if self.due():
             read = max(self.share, self.source.share(self.reached.after))
             self.report_now(self.share + share * (read - self.share))
-
-
-def _output_rows(
-    source: RowSource,
-    columns: Columns,
-    after: RowPosition,
-    recipe: Recipe,
-    engine: Engine,
-    address: str | None,
-    actors: int | None,
-    workers: int,
-) -> Generator[OutputRow, None, None]:
-    """The rows of the output from a position on, in the order of the input."""
-    if engine == "ray":
-        from mudy.corpus import ray_engine
-
-        yield from ray_engine.score_with_ray(source, columns, after, recipe, address, actors)
-    elif workers > 1:
-        yield from score_by_workers(source.rows(columns, after), recipe, workers)
-    else:
-        yield from score_rows(source.rows(columns, after), recipe.build(), recipe.options)

@@ -25,7 +25,7 @@ from mudy._support.storage import atomic_output, encode_text, real_path, same_fi
 from mudy._support.validation import checked
 from mudy.corpus.columns import OURS
 from mudy.corpus.row_writers import WRITERS, JsonLinesWriter, Row, RowWriter
-from mudy.corpus.table_rows import arrow_parquet
+from mudy.corpus.table_rows import arrow
 from mudy.errors import InputError, SettingError
 from mudy.extraction.ranking import variant_key
 
@@ -58,7 +58,7 @@ class Views:
             if path.is_dir() or not real_path(path).parent.is_dir():
                 raise InputError(f"{path}: it is a folder, or its folder does not exist; a file is needed.")
             if path.suffix.lower() == ".parquet":
-                arrow_parquet()  # MissingExtra where it is not installed
+                arrow()  # MissingExtra where it is not installed
             columns = Term._fields if path == views.summary else OURS
             if path.exists() and path.stat().st_size and not _starts_with(path, columns):
                 raise InputError(f"{path} exists, but not from `mudy corpus`. Name another file.")
@@ -94,7 +94,7 @@ def _starts_with(path: Path, columns: tuple[str, ...]) -> bool:
     """Whether these are the first columns of a table; false where the file is not one."""
     try:
         if path.suffix.lower() == ".parquet":
-            names = arrow_parquet().read_schema(path).names
+            names = arrow().parquet.read_schema(path).names
         else:
             with path.open(encoding="utf-8-sig", newline="") as stream:
                 line = stream.readline(_LONGEST_HEAD)
@@ -144,11 +144,10 @@ def _write_terms(path: Path, terms: Iterator[Term], ending: str) -> None:
 
 
 def _write_parquet(path: Path, terms: Iterator[Term]) -> None:
-    import pyarrow as pa
-
+    pa = arrow()
     types = {int: pa.int64(), float: pa.float64()}
     schema = pa.schema([(name, types.get(hint, pa.string())) for name, hint in get_type_hints(Term).items()])
-    with arrow_parquet().ParquetWriter(path, schema, compression="zstd") as writer:
+    with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
         while block := list(islice(terms, BLOCK)):
             writer.write_table(pa.Table.from_pylist([term._asdict() for term in block], schema=schema))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -18,11 +18,11 @@ from mudy._support.validation import TopN, checked, phrases, seen, several
 from mudy.candidates import MAX_PHRASE_WORDS, CandidateKind
 from mudy.engines.compute import Compute, Speed
 from mudy.errors import InputError, LanguageWarning, SettingError
-from mudy.extraction import many_texts
 from mudy.extraction.explanation import Explained, Explanation, gold_places
 from mudy.extraction.keyphrase_list import keyphrase_list
 from mudy.extraction.model_loader import DEFAULT_ENCODER, MULTILINGUAL_ENCODER, ModelLoader
 from mudy.extraction.options import DEFAULT_OPTIONS, Options
+from mudy.extraction.outcomes import Outcome, outcomes, text_items
 from mudy.extraction.preparation import PreparedText, with_candidates
 from mudy.extraction.protocols import ProtocolName, ReadingProtocol, reading_protocol
 from mudy.extraction.results import Result, on_pages
@@ -36,7 +36,6 @@ from mudy.reading.languages.segmenters import ADVICE, segmenter_advice
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from mudy.extraction.many_texts import Outcomes
     from mudy.extraction.near_concepts import LabelVectors
     from mudy.methods.method import Method
     from mudy.models import Report
@@ -253,17 +252,8 @@ class Extractor(ModelLoader):
         several("texts", texts, "texts")
         tracked = with_bar(texts) if checked("progress", progress, bool) else texts
         extractor = self.towards(seeds, query)
-        asked = many_texts.asked_texts(tracked, candidates, wanted)
-        outcomes = many_texts.outcomes(extractor, asked, checked("workers", workers, int, least=1))
-        return extractor._results(outcomes)
-
-    def _results(self, outcomes: Outcomes) -> Iterator[Result]:
-        with closing(outcomes):
-            for outcome in outcomes:
-                if isinstance(outcome, Exception):
-                    raise outcome
-                _warn(outcome.warnings)
-                yield outcome
+        items = text_items(tracked, candidates, wanted)
+        return _results(outcomes(extractor, items, workers=checked("workers", workers, int, least=1)))
 
     def prepare(self, text: str | Document, options: Options = DEFAULT_OPTIONS, **changes: Any) -> PreparedText:
         """Read a text and find its candidates, as `extract` does before it asks the method.
@@ -397,6 +387,13 @@ class Extractor(ModelLoader):
     def load(self) -> None:
         """Load the method's models now, unless they are in memory; otherwise they are loaded on first use."""
         self.scorer  # noqa: B018 (a property that loads)
+
+
+def _results(computed: Generator[Outcome[int], None, None]) -> Iterator[Result]:
+    with closing(computed):
+        for outcome in computed:
+            _warn(outcome.value.warnings)
+            yield outcome.value
 
 
 def _warnings(document: Document) -> tuple[str, ...]:

@@ -17,21 +17,24 @@ from starlette.staticfiles import StaticFiles
 
 from mudy import __version__
 from mudy.errors import MudyError
-from mudy.server.batch_scorer import BatchScorer, local_scorers
-from mudy.server.body_limits import BodyLimitsMiddleware
 from mudy.server.config import Config
-from mudy.server.deadline import DeadlineMiddleware
-from mudy.server.jobs import Cancelled, TextFailed
-from mudy.server.metrics import Metrics
-from mudy.server.middleware import AccessMiddleware, HeadMiddleware, RequestInfo, RequestMiddleware
+from mudy.server.middleware import (
+    AccessMiddleware,
+    BodyLimitsMiddleware,
+    DeadlineMiddleware,
+    HeadMiddleware,
+    RequestInfo,
+    RequestMiddleware,
+    RouteTable,
+)
 from mudy.server.openapi import DESCRIPTION, extend_openapi
 from mudy.server.problems import HttpProblem, problem_of
-from mudy.server.queue import QueueFull, RequestQueue
+from mudy.server.queue import Cancelled, QueueFull, RequestQueue, TextFailed
 from mudy.server.read_queue import ReadQueue, reader_limits
-from mudy.server.route_table import RouteTable
 from mudy.server.routes import add_routes
-from mudy.server.scoring_processes import process_scorers
+from mudy.server.scorer import Scorer, scorers
 from mudy.server.setting_schemas import served_methods
+from mudy.server.telemetry import Metrics
 
 if TYPE_CHECKING:
     from mudy.server.mcp_route import McpEndpoint
@@ -42,9 +45,9 @@ def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> Fas
     metrics = Metrics()
     metrics.model.labels(__version__, config.method, config.model, config.encoder, config.speed).set(1)
 
-    def load() -> Sequence[BatchScorer]:
+    def load() -> Sequence[Scorer]:
         served_methods()  # imports all methods, which is slow the first time
-        return local_scorers(config.load)() if config.workers == 1 else process_scorers(config)
+        return scorers(config)
 
     queue = RequestQueue(
         load, workers=config.workers, size=config.queue, seconds=config.timeout, metrics=metrics, failed=failed

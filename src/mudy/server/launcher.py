@@ -13,9 +13,9 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mudy.server import logs
 from mudy.server.app import create_app
 from mudy.server.config import Config
+from mudy.server.telemetry import log_to_stderr
 
 BACKLOG = 2048
 KEEP_ALIVE = 65  # seconds; longer than clients keep idle connections, so that no request meets a closed one
@@ -128,7 +128,7 @@ def _shutdown_message(requests: int, grace: float) -> str:
 
 def run_service(config: Config, listening: socket.socket, host: str) -> None:
     """Serve until a signal comes; raises the error if the model cannot be loaded."""
-    logs.write_to_stderr()
+    log_to_stderr()
     server = Server(config)
     asyncio.run(_serve(server, listening, address_of(listening, host)))
     server.queue.stop()

@@ -17,15 +17,13 @@ from starlette.types import Message, Receive, Scope, Send
 
 from mudy.errors import InputError
 from mudy.integrations.mcp import keyphrase_server
+from mudy.server.answers import explanation_job, extraction_job, watched
 from mudy.server.config import Config
-from mudy.server.jobs import ExtractionJob
 from mudy.server.middleware import check_origin
 from mudy.server.problems import problem_of
-from mudy.server.queue import RequestQueue
+from mudy.server.queue import ExtractionJob, RequestQueue
 from mudy.server.request_schemas import ExplainRequest, ExtractRequest
-from mudy.server.requests import explanation_job, extraction_job
 from mudy.server.setting_schemas import served_methods
-from mudy.server.streaming import watched
 
 PATH = "/mcp"
 LOG_ID = "mcp"  # for logs: one HTTP request may hold any call

@@ -11,8 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from mudy.errors import InputError, MissingExtra, ModelError, SettingError, UnsupportedModel
-from mudy.server.jobs import ClientGone, ShuttingDown, TextFailed, TimeLimit
-from mudy.server.queue import QueueFull
+from mudy.server.queue import ClientGone, QueueFull, ShuttingDown, TextFailed, TimeLimit
 
 MEDIA_TYPE = "application/problem+json"
 CLIENT_GONE = 499  # for logs and metrics only

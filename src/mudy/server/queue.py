@@ -8,32 +8,61 @@ a model. No answer depends on which texts were computed together or in between.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from threading import Condition, Thread
 from time import monotonic
 from typing import NamedTuple
 
 from mudy._support.cancellation import checked_by
+from mudy._support.loading import give_back
+from mudy._support.workers import Cancelling
 from mudy.errors import MudyError, SettingError
-from mudy.server import logs
-from mudy.server.batch_scorer import Batch, BatchScorer, BatchText, ComputedText
+from mudy.extraction.outcomes import BATCH_WORDS, Item, Outcome, batch_size, text_size
+from mudy.reading.document import Document
 from mudy.server.config import Config
-from mudy.server.eta import Eta
-from mudy.server.jobs import (
-    LANE_WORDS,
-    BatchItem,
-    Cancelled,
-    ClientGone,
-    ExtractionJob,
-    ShuttingDown,
-    TextFailed,
-    TimeLimit,
-    next_batch,
-)
-from mudy.server.metrics import Metrics
+from mudy.server.scorer import TURN_SECONDS, Batch, ExtractorKey, Scorer
+from mudy.server.telemetry import Eta, Metrics, log_fault
 
+LANE_WORDS = (BATCH_WORDS, 8 * BATCH_WORDS)  # the longest text of each lane but the last: short, medium, long
 STOP_SECONDS = 2.0  # for the workers to leave their computations at shutdown
+RELEASE_SECONDS = 10.0  # between two returns of freed memory to the system
+
+
+class Cancelled(Exception):
+    """A job ended without an answer, although its request was valid."""
+
+    label = "ended"
+
+
+class ClientGone(Cancelled):
+    """The client closed its connection."""
+
+    label = "client-gone"
+
+
+class TimeLimit(Cancelled):
+    """The request took longer than allowed."""
+
+    label = "time-limit"
+
+
+class ShuttingDown(Cancelled):
+    """The service is shutting down."""
+
+    label = "shutting-down"
+
+
+class TextFailed(Exception):
+    """One of a job's texts could not be computed because of `cause`."""
+
+    def __init__(self, where: str, cause: BaseException) -> None:
+        super().__init__(where)
+        self.where, self.cause = where, cause
 
 
 class QueueFull(Exception):
@@ -42,6 +71,130 @@ class QueueFull(Exception):
     def __init__(self, retry_after: int) -> None:
         super().__init__(retry_after)
         self.retry_after = retry_after
+
+
+# -- Jobs -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class QueuedText:
+    """One text of a job, for one method."""
+
+    extractor: ExtractorKey
+    item: Item[int]  # its key is the index of this text in the job
+    where: str = "text"  # in the request
+
+    @property
+    def lane(self) -> int:
+        """By length: a short text does not wait behind a long one."""
+        return bisect_left(LANE_WORDS, self.item.size)
+
+    @property
+    def work(self) -> tuple[str, int]:
+        """Method and size, to estimate how long it takes."""
+        return self.extractor.method, self.item.size
+
+
+@dataclass(eq=False)
+class ExtractionJob:
+    """A request in the queue: its texts, the outcomes so far, and a future for its answer.
+
+    It is over once the future is set: to a result, a failure, or the reason why it was cancelled.
+    """
+
+    texts: Sequence[QueuedText]
+    write_answer: Callable[[ExtractionJob], bytes]  # called by the worker when all results are there
+    request_id: str = "-"  # for logs
+    deadline: float = float("inf")  # on the clock `monotonic`
+    answer: Future[bytes] = field(default_factory=Future)
+    document: Document | None = None  # the text of a job with one text for several methods, once it is tagged
+    outcomes: dict[int, Outcome[int]] = field(default_factory=dict)  # by the index of their text
+    admitted: float = field(default_factory=monotonic)
+    began: float | None = None  # when its first text was taken up
+
+    def __post_init__(self) -> None:
+        self.waiting = deque(self.texts)  # not taken up yet
+
+    @property
+    def over(self) -> bool:
+        return self.answer.done()
+
+    @property
+    def lane(self) -> int | None:
+        """The lane of its next text; None if no text waits."""
+        return self.waiting[0].lane if self.waiting else None
+
+    @property
+    def remaining_work(self) -> Iterator[tuple[str, int]]:
+        """Method and size of each text without a result."""
+        return (text.work for text in self.texts if text.item.key not in self.outcomes)
+
+    def settle(self, outcome: bytes | BaseException) -> bool:
+        """Set the answer, or the exception instead of one; false if the job was over before."""
+        with suppress(InvalidStateError):
+            if isinstance(outcome, BaseException):
+                self.answer.set_exception(outcome)
+            else:
+                self.answer.set_result(outcome)
+            return True
+        return False
+
+    def next_item(self, text: QueuedText) -> Item[int]:
+        """What to compute; its document if another method has read the text already."""
+        return text.item if self.document is None else replace(text.item, text=self.document)
+
+    def add(self, outcome: Outcome[int]) -> None:
+        """Store the result of one text; the last one completes the answer."""
+        self.outcomes[outcome.key] = outcome
+        self.document = outcome.document
+        if len(self.outcomes) == len(self.texts) and not self.over:
+            self.settle(self.write_answer(self))
+
+    @property
+    def in_order(self) -> list[Outcome[int]]:
+        """The outcomes in the order of the texts."""
+        return [self.outcomes[text.item.key] for text in self.texts]
+
+
+Taken = tuple[ExtractionJob, QueuedText]  # a text that was taken up, and its job
+
+
+def next_batch(jobs: Iterable[ExtractionJob], lane: int) -> list[Taken]:
+    """Take up a lane's next text, and texts that can be computed with it, one of each job in turn.
+
+    So a request of many texts does not hold up the others. A text joins only if it fits: long texts stay alone.
+    """
+    waiting = deque(job for job in jobs if job.waiting and not job.over)
+    batch: list[Taken] = []
+    while waiting and not batch:
+        batch = _take_first(waiting, lambda text: text.lane == lane)
+    if not batch:
+        return []
+    (_, first), *_ = batch
+    key, size = first.extractor, first.item.size
+
+    def fits(text: QueuedText) -> bool:
+        return text.lane == lane and text.extractor == key and text.item.size <= BATCH_WORDS - size
+
+    while waiting and len(batch) < batch_size(key.method):
+        more = _take_first(waiting, fits)
+        batch += more
+        size += sum(text.item.size for _, text in more)
+    return batch
+
+
+def _take_first(jobs: deque[ExtractionJob], fits: Callable[[QueuedText], bool]) -> list[Taken]:
+    """The first fitting text of the first job, if it has one; the job then moves to the end, else it is removed."""
+    job = jobs.popleft()
+    text = next(filter(fits, job.waiting), None)
+    if text is None:
+        return []
+    job.waiting.remove(text)
+    jobs.append(job)
+    return [(job, text)]
+
+
+# -- The queue --------------------------------------------------------------------------------------------------------
 
 
 class JobState(NamedTuple):
@@ -58,8 +211,8 @@ class Lane:
     """The batch of one worker."""
 
     number: int
-    scorer: BatchScorer
-    items: Sequence[BatchItem] = ()
+    scorer: Scorer
+    batch: Sequence[Taken] = ()
 
 
 class RequestQueue:
@@ -71,7 +224,7 @@ class RequestQueue:
 
     def __init__(
         self,
-        load: Callable[[], Sequence[BatchScorer]],
+        load: Callable[[], Sequence[Scorer]],
         *,
         workers: int = 1,
         size: int = Config.queue,
@@ -86,8 +239,9 @@ class RequestQueue:
         self._jobs: list[ExtractionJob] = []  # all that are not over, in the order in which they are taken up
         self._closed = self._stopped = False
         self._changed = Condition()
-        self._scorers: Sequence[BatchScorer] = ()  # once their models are loaded
+        self._scorers: Sequence[Scorer] = ()  # once their models are loaded
         self._lanes: list[Lane] = []
+        self._released = monotonic()  # when freed memory was last returned to the system
         self._workers = [Thread(target=self._start, name="mudy-worker-0", daemon=True)]
 
     # -- Called by the service, from its own thread -------------------------------------------------------------------
@@ -146,7 +300,7 @@ class RequestQueue:
     def state(self, job: ExtractionJob) -> JobState:
         with self._changed:
             now = monotonic()
-            expected = self.eta.expected((text.key, text.words) for text in job.texts)
+            expected = self.eta.expected(text.work for text in job.texts)
             if job.began is not None:
                 return JobState(True, 0, now - job.began, expected)
             before = self._jobs[: self._jobs.index(job)] if job in self._jobs else []
@@ -194,7 +348,7 @@ class RequestQueue:
             self.stop()
             self._failed()
             return
-        self._lanes = [Lane(number, scorer) for scorer in scorers for number in range(len(LANE_WORDS) + 1)]
+        self._lanes = [Lane(number, scorer) for scorer in scorers for number in range(len(TURN_SECONDS))]
         others = [
             Thread(target=self._work, args=(lane,), name=f"mudy-worker-{number}", daemon=True)
             for number, lane in enumerate(self._lanes[1:], start=1)
@@ -212,24 +366,24 @@ class RequestQueue:
             try:
                 with checked_by(lambda: self._check(lane)):
                     self._compute(lane)
-            except Cancelled:
+            except Cancelling:
                 pass
             except BaseException as error:  # an unexpected one must not end the worker
-                for item in lane.items:
-                    self._fail(item, error)
+                for job, text in lane.batch:
+                    self._fail(job, text, error)
             self._put_back(lane)
-            self._release_memory(lane.scorer)
+            self._release_memory()
 
     def _take_batch(self, lane: Lane) -> bool:
         """Wait for a batch, and take it; false at shutdown."""
         with self._changed:
             while not self._stopped:
                 self._expire(list(self._jobs))
-                items = next_batch(self._jobs, lane.number)
-                if items:
-                    for item in items:
-                        item.job.began = item.job.began or monotonic()
-                    lane.items = items
+                batch = next_batch(self._jobs, lane.number)
+                if batch:
+                    for job, _ in batch:
+                        job.began = job.began or monotonic()
+                    lane.batch = batch
                     self._update_gauges()
                     return True
                 self._update_gauges()
@@ -239,18 +393,18 @@ class RequestQueue:
     def _put_back(self, lane: Lane) -> None:
         """Remove finished jobs from the queue; move the others to its end."""
         with self._changed:
-            served = list(dict.fromkeys(item.job for item in lane.items))
-            lane.items = ()
+            served = list(dict.fromkeys(job for job, _ in lane.batch))
+            lane.batch = ()
             self._jobs = [job for job in self._jobs if job not in served]
             self._jobs += [job for job in served if not job.over]
             self._update_gauges()
 
     def _check(self, lane: Lane) -> None:
         """Called often during a computation: cancels what nobody waits for."""
-        jobs = {item.job for item in lane.items}
+        jobs = {job for job, _ in lane.batch}
         self._expire(jobs)
         if all(job.over for job in jobs):
-            raise Cancelled
+            raise Cancelling
 
     def _expire(self, jobs: Iterable[ExtractionJob]) -> None:
         now = monotonic()
@@ -258,68 +412,56 @@ class RequestQueue:
             if now > job.deadline:
                 self.cancel(job, TimeLimit())
 
-    def _release_memory(self, scorer: BatchScorer) -> None:
-        """Return freed memory to the system when the queue is empty."""
+    def _release_memory(self) -> None:
+        """Return freed memory when the queue is empty, not too often: glibc keeps most of what a long text has used."""
         with self._changed:
-            idle = not self._jobs
-        if idle:
-            scorer.release_memory()
+            due = not self._jobs and monotonic() - self._released > RELEASE_SECONDS
+            if due:
+                self._released = monotonic()
+        if due:
+            give_back()
 
     # -- One batch ----------------------------------------------------------------------------------------------------
 
     def _compute(self, lane: Lane) -> None:
-        texts = [
-            BatchText(item.job.text_or_document(item.index), item.request.options, item.job.one_text)
-            for item in lane.items
-        ]
-        batch = Batch(lane.items[0].request.key, lane.number, texts)
-        computed = lane.scorer.compute(batch, lambda: self._check(lane))
-        for fault in computed.faults:
-            logs.log_fault(fault, *(item.job.request_id for item in lane.items))
-        outcomes = dict(zip(lane.items, computed.outcomes, strict=True))
-        for item, outcome in outcomes.items():
-            if isinstance(outcome, Exception):
-                self._fail(item, outcome)
-        found = {item: outcome for item, outcome in outcomes.items() if isinstance(outcome, ComputedText)}
-        self._learn(list(found), computed.seconds)
-        self._answer(found, computed.seconds)
-
-    def _answer(self, computed: Mapping[BatchItem, ComputedText], seconds: float) -> None:
-        """Hand each result to its job; the time of a batch is divided by words."""
-        total = sum(item.request.words for item in computed) or 1
-        for item, text in computed.items():
-            share = seconds * item.request.words / total
-            explained = replace(text.explained, seconds=share)
+        key = lane.batch[0][1].extractor
+        items = [job.next_item(text) for job, text in lane.batch]
+        outcomes = lane.scorer.compute(Batch(key, lane.number, items), lambda: self._check(lane))
+        if (fault := next((outcome.fault for outcome in outcomes if outcome.fault), None)) is not None:
+            log_fault(fault, *(job.request_id for job, _ in lane.batch))
+        self._learn(key.method, [outcome for outcome in outcomes if not isinstance(outcome.result, Exception)])
+        for (job, text), outcome in zip(lane.batch, outcomes, strict=True):
+            if isinstance(outcome.result, Exception):
+                self._fail(job, text, outcome.result)
+                continue
             try:
-                item.job.add_result(item.index, explained, text.document)
-            except Cancelled:
-                raise
+                job.add(outcome)
             except Exception as error:
-                self._fail(item, error)
+                self._fail(job, text, error)
 
-    def _fail(self, item: BatchItem, error: BaseException) -> None:
-        if isinstance(error, ArithmeticError) and item.request.key.settings:
+    def _fail(self, job: ExtractionJob, text: QueuedText, error: BaseException) -> None:
+        if isinstance(error, ArithmeticError) and text.extractor.settings:
             error = SettingError("These settings give scores that are not finite. Use values nearer to the defaults.")
         if not isinstance(error, MudyError):
-            logs.log_fault(error, item.job.request_id)
-        item.job.settle(TextFailed(item.request.where, error))
+            log_fault(error, job.request_id)
+        job.settle(TextFailed(text.where, error))
 
-    def _learn(self, items: Sequence[BatchItem], seconds: float) -> None:
+    def _learn(self, method: str, outcomes: Sequence[Outcome[int]]) -> None:
         """Update the time estimate and the metrics with a batch that was computed."""
-        if not items:
+        if not outcomes:
             return
-        key, words = items[0].request.key, [item.request.words for item in items]
+        sizes = [text_size(outcome.value.text) for outcome in outcomes]
         with self._changed:
-            self.eta.learn(key, words, seconds)
-        self.metrics.texts.labels(key.method).inc(len(items))
-        self.metrics.words.labels(key.method).inc(sum(words))
-        self.metrics.batch.observe(len(items))
+            self.eta.learn(method, sizes, sum(outcome.seconds for outcome in outcomes))
+        self.metrics.texts.labels(method).inc(len(outcomes))
+        self.metrics.words.labels(method).inc(sum(len(outcome.value.text.split()) for outcome in outcomes))
+        self.metrics.batch.observe(len(outcomes))
 
     # -- Counting -----------------------------------------------------------------------------------------------------
 
     def _working(self) -> set[ExtractionJob]:
         """Jobs with a text that is being computed."""
-        return {item.job for lane in self._lanes for item in lane.items}
+        return {job for lane in self._lanes for job, _ in lane.batch}
 
     def _waiting(self) -> list[ExtractionJob]:
         working = self._working()

@@ -13,10 +13,9 @@ from starlette.types import Receive
 from mudy.errors import InputError
 from mudy.reading import formats as readers
 from mudy.reading.formats import FileRead, Limits, ReaderPool, Reading
-from mudy.server.jobs import Cancelled, ClientGone, ShuttingDown, TimeLimit
-from mudy.server.metrics import Metrics
-from mudy.server.queue import QueueFull
-from mudy.server.streaming import disconnected
+from mudy.server.answers import disconnected
+from mudy.server.queue import Cancelled, ClientGone, QueueFull, ShuttingDown, TimeLimit
+from mudy.server.telemetry import Metrics
 
 READER_PROCESSES = 2  # files that are read at once
 MAX_WAITING_FILES = 16

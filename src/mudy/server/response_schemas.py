@@ -1,10 +1,20 @@
-"""The schemas of answers. In the OpenAPI document each has its name here without `Schema`: `Result`, `Keyphrase`."""
+"""The schemas of answers, and the answers that describe the service, its methods and its models.
+
+In the OpenAPI document each schema has its name here without `Schema`: `Result`, `Keyphrase`.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from mudy import __version__, models
+from mudy.methods import METHODS, description, model_fields
+from mudy.reading import formats as readers
+from mudy.reading.languages import LANGUAGE_NAMES
+from mudy.server.config import Config
+from mudy.server.setting_schemas import served_methods
 
 
 class ResponseSchema(BaseModel):
@@ -211,3 +221,63 @@ class ModelInfoSchema(ResponseSchema):
 
 class ModelsSchema(ResponseSchema):
     models: list[ModelInfoSchema]
+
+
+# -- What there is ----------------------------------------------------------------------------------------------------
+
+
+def service_info(config: Config) -> ServiceInfoSchema:
+    limits = LimitsSchema(
+        body_bytes=config.max_body,
+        characters=config.max_characters,
+        texts=config.max_texts,
+        seconds=config.timeout,
+    )
+    return ServiceInfoSchema(
+        version=__version__,
+        model=config.model,
+        encoder=config.encoder,
+        speed=config.speed,
+        default_method=config.method,
+        limits=limits,
+        readers=list(readers.endings()),
+        languages=sorted(LANGUAGE_NAMES),
+    )
+
+
+def method_list() -> MethodsSchema:
+    return MethodsSchema(methods=[_method(name) for name in METHODS])
+
+
+def _method(name: str) -> MethodInfoSchema:
+    described = description(name)
+    return MethodInfoSchema(
+        **described, summary=described["description"], asks=_asks(name), available=name in served_methods()
+    )
+
+
+def _asks(name: str) -> Literal["backbone", "encoder", "chat"] | None:
+    needed = model_fields(name)
+    return "backbone" if "backbone" in needed else "encoder" if "encoder" in needed else "chat" if needed else None
+
+
+def model_list(config: Config, loaded: frozenset[str]) -> ModelsSchema:
+    """The known models, after those that are served under a name of their own."""
+    served = {config.model: "backbone" in loaded, config.encoder: "encoder" in loaded}
+    unlisted = [
+        ModelInfoSchema(
+            name=name, kind=kind, description="Named by whoever runs this service.",
+            parameters=None, licence=None, cached=True, loaded=served[name],
+        )
+        for name, kind in ((config.model, "backbone"), (config.encoder, "encoder"))
+        if name not in models.KNOWN
+    ]  # fmt: skip
+    known = [
+        ModelInfoSchema(
+            name=model.name, kind=model.kind, description=model.description,
+            parameters=models.KNOWN[model.name].parameters, licence=model.licence,
+            cached=model.cached, loaded=served.get(model.name, False),
+        )
+        for model in models.status()
+    ]  # fmt: skip
+    return ModelsSchema(models=unlisted + known)

@@ -12,18 +12,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from mudy.reading.formats import Reading
-from mudy.server import descriptions
 from mudy.server import response_schemas as schemas
+from mudy.server.answers import NDJSON, ProgressResponse, explanation_job, extraction_job, whole_answer
 from mudy.server.config import Config
-from mudy.server.middleware import RequestInfo
+from mudy.server.middleware import JSON, OCTETS, RequestInfo
 from mudy.server.openapi import ANY_ROUTE, POST_ROUTE, problem_responses
 from mudy.server.problems import HttpProblem
 from mudy.server.queue import RequestQueue
 from mudy.server.read_queue import ReadQueue
 from mudy.server.request_schemas import ExplainRequest, ExtractRequest
-from mudy.server.requests import explanation_job, extraction_job
-from mudy.server.route_table import JSON, OCTETS
-from mudy.server.streaming import NDJSON, ProgressResponse, whole_answer
 
 _LINES = {"schema": {"type": "string"}, "example": '{"state": "waiting", "ahead": 0, "elapsed": 0.1}\n'}
 _EXPLAINED: dict[str, Any] = {"model": schemas.ExplanationSchema, "content": {NDJSON: _LINES}}
@@ -91,17 +88,17 @@ def _add_description_routes(app: FastAPI, config: Config, queue: RequestQueue) -
     @app.get("/v1/service", responses=problem_responses(*ANY_ROUTE), tags=["about"])
     async def service() -> schemas.ServiceInfoSchema:
         """What is served, and within which limits."""
-        return descriptions.service(config)
+        return schemas.service_info(config)
 
     @app.get("/v1/methods", responses=problem_responses(*ANY_ROUTE), tags=["about"])
     async def methods() -> schemas.MethodsSchema:
         """The methods, with their settings."""
-        return await run_in_threadpool(descriptions.methods)
+        return await run_in_threadpool(schemas.method_list)
 
     @app.get("/v1/models", responses=problem_responses(*ANY_ROUTE), tags=["about"])
     async def models() -> schemas.ModelsSchema:
         """The known models, and which of them are loaded."""
-        return await run_in_threadpool(descriptions.known_models, config, queue.loaded)
+        return await run_in_threadpool(schemas.model_list, config, queue.loaded)
 
 
 def _add_health_routes(app: FastAPI, queue: RequestQueue) -> None:

@@ -10,8 +10,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from mudy.errors import SettingError
 from mudy.methods import METHODS, check_settings, descriptions_of, model_fields, setting_types, settings_of
-from mudy.server.jobs import SettingItems
 from mudy.server.problems import HttpProblem
+from mudy.server.scorer import SettingItems
 
 LARGEST_VALUE = 1e12  # of a setting; the largest default is 1.2e8
 LARGEST_VALUES = {"window": 100, "section_tokens": 4096, "segment_tokens": 4096}  # where work grows with the square

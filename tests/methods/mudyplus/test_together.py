@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mudy.candidates import nested_candidates
-from mudy.extraction.batching import BATCH_TEXTS, batch_size
+from mudy.extraction.outcomes import BATCH_TEXTS, batch_size
 from mudy.methods.method import OccurrenceScore, Work
 from mudy.methods.mudyplus import MudyPlus
 from tests import small

@@ -13,10 +13,8 @@ import pytest
 from mudy import Extractor, InputError, LanguageWarning, SettingError, corpus
 from mudy._support.workers import WorkerPool
 from mudy.cli.main import cli
-from mudy.corpus.row import InputRow, RowPosition
-from mudy.corpus.scoring import Recipe, RowWork
 from mudy.errors import WorkerError
-from mudy.extraction.many_texts import portable_arguments
+from mudy.extraction.outcomes import ExtractionWork, Item, portable_arguments
 from tests.corpora import jsonl, rows, run, texts
 from tests.reading.test_pool import gone
 from tests.served import until
@@ -180,10 +178,9 @@ def test_what_was_interrupted_goes_on_with_any_number_of_workers(tmp_path: Path,
     assert rows(tmp_path / "out.jsonl") == rows(tmp_path / "one.jsonl")
 
 
-def test_a_row_that_ends_its_workers_has_an_error() -> None:
-    row = InputRow(RowPosition(0, 7), "seven", "River ice.", kept={"year": 7})
-    lost = RowWork(Recipe({"method": "yake"})).lost(row, WorkerError("The worker process ended."))
-    assert (lost.place, lost.id, lost.error, lost.kept) == (row.place, "seven", "The worker process ended.", row.kept)
+def test_a_text_that_ends_its_workers_has_an_error() -> None:
+    error = WorkerError("The worker process ended.")
+    assert ExtractionWork({"method": "yake"}, ()).lost(Item(None, "River ice."), error).result is error
 
 
 def test_ray_has_actors_instead(tmp_path: Path) -> None:

@@ -1,0 +1,229 @@
+"""Who computes the batches of the queue: an extractor in this process, or one in a process of its own."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import wait
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from threading import Lock
+from time import monotonic, perf_counter
+from typing import Any, NamedTuple, Protocol
+
+from mudy._support.cancellation import Check, checked_by, current_check
+from mudy._support.workers import Task, WorkerEnded, WorkerProcess, pickled_work, threads_each
+from mudy.extraction.extractor import Extractor
+from mudy.extraction.outcomes import Item, Outcome, score_batch
+from mudy.server.config import Config
+
+WARM_UP = "The first text that a model reads takes longer than the next ones."
+TURN_SECONDS = (1.0, 0.5, 0.25)  # how long a short, medium or long text is computed before another has its turn
+EXTRACTORS = 32  # that are kept, those used last; each is small
+CHECK_SECONDS = 0.05  # between two checks whether a process should go on with a batch
+SettingItems = tuple[tuple[str, Any], ...]  # names and values, sorted by name
+Outcomes = list[Outcome[int]]
+
+
+class ExtractorKey(NamedTuple):
+    """Method and settings: texts with the same key can be computed together."""
+
+    method: str
+    settings: SettingItems = ()
+
+
+class Batch(NamedTuple):
+    """Texts to be computed together."""
+
+    extractor: ExtractorKey
+    lane: int
+    items: Sequence[Item[int]]
+
+
+class Scorer(Protocol):
+    """Computes batches, each lane in a thread of its own."""
+
+    @property
+    def loaded(self) -> frozenset[str]:
+        """What is in memory: "tagger", "backbone", "encoder"."""
+
+    def compute(self, batch: Batch, check: Check) -> Outcomes:
+        """The outcomes of a batch; `check` is called often meanwhile, and what it raises ends the work."""
+
+    def close(self) -> None: ...
+
+
+# -- In this process --------------------------------------------------------------------------------------------------
+
+
+class LocalScorer:
+    """An extractor in this process. Batches take turns, so that one thread at a time uses the models."""
+
+    def __init__(self, root: Extractor) -> None:
+        self.root, self._turn = root, TurnLock()
+        self.extractor = lru_cache(EXTRACTORS)(self._made)
+        root.load_tagger()
+        self.extractor(ExtractorKey(root.method)).extract(WARM_UP)
+
+    def _made(self, key: ExtractorKey) -> Extractor:
+        """The extractor for a key; all share the models of one."""
+        extractor = self.root.using(key.method, None, **dict(key.settings))
+        extractor.load()
+        return extractor
+
+    @property
+    def loaded(self) -> frozenset[str]:
+        return frozenset(self.root.loaded)
+
+    def compute(self, batch: Batch, check: Check) -> Outcomes:
+        away = 0.0  # seconds that other batches had their turns
+
+        def offer_turn() -> None:
+            nonlocal away
+            away += self._turn.offer(TURN_SECONDS[batch.lane])
+            check()
+
+        with self._turn, checked_by(offer_turn):
+            extractor = self.extractor(batch.extractor)
+            return list(score_batch(extractor, batch.items, fatal=(), clock=lambda: perf_counter() - away))
+
+    def close(self) -> None:
+        """It has nothing to end."""
+
+
+class TurnLock:
+    """A first-come, first-served lock that its holder can offer to others in between.
+
+    Models, tagger and tokenisers are used only by the holder. It offers the lock only where it has nothing half done
+    with any of them: before a pass through a model, or between two chunks of a text.
+    """
+
+    def __init__(self) -> None:
+        self._mutex = Lock()
+        self._held = False
+        self._began = 0.0
+        self._waiting: deque[Lock] = deque()  # one per thread, released when its turn comes
+
+    def __enter__(self) -> None:
+        with self._mutex:
+            gate = Lock() if self._held else None
+            if gate is not None:
+                gate.acquire()
+                self._waiting.append(gate)
+            self._held = True
+        if gate is not None:
+            gate.acquire()
+        self._began = monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        with self._mutex:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._held = False
+
+    def offer(self, after: float) -> float:
+        """Let a waiting thread have its turn if this one has lasted `after` seconds; returns the seconds it took."""
+        if not self._waiting or monotonic() - self._began < after:
+            return 0.0
+        start = monotonic()
+        self.__exit__()
+        self.__enter__()
+        return monotonic() - start
+
+
+# -- In a process of its own ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ScoringWork:
+    """What a process of the service does: it loads the models at its start, then computes batches."""
+
+    config: Config
+
+    def start(self) -> Callable[[Batch], tuple[Outcomes, frozenset[str]]]:
+        scorer = LocalScorer(self.config.load())
+        return lambda batch: (scorer.compute(batch, current_check()), scorer.loaded)
+
+
+class ProcessScorer:
+    """An extractor in a process of its own, which is replaced when it ends."""
+
+    def __init__(self, work: ScoringWork) -> None:
+        self._work, self._pickled = work, pickled_work(work)
+        self._lock = Lock()
+        self._closed = False
+        self._process = self._started()
+        self.loaded: frozenset[str] = frozenset()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def compute(self, batch: Batch, check: Check) -> Outcomes:
+        """Compute a batch there. If its process ends, each text is tried once more, alone."""
+        try:
+            return self._computed(batch, check)
+        except WorkerEnded:
+            return [self._alone(batch, item, check) for item in batch.items]
+
+    def _alone(self, batch: Batch, item: Item[int], check: Check) -> Outcome[int]:
+        try:
+            (outcome,) = self._computed(batch._replace(items=[item]), check)
+        except WorkerEnded as error:
+            return Outcome(item.key, error)
+        return outcome
+
+    def _computed(self, batch: Batch, check: Check) -> Outcomes:
+        process, task = self._running(), Task.of(batch)
+        process.submit(task)
+        try:
+            while not wait([task.future], CHECK_SECONDS).done:
+                check()
+        except BaseException:
+            process.cancel(task)
+            raise
+        outcomes, loaded = task.future.result()
+        self.loaded |= loaded
+        return list(outcomes)
+
+    def _running(self) -> WorkerProcess:
+        """The process; a new one if it has ended. One that ended at its start would do so again."""
+        with self._lock:
+            if isinstance(self._process.failure, WorkerEnded) and not self._closed:
+                self._process, self.loaded = self._started(), frozenset()
+            return self._process
+
+    def _started(self) -> WorkerProcess:
+        return WorkerProcess(self._pickled, lambda _: None, at_once=len(TURN_SECONDS))
+
+    def await_start(self) -> None:
+        """Wait until the models are loaded there; raises what loading them raised."""
+        self._computed(Batch(ExtractorKey(self._work.config.method), 0, ()), lambda: None)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+        self._process.close()
+
+
+def scorers(config: Config) -> Sequence[Scorer]:
+    """As many scorers as the configuration asks for, with their models loaded."""
+    return [LocalScorer(config.load())] if config.workers == 1 else process_scorers(config)
+
+
+def process_scorers(config: Config) -> list[ProcessScorer]:
+    """Scorers in processes of their own; models are fetched once, here."""
+    config.load().fetch()
+    compute = replace(config.compute, threads=threads_each(config.workers, config.compute.threads))
+    work = ScoringWork(replace(config, compute=compute, report=None, api_key=None))
+    made: list[ProcessScorer] = []
+    try:
+        made += [ProcessScorer(work) for _ in range(config.workers)]  # all load at once
+        for scorer in made:
+            scorer.await_start()
+    except BaseException:
+        for scorer in made:
+            scorer.close()
+        raise
+    return made
