@@ -183,7 +183,7 @@ def test_a_text_that_ends_its_workers_has_an_error() -> None:
 
 
 def test_ray_has_actors_instead(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="the number of actors counts"):
+    with pytest.raises(SettingError, match="set the number of actors"):
         run(tmp_path, tmp_path / "out.jsonl", workers=2, engine="ray")
 
 
