@@ -7,7 +7,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mudy._support.version import __version__ as __version__
+from mudy._support import __version__ as __version__
 
 if TYPE_CHECKING:
     from mudy.errors import (

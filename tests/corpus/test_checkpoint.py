@@ -146,7 +146,7 @@ def test_parts_are_written_each_minute_and_progress_is_told_between_them(
     assert told == list(range(1, 13))
     told.clear()
     monkeypatch.setattr(runner, "PART_SECONDS", 60.0)
-    monkeypatch.setattr(runner, "TOLD_SECONDS", -1.0)
+    monkeypatch.setattr(runner, "REPORT_SECONDS", -1.0)
     run(source, tmp_path / "quick", form="jsonl", part_rows=5, report=lambda progress: told.append(progress.rows))
     assert told == [*range(1, 13), 12]
 

@@ -11,6 +11,7 @@ import zstandard
 from pyarrow import parquet
 
 from mudy.corpus import Columns, row_readers
+from mudy.corpus.row_sources import Files
 from tests.corpora import json_lines, jsonl, rows, run, texts
 
 BROKEN: list[tuple[bytes, str | None]] = [
@@ -79,9 +80,12 @@ def test_a_folder_is_read_file_by_file_in_order_and_what_is_unknown_is_named(tmp
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("<p>A river gauge measures the flood.</p>", encoding="utf-8")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
-    names, ignored = row_readers.files([str(tmp_path)])
-    assert [Path(name).name for name in names] == ["c.md", "b.txt", "z.html"]
-    assert [Path(name).name for name in ignored] == ["picture.png"]
+    files = Files.of([tmp_path])
+    assert [Path(name).name for name in files.names] == ["c.md", "b.txt", "z.html"]
+    assert [Path(name).name for name in files.ignored] == ["picture.png"]
+    told: list[str] = []
+    run(tmp_path, tmp_path / "out.jsonl", warn=told.append)
+    assert told == [f"1 files of unknown format are not read: {tmp_path / 'picture.png'}"]
 
 
 def test_a_file_that_breaks_in_the_middle_costs_only_its_own_rest(tmp_path: Path) -> None:

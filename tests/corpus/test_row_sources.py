@@ -64,7 +64,7 @@ def test_a_cut_zst_file_makes_the_command_fail(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl.zst").write_bytes(packed[: len(packed) // 2])
     done = command(str(tmp_path / "in.jsonl.zst"), str(tmp_path / "out.jsonl"), "--method", "yake")
     assert done.returncode == 1
-    assert "cut off" in rows(tmp_path / "out.jsonl")[-1]["error"]
+    assert "Truncated" in rows(tmp_path / "out.jsonl")[-1]["error"]
 
 
 # -- Changed inputs ---------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def test_an_input_is_hashed_once_while_it_stays_as_it_is(tmp_path: Path, monkeyp
         return real(stream, name)
 
     monkeypatch.setattr("hashlib.file_digest", counting)
-    monkeypatch.setattr("mudy.corpus.input_hashes.SETTLED", -1)  # as if the file had been written long ago
+    monkeypatch.setattr("mudy.corpus.row_sources.SETTLED", -1)  # as if the file had been written long ago
     stopped(source, tmp_path / "out.jsonl", 10, part_rows=5)
     assert run(source, tmp_path / "out.jsonl").resumed == 10
     assert run(source, tmp_path / "out.jsonl").resumed == 20

@@ -52,6 +52,16 @@ def test_each_keyphrase_is_a_line_with_its_text_and_the_columns_kept(tmp_path: P
     assert all(some[int(x["id"])]["text"][int(x["start"]) : int(x["end"])].lower() for x in lines)
 
 
+def test_a_long_value_that_is_kept_survives_the_joining_of_parts(tmp_path: Path) -> None:
+    limit = csv.field_size_limit(131_072)  # Python's default
+    try:
+        source = jsonl(tmp_path / "in.jsonl", [{"text": "River ice.", "more": "x" * 200_000}] * 2)
+        run(source, tmp_path / "out.csv", columns=Columns(keep=("more",)), part_rows=1)
+        assert {len(line["more"]) for line in table(tmp_path / "out.csv")} == {200_000}
+    finally:
+        csv.field_size_limit(limit)
+
+
 def test_a_spreadsheet_knows_the_encoding_by_a_byte_order_mark(tmp_path: Path) -> None:
     source = jsonl(tmp_path / "in.jsonl", [{"id": "é", "text": "Naïve Straße maps guide trucks."}])
     run(source, tmp_path / "out.csv")
@@ -123,7 +133,7 @@ def test_the_progress_of_one_long_text_is_a_share_of_the_corpus(
     extractor = Given(METHODS[0][1](), "promptrank")
     monkeypatch.setattr("mudy.corpus.scoring.Recipe.build", lambda _: extractor)
     monkeypatch.setattr("mudy.corpus.scoring.model_fingerprints", lambda *_, **__: {})
-    monkeypatch.setattr(runner, "TOLD_SECONDS", -1.0)
+    monkeypatch.setattr(runner, "REPORT_SECONDS", -1.0)
     files = [tmp_path / "a.txt", tmp_path / "b.txt"]
     for file in files:
         file.write_text(f"{small.TEXT} " * 60)

@@ -69,7 +69,7 @@ def test_what_fails_for_every_row_fails_the_run_and_not_the_rows(tmp_path: Path)
         ("pyarrow", "in.jsonl", {"output": "parts", "form": "parquet"}),
         ("pyarrow", "in.jsonl", {"summary": "summary.parquet"}),
         ("pyarrow", "in.parquet", {}),
-        ("zstandard", "in.jsonl.zst", {}),
+        ("pyarrow", "in.jsonl.zst", {}),
         ("pypdfium2", "in.pdf", {}),
         ("trafilatura", "in.html.gz", {}),
         ("ray", "in.jsonl", {"engine": "ray"}),

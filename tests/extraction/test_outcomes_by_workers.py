@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mudy import Extractor, InputError, LanguageWarning, SettingError, corpus
-from mudy._support.workers import WorkerPool
+from mudy._support import workers as worker_processes
 from mudy.cli.main import cli
 from mudy.errors import WorkerError
 from mudy.extraction.outcomes import ExtractionWork, Item, portable_arguments
@@ -26,15 +26,14 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSI
 @pytest.fixture
 def pids(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The worker processes that were started."""
-    started = WorkerPool._started
     found: list[int] = []
 
-    def noted(pool: WorkerPool[Any, Any]) -> Any:
-        process = started(pool)
-        found.append(process.pid)
-        return process
+    class Noted(worker_processes.WorkerProcess):
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            super().__init__(*arguments, **more)
+            found.append(self.pid)
 
-    monkeypatch.setattr(WorkerPool, "_started", noted)
+    monkeypatch.setattr(worker_processes, "WorkerProcess", Noted)
     return found
 
 
@@ -184,7 +183,7 @@ def test_a_text_that_ends_its_workers_has_an_error() -> None:
 
 
 def test_ray_has_actors_instead(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="the number of actors counts"):
+    with pytest.raises(SettingError, match="set the number of actors"):
         run(tmp_path, tmp_path / "out.jsonl", workers=2, engine="ray")
 
 

@@ -240,7 +240,7 @@ def test_many_threads_share_a_few_processes(pool: ReaderPool) -> None:
 
 def script(code: str, folder: Path, **environment: str) -> str:
     """What a Python program prints."""
-    home = str(Path(readers.__file__).parents[2])
+    home = str(Path(readers.__file__).parents[3])
     root = str(Path(__file__).parents[2])
     env = {**os.environ, "PYTHONPATH": os.pathsep.join((home, root)), **environment}
     command = [sys.executable, "-c", code]

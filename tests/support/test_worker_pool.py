@@ -11,10 +11,17 @@ from typing import Any
 
 import pytest
 
-from mudy._support.workers import WorkerPool, ordered_outcomes, threads_each
-from mudy._support.workers.work import Cancelling
-from mudy._support.workers.worker_pool import _STARTS_IN_A_ROW, pickled_work, silent_seconds
-from mudy._support.workers.worker_process import Task, WorkerProcess
+from mudy._support.workers import (
+    STARTS_IN_A_ROW,
+    Cancelling,
+    Task,
+    WorkerPool,
+    WorkerProcess,
+    ordered_outcomes,
+    pickled_work,
+    silent_seconds,
+    threads_each,
+)
 from mudy.errors import InputError, WorkerError
 from tests.reading.test_pool import gone
 from tests.served import PATIENCE, until
@@ -69,7 +76,7 @@ def test_processes_that_are_killed_at_their_start_are_not_started_for_ever() -> 
     with (
         WorkerPool(Unable(-signal.SIGKILL), 1) as pool,
         pytest.raises(
-            WorkerError, match=rf"{2 + _STARTS_IN_A_ROW} worker processes were killed at their start.*signal 9"
+            WorkerError, match=rf"{2 + STARTS_IN_A_ROW} worker processes were killed at their start.*signal 9"
         ),
     ):
         list(ordered_outcomes(pool, [[1], [2]]))
@@ -262,6 +269,6 @@ def test_tasks_of_one_process_are_computed_in_one_thread() -> None:
 
 
 def test_cpus_are_shared_out_unless_threads_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mudy._support.workers.work.usable_cpus", lambda: 8)
+    monkeypatch.setattr("mudy._support.workers.usable_cpus", lambda: 8)
     assert [threads_each(n, None) for n in (1, 2, 3, 16)] == [8, 4, 2, 1]
     assert threads_each(4, 5) == 5

@@ -1,16 +1,26 @@
-"""Starting Python processes without code from the current folder.
+"""Python processes: started without code from the current folder, and spoken to in length-prefixed messages.
 
-Python looks for modules there first when it runs `-m` or `-c`, so that a pip.py in a folder of downloads would be run.
+Python looks for modules in the current folder first when it runs `-m` or `-c`, so a pip.py in a folder of downloads
+would be run. A message is a header in JSON and a body of bytes; nothing in it is run.
 """
 
+from __future__ import annotations
+
+import json
 import os
+import signal
+import subprocess
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+_PREFIX = 8  # bytes that hold a message's length
+
 
 def python_command(*arguments: str) -> list[str]:
-    """The running Python with some arguments, and without the current folder among the places of modules."""
+    """The running Python with some arguments, which does not import from the current folder."""
     return [sys.executable, "-P", *arguments]
 
 
@@ -23,22 +33,88 @@ def python_environment(**more: str) -> dict[str, str]:
 
 
 def package_environment() -> dict[str, str]:
-    """The environment for a process that runs a module of this very package, the last place to import from.
+    """The environment for a process that runs a module of this package, which is the last place to import from.
 
-    An empty entry of PYTHONPATH stands for the current folder, whose files are nobody's program: it is left out.
+    An empty entry of PYTHONPATH means the current folder, and is left out.
     """
     given = [str(Path(entry).absolute()) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
     home = str(Path(__file__).absolute().parents[2])
     return {**os.environ, "PYTHONPATH": os.pathsep.join([*given, home])}
 
 
-def private_stdout() -> IO[bytes]:
-    """The standard output of this process for answers alone: what a library prints goes nowhere."""
-    own = os.fdopen(os.dup(1), "wb")
+def usable_cpus() -> int:
+    """How many CPUs this process may use."""
+    affinity: Any = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+# -- Child processes --------------------------------------------------------------------------------------------------
+
+
+class ChildProcess:
+    """A process that runs a module of this package, takes messages, and answers with messages.
+
+    Its pipes have no buffers: a buffer has a lock, which a fork could leave locked for good.
+    """
+
+    def __init__(self, module: str, environment: Mapping[str, str], stderr: int | None = None) -> None:
+        self._process = subprocess.Popen(
+            python_command("-m", module),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            env=environment,
+            bufsize=0,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._requests, self._answers = self._process.stdin, self._process.stdout
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def send(self, header: Mapping[str, Any], body: bytes) -> None:
+        send(self._requests, header, body)
+
+    def receive(self, most: int | None = None) -> tuple[dict[str, Any], bytes]:
+        """The next answer, of at most so many bytes; EOFError if the process has ended."""
+        return receive(self._answers, most)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def close(self) -> int:
+        """End the process, close its pipes, and return its exit code; for the thread that uses the pipes."""
+        self.kill()
+        code = self._process.wait()
+        self.forget()
+        return code
+
+    def forget(self) -> None:
+        """Close the pipes, after a fork; the process ends once all copies of them are closed."""
+        for stream in (self._requests, self._answers):
+            with suppress(OSError):
+                stream.close()
+        if self._process.returncode is None:
+            self._process.returncode = 0  # it is not a child of a forked process, which must not wait for it
+
+
+def child_streams() -> tuple[IO[bytes], IO[bytes]]:
+    """In a child process: where requests come from, and where answers go.
+
+    What a library prints is discarded. Ctrl-C is left to the process that started this one.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)
-    return own
+    return sys.stdin.buffer, answers
 
 
 def how_it_ended(code: int | None) -> str:
@@ -46,7 +122,41 @@ def how_it_ended(code: int | None) -> str:
     return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
 
 
-def usable_cpus() -> int:
-    """How many CPUs this process may use."""
-    affinity: Any = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+# -- Messages ---------------------------------------------------------------------------------------------------------
+
+
+def send(stream: IO[bytes], header: Mapping[str, Any], body: bytes) -> None:
+    """Write a header and a body, also to a stream without a buffer."""
+    for part in (json.dumps(header).encode(), body):
+        for data in (len(part).to_bytes(_PREFIX, "big"), part):
+            view = memoryview(data)
+            while view:
+                view = view[stream.write(view) :]
+    stream.flush()
+
+
+def receive(stream: IO[bytes], most: int | None = None) -> tuple[dict[str, Any], bytes]:
+    """Read a header and a body, each of at most so many bytes; EOFError where the other side has ended."""
+    header = json.loads(_part(stream, most))
+    if not isinstance(header, dict):
+        raise ValueError("a header is not an object")
+    return header, _part(stream, most)
+
+
+def _part(stream: IO[bytes], most: int | None) -> bytes:
+    length = int.from_bytes(_exactly(stream, _PREFIX), "big")
+    if most is not None and length > most:
+        raise ValueError(f"a message of {length:,} bytes")
+    return _exactly(stream, length)
+
+
+def _exactly(stream: IO[bytes], length: int) -> bytes:
+    """So many bytes, also from a stream without a buffer."""
+    parts: list[bytes] = []
+    while length:
+        part = stream.read(length)
+        if not part:
+            raise EOFError
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)

@@ -1,9 +1,7 @@
-"""The command for many texts: files in, one row each out. Resumable: the same command goes on after a kill."""
+"""The command for many texts: files in, one row per text out. Resumable: run the same command to continue."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,38 +14,44 @@ from mudy.extraction.options import Options, Setup
 
 @click.command("corpus")
 @click.argument("names", nargs=-1, required=True, metavar="INPUT... OUTPUT")
-@click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Where tables hold the text.")
-@click.option("--id-column", default="id", show_default=True, metavar="NAME", help="If there is none: file and line.")
-@click.option("--keep", metavar="NAMES|all", help="Columns to carry through, with commas between them, or all.")
+@click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Column with the text.")
+@click.option(
+    "--id-column",
+    default="id",
+    show_default=True,
+    metavar="NAME",
+    help="Column with the id, if any.",
+)
+@click.option("--keep", metavar="NAMES|all", help="Columns to copy to the output, separated by commas, or all.")
 @click.option(
     "-f",
     "--format",
     "form",
     type=click.Choice(["jsonl", "parquet", "csv", "tsv"]),
-    help="For a folder of parts as OUTPUT.",
+    help="Format of the parts if OUTPUT is a folder.",
 )
 @click.option(
     "--part-rows",
     type=click.IntRange(1),
     default=500,
     show_default=True,
-    help="Rows written at once; after a minute, fewer.",
+    help="Rows per part; after a minute, a part is written with fewer.",
 )
 @click.option(
     "--summary",
     metavar="FILE",
-    help="Also write the phrases of the whole corpus, with the number of their documents (.parquet .csv .tsv .jsonl).",
+    help="Also write the phrases of the whole corpus, with their number of documents (.parquet .csv .tsv .jsonl).",
 )
 @click.option(
     "--tfidf",
     metavar="FILE",
-    help="Also write the rows with scores weighed by how rare phrases are; it ends like OUTPUT.",
+    help="Also write the rows with scores weighted by how rare phrases are; ends like OUTPUT.",
 )
-@click.option("--restart", is_flag=True, help="Throw away what an earlier run to OUTPUT has done.")
-@click.option("--workers", **WORKERS, help="Processes that compute, a model each. The rows are the same.")
+@click.option("--restart", is_flag=True, help="Discard an earlier run to OUTPUT.")
+@click.option("--workers", **WORKERS, help="Worker processes; each loads its own model. The rows are the same.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
-@click.option("--address", metavar="ADDRESS", help="Of a Ray cluster, or auto.  [default: one on this machine]")
-@click.option("--actors", type=click.IntRange(1), help="Of Ray, a model each.  [default: CPUs - 1]")
+@click.option("--address", metavar="ADDRESS", help="Address of a Ray cluster, or auto.  [default: one on this machine]")
+@click.option("--actors", type=click.IntRange(1), help="Ray actors; each loads its own model.  [default: CPUs - 1]")
 @with_options(Setup, without=["endpoint"])
 @with_options(Options)
 @with_focus
@@ -67,40 +71,32 @@ def corpus_command(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Find the keyphrases of a corpus, and write one row for each row of it, in its order.
+    """Extract the keyphrases of a corpus: one output row per input row, in order.
 
     INPUT is JSON lines, CSV or Parquet (.jsonl .csv .tsv .parquet), documents (.txt .md .html .pdf .docx), or a folder
-    or a pattern of such; all but Parquet may be packed (.gz .zst). OUTPUT ends in .jsonl, .parquet, .csv or .tsv, or is
-    a folder. In CSV each keyphrase has a line of its own.
+    or a pattern of such files; all but Parquet may be compressed (.gz .zst). OUTPUT ends in .jsonl, .parquet, .csv or
+    .tsv, or is a folder. CSV has one line per keyphrase.
 
-    A row that fails has an `error` and stops nothing; the exit code is then 1. The same command again goes on after a
-    kill, a crash or a full disk, and repeats at most one part; other settings or another input are refused.
+    A row that fails has an `error` and does not stop the run; the exit code is then 1. After a kill, a crash or a full
+    disk, run the same command to resume; at most one part is computed again. Other settings or inputs are refused.
     """
     if len(names) < 2:
         raise click.UsageError("An input and an output are needed: mudy corpus INPUT... OUTPUT")
     options, focus = given_options(given)
     from mudy import corpus
-    from mudy.corpus.checkpoint import Parts
-    from mudy.corpus.row_sources import Files
-    from mudy.corpus.row_writers import writer_for
-    from mudy.corpus.views import Views
 
-    output = Path(names[-1])
-    parts = Parts(output, writer_for(output, form))
-    views = Views.of(summary, tfidf, output, parts.form)
-    source = Files.of(names[:-1], lambda file: parts.owns(file) or views.owns(file))
     with Screen(quiet, lines=True) as screen:
-        _warn_of_ignored(screen, source.ignored)
         warn_of_vocabulary(screen, options)
         screen.show("Reading")
         try:
             ended = corpus.run(
-                source,
-                output,
+                names[:-1],
+                names[-1],
                 columns=corpus.Columns(text_column, id_column, _kept(keep)),
                 form=form,
                 report=lambda progress: _show(screen, progress),
-                options=options.shared(),
+                warn=screen.warning,
+                options=options,
                 summary=summary,
                 tfidf=tfidf,
                 method=method,
@@ -109,16 +105,11 @@ def corpus_command(
                 **focus,
             )
         except KeyboardInterrupt:
-            screen.warning("interrupted; the same command goes on from here.")
+            screen.warning("interrupted; run the same command to resume.")
             raise
         screen.warning(_told(ended))
     if ended.failed:
         click.get_current_context().exit(1)
-
-
-def _warn_of_ignored(screen: Screen, files: Sequence[str]) -> None:
-    if files:
-        screen.warning(f"{len(files):,} files of unknown kind are not read: {', '.join(files[:3])}")
 
 
 def _kept(keep: str | None) -> tuple[str, ...] | None:

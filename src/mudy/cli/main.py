@@ -43,7 +43,7 @@ from mudy.cli.serve_command import mcp_command, serve_command
 from mudy.cli.tag_command import tag_command
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extraction.options import Options, Setup
-from mudy.reading.formats.file_arguments import is_pattern
+from mudy.reading.formats import is_pattern
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
 _interrupted = False  # a library may turn the interrupt of its import into an error of its own

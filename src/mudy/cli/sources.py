@@ -11,8 +11,7 @@ from pathlib import Path
 import click
 
 from mudy.errors import InputError, SettingError
-from mudy.reading.formats import read
-from mudy.reading.formats.file_arguments import matching_files
+from mudy.reading.formats import matching_files, read
 from mudy.reading.formats.reading import Reading
 
 STDIN = "-"

@@ -20,7 +20,7 @@ from mudy.cli.formats import printable
 from mudy.cli.parameters import SET, TOP_N, on_machine, settings, vocabulary_option, with_options
 from mudy.errors import InputError, MudyError, VocabularyWarning
 from mudy.extraction.options import Options, Setup
-from mudy.reading.formats.file_arguments import is_pattern, matching_files
+from mudy.reading.formats import is_pattern, matching_files
 from mudy.vocabularies import Concept, Vocabulary
 
 if TYPE_CHECKING:

@@ -1,101 +1,34 @@
 """Files -> rows, one after the other: JSON lines, CSV and Parquet, also compressed, and documents, one row each.
 
-Nothing is read ahead, so memory does not grow with a corpus. A row that cannot be read becomes a row with a problem; a
-file that breaks in the middle gives one such row in the place of what is missing, and the next file is read.
+Nothing is read ahead, so memory does not grow with a corpus. A row that cannot be read becomes a row with a problem. A
+file that breaks in the middle yields one such row in place of the rest, and reading continues with the next file.
 """
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from mudy._support.extras import missing_extra
-from mudy.corpus import manifests
 from mudy.corpus.columns import Columns, RowValues
-from mudy.corpus.compression import COMPRESSED, unpacked, zstandard
 from mudy.corpus.row import InputRow, RowPosition
-from mudy.corpus.table_rows import arrow_parquet, csv_rows, parquet_rows
+from mudy.corpus.table_rows import arrow, csv_rows, parquet_rows
 from mudy.errors import InputError, MudyError
 from mudy.reading.formats import PLAIN_ENDINGS, WEB_ENDINGS, read
 from mudy.reading.formats import endings as readable_endings
-from mudy.reading.formats.file_arguments import matching_files
 
-TABLES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
-DOCUMENT_ENDINGS = (*PLAIN_ENDINGS, *WEB_ENDINGS, ".pdf", ".docx")
+LabelledValues = tuple[str, RowValues | str]  # a name for rows without an id; and the row's columns, or its problem
+TableReader = Callable[[IO[bytes], Columns], Iterator[LabelledValues]]
 
-LabelledValues = tuple[
-    str, RowValues | str
-]  # how a row is called where it has no id; and its columns, or what is wrong with it
-IsOutput = Callable[[Path], bool]  # whether a run writes to a path
-
-
-# -- Which files ------------------------------------------------------------------------------------------------------
-
-
-def files(inputs: Sequence[str], is_output: IsOutput = lambda path: False) -> tuple[list[str], list[str]]:  # noqa: ARG005
-    """The files that arguments stand for, in order; and those in folders that are of no known kind.
-
-    What the run itself writes is left out of folders and patterns, and refused where it is named.
-    """
-    found: list[str] = []
-    ignored: list[str] = []
-    for argument in inputs:
-        names = _expanded(argument)
-        if not names or not Path(names[0]).exists():
-            raise InputError(f"{argument}: there is no such file, and no file matches it.")
-        if is_output(Path(argument)):
-            raise InputError(f"{argument} is an input, but also what this run writes to. Name another output.")
-        for name in names:
-            if not is_output(Path(name)):
-                (found if format_of_file(name) or name == argument else ignored).append(name)
-    if not found:
-        raise InputError(f"No file to read in {', '.join(inputs) or 'no input at all'}: {_known()} are read.")
-    return found, ignored
-
-
-def _expanded(argument: str) -> list[str]:
-    path = Path(argument).expanduser()
-    if path.is_dir():
-        working = [
-            folder for folder in path.rglob("*.parts") if manifests.read_manifest(folder / manifests.MANIFEST_NAME)
-        ]  # of other runs
-        paths = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")]
-        return [str(file) for file in paths if not any(folder in file.parents for folder in working)]
-    return matching_files(argument)
-
-
-def format_of_file(name: str) -> str | None:
-    """What a file is, by its ending."""
-    path = Path(name)
-    packed = path.suffix.lower() in COMPRESSED
-    ending = (path.with_suffix("") if packed else path).suffix.lower()
-    if ending in TABLES:
-        return None if packed and ending == ".parquet" else TABLES[ending]
-    return "document" if ending in DOCUMENT_ENDINGS else None
-
-
-def check_packages(names: Iterable[str]) -> None:
-    """Raise MissingExtra where a file needs a package that is not installed."""
-    endings = {ending.lower() for name in names for ending in (Path(name).suffix, Path(_unpacked_name(name)).suffix)}
-    if ".parquet" in endings:
-        arrow_parquet()
-    if ".zst" in endings:
-        zstandard()
-    for ending in sorted(endings.intersection(DOCUMENT_ENDINGS).difference(readable_endings())):
-        raise missing_extra("readers", f"A {ending} file")
-
-
-def _known() -> str:
-    return (
-        ", ".join([*TABLES, *DOCUMENT_ENDINGS]) + f" (tables but Parquet and texts also with {' or '.join(COMPRESSED)})"
-    )
-
-
-# -- Rows of a file ---------------------------------------------------------------------------------------------------
+COMPRESSED = (".gz", ".zst")
+DOCUMENTS = (*PLAIN_ENDINGS, *WEB_ENDINGS, ".pdf", ".docx")
 
 
 @dataclass(slots=True)
@@ -103,13 +36,51 @@ class File:
     """A file, and how far it was read."""
 
     name: str
-    raw: IO[bytes] | None = None  # open while it is read; packed, if it is
+    raw: IO[bytes] | None = None  # open while it is read; compressed, if the file is
+
+    @property
+    def compression(self) -> str | None:
+        """The ending of a compressed file."""
+        return next((ending for ending in COMPRESSED if self.name.lower().endswith(ending)), None)
+
+    @property
+    def content_name(self) -> str:
+        """The name without the ending of a compressed file."""
+        return self.name.removesuffix(Path(self.name).suffix) if self.compression else self.name
+
+    @property
+    def table_reader(self) -> TableReader | None:
+        """The reader of its rows, by its ending; None for a document. A Parquet file is never compressed again."""
+        ending = Path(self.content_name).suffix.lower()
+        return None if self.compression and ending == ".parquet" else TABLES.get(ending)
+
+    @property
+    def known(self) -> bool:
+        """Whether its ending is one of those that are read."""
+        return self.table_reader is not None or Path(self.content_name).suffix.lower() in DOCUMENTS
+
+    def check_packages(self) -> None:
+        """MissingExtra if reading it needs a package that is not installed."""
+        ending = Path(self.content_name).suffix.lower()
+        if ending == ".parquet" or self.compression == ".zst":
+            arrow()
+        if ending in DOCUMENTS and ending not in readable_endings():
+            raise missing_extra("readers", f"A {ending} file")
 
     @contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
-        """Its bytes, unpacked."""
-        with Path(self.name).open("rb") as self.raw, unpacked(self.raw, self.name) as stream:
-            yield stream
+        """Its bytes, decompressed."""
+        with Path(self.name).open("rb") as self.raw:
+            if self.compression is None:
+                yield self.raw
+                return
+            if not self.raw.read(1):
+                raise InputError(
+                    f"is empty, so it is not a {self.compression} file: even without content, one has bytes"
+                )
+            self.raw.seek(0)
+            with gzip.open(self.raw, "rb") if self.compression == ".gz" else _zstd_stream(self.raw) as stream:
+                yield cast(IO[bytes], stream)
 
     def position(self) -> int:
         """How many of its bytes were read."""
@@ -118,46 +89,42 @@ class File:
         return Path(self.name).stat().st_size if self.raw.closed else self.raw.tell()
 
     def rows(self, number: int, columns: Columns, skip: int = 0) -> Iterator[InputRow]:
-        """Its rows, without the first ones; where it breaks, one row with the problem."""
+        """Its rows after the first ones; where it breaks, one row with the problem."""
         count = 0
         try:
             for count, row in enumerate(self._rows(number, columns), start=1):
                 if count > skip:
                     yield row
-        except Exception as error:  # of whatever kind: a broken file breaks its reader anywhere
+        except Exception as error:  # of any kind: a broken file breaks its reader anywhere
             if count >= skip:
                 yield InputRow(RowPosition(number, count), self.name, problem=_reason(error))
 
     def _rows(self, number: int, columns: Columns) -> Iterator[InputRow]:
-        if self.is_table:
-            for count, (label, values) in enumerate(self._values(columns)):
-                yield columns.row(RowPosition(number, count), f"{self.name}:{label}", values)
-        else:
-            yield self._document(number)
-
-    @property
-    def is_table(self) -> bool:
-        return format_of_file(self.name) in ROW_READERS
+        if self.table_reader is None:
+            with self.opened() as stream:
+                reading = read(stream.read(), self.content_name)
+            yield InputRow(RowPosition(number, 0), self.name, reading.text, pages=reading.pages)
+            return
+        for count, (label, values) in enumerate(self._values(columns)):
+            yield columns.row(RowPosition(number, count), f"{self.name}:{label}", values)
 
     def _values(self, columns: Columns) -> Iterator[LabelledValues]:
+        assert self.table_reader is not None
         with self.opened() as stream:
-            yield from ROW_READERS[format_of_file(self.name) or ""](stream, columns)
+            yield from self.table_reader(stream, columns)
 
     def head(self, columns: Columns) -> Iterator[RowValues | str]:
-        """The columns of its first rows, up to where it breaks; of a document there are none."""
+        """The columns of a table's rows, up to where it breaks."""
         try:
             yield from (values for _, values in self._values(columns))
         except Exception as error:
             yield _reason(error)
 
-    def _document(self, number: int) -> InputRow:
-        with self.opened() as stream:
-            reading = read(stream.read(), _unpacked_name(self.name))
-        return InputRow(RowPosition(number, 0), self.name, reading.text, pages=reading.pages)
 
-
-def _unpacked_name(name: str) -> str:
-    return str(Path(name).with_suffix("")) if Path(name).suffix.lower() in COMPRESSED else name
+def _zstd_stream(raw: IO[bytes]) -> io.BufferedReader:
+    """The content of all frames of a .zst file; OSError where the file ends within a frame."""
+    pa = arrow()
+    return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd"))
 
 
 def _reason(error: Exception) -> str:
@@ -184,9 +151,10 @@ def _object(line: bytes) -> RowValues | str:
     return values if isinstance(values, dict) else f"is {type(values).__name__}, not an object with columns"
 
 
-ROW_READERS: Mapping[str, Callable[[IO[bytes], Columns], Iterator[LabelledValues]]] = {
-    "jsonl": _jsonl,
-    "csv": csv_rows,
-    "tsv": lambda stream, columns: csv_rows(stream, columns, "\t"),
-    "parquet": parquet_rows,
+TABLES: Mapping[str, TableReader] = {
+    ".jsonl": _jsonl,
+    ".ndjson": _jsonl,
+    ".csv": csv_rows,
+    ".tsv": partial(csv_rows, delimiter="\t"),
+    ".parquet": parquet_rows,
 }

@@ -3,42 +3,50 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol
 
-from mudy._support.extras import from_extra
-from mudy._support.storage import encode_text
-from mudy.corpus import row_readers
+from mudy._support.storage import encode_text, file_sha256
+from mudy.corpus.checkpoint import MANIFEST_NAME, read_manifest
 from mudy.corpus.columns import Columns, RowValues
-from mudy.corpus.input_hashes import Known, input_fingerprint, stamp_of
 from mudy.corpus.row import InputRow, RowPosition
-from mudy.corpus.row_readers import File, IsOutput
-from mudy.corpus.table_rows import BATCH_ROWS, arrow_rows, needed
+from mudy.corpus.row_readers import COMPRESSED, DOCUMENTS, TABLES, File
+from mudy.corpus.table_rows import BATCH_ROWS, arrow, arrow_rows, needed
 from mudy.errors import InputError
+from mudy.reading.formats import matching_files
 
-HEAD_FILES = 10  # whose columns are looked at before a run
+HEAD_FILES = 10  # tables whose columns are checked before a run
+SETTLED = 2 * 10**9  # nanoseconds: a file that changed more recently may change again without a new time
+
+Fingerprint = Mapping[str, Any]  # name, size and hash of an input, and its stamp when the hash was taken
+IsOutput = Callable[[Path], bool]  # whether a run writes to a path
 
 
 class RowSource(Protocol):
-    """Rows that can be read again from any place."""
+    """Rows that can be read again from any position."""
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Files in folders that are not read."""
 
     def rows(self, columns: Columns, after: RowPosition) -> Iterator[InputRow]: ...
 
     def heads(self, columns: Columns) -> Iterator[tuple[str, Iterator[RowValues | str]]]:
         """The first tables by name, each with the columns of its rows."""
 
-    def fingerprint(self, known: Known) -> list[dict[str, Any]]:
-        """What tells this input from another; `known` is what an earlier run has found, by name."""
+    def fingerprints(self, known: Mapping[str, Fingerprint]) -> list[Fingerprint]:
+        """What distinguishes these inputs from others; `known` are those of an earlier run, by name."""
 
     def changed(self) -> str | None:
-        """What of it has changed since its fingerprint was taken."""
+        """An input that changed since its fingerprint was taken."""
 
     def share(self, after: RowPosition) -> float:
-        """How much of the input comes before a place, from 0 to 1."""
+        """How much of the input comes before a position, from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -46,20 +54,32 @@ class Files:
     """Files in the order of their arguments."""
 
     names: tuple[str, ...]
-    ignored: tuple[str, ...] = ()  # in folders, and of no known kind
+    ignored: tuple[str, ...] = ()  # in folders, and of no known format
     _reading: dict[int, File] = field(default_factory=dict)  # the one that is being read, by its number
-    _before: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # stamps and hashes, when these were taken
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        """How many bytes come before each file, and before the end."""
-        sizes = [Path(name).stat().st_size if Path(name).is_file() else 0 for name in self.names]
-        return list(accumulate(sizes, initial=0))
+    _taken: dict[str, tuple[Any, Fingerprint]] = field(default_factory=dict)  # stamps and fingerprints, by name
 
     @classmethod
     def of(cls, arguments: Sequence[str | Path], is_output: IsOutput = lambda path: False) -> Files:  # noqa: ARG005
-        names, ignored = row_readers.files([str(argument) for argument in arguments], is_output)
-        row_readers.check_packages(names)
+        """The files that arguments stand for, in order.
+
+        What the run itself writes is left out of folders and patterns, and refused where it is named.
+        """
+        names: list[str] = []
+        ignored: list[str] = []
+        for argument in map(str, arguments):
+            matches = _expanded(argument)
+            if not matches or not Path(matches[0]).exists():
+                raise InputError(f"{argument}: there is no such file, and no file matches it.")
+            if is_output(Path(argument)):
+                raise InputError(f"{argument} is an input, but also what this run writes to. Name another output.")
+            for name in matches:
+                if not is_output(Path(name)):
+                    (names if File(name).known or name == argument else ignored).append(name)
+        if not names:
+            known = f"{', '.join([*TABLES, *DOCUMENTS])} (all but .parquet also with {' or '.join(COMPRESSED)})"
+            raise InputError(f"No file to read in {', '.join(map(str, arguments)) or 'no input'}: {known} are read.")
+        for name in names:
+            File(name).check_packages()
         return cls(tuple(names), tuple(ignored))
 
     def rows(self, columns: Columns, after: RowPosition) -> Iterator[InputRow]:
@@ -70,27 +90,63 @@ class Files:
             yield from file.rows(number, columns, after.row if number == after.file else 0)
 
     def heads(self, columns: Columns) -> Iterator[tuple[str, Iterator[RowValues | str]]]:
-        tables = [name for name in self.names if File(name).is_table]
+        tables = [name for name in self.names if File(name).table_reader is not None]
         return ((name, File(name).head(columns)) for name in tables[:HEAD_FILES])
 
-    def fingerprint(self, known: Known) -> list[dict[str, Any]]:
+    def fingerprints(self, known: Mapping[str, Fingerprint]) -> list[Fingerprint]:
         stamps = [_stamp(name) for name in self.names]
-        found = [input_fingerprint(name, known) for name in self.names]
-        self._before.update({entry["name"]: (stamp, entry["hash"]) for stamp, entry in zip(stamps, found, strict=True)})
-        return found
+        fingerprints = [input_fingerprint(name, known) for name in self.names]
+        self._taken.update(zip(self.names, zip(stamps, fingerprints, strict=True), strict=True))
+        return fingerprints
 
     def changed(self) -> str | None:
-        moved = [name for name, (stamp, _) in self._before.items() if _stamp(name) != stamp]
-        return next((name for name in moved if input_fingerprint(name, {})["hash"] != self._before[name][1]), None)
+        for name, (stamp, before) in self._taken.items():
+            if _stamp(name) != stamp and input_fingerprint(name, {})["hash"] != before["hash"]:
+                return name
+        return None
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """How many bytes come before each file, and before the end."""
+        sizes = [Path(name).stat().st_size if Path(name).is_file() else 0 for name in self.names]
+        return list(accumulate(sizes, initial=0))
 
     def share(self, after: RowPosition) -> float:
-        """By the bytes that were read here; where others read, by the files before a place."""
+        """By the bytes that were read here; where other processes read, by the files before a position."""
         number, file = next(iter(self._reading.items()), (after.file, File("")))
         return (self._starts[number] + file.position()) / max(1, self._starts[-1])
 
 
+def _expanded(argument: str) -> list[str]:
+    """The files of a folder, without those of unfinished runs in it; or those that match a pattern."""
+    folder = Path(argument).expanduser()
+    if not folder.is_dir():
+        return matching_files(argument)
+    unfinished = [parts for parts in folder.rglob("*.parts") if read_manifest(parts / MANIFEST_NAME)]
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file() and not file.name.startswith(".")]
+    return [str(file) for file in files if not any(parts in file.parents for parts in unfinished)]
+
+
 def _stamp(name: str) -> list[int] | None:
-    return stamp_of(name) if Path(name).is_file() else None
+    """What changes when a file is written to: its size, and when it and its entry were changed; None for no file."""
+    try:
+        state = Path(name).stat()
+    except OSError:
+        return None
+    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns]
+
+
+def input_fingerprint(name: str, known: Mapping[str, Fingerprint]) -> Fingerprint:
+    """Name, size, hash and stamp of a file; a hash that is known is not computed again if the stamp is the same."""
+    stamp, before = _stamp(name), known.get(name, {})
+    if stamp is not None and before.get("stamp") == stamp and isinstance(before.get("hash"), str):
+        return before
+    settled = stamp is not None and time.time_ns() - max(stamp[1:]) > SETTLED
+    try:
+        digest = file_sha256(Path(name))
+    except OSError as error:
+        return {"name": name, "bytes": None, "hash": f"unreadable: {error.strerror}", "stamp": None}
+    return {"name": name, "bytes": stamp and stamp[0], "hash": digest, "stamp": stamp if settled else None}
 
 
 @dataclass(frozen=True)
@@ -98,11 +154,11 @@ class _Table:
     """A table in memory."""
 
     table: Any  # pyarrow.Table
+    ignored: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, value: Any) -> _Table:
-        with from_extra("corpus", "A table in memory"):
-            import pyarrow as pa
+        pa = arrow()
         return cls(value if isinstance(value, pa.Table) else pa.table(value))
 
     def rows(self, columns: Columns, after: RowPosition) -> Iterator[InputRow]:
@@ -117,10 +173,10 @@ class _Table:
     def heads(self, columns: Columns) -> Iterator[tuple[str, Iterator[RowValues | str]]]:  # noqa: ARG002
         yield "the table", iter([dict.fromkeys(self.table.schema.names)])
 
-    def fingerprint(self, known: Known) -> list[dict[str, Any]]:  # noqa: ARG002
+    def fingerprints(self, known: Mapping[str, Fingerprint]) -> list[Fingerprint]:  # noqa: ARG002
         names = self.table.schema.names
         digest = hashlib.sha256(str(names).encode())
-        for values in self._values(list(dict.fromkeys(name for name in names if names.count(name) == 1))):
+        for values in self._values([name for name in names if names.count(name) == 1]):
             digest.update(encode_text(repr(values)))
         return [{"name": "table", "rows": self.table.num_rows, "hash": digest.hexdigest()}]
 
@@ -131,13 +187,11 @@ class _Table:
         return after.row / max(1, int(self.table.num_rows))
 
 
-def source_of(value: Any, is_output: IsOutput = lambda path: False) -> RowSource:  # noqa: ARG005
-    """Files, by one name or by many; or a table. A run's own paths are no files of it."""
-    if isinstance(value, Files | _Table):
-        return value
+def source_of(value: Any, is_output: IsOutput) -> RowSource:
+    """The files that one or several names stand for, without those that the run writes; or a table."""
     if hasattr(value, "__arrow_c_stream__"):
         return _Table.of(value)
-    if hasattr(value, "with_format"):  # of the library datasets, which gives Arrow in its own way
+    if hasattr(value, "with_format"):  # a dataset of the library datasets
         return _Table.of(value.with_format("arrow")[:])
     if isinstance(value, str | Path):
         return Files.of([value], is_output)

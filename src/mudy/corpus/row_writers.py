@@ -1,56 +1,45 @@
-"""How rows are written: JSON lines, Parquet with typed keyphrases, or CSV with one line for each keyphrase."""
+"""How rows are written and read back: JSON lines, Parquet with typed keyphrases, or CSV with one line per keyphrase."""
 
 from __future__ import annotations
 
 import csv
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from mudy._support.storage import dump_json, encode_text
 from mudy.corpus.columns import OURS, carried
-from mudy.corpus.table_rows import arrow_parquet
+from mudy.corpus.table_rows import BATCH_ROWS, LONGEST_CELL, arrow
 from mudy.errors import SettingError
 
-_OCCURRENCE_FIELDS = ("start", "end", "page", "score")  # of an occurrence; its other entries are the parts of the score
-_CSV_COLUMNS = (
-    "id",
-    "rank",
-    "keyphrase",
-    "score",
-    "variants",
-    "start",
-    "end",
-    "page",
-    "occurrences",
-    "concept_id",
-    "concept_label",
-    "concept_match",
-    "concept_similarity",
-    "warning",
-    "error",
-)  # of CSV
+Row = Mapping[str, Any]
 
 
 class RowWriter(Protocol):
-    """A way to write rows."""
+    """A file format for rows."""
 
-    ending: str
+    ending: ClassVar[str]
+    complete: ClassVar[bool]  # whether rows that are read back can be written again
 
-    def write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None: ...
+    def write(self, path: Path, rows: Sequence[Row]) -> None: ...
 
     def join(self, path: Path, parts: Sequence[Path]) -> None: ...
 
+    def read(self, path: Path) -> Iterator[Row]:
+        """The rows of a file that was written in this format, as far as it holds them."""
+
 
 class JsonLinesWriter:
-    """One object a line."""
+    """One object per line."""
 
-    ending = ".jsonl"
+    ending: ClassVar[str] = ".jsonl"
+    complete: ClassVar[bool] = True
 
-    def write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    def write(self, path: Path, rows: Iterable[Row]) -> None:
         with path.open("wb") as stream:
             for row in rows:
                 stream.write(dump_json(row, allow_nan=True, default=str).encode() + b"\n")
@@ -61,152 +50,173 @@ class JsonLinesWriter:
                 with part.open("rb") as rows:
                     shutil.copyfileobj(rows, stream, 1 << 20)
 
+    def read(self, path: Path) -> Iterator[Row]:
+        with path.open("rb") as stream:
+            yield from map(json.loads, stream)
+
+
+# -- Parquet ----------------------------------------------------------------------------------------------------------
+
+_TEXT, _NUMBER, _COUNT, _SMALL = "string", "double", "int64", "int32"
+_SPAN = {"start": _COUNT, "end": _COUNT}
+_OCCURRENCE = {**_SPAN, "page": _SMALL, "score": _NUMBER}  # its other entries are the parts of the score
+_CONCEPT = {"id": _TEXT, "label": _TEXT, "match": _TEXT, "similarity": _NUMBER}
+_OCCURRENCES = [{**_OCCURRENCE, "parts": (_TEXT, _NUMBER)}]
+_PHRASE = {"rank": _SMALL, "text": _TEXT, "score": _NUMBER, "variants": [_TEXT], "concept": _CONCEPT}
+_MODEL = {"model": _TEXT, "share": _NUMBER, "spans": [_SPAN]}
+_COVERAGE = {"words": _COUNT, "words_read": _COUNT, "share": _NUMBER, "sections": _SMALL, "models": [_MODEL]}
+_TYPES = {
+    "id": _TEXT,
+    "keyphrases": [_PHRASE | {"occurrences": _OCCURRENCES}],
+    "coverage": _COVERAGE,
+    "seconds": _NUMBER,
+    "warning": _TEXT,
+    "error": _TEXT,
+}
+
+
+def _arrow_type(kind: Any) -> Any:
+    """A type of Arrow: a struct for a dict, a list for a list, a map for a pair, else by its name."""
+    pa = arrow()
+    match kind:
+        case dict():
+            return pa.struct([(name, _arrow_type(field)) for name, field in kind.items()])
+        case [item]:
+            return pa.list_(_arrow_type(item))
+        case (key, item):
+            return pa.map_(_arrow_type(key), _arrow_type(item))
+    return pa.type_for_alias(kind)
+
 
 class ParquetRowWriter:
-    """Keyphrases as a list of structs; columns carried through as texts, those that are none as JSON."""
+    """Keyphrases as a list of structs; columns carried through as texts, other values as JSON."""
 
-    ending = ".parquet"
+    ending: ClassVar[str] = ".parquet"
+    complete: ClassVar[bool] = True
 
     def __init__(self) -> None:
-        arrow_parquet()  # or the extra is missing
+        arrow()  # MissingExtra where it is not installed
 
     @cached_property
-    def _types(self) -> Any:
-        import pyarrow as pa
+    def _types(self) -> list[tuple[str, Any]]:
+        return [(name, _arrow_type(kind)) for name, kind in _TYPES.items()]
 
-        occurrence = pa.struct(
-            [
-                ("start", pa.int64()),
-                ("end", pa.int64()),
-                ("page", pa.int32()),
-                ("score", pa.float64()),
-                ("parts", pa.map_(pa.string(), pa.float64())),
-            ]
-        )
-        concept = pa.struct(
-            [("id", pa.string()), ("label", pa.string()), ("match", pa.string()), ("similarity", pa.float64())]
-        )
-        keyphrase = pa.struct(
-            [
-                ("rank", pa.int32()),
-                ("text", pa.string()),
-                ("score", pa.float64()),
-                ("variants", pa.list_(pa.string())),
-                ("concept", concept),
-                ("occurrences", pa.list_(occurrence)),
-            ]
-        )
-        span = pa.struct([("start", pa.int64()), ("end", pa.int64())])
-        model = pa.struct([("model", pa.string()), ("share", pa.float64()), ("spans", pa.list_(span))])
-        coverage = pa.struct(
-            [
-                ("words", pa.int64()),
-                ("words_read", pa.int64()),
-                ("share", pa.float64()),
-                ("sections", pa.int32()),
-                ("models", pa.list_(model)),
-            ]
-        )
-        return [
-            ("id", pa.string()),
-            ("keyphrases", pa.list_(keyphrase)),
-            ("coverage", coverage),
-            ("seconds", pa.float64()),
-            ("warning", pa.string()),
-            ("error", pa.string()),
-        ]
-
-    def write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-        import pyarrow as pa
-
+    def write(self, path: Path, rows: Sequence[Row]) -> None:
+        pa = arrow()
         kept = _kept(rows)
         schema = pa.schema([*self._types, *((name, pa.string()) for name in kept.values())])
-        table = pa.Table.from_pylist([self._typed(row, kept) for row in rows], schema=schema)
-        arrow_parquet().write_table(table, path, compression="zstd")
-
-    def _typed(self, row: Mapping[str, Any], kept: Mapping[str, str]) -> dict[str, Any]:
-        keyphrases = [
-            {
-                **phrase,
-                "concept": _concept(phrase),
-                "occurrences": [_occurrence(occurrence) for occurrence in phrase["occurrences"]],
-            }
-            for phrase in row["keyphrases"]
-        ]
-        texts = {name: _text(row[name]) for name in ("id", "warning", "error")}
-        ours = {"coverage": row["coverage"], "seconds": row["seconds"], "keyphrases": keyphrases, **texts}
-        return {**ours, **_columns(row, kept)}
+        table = pa.Table.from_pylist([_typed(row, kept) for row in rows], schema=schema)
+        pa.parquet.write_table(table, path, compression="zstd")
 
     def join(self, path: Path, parts: Sequence[Path]) -> None:
-        import pyarrow as pa
-
-        parquet = arrow_parquet()
-        schema = pa.unify_schemas([parquet.read_schema(part) for part in parts]) if parts else pa.schema(self._types)
-        with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        pa = arrow()
+        schema = pa.unify_schemas([pa.parquet.read_schema(part) for part in parts]) if parts else pa.schema(self._types)
+        with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             for part in parts:
-                table = parquet.read_table(part)
+                table = pa.parquet.read_table(part)
                 for name in schema.names:
                     if name not in table.column_names:
                         table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
                 writer.write_table(table.select(schema.names))
 
+    def read(self, path: Path) -> Iterator[Row]:
+        with arrow().parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=BATCH_ROWS):
+                for row in batch.to_pylist():
+                    for occurrence in (entry for phrase in row["keyphrases"] for entry in phrase["occurrences"]):
+                        occurrence.update(occurrence.pop("parts"))
+                    yield row
+
+
+def _typed(row: Row, kept: Mapping[str, str]) -> dict[str, Any]:
+    keyphrases = [
+        {**phrase, "concept": _concept(phrase), "occurrences": [_occurrence(entry) for entry in phrase["occurrences"]]}
+        for phrase in row["keyphrases"]
+    ]
+    texts = {name: _text(row[name]) for name in ("id", "warning", "error")}
+    ours = {"coverage": row["coverage"], "seconds": row["seconds"], "keyphrases": keyphrases, **texts}
+    return {**ours, **_columns(row, kept)}
+
 
 def _occurrence(entry: Mapping[str, Any]) -> dict[str, Any]:
-    parts = [(name, float(value)) for name, value in entry.items() if name not in _OCCURRENCE_FIELDS]
-    return {**{name: entry.get(name) for name in _OCCURRENCE_FIELDS}, "parts": parts}
+    parts = [(name, float(value)) for name, value in entry.items() if name not in _OCCURRENCE]
+    return {**{name: entry.get(name) for name in _OCCURRENCE}, "parts": parts}
 
 
 def _concept(phrase: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a vocabulary says of a keyphrase, in texts that UTF-8 can hold."""
+    """The concept of a keyphrase, in texts that UTF-8 can hold."""
     concept = phrase.get("concept")
     if concept is None:
         return None
     return {name: _text(value) if isinstance(value, str) else value for name, value in concept.items()}
 
 
-class CsvWriter:
-    """One line a keyphrase, best first, at its best occurrence; a text without any has one line of its own.
+# -- CSV --------------------------------------------------------------------------------------------------------------
 
-    UTF-8 with a byte-order mark, by which spreadsheets know it.
+_CSV_COLUMNS = (
+    *("id", "rank", "keyphrase", "score", "variants", "start", "end", "page", "occurrences"),
+    *("concept_id", "concept_label", "concept_match", "concept_similarity", "warning", "error"),
+)
+
+
+class CsvWriter:
+    """One line per keyphrase, best first, with its best occurrence; a text without keyphrases has one line too.
+
+    UTF-8 with a byte-order mark, by which spreadsheets recognise it.
     """
 
-    ending = ".csv"
+    ending: ClassVar[str] = ".csv"
+    complete: ClassVar[bool] = False
     delimiter: ClassVar[str] = ","
 
-    def write(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    def write(self, path: Path, rows: Sequence[Row]) -> None:
         kept = {name: carried(column, _CSV_COLUMNS) for name, column in _kept(rows).items()}
         lines = ({**line, **_columns(row, kept)} for row in rows for line in _flat(row))
-        self._written(path, list(kept.values()), lines)
+        self._write_lines(path, kept.values(), lines)
 
     def join(self, path: Path, parts: Sequence[Path]) -> None:
-        heads = [next(self._lines(part)) for part in parts]
-        kept = dict.fromkeys(name for head in heads for name in head[len(_CSV_COLUMNS) :])
-        self._written(path, list(kept), (line for part in parts for line in self._read(part)))
+        kept = dict.fromkeys(name for part in parts for name in self._head(part)[len(_CSV_COLUMNS) :])
+        self._write_lines(path, kept, chain.from_iterable(map(self._lines, parts)))
 
-    def _written(self, path: Path, kept: Sequence[str], lines: Iterator[Mapping[str, Any]]) -> None:
+    def _write_lines(self, path: Path, kept: Iterable[str], lines: Iterable[Mapping[str, Any]]) -> None:
         with path.open("w", encoding="utf-8-sig", newline="") as stream:
             table = csv.DictWriter(stream, [*_CSV_COLUMNS, *kept], delimiter=self.delimiter, lineterminator="\n")
             table.writeheader()
             table.writerows(lines)
 
-    def _read(self, part: Path) -> Iterator[Mapping[str, str]]:
-        lines = self._lines(part)
-        head = next(lines)
-        return (dict(zip(head, cells, strict=True)) for cells in lines)
+    def _head(self, path: Path) -> list[str]:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            return next(csv.reader(stream, delimiter=self.delimiter))
 
-    def _lines(self, part: Path) -> Iterator[list[str]]:
-        with part.open(encoding="utf-8-sig", newline="") as stream:
-            yield from csv.reader(stream, delimiter=self.delimiter)
+    def _lines(self, path: Path) -> Iterator[dict[str, str]]:
+        csv.field_size_limit(LONGEST_CELL)
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            yield from csv.DictReader(stream, delimiter=self.delimiter)
+
+    def read(self, path: Path) -> Iterator[Row]:
+        """Ids, keyphrases and errors: the best keyphrase of a text, or a line without any, begins its row."""
+        row: dict[str, Any] | None = None
+        for line in self._lines(path):
+            if line["rank"] in ("", "1"):
+                if row is not None:
+                    yield row
+                row = {"id": line["id"], "keyphrases": [], "error": line["error"] or None}
+            if row is not None and line["rank"]:
+                name = line["concept_id"]
+                concept = {"id": name, "label": line["concept_label"]} if name else None
+                row["keyphrases"].append({"text": line["keyphrase"], "score": float(line["score"]), "concept": concept})
+        if row is not None:
+            yield row
 
 
 class TsvWriter(CsvWriter):
     """CSV with tabs."""
 
-    ending = ".tsv"
-    delimiter = "\t"
+    ending: ClassVar[str] = ".tsv"
+    delimiter: ClassVar[str] = "\t"
 
 
-def _flat(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _flat(row: Row) -> Iterator[dict[str, Any]]:
     """One line for each keyphrase of a row, or one for none."""
     shared = {name: _text(row[name]) for name in ("id", "warning", "error")}
     for phrase in row["keyphrases"]:
@@ -217,9 +227,7 @@ def _flat(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             "keyphrase": _text(phrase["text"]),
             "score": phrase["score"],
             "variants": _text("; ".join(phrase["variants"])),
-            "start": best["start"],
-            "end": best["end"],
-            "page": best.get("page"),
+            **{name: best.get(name) for name in ("start", "end", "page")},
             "occurrences": len(phrase["occurrences"]),
             **{f"concept_{name}": value for name, value in (_concept(phrase) or {}).items()},
         }
@@ -227,13 +235,16 @@ def _flat(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield shared
 
 
-def _kept(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Columns that rows carry through, and what a form of UTF-8 calls them: no lone surrogate has a place in it."""
+# -- Columns carried through ------------------------------------------------------------------------------------------
+
+
+def _kept(rows: Sequence[Row]) -> dict[str, str]:
+    """Columns that rows carry through, and their names in UTF-8, which has no lone surrogates."""
     names = dict.fromkeys(name for row in rows for name in row if name not in OURS)
     return {name: name.encode(errors="backslashreplace").decode() for name in names}
 
 
-def _columns(row: Mapping[str, Any], kept: Mapping[str, str]) -> dict[str, str | None]:
+def _columns(row: Row, kept: Mapping[str, str]) -> dict[str, str | None]:
     return {column: _text(row.get(name)) for name, column in kept.items()}
 
 
@@ -254,12 +265,11 @@ WRITERS: Mapping[str, type[RowWriter]] = {
 
 
 def writer_for(output: Path, name: str | None) -> RowWriter:
-    """The form asked for by name, or by the output's ending; a folder needs a name."""
+    """The format with a name, or that of the output's ending; a folder needs a name."""
     endings = {form.ending: form for form in WRITERS.values()}
     by_ending = endings.get(output.suffix.lower())
     if name is None and by_ending is None:
-        known = ", ".join(endings)
-        raise SettingError(f"{output} ends in none of {known}; for a folder of parts, pass --format.")
+        raise SettingError(f"{output} ends in none of {', '.join(endings)}; for a folder of parts, pass --format.")
     if name is not None and by_ending is not None and WRITERS[name] is not by_ending:
         raise SettingError(f"{output} does not end in {WRITERS[name].ending}, but --format is {name}.")
     return (WRITERS[name] if name is not None else by_ending or JsonLinesWriter)()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,29 +11,30 @@ from typing import Any, Literal
 
 from mudy._support.progress import reported_to
 from mudy._support.storage import output_lock
+from mudy._support.validation import checked, known_names, seen
 from mudy.corpus.checkpoint import Parts, Reached
 from mudy.corpus.columns import Columns
-from mudy.corpus.row import OutputRow, RowPosition
-from mudy.corpus.row_sources import RowSource, source_of
-from mudy.corpus.row_writers import RowWriter, writer_for
-from mudy.corpus.run_arguments import check_run
+from mudy.corpus.row import OutputRow
+from mudy.corpus.row_sources import Fingerprint, RowSource, source_of
+from mudy.corpus.row_writers import WRITERS, RowWriter, writer_for
 from mudy.corpus.scoring import Recipe, RowScorer
 from mudy.corpus.views import Views
-from mudy.errors import InputError
+from mudy.errors import InputError, SettingError, unknown
+from mudy.extraction.options import SHARED_OPTION_NAMES, Options
 
 PART_ROWS, PART_SECONDS = 500, 60  # a part is written when it has so many rows, or took so long
-TOLD_SECONDS = 1.0
+REPORT_SECONDS = 1.0  # between two reports of progress
 Engine = Literal["local", "ray"]
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What came of a run."""
+    """The outcome of a run."""
 
     output: str
     rows: int
     failed: int  # rows with an error
-    resumed: int  # rows that an earlier run had done
+    resumed: int  # rows of earlier runs
     seconds: float
 
 
@@ -61,7 +62,8 @@ def run(
     address: str | None = None,
     actors: int | None = None,
     report: Callable[[Progress], None] | None = None,
-    options: Mapping[str, Any] | None = None,
+    warn: Callable[[str], None] | None = None,
+    options: Options | Mapping[str, Any] | None = None,
     summary: str | Path | None = None,
     tfidf: str | Path | None = None,
     **extractor: Any,
@@ -69,15 +71,18 @@ def run(
     """Find the keyphrases of all rows of a corpus. Resumable: the same call continues after an interruption.
 
     `inputs` are files, folders or patterns, or a table that speaks Arrow (pandas, polars, pyarrow, datasets). `output`
-    ends in .jsonl, .parquet, .csv or .tsv, or is a folder of parts in the form named. `options` are those of
-    `Extractor.extract`, further arguments those of `Extractor`. `workers` is the number of processes that compute on
-    this machine; it changes no row.
+    ends in .jsonl, .parquet, .csv or .tsv, or is a folder of parts in the format named by `form`. `options` are those
+    of `Extractor.extract`, further arguments those of `Extractor`. `workers` is the number of worker processes on this
+    machine; it does not change the rows. `warn` is called with a message if files in a folder are not read.
 
-    `summary` is a file for the phrases of the whole corpus, each with the number of its documents; `tfidf` one for the
-    rows with scores weighed by that. Both are made of the finished output, also of a run that was done before.
+    `summary` is a file for the phrases of the whole corpus, each with its number of documents; `tfidf` is one for the
+    rows with scores weighted by how rare phrases are. Both are made from the complete output, also of an earlier run.
     """
-    machinery = {"workers": workers, "engine": engine, "address": address, "actors": actors, "report": report}
-    check_run(output, columns, form, options, part_rows=part_rows, restart=restart, **machinery)
+    _check_output(output, form)
+    _check_columns(columns)
+    settings = {"part_rows": part_rows, "restart": restart, "workers": workers, "engine": engine}
+    _check_settings(**settings, address=address, actors=actors, report=report, warn=warn)
+    recipe = Recipe(extractor, _checked_options(options))
     if engine == "ray":
         from mudy.corpus import ray_engine
 
@@ -86,43 +91,81 @@ def run(
     parts = Parts(path, writer_for(path, form))
     views = Views.of(summary, tfidf, path, parts.form)
     source = source_of(inputs, lambda file: parts.owns(file) or views.owns(file))
+    if source.ignored and warn is not None:
+        warn(f"{len(source.ignored):,} files of unknown format are not read: {', '.join(source.ignored[:3])}")
     columns.check(source.heads(columns))
-    recipe = Recipe(extractor, {"top_n": 10, **(options or {})})
     if workers > 1:
         recipe.check_portable(workers)
     start = perf_counter()
     with output_lock(path):
         parts.check()
-        prints = source.fingerprint(parts.known())
-        asked = run_identity(prints, columns, parts.form, recipe)
+        fingerprints = source.fingerprints(parts.known_inputs())
+        asked = run_identity(fingerprints, columns, parts.form, recipe)
         if restart:
-            parts.forget()
-        if (before := parts.finished(asked)) is not None:
+            parts.discard()
+        if (done := parts.finished(asked)) is not None:
             views.write(parts.written(), parts.form)
-            return Summary(str(path), before["rows"], before["failed"], before["rows"], 0.0)
-        reached = parts.begin(asked, prints)
+            return Summary(str(path), done["rows"], done["failed"], done["rows"], 0.0)
+        reached = parts.begin(asked, fingerprints)
         reporter = ProgressReporter(report, source, reached.rows, reached, start)
         with reported_to(reporter.within):
-            rows = _output_rows(source, columns, reached.after, recipe, engine, address, actors, workers)
+            rows: Any  # a generator
+            if engine == "ray":
+                rows = ray_engine.score_with_ray(source, columns, reached.after, recipe, address, actors)
+            else:
+                rows = RowScorer(recipe, workers).score(source.rows(columns, reached.after))
             with closing(rows):
                 reached = _write_parts(rows, parts, reached, part_rows, reporter)
-        _check_unchanged(source)
-        parts.finish(asked, prints, reached)
+        if (changed := source.changed()) is not None:
+            raise InputError(
+                f"{changed} changed while it was read, so old and new rows may be mixed. Pass --restart to start over."
+            )
+        parts.finish(asked, fingerprints, reached)
         views.write(parts.written(), parts.form)
     return Summary(str(path), reached.rows, reached.failed, reporter.resumed, perf_counter() - start)
 
 
-def _check_unchanged(source: RowSource) -> None:
-    if (changed := source.changed()) is not None:
-        raise InputError(
-            f"{changed} changed while it was read, so old and new rows may be mixed. Pass --restart to begin anew."
-        )
+def _check_output(output: Any, form: Any) -> None:
+    if not isinstance(output, str | Path) or not str(output):
+        raise SettingError(f"output is {seen(output)}, but must be the path of a file or folder.")
+    if checked("form", form, str | None) is not None and form not in WRITERS:
+        raise SettingError(unknown("form", form, WRITERS))
+
+
+def _check_columns(columns: Any) -> None:
+    if not isinstance(columns, Columns):
+        raise SettingError(f"columns is {seen(columns)}, but must be corpus.Columns(text=..., id=..., keep=...).")
+    checked("columns.text", columns.text, str)
+    checked("columns.id", columns.id, str)
+    checked("columns.keep", columns.keep, tuple[str, ...] | None)
+
+
+def _checked_options(options: Any) -> Options:
+    """The options of a run, checked once for all rows."""
+    if isinstance(options, Options):
+        return options
+    if options is not None and not isinstance(options, Mapping):
+        raise SettingError(f"options is {seen(options)}, but must be a dict of options of Extractor.extract.")
+    known_names("option", map(str, options or ()), SHARED_OPTION_NAMES)
+    return Options(**(options or {}))
+
+
+def _check_settings(workers: Any, engine: Any, **settings: Any) -> None:
+    if checked("workers", workers, int, least=1) > 1 and engine == "ray":
+        raise SettingError("workers are processes on this machine; with engine='ray', set the number of actors.")
+    checked("engine", engine, Engine)
+    checked("part_rows", settings["part_rows"], int, least=1)
+    checked("restart", settings["restart"], bool)
+    checked("address", settings["address"], str | None)
+    checked("actors", settings["actors"], int | None, least=1)
+    checked("report", settings["report"], Callable | None)
+    checked("warn", settings["warn"], Callable | None)
 
 
 def _write_parts(
     rows: Iterator[OutputRow], parts: Parts, reached: Reached, part_rows: int, reporter: ProgressReporter
 ) -> Reached:
-    """Write rows as parts of so many rows, or of what took so long; how far the run is then."""
+    """Write a part whenever there are enough rows or enough time has passed; return how far the run has come."""
     part: list[OutputRow] = []
     start = perf_counter()
     for row in rows:
@@ -139,10 +182,8 @@ def _write_parts(
     return reached
 
 
-def run_identity(
-    inputs: Iterable[Mapping[str, Any]], columns: Columns, writer: RowWriter, recipe: Recipe
-) -> dict[str, Any]:
-    """What decides the output, in JSON's types: inputs, columns, format and recipe."""
+def run_identity(inputs: Iterable[Fingerprint], columns: Columns, writer: RowWriter, recipe: Recipe) -> dict[str, Any]:
+    """Everything that determines the output, in JSON's types: inputs, columns, format and recipe."""
     plain = [{name: value for name, value in entry.items() if name != "stamp"} for entry in inputs]
     return {
         "input": {str(index): entry for index, entry in enumerate(plain)},
@@ -154,7 +195,7 @@ def run_identity(
 
 @dataclass
 class ProgressReporter:
-    """Reports how far a run is: after each part, each second between them, and within texts that take longer."""
+    """Reports how far a run is: after each part, every second in between, and within long texts."""
 
     report: Callable[[Progress], None] | None
     source: RowSource
@@ -169,7 +210,7 @@ class ProgressReporter:
         self.share = self.source.share(self.reached.after)
 
     def due(self) -> bool:
-        return self.report is not None and perf_counter() - self.last > TOLD_SECONDS
+        return self.report is not None and perf_counter() - self.last > REPORT_SECONDS
 
     def report_now(self, share: float | None = None) -> None:
         self.last = perf_counter()
@@ -178,26 +219,7 @@ class ProgressReporter:
             self.report(Progress(rows, rows - self.resumed, failed, passed, self.share if share is None else share))
 
     def within(self, share: float) -> None:
-        """A share of the texts that were read, but are not done, is computed."""
+        """Report that a share is computed of the texts that were read, but are not done."""
         if self.due():
             read = max(self.share, self.source.share(self.reached.after))
             self.report_now(self.share + share * (read - self.share))
-
-
-def _output_rows(
-    source: RowSource,
-    columns: Columns,
-    after: RowPosition,
-    recipe: Recipe,
-    engine: Engine,
-    address: str | None,
-    actors: int | None,
-    workers: int,
-) -> Generator[OutputRow, None, None]:
-    """The rows of the output from a place on, in the order of the input."""
-    if engine == "ray":
-        from mudy.corpus import ray_engine
-
-        yield from ray_engine.score_with_ray(source, columns, after, recipe, address, actors)
-    else:
-        yield from RowScorer(recipe, workers).score(source.rows(columns, after))

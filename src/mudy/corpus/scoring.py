@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from mudy._support.version import __version__
+from mudy._support import __version__
 from mudy.corpus.row import InputRow, OutputRow
 from mudy.errors import InputError, ModelError
 from mudy.extraction.extractor import Extractor
@@ -23,7 +23,7 @@ class Recipe:
     """Arguments of an extractor, and options of its extractions: sent to the processes that compute."""
 
     extractor: Mapping[str, Any]
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Options
 
     def build(self) -> Extractor:
         return Extractor(**self.extractor)
@@ -37,8 +37,8 @@ class Recipe:
         extractor = self.build()
         return {
             "extractor": requested_settings(extractor),
-            "options": json_values(self.options),
-            "models": model_fingerprints(extractor, with_encoder=self.options.get("near") is not None),
+            "options": json_values(self.options.shared()),
+            "models": model_fingerprints(extractor, with_encoder=self.options.near is not None),
             "version": __version__,
         }
 
@@ -47,7 +47,7 @@ class RowScorer:
     """Scores rows by a recipe, in this process or several."""
 
     def __init__(self, recipe: Recipe, workers: int = 1) -> None:
-        self.extractor, self.options, self.workers = recipe.build(), Options(**recipe.options), workers
+        self.extractor, self.options, self.workers = recipe.build(), recipe.options, workers
 
     def score(self, rows: Iterable[InputRow]) -> Iterator[OutputRow]:
         """Every row with its keyphrases or its error."""

@@ -103,7 +103,7 @@ def _cells(head: Sequence[str], cells: Sequence[str]) -> RowValues | str:
 
 def parquet_rows(stream: IO[bytes], columns: Columns) -> Iterator[tuple[str, RowValues]]:
     """The rows of a Parquet file, of which only the columns that are needed are read."""
-    file = arrow_parquet().ParquetFile(stream)
+    file = arrow().parquet.ParquetFile(stream)
     wanted = needed(file.schema_arrow.names, columns)
     every = dict.fromkeys(file.schema_arrow.names)  # so that a row can name those that are not read
     number = 0
@@ -147,8 +147,9 @@ def _value(scalar: Any) -> Any:
             return f"unreadable {scalar.type}"
 
 
-def arrow_parquet() -> Any:
-    """The module; MissingExtra where it is not installed."""
-    with from_extra("corpus", "Parquet"):
-        from pyarrow import parquet
-    return parquet
+def arrow() -> Any:
+    """The package pyarrow, with pyarrow.parquet; MissingExtra where it is not installed."""
+    with from_extra("corpus", "This format"):
+        import pyarrow
+        import pyarrow.parquet
+    return pyarrow

@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from mudy._support.version import __version__
+from mudy._support import __version__
 from mudy.extraction.explanation import Explanation
 from mudy.extraction.results import Result
 from mudy.methods import METHODS, description

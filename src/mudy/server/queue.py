@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from mudy._support.cancellation import checked_by
 from mudy._support.loading import give_back
-from mudy._support.workers.work import Cancelling
+from mudy._support.workers import Cancelling
 from mudy.errors import MudyError, SettingError
 from mudy.extraction.outcomes import BATCH_WORDS, Item, Outcome, batch_size, text_size
 from mudy.reading.document import Document

@@ -12,9 +12,7 @@ from time import monotonic, perf_counter
 from typing import Any, NamedTuple, Protocol
 
 from mudy._support.cancellation import Check, checked_by, current_check
-from mudy._support.workers import threads_each
-from mudy._support.workers.worker_pool import pickled_work
-from mudy._support.workers.worker_process import Task, WorkerEnded, WorkerProcess
+from mudy._support.workers import Task, WorkerEnded, WorkerProcess, pickled_work, threads_each
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.outcomes import Item, Outcome, score_batch
 from mudy.server.config import Config

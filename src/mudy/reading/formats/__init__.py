@@ -1,22 +1,36 @@
 """Bytes -> text: plain text, HTML, PDF and Word documents. Offsets of results point into the text that comes out.
 
-What a file is, its bytes say; its name only tells HTML from plain text. Plain text is decoded here; all else is read in
-a process of its own, within limits, because a file can freeze or break whatever reads it. Importing this package
-imports no reader and starts no process.
+The format is detected from the bytes; the name only tells HTML from plain text. Plain text is decoded here; all other
+formats are read in a separate process, within limits, because a file can freeze or crash its reader. Importing this
+package imports no reader and starts no process.
 """
 
 from __future__ import annotations
 
+import os
 from functools import cache
+from glob import glob, has_magic
 from importlib.util import find_spec
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from mudy._support.extras import missing_extra
 from mudy.errors import InputError, MudyError
 from mudy.reading.formats.pool import FileRead, ReaderPool
 from mudy.reading.formats.reading import ZIP, Limits, Reading, decode
 
-__all__ = ["PLAIN_ENDINGS", "WEB_ENDINGS", "FileRead", "Limits", "ReaderPool", "Reading", "endings", "kind_of", "read"]
+__all__ = [
+    "PLAIN_ENDINGS",
+    "WEB_ENDINGS",
+    "FileRead",
+    "Limits",
+    "ReaderPool",
+    "Reading",
+    "endings",
+    "is_pattern",
+    "kind_of",
+    "matching_files",
+    "read",
+]
 
 WEB_ENDINGS = (".html", ".htm", ".xhtml")
 PLAIN_ENDINGS = (".txt", ".md")
@@ -80,3 +94,19 @@ def _decoded(data: bytes, encoding: str | None) -> str:
         raise
     except Exception as error:  # of whatever kind: some of Python's encodings raise their own
         raise InputError(f"cannot be decoded as {encoding or 'UTF-8'} ({type(error).__name__})") from error
+
+
+# -- Arguments that name files ----------------------------------------------------------------------------------------
+
+
+def is_pattern(argument: str) -> bool:
+    """Whether an argument is a pattern that no shell has expanded, and not the name of a file."""
+    return has_magic(argument) and not os.path.lexists(argument)
+
+
+def matching_files(argument: str) -> list[str]:
+    """The files that an argument names, in order: none for a pattern without matches."""
+    if not is_pattern(argument):
+        return [argument]
+    pattern = str(Path(argument).expanduser())
+    return sorted(path for path in glob(pattern, recursive=True) if not Path(path).is_dir())  # noqa: PTH207 (absolute too)

@@ -6,21 +6,19 @@ import atexit
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from threading import BoundedSemaphore, Lock, Timer
 from typing import Any, Self
 from weakref import WeakSet
 
 from mudy._support.extras import missing_extra
-from mudy._support.messages import receive, send
-from mudy._support.processes import how_it_ended, package_environment, python_command
+from mudy._support.processes import ChildProcess, how_it_ended, package_environment
 from mudy.errors import InputError
 from mudy.reading.formats.reading import Limits, Reading
 
-PACKAGE = "mudy"
-BYTES_PER_CHARACTER = 10  # at most: 4 of UTF-8, and a page's start in decimal digits for every other character
-SMALL = 100_000  # bytes of an answer without text
+_BYTES_PER_CHARACTER = 10  # at most: 4 of UTF-8, and a page's start in decimal digits for every other character
+_SMALL = 100_000  # bytes of an answer without text
 
 
 class ReaderEnded(Exception):
@@ -32,7 +30,7 @@ class FileRead:
 
     def __init__(self) -> None:
         self.reason: str | None = None  # why it was stopped
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ChildProcess | None = None
         self._lock = Lock()
 
     def stop(self, reason: str = "was no longer wanted") -> None:
@@ -43,12 +41,13 @@ class FileRead:
                 self._process.kill()
 
     @contextmanager
-    def by(self, process: subprocess.Popen[bytes], limits: Limits) -> Iterator[None]:
+    def by(self, process: ChildProcess, limits: Limits) -> Iterator[None]:
         """While this block runs, the file is read by a process, and not for longer than the limit."""
         timer = Timer(limits.seconds, self.stop, (limits.too_slow(),))
         timer.daemon = True
         with self._lock:
-            self._check()
+            if self.reason is not None:
+                raise InputError(self.reason)
             self._process = process
         try:
             timer.start()
@@ -58,79 +57,37 @@ class FileRead:
             with self._lock:
                 self._process = None
 
-    def _check(self) -> None:
-        if self.reason is not None:
-            raise InputError(self.reason)
 
-
-class ReaderProcess:
-    """A process that reads one file after the other; it is started with the first one."""
+class ReaderProcess(ChildProcess):
+    """A process that reads one file after the other."""
 
     def __init__(self) -> None:
+        super().__init__(f"{__package__}.worker", _environment(), subprocess.DEVNULL)
         self.fresh = True  # has read nothing so far
-        self._process = subprocess.Popen(
-            python_command("-m", f"{PACKAGE}.readers.worker"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(),
-            bufsize=0,  # a buffer has a lock, which a fork could leave locked for good
-        )
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
 
     def read(self, kind: str, data: bytes, limits: Limits, file: FileRead) -> Reading:
         """The text of a file; InputError says why it has none. The process is ended whenever it might not be sound."""
         try:
-            with file.by(self._process, limits):
-                header, text = self._answer(kind, data, limits)
+            with file.by(self, limits):
+                self.send({"kind": kind, "limits": asdict(limits)}, data)
+                header, text = self.receive(_BYTES_PER_CHARACTER * limits.characters + _SMALL)
         except BaseException as error:
-            self.close()
+            code = self.close()
             if file.reason is not None:
                 raise InputError(file.reason) from None
             if isinstance(error, EOFError | OSError | ValueError):
-                raise ReaderEnded(self._process.returncode) from None
+                raise ReaderEnded(code) from None
             raise
         self.fresh = False
         if header["last"] or file.reason is not None:
             self.close()
         return _reading(header, text)
 
-    def _answer(self, kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], bytes]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        send(self._process.stdin, {"kind": kind, "limits": asdict(limits)}, data)
-        return receive(self._process.stdout, BYTES_PER_CHARACTER * limits.characters + SMALL)
-
-    def kill(self) -> None:
-        self._process.kill()
-
-    def close(self) -> None:
-        """End the process, and its pipes with it; for whoever uses them, and for nobody else."""
-        self.kill()
-        self._process.wait()
-        self.forget()
-
-    def forget(self) -> None:
-        """Close the pipes; the process ends once all of its callers have."""
-        for stream in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):
-                assert stream is not None
-                stream.close()
-        if self._process.returncode is None:
-            self._process.returncode = 0  # a forked process has no such child, and is not to wait for it
-
 
 def _environment() -> dict[str, str]:
-    """Ours without our settings."""
+    """The environment without the settings of MUDY, some of which are secret."""
     environment = {name: value for name, value in package_environment().items() if not name.startswith("MUDY_")}
-    # One thread: a library's own threads would need address space, which is limited, and find nothing to do.
+    # One thread: more would need address space, which is limited, and would have nothing to do.
     return environment | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
@@ -172,7 +129,8 @@ class ReaderPool:
                     if process not in self._busy:
                         raise InputError("was not read: the readers were closed") from None
                     if fresh:  # else it may be an earlier file's fault, and this one is tried once more
-                        raise InputError(_ended(error.args[0], self.limits)) from None
+                        how, large = how_it_ended(error.args[0]), self.limits.too_large()
+                        raise InputError(f"ended the process that read it ({how}): it is broken, or {large}") from None
                 finally:
                     self._give_back(process)
 
@@ -205,10 +163,10 @@ class ReaderPool:
         for process in idle:
             process.close()
         for process in busy:
-            process.kill()  # who reads with it sees it end, and closes it
+            process.kill()  # the thread that reads with it closes it
 
     def forget(self) -> None:
-        """After a fork: leave the processes to whom they belong."""
+        """After a fork: leave the processes to the process that started them."""
         processes = [*self._idle, *self._busy]
         self._reset()
         for process in processes:
@@ -226,11 +184,6 @@ def _started() -> ReaderProcess:
         return ReaderProcess()
     except OSError as error:
         raise InputError(f"cannot be read: no reader process could be started ({error.strerror or error})") from None
-
-
-def _ended(code: int | None, limits: Limits) -> str:
-    """The message for a file that ended its process."""
-    return f"ended the process that read it ({how_it_ended(code)}): it is broken, or {limits.too_large()}"
 
 
 _POOLS: WeakSet[ReaderPool] = WeakSet()

@@ -1,23 +1,20 @@
 """The reader process: `python -m mudy.reading.formats.worker` reads one file after the other, within limits.
 
-It takes requests from its standard input and answers on its standard output (see `messages`). Its limits of memory and
-processor time are its own, so that a file which breaks them costs this process alone.
+It takes requests from its standard input and answers on its standard output (see `mudy._support.processes`). It limits
+its own memory and processor time, so a file that exceeds the limits costs this process alone.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mudy._support.messages import receive, send
-from mudy._support.processes import private_stdout
+from mudy._support.processes import child_streams, receive, send
 from mudy._support.storage import encode_text
 from mudy.errors import InputError
 from mudy.reading.formats.reading import Limits, Reading
@@ -28,8 +25,7 @@ _KEPT_SHARE = 0.5  # of the limit of memory; a process that keeps more after a f
 
 def answer_requests() -> None:
     """Answer requests until there are no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one, and ends it
-    requests, answers = sys.stdin.buffer, private_stdout()
+    requests, answers = child_streams()
     while True:
         try:
             header, data = receive(requests)

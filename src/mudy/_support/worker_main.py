@@ -1,15 +1,14 @@
-"""A worker process: `python -m mudy._support.workers.worker_main` computes one task after another, or several at once.
+"""A worker process: `python -m mudy._support.worker_main` computes one task after another, or several at once.
 
 It is started by its module's name, so that neither a script without a guard nor a notebook is imported again, and no
 lock is copied while a thread holds it. It takes messages from its standard input and answers on its standard output
-(see `mudy._support.messages`). When its input ends, so does it: whoever has started it is gone, in whatever way.
+(see `mudy._support.processes`). It ends when its input does: then the process that started it is gone.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
-import signal
 import sys
 import traceback
 import warnings
@@ -21,10 +20,9 @@ from typing import IO, Any
 
 from mudy._support.cancellation import checked_by
 from mudy._support.loading import give_back, own_process
-from mudy._support.messages import receive, send
-from mudy._support.processes import private_stdout
+from mudy._support.processes import child_streams, receive, send
 from mudy._support.progress import reported_to
-from mudy._support.workers.work import Cancelling
+from mudy._support.workers import Cancelling
 from mudy.errors import MudyError, WorkerError
 
 _PROGRESS_SECONDS = 0.2  # between two messages about the progress of a task, which are also signs of life
@@ -85,12 +83,12 @@ def portable(error: BaseException) -> bytes:
 
 
 def answer_tasks() -> None:
-    """Take up the work, then answer its tasks until there are no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one, and ends it
+    """Start the work, then answer tasks until there are no more."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # of libraries, for their authors; ours come with the results
     own_process()
-    requests, answers = sys.stdin.buffer, Answers(private_stdout())
+    requests, stream = child_streams()
+    answers = Answers(stream)
     try:
         header, body = receive(requests)
         compute = pickle.loads(body).start()
