@@ -159,7 +159,7 @@ def test_a_note_that_is_deleted_meanwhile_is_named_and_the_run_goes_on(
     if moment == "last":
         at_the_last_moment(monkeypatch, path.unlink)
     else:
-        monkeypatch.setattr(tag_command, "_outcomes", _after(path.unlink, tag_command._outcomes))
+        monkeypatch.setattr(tag_command, "known_tags", _after(path.unlink, tag_command.known_tags))
     result = run("tag", notes, *YAKE, "-n", "2")
     assert result.exit_code == 1
     assert "old.md: is gone" in result.stderr
