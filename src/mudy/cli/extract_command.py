@@ -136,7 +136,7 @@ class ExtractRun:
             self.screen.warning(f"{first_names([name or repr(name) for name in names])}: {warning}")
 
     def _warn_of_missing(self) -> None:
-        """Name the candidates that stand in none of the texts."""
+        """Name the candidates that occur in none of the texts."""
         if self.options.phrases == ():
             self.screen.warning("the file of --candidates holds no phrases, so there are no keyphrases")
         if not self._missing:

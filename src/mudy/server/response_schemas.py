@@ -37,7 +37,7 @@ class ConceptMatchSchema(ResponseSchema):
 
     id: str
     label: str = Field(description="The preferred one.")
-    match: Literal["label", "near"] = Field(description="near: no label of it stands in the text.")
+    match: Literal["label", "near"] = Field(description="near: none of its labels occurs in the text.")
     similarity: float | None = Field(None, description="Of a near one: the cosine of phrase and label.")
 
 
