@@ -5,7 +5,7 @@ A value of the wrong type or size raises an error of ours that names it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from math import isnan
@@ -63,15 +63,16 @@ def declared(default: Any, help: str, **details: Any) -> Any:  # noqa: A002 (as 
 
 
 @cache
-def options_of(declaring: Hashable) -> dict[str, Option]:
-    """The options that a dataclass, a type, declares, by name."""
+def options_of(declaring: type) -> dict[str, Option]:
+    """The options that a dataclass declares, by name."""
     kinds = get_type_hints(declaring)
-    return {f.name: Option(f.name, kinds[f.name], f.default, **f.metadata) for f in fields(declaring)}  # type: ignore[arg-type]
+    return {f.name: Option(f.name, kinds[f.name], f.default, **f.metadata) for f in fields(declaring)}
 
 
 def check_options(declaring: Any) -> None:
     """Check and normalize all options of a frozen dataclass, for its `__post_init__`."""
-    for option in options_of(type(declaring)).values():
+    kind: Any = type(declaring)
+    for option in options_of(kind).values():
         object.__setattr__(declaring, option.name, option.checked(getattr(declaring, option.name)))
 
 
