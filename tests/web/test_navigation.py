@@ -102,19 +102,19 @@ def test_a_phrase_in_the_ranking_leads_through_its_places(visit: Visit) -> None:
     page.select_option("#method", "yake")
     find(page, TEXT * 6)
     row = page.locator(".mv-row").first
-    count = int(re.findall(r"(\d+) places", row.get_attribute("aria-label") or "")[0])
+    count = int(re.findall(r"(\d+) occurrences", row.get_attribute("aria-label") or "")[0])
     assert count >= 6
     row.click()
     seen = []
     for number in range(1, count + 1):
-        assert page.locator(".mv-places").text_content() == f"place {number} of {count}‹›"
+        assert page.locator(".mv-places").text_content() == f"occurrence {number} of {count}‹›"
         active = page.locator(".mv-occurrence.is-active").first
         assert in_sight(active, page.locator(".mv-card"))
         seen.append(active.evaluate("e => e.segment.owner.from"))
         assert page.locator(".mv-occurrence.is-highlighted").count() >= count
-        page.click("[aria-label='Next place']")
+        page.click("[aria-label='Next occurrence']")
     assert seen == sorted(set(seen))
-    assert (page.locator(".mv-places").text_content() or "").startswith("place 1 of")
+    assert (page.locator(".mv-places").text_content() or "").startswith("occurrence 1 of")
 
 
 @pytest.mark.slow

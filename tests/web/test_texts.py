@@ -85,8 +85,8 @@ def test_200_kb_are_shown_whole_and_can_be_walked_through(visit: Visit, between:
     slide(page, "top", 30)
     assert len(rows(page)) == 30
     page.locator(".mv-row").first.click()
-    page.click("[aria-label='Next place']")
-    page.click("[aria-label='Previous place']")
+    page.click("[aria-label='Next occurrence']")
+    page.click("[aria-label='Previous occurrence']")
     page.keyboard.press("End")
     assert page.evaluate("document.activeElement.getBoundingClientRect().top < innerHeight")
     assert page.locator(".mv-text").first.evaluate("text => text.textContent") == text

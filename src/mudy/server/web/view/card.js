@@ -127,14 +127,14 @@ export class Card {
   places({phrase, number, from, data}, pinned) {
     const {view} = this, many = phrase.occurrences.length > 1;
     const page = data.page == null ? "" : `, page ${data.page}`;
-    const words = (many ? `place ${number} of ${phrase.occurrences.length}` : "its only place") + page;
+    const words = (many ? `occurrence ${number} of ${phrase.occurrences.length}` : "its only occurrence") + page;
     const map = strip(view.readings.map((reading) => reading.counterpart(phrase)), view.text.length);
     const x = Math.round(1000 * from / view.text.length);
     map.append(createSvg("path", {class: "mv-needle", d: `M${x} -3V${map.viewBox.baseVal.height + 3}`}));
     const row = create("div", {class: "mv-places"}, create("span", {}, words), map);
     if (pinned && many) {
-      row.append(button("Previous place", "‹", () => view.navigation.step(-1)),
-        button("Next place", "›", () => view.navigation.step(1)));
+      row.append(button("Previous occurrence", "‹", () => view.navigation.step(-1)),
+        button("Next occurrence", "›", () => view.navigation.step(1)));
       map.addEventListener("click", (event) => view.navigation.goToNearest(phrase, event));
     }
     return row;
@@ -145,12 +145,12 @@ export class Card {
 const clamp = (value, low, high) => Math.max(low, Math.min(value, high));
 
 /**
- * The score of the best place when this one scores less, and other forms.
+ * The score of the best occurrence when this one scores less, and other forms.
  * @param {Occurrence} occurrence
  */
 function note(occurrence) {
   const {phrase} = occurrence, elsewhere = occurrence.score < phrase.score;
-  const line = create("p", {class: "mv-card-note"}, elsewhere ? `its best place scores ${figure(phrase.score)}` : null);
+  const line = create("p", {class: "mv-card-note"}, elsewhere ? `its best occurrence scores ${figure(phrase.score)}` : null);
   phrase.variants.slice(0, MOST_VARIANTS).forEach((form, index) => {
     line.append(index ? ", " : elsewhere ? "; also " : "also ", create("bdi", {}, `“${form}”`));
   });

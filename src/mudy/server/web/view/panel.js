@@ -16,7 +16,7 @@ export class Panel {
     this.tabStop = null;
     const id = `mv-${view.id}-${index}`;
     this.body = create("div", {class: "mv-text", role: "group", dir: "auto", "aria-labelledby": id,
-      "aria-description": "Arrow keys go from phrase to phrase, N and P through the places of one."});
+      "aria-description": "Arrow keys go from phrase to phrase, N and P through the occurrences of one."});
     this.element = create("section", {class: "mv-panel", "aria-labelledby": id},
       create("header", {class: "mv-head"}, create("h3", {id}, reading.title), create("p", {}, about(reading))), this.body);
     const all = /** @type {Segment[]} */ (segments(reading.occurrences, view.gold));
@@ -179,7 +179,7 @@ const outranks = (a, b) => a.score > b.score || (a.score === b.score && a.to - a
  * @param {Reading} reading
  */
 function about({method: {coverage, model, seconds}, phrases, occurrences}) {
-  const found = `${plural(phrases.length, "phrase")} at ${plural(occurrences.length, "place")}`;
+  const found = `${plural(phrases.length, "phrase")}, ${plural(occurrences.length, "occurrence")}`;
   const read = coverage && coverage.share < 1 && `read ${coverage.words_read} of ${plural(coverage.words, "word")}`;
   const partly = (coverage?.models ?? []).filter(({share}) => share < 1).map(partOf);
   const time = seconds != null && `${seconds < 0.1 ? "under 0.1" : seconds.toFixed(seconds < 10 ? 1 : 0)}\u00a0s`;

@@ -55,7 +55,7 @@ function partsTable(reading, parts) {
       const fill = create("i");
       fill.style.inlineSize = percent(share);
       bar.append(fill);
-      bar.title = `higher than at ${Math.round(share * 100)} % of the places`;
+      bar.title = `higher than at ${Math.round(share * 100)} % of the occurrences`;
     }
     return row(part.symbol, part.words, bar, figure(value));
   }));

@@ -103,7 +103,7 @@ export class Ranking {
     row.button.classList.toggle("is-out", others.every(({rank}) => rank == null || rank > state.topN));
     row.where.replaceChildren(strip([phrase], text.length));
     row.button.title = phrase.text;
-    row.button.setAttribute("aria-label", [`${phrase.rank}. ${phrase.text}`, plural(phrase.occurrences.length, "place"),
+    row.button.setAttribute("aria-label", [`${phrase.rank}. ${phrase.text}`, plural(phrase.occurrences.length, "occurrence"),
       gold ? "gold" : "", `score ${figure(phrase.score)}`,
       moved ? `${moved > 0 ? "up" : "down"} ${Math.abs(moved)}` : "",
       ...others.map(({title, rank}) => (rank ? `${ordinal(rank)} with ${title}` : `not found by ${title}`))]

@@ -132,9 +132,9 @@ export class View {
       ...Array.from({length: STEPS}, (_, step) => create("i", {class: `heat-${step}`})));
     const absent = (data.gold ?? []).filter((phrase) => !phrase.places.length).map((phrase) => phrase.text);
     return create("div", {class: "mv-legend"},
-      create("span", {class: "mv-key"}, "Scores lower than most", scale, "higher than all other places"),
+      create("span", {class: "mv-key"}, "Scores lower than most", scale, "higher than all other occurrences"),
       create("span", {class: "mv-key"}, create("u", {class: "is-top"}, this.topLabel), ", ",
-        create("u", {class: "is-top is-best"}, "best place")),
+        create("u", {class: "is-top is-best"}, "best occurrence")),
       this.gold.length ? create("span", {class: "mv-key"}, create("em", {class: "gold"}, "gold phrase")) : null,
       absent.length ? create("span", {class: "mv-key"}, "Gold, but not in this text: ",
         ...absent.flatMap((phrase, index) => [index ? ", " : "", create("bdi", {}, phrase)])) : null);
