@@ -33,7 +33,7 @@ METHODS = {
 }
 
 
-TURNING = ("seeds", "query")  # settings that turn a ranking towards what somebody looks for
+TURNING = ("seeds", "query")  # settings that steer a ranking
 
 
 def method_class(name: str) -> type[Method]:
@@ -111,7 +111,7 @@ def check_settings(name: str, settings: dict[str, Any]) -> None:
     known = settings_of(name)
     for setting in settings:
         if setting not in known and setting in TURNING:
-            raise SettingError(f"{name} takes no {setting}: only mudyplus turns its ranking towards seeds or a query.")
+            raise SettingError(f"{name} takes no {setting}: only mudyplus can be steered by seeds or a query.")
         if setting not in known:
             raise SettingError(unknown(f"setting of {name}", setting, known))
 

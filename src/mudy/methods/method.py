@@ -42,8 +42,8 @@ def require(name: str, value: object, fine: bool, needed: str) -> None:
 def prompted(backbone: Backbone, template: str) -> Backbone:
     """A language model that is asked with a template of the caller's.
 
-    It has one place for the phrase, and words on both sides: they are scored with it. Where the model's own template
-    begins with a space, because it follows the text, this one does too.
+    It has one {} for the phrase, and words on both sides, which are scored with it. If the model's own template begins
+    with a space, because it follows the text, this one does too.
     """
     before, mark, after = template.partition("{}")
     fine = bool(mark and before.strip() and after.strip()) and "{}" not in after
@@ -78,7 +78,7 @@ def same_at_each(
     parts: Sequence[Mapping[str, float]] | None = None,
     section: Callable[[int, Occurrence], int] = lambda candidate, occurrence: 0,  # noqa: ARG005
 ) -> list[OccurrenceScore]:
-    """One score a phrase, the same at each of its occurrences: ranking puts the earlier of two equal phrases first."""
+    """One score per phrase, the same at each of its occurrences; of two equal phrases the earlier ranks first."""
     made_of = parts if parts is not None else [{} for _ in candidates]
     return [
         OccurrenceScore(index, occurrence, float(score), part, section(index, occurrence))
@@ -251,4 +251,4 @@ class GenerativeMethod(Method):
 
     @abstractmethod
     def choose(self, document: Document, candidates: Sequence[Candidate]) -> ScoredCandidates:
-        """The phrases that it would return, candidates or not, each at every place where it stands in the text."""
+        """The phrases that it would return, candidates or not, each with all its occurrences in the text."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mudy.candidates import nested_candidates
+from mudy.methods.mudyplus.asked import Answer
 from mudy.methods.mudyplus.cascade import TextEvidence
 from mudy.methods.mudyplus.counted import StemIndex, counted, generic
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, Table
@@ -42,7 +43,9 @@ def test_similarity_in_plain_language_is_similarity_times_plainness() -> None:
 
 def test_what_the_language_model_says_about_ends_counts_in_plain_language_too() -> None:
     document = tagged(BETWEEN)
-    found = TextEvidence(table(BETWEEN), document, nested_candidates(document)).adding_answers([0], [(-1.0, -4.0, 2.0)])
+    found = TextEvidence(table(BETWEEN), document, nested_candidates(document)).adding_answers(
+        [0], [Answer(-1.0, -4.0, 2.0)]
+    )
     assert found.columns["ending"] == pytest.approx([-4.0])
     assert found.columns["plain_ending"] == pytest.approx([-2.0])
 
@@ -53,5 +56,5 @@ def test_every_kind_of_evidence_has_a_column() -> None:
     counted_only = TextEvidence(table(DENSE), document, candidates)
     near = counted_only.adding_similarity([0], np.ones(1))
     assert set(near.columns) == set(CHEAP)
-    answered = TextEvidence(near, document, candidates).adding_answers([0], [(-1.0, -4.0, 2.0)])
+    answered = TextEvidence(near, document, candidates).adding_answers([0], [Answer(-1.0, -4.0, 2.0)])
     assert set(answered.columns) == set(EVIDENCE)

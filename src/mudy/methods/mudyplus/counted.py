@@ -128,7 +128,7 @@ def first_position(index: StemIndex) -> Numbers:
 
 def one_word(index: StemIndex) -> Numbers:
     """1 for a single word, else 0: words are keyphrases less often than phrases are."""
-    return (index.lengths == 1).astype(np.float64)
+    return np.asarray(index.lengths == 1, dtype=np.float64)
 
 
 def usual_length(index: StemIndex) -> Numbers:

@@ -42,7 +42,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Two sums: `quick` without a language model, `full` with one; None if none was asked when they were fitted."""
+    """Two sums: `quick` without a language model, `full` with one; None if they were fitted without."""
 
     quick: Sum
     full: Sum | None
@@ -52,13 +52,13 @@ class Weights:
 
     @classmethod
     def of(cls, row: Any, source: str) -> Weights:
-        """From what a weights file holds; SettingError where it is not one that this version can use."""
+        """From the content of a file; SettingError if it is not a weights file of this version."""
         if not isinstance(row, dict) or "version" not in row:
             raise SettingError(f"{source}: not a file of weights, as `mudy fit` writes them.")
         if row["version"] != VERSION:
             raise SettingError(
                 f"{source}: weights of version {row['version']!r}, but this release uses version {VERSION}. "
-                "Fit them anew with `mudy fit`."
+                "Fit new ones with `mudy fit`."
             )
         without_model = "full" in row and row["full"] is None
         needed = ("quick", "fitted_on") if without_model else (*SUMS, "fitted_on")
@@ -71,11 +71,11 @@ class Weights:
 
     @property
     def with_model(self) -> Sum:
-        """The sum `full`; SettingError where there is none."""
+        """The sum `full`; SettingError if there is none."""
         if self.full is None:
             raise SettingError(
-                f"{self.source}: fitted without a language model, so there are no weights for what it says. "
-                "Use speed 'quick', or fit them anew without --quick."
+                f"{self.source}: fitted without a language model, so its evidence has no weights. "
+                "Use speed 'quick', or fit new ones without --quick."
             )
         return self.full
 
@@ -122,22 +122,18 @@ def _numbers(row: Any, source: str) -> dict[str, float]:
 
 
 def load_weights(path: str | Path | None = None) -> Weights:
-    """The weights in a file; those shipped, if none is named."""
-    return shipped() if path is None else _read(Path(path))
+    """The weights in a file, or the built-in ones, fitted on the development halves of public data sets."""
+    return _built_in("weights.json") if path is None else _read(Path(path))
 
 
-@cache
-def shipped() -> Weights:
-    """The weights fitted on the development halves of public data sets."""
-    text = (files("mudy.methods.mudyplus") / "weights.json").read_text(encoding="utf-8")
-    return Weights.of(json.loads(text), "weights.json")
-
-
-@cache
 def other_languages() -> Weights:
-    """The weights for texts in other languages than English, fitted on French, Portuguese and Spanish ones."""
-    text = (files("mudy.methods.mudyplus") / "weights_other_languages.json").read_text(encoding="utf-8")
-    return Weights.of(json.loads(text), "weights_other_languages.json")
+    """The built-in weights for other languages than English, fitted on French, Portuguese and Spanish texts."""
+    return _built_in("weights_other_languages.json")
+
+
+@cache
+def _built_in(name: str) -> Weights:
+    return Weights.of(json.loads((files("mudy.methods.mudyplus") / name).read_text(encoding="utf-8")), name)
 
 
 def _read(path: Path) -> Weights:
