@@ -39,7 +39,7 @@ _UNDETERMINED = "und"  # BCP 47: no language; pyoxigraph accepts no empty tag in
 _TRIPLE_TERM, _MOST_TRIPLE_TERMS = "<<(", 100  # in RDF 1.2; many within one another overflow the stack
 _DEEPEST, _MOST_ENTITIES, _LONGEST_ENTITY = 100, 200, 300  # in XML
 _ESCAPES = str.maketrans({character: f"&#{ord(character)};" for character in '&<>"\t\n\r'})
-_POSITION = re.compile(r"^Parser error at .*?: |[. ]*\(line \d+\)$")
+_POSITION = re.compile(r"^Parser error at [^:]{0,200}: |\(line \d{1,9}\)$")
 _SHOWN = 200  # characters of a reason
 
 # -- Concepts ----------------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def rdf_triples(blocks: Iterable[str], format_name: str) -> Iterator[Triple]:
             if predicate in PREDICATES:
                 yield Triple(subject, predicate, text, language)
     except SyntaxError as error:
-        reason = _POSITION.sub("", str(error.msg))[:_SHOWN]
+        reason = _POSITION.sub("", str(error.msg)).rstrip(". ")[:_SHOWN]
         raise InputError(f"line {error.lineno or source.block}: this is not {rdf_format.name} ({reason}).") from None
 
 

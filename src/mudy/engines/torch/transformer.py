@@ -12,7 +12,7 @@ from torch import Tensor
 
 from mudy._support.cancellation import check
 from mudy.engines.backbone import MapObserver, Prompted, Question, Received, TextRange, Weighting
-from mudy.engines.batches import length_batches, of_one_shape
+from mudy.engines.batches import of_one_shape
 from mudy.engines.tokens import LONGEST_PROMPT, Prompt, Tokens, prompts_of, tokenise
 from mudy.engines.torch.attention import NAME, Edit, Enough, Observer, Showing, register, soft_cap
 from mudy.engines.torch.machine import Machine
@@ -57,15 +57,15 @@ class Transformer(Prompted, ABC):
         return tokenise(self.tokenizer, text, span, special=self.special_in_window)
 
     def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
-        texts = [self.window(*text_range) for text_range in ranges]
-        received: dict[int, Received] = {}
-        for batch in length_batches([len(tokens) for tokens in texts], self.machine.batch_tokens):
-            ids = padded([texts[i].ids for i in batch], int(self.tokenizer.pad_token_id or 0), self.device)
-            observer = Observer(presence([len(texts[i]) for i in batch], ids), frozenset(layers))
-            self._show(ids, observer)
-            for i, sums in zip(batch, observer.mean(), strict=True):
-                received[i] = Received(texts[i], sums[: len(texts[i])])
-        return [received[i] for i in range(len(texts))]
+        """One text after another: padding would change the last bits of a text's sums with its neighbours."""
+        return [self._received(self.window(*text_range), frozenset(layers)) for text_range in ranges]
+
+    def _received(self, tokens: Tokens, layers: frozenset[int]) -> Received:
+        ids = torch.tensor([tokens.ids], device=self.device)
+        observer = Observer(torch.ones(ids.shape, device=self.device), layers)
+        self._show(ids, observer)
+        (sums,) = observer.mean()
+        return Received(tokens, sums)
 
     def observe(self, tokens: Tokens, observer: MapObserver) -> None:
         ids = torch.tensor([tokens.ids], device=self.device)
