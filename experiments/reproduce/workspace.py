@@ -225,7 +225,7 @@ class Workspace:
         return last if alone and Path(model).is_dir() else model
 
     def shape(self, model: str) -> tuple[str, int]:
-        """Family and depth of a model, from its configuration alone; nothing where it cannot be had."""
+        """Family and depth of a model, from its configuration alone; nothing if it is unavailable."""
         if model not in self._shapes:
             self._shapes[model] = _shape(model, self._report)
         return self._shapes[model]

@@ -4,7 +4,7 @@
     ├── InputError             the text, file or candidates given cannot be used
     │   └── CandidateTooLong   a phrase that does not fit into the model's window
     ├── SettingError           an unknown name or a value out of range (also a ValueError)
-    ├── ModelError             a model cannot be had or cannot be used
+    ├── ModelError             a model is unavailable or unusable
     │   ├── ModelUnavailable   not in the cache and not to be fetched
     │   ├── UnsupportedModel   of an architecture that no backbone reads, or without a chat template
     │   └── EndpointError      a server that was asked gave no answer of use
@@ -39,7 +39,7 @@ class SettingError(MudyError, ValueError):
 
 
 class ModelError(MudyError):
-    """A model cannot be had or cannot be used."""
+    """A model is unavailable or unusable."""
 
 
 class ModelUnavailable(ModelError):

@@ -47,7 +47,7 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """A phrase known to be right, and where its stems stand in the text: nowhere, if it is absent."""
+    """A phrase known to be right, and where its stems occur in the text: nowhere, if it is absent."""
 
     text: str
     spans: tuple[Span, ...]

@@ -47,7 +47,7 @@ class ConceptMatch:
 
     id: str
     label: str  # the preferred one
-    match: Literal["label", "near"]  # whether a label of it stands in the text, or is only near in meaning
+    match: Literal["label", "near"]  # whether one of its labels occurs in the text, or is only near in meaning
     similarity: float | None = None  # of a near one: the cosine of phrase and label
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class ConceptMatch:
 
 @dataclass(frozen=True, slots=True)
 class Keyphrase:
-    """A phrase as it stands in the text."""
+    """A phrase as it occurs in the text."""
 
     rank: int  # from 1
     text: str  # the best occurrence, white space squeezed
@@ -153,8 +153,8 @@ class Result:
     method: str
     model: str | None  # None for a method that asks no model
     source: str | None = None
-    not_found: tuple[str, ...] = ()  # candidates of the caller that do not stand in the text
-    dropped: tuple[str, ...] = ()  # phrases that a model wrote but that do not stand in the text or may not be returned
+    not_found: tuple[str, ...] = ()  # candidates of the caller that do not occur in the text
+    dropped: tuple[str, ...] = ()  # phrases that a model wrote but that do not occur in the text or may not be returned
     language: str | None = None  # by whose rules it was read, as an ISO 639 code; None for a text without words
     read_by: str | None = None  # what found the words: a tagger, a segmenter, or the stop words of the language
     warnings: tuple[str, ...] = ()  # such as: the text is in another language than the rules by which it was read

@@ -35,7 +35,7 @@ class Empirical(GenerativeMethod):
     """Keyphrases that a chat model writes: chosen from the candidates, from the text itself, or both in three calls.
 
     Hybrid prompting asks for phrases of the text, then for 5 of the candidates, then for a choice from both; we list
-    only what stands in the text. A phrase beside the candidates is kept where it stands in the text, unless `strict`.
+    only what occurs in the text. A phrase other than the candidates is kept if it occurs in the text, unless `strict`.
     Its score is 1 / rank.
 
     A prompt may be longer than the model's room less `max_new_tokens`. Then the list of candidates stays whole as long

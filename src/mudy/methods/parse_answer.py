@@ -1,7 +1,7 @@
 """What a model wrote -> phrases, in order; and where they stand in a text.
 
 Models are asked for `Keyphrases: a; b; c` and write numbered lists, JSON, bold type, apologies and afterthoughts. Not
-all that is no phrase is recognised as such here: it will not stand in the text, and is dropped for that.
+all that is no phrase is recognised as such here: it does not occur in the text, and is dropped for that.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def standing(
     """Written phrases as candidates with their places, in order; and those that are dropped.
 
     A phrase that is a candidate has its places. Any other has every place where it stands as whole words; `strict`
-    drops it, and so it is with a phrase that does not stand in the text.
+    drops it, and so it is with a phrase that does not occur in the text.
     """
     known = {comparison_key(candidate.phrase): candidate for candidate in reversed(candidates)}
     if not strict:

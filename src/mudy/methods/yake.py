@@ -59,7 +59,7 @@ def term(form: str) -> str:
 
 
 def frequencies(terms: Terms, phrases: Iterable[tuple[str, ...]]) -> Counter[tuple[str, ...]]:
-    """How often each phrase stands in the text, also inside longer ones."""
+    """How often each phrase occurs in the text, also inside longer ones."""
     wanted = list(dict.fromkeys(phrases))
     return Counter(wanted[match.phrase] for match in PhraseIndex(wanted).matches(terms))
 
