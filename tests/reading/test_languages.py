@@ -18,7 +18,7 @@ from mudy.models import cache, fetch
 from mudy.reading import languages
 from mudy.reading.languages import detect, detection_of, mismatch, taggers
 from mudy.reading.tagging import Tagger
-from mudy.server.response_schemas import ResultSchema
+from mudy.server.response_schemas import Result
 from tests.tagged import tagged
 from tests.taggers import english
 
@@ -258,16 +258,16 @@ def test_explain_warns_on_the_command_line() -> None:
 def test_a_row_of_a_corpus_holds_the_warning() -> None:
     task = Extractor("yake", language=english()).prepare(FRENCH, top_n=5)
     (result,) = Extractor("yake", language=english()).finish([task])
-    written = OutputRow.of(InputRow(RowPosition(0, 0), "a"), result, None, 0.0).to_dict()
+    written = OutputRow.of(InputRow(RowPosition(0, 0), "a"), result, None, 0.0).values
     assert "French" in written["warning"]
     assert written["error"] is None
-    assert OutputRow.of(InputRow(RowPosition(0, 0), "a"), None, "broken", 0.0).to_dict()["warning"] is None
+    assert OutputRow.of(InputRow(RowPosition(0, 0), "a"), None, "broken", 0.0).values["warning"] is None
 
 
 def test_an_answer_of_the_service_holds_language_and_warning() -> None:
     extractor = Extractor("yake", language=english())
     (result,) = extractor.finish([extractor.prepare(FRENCH, top_n=5)])
-    served = ResultSchema.model_validate(result.to_dict())
+    served = Result.model_validate(result.to_dict())
     assert (served.language, served.read_by) == ("en", english().name)
     assert "French" in served.warnings[0]
 

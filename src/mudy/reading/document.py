@@ -9,6 +9,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
+from typing import Literal
 
 from mudy.errors import SettingError
 
@@ -22,6 +23,19 @@ class Span:
 
     def of(self, text: str) -> str:
         return text[self.start : self.end]
+
+
+BlockKind = Literal["title", "heading", "prose", "list", "code", "table", "quotation", "boilerplate"]
+_LEAST_PROSE = 0.5  # share of prose in a text's words below which its quotations are read like prose
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a text that is more than a paragraph of prose, or less."""
+
+    span: Span
+    kind: BlockKind
+    level: int = 0  # of a heading, from 1
 
 
 UNSPACED_LANGUAGES = frozenset({"zh", "ja", "th", "lo", "km", "my", "bo"})  # whose words have no spaces between them
@@ -51,11 +65,34 @@ class Document:
     tagged: bool = True  # whether words have parts of speech; else phrases are what stands between stop words
     read_by: str = ""  # the tagger or segmenter that found the words
     guessed: bool = False  # whether `language` is a guess
+    blocks: tuple[Block, ...] = ()  # in text order, without overlap; text outside them is prose
+
+    @property
+    def title(self) -> Span | None:
+        """Where the text's title stands, if it has one."""
+        return next((block.span for block in self.blocks if block.kind == "title"), None)
+
+    @property
+    def headings(self) -> tuple[Span, ...]:
+        """The title and the headings, in text order."""
+        return tuple(block.span for block in self.blocks if block.kind in ("title", "heading"))
+
+    @property
+    def not_prose(self) -> tuple[Span, ...]:
+        """Where no words were read: code, boilerplate, tables of numbers, and quotations in a text of other words."""
+        return not_prose(self.text, self.blocks)
 
     @property
     def word_count(self) -> int:
         """White-space words; of a text in a script without spaces, those that were found."""
         return len(self.text.split()) if self.language not in UNSPACED_LANGUAGES else len(self.words)
+
+    @property
+    def word_spans(self) -> list[Span]:
+        """The words that `word_count` counts."""
+        if self.language in UNSPACED_LANGUAGES:
+            return [word.span for word in self.words]
+        return [Span(*match.span()) for match in re.finditer(r"\S+", self.text)]
 
     def end_of_words(self, n: int) -> int:
         """Where the first words end, as `word_count` counts them."""
@@ -67,6 +104,30 @@ class Document:
     def sentence_at(self, position: int) -> int:
         """Index of the sentence holding a character; white space belongs to the sentence before it."""
         return max(0, bisect_right(self.sentences, position, key=attrgetter("start")) - 1)
+
+
+def not_prose(text: str, blocks: tuple[Block, ...]) -> tuple[Span, ...]:
+    """The blocks from which no phrase comes: code, boilerplate, tables of numbers, and most quotations.
+
+    A text that quotes more than it says, such as a short answer to a long letter, is about what it quotes.
+    """
+    kinds = {"code", "boilerplate"}
+    quoted = sum(len(block.span.of(text).split()) for block in blocks if block.kind == "quotation")
+    if quoted:
+        left_out = sum(len(block.span.of(text).split()) for block in blocks if block.kind in kinds)
+        if quoted <= _LEAST_PROSE * (len(text.split()) - left_out):
+            kinds.add("quotation")
+    return tuple(
+        block.span
+        for block in blocks
+        if block.kind in kinds or (block.kind == "table" and is_numeric(block.span.of(text)))
+    )
+
+
+def is_numeric(text: str) -> bool:
+    """Whether most of a text's words are numbers."""
+    words = re.findall(r"[^\s|]+", text)
+    return 2 * sum(not any(map(str.isalpha, word)) for word in words) > len(words)
 
 
 def squeeze(text: str) -> str:

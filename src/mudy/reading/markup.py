@@ -1,4 +1,4 @@
-"""What in a text is no prose: mark-up, code, citations, addresses. No phrase may hold any of it.
+"""What in a text is no prose: mark-up, code, citations, addresses, files, versions. No phrase may hold any of it.
 
 Every expression here looks at a bounded stretch of the text, so that the time grows with its length alone.
 """
@@ -12,6 +12,7 @@ IN_WORD = re.compile(
     r"://|^www\.|\w@\w"  # addresses
     r"|[{}<>\\|=^]|^@\w|&\w{1,8};"  # mark-up, formulas
     r"|\w_\w|\w\(\)|::|->"  # code
+    r"|^v?\d{1,4}(?:\.\d{1,6}){2}|^v\d{1,4}\.\d|^\d{4}-\d\d-\d\d|^\d{1,2}/\d{1,2}/\d{2,4}$"  # versions, dates
 )
 _FENCED = r"```[^`]{0,20000}```"
 _TAG = r"</?[A-Za-z][A-Za-z0-9]{0,20}(?:\s[^<>]{0,300})?/?>"
@@ -25,7 +26,13 @@ _NAME = r"[A-Z][\w'’.-]{1,30}"
 _CITED = rf"{_NAME}(?:,? (?:and |& )?{_NAME}){{0,3}}(?: et al\.?)?, ?(?:19|20)\d\d[a-z]?"
 _CITATION = rf"[(\[](?:e\.g\.,? |cf\. |see )?{_CITED}(?:; ?{_CITED}){{0,9}}[)\]]"
 _ET_AL = rf"\b{_NAME},? et al\b\.?"
-NO_PROSE = re.compile("|".join((_FENCED, _TAG, _KEYS, _COMMAND, _BIBTEX, _CITATION, _ET_AL)))
+_OPTION = r"(?<![\w-])--[a-z][a-z0-9]{1,30}(?:-[a-z0-9]{1,30}){0,6}(?:=[^\s,;]{1,60})?(?![\w-])"
+_PATH = r"(?<![\w/.~:])(?:~|\.{1,2})?/[\w.+-]{1,60}(?:/[\w.+*-]{1,60}){1,20}/?"
+_FILE = (  # not those in which names of programs and settings end: node.js, pyproject.toml
+    r"(?<![\w./-])[\w.-]{1,60}\.(?:txt|html?|json|exe|dll|zip|tar|gz|xz|deb|rpm|csv|tsv|xml|png|"
+    r"jpe?g|gif|svg|pdf|log|bak)(?![\w-]|\.\w)"
+)
+NO_PROSE = re.compile("|".join((_FENCED, _TAG, _KEYS, _COMMAND, _BIBTEX, _CITATION, _ET_AL, _OPTION, _PATH, _FILE)))
 
 
 def no_prose(text: str) -> Iterator[Span]:

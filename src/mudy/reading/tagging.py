@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mudy._support.cancellation import cancellable, check
 from mudy.errors import InputError, SettingError
 from mudy.models.fetch import Report
-from mudy.reading.document import Document, Span, Word
+from mudy.reading.document import Block, Document, Span, Word
 from mudy.reading.languages.detection import LANGUAGE_NAMES, UNDETERMINED, Detection, detect
 from mudy.reading.languages.taggers import tagger_is_here
+from mudy.reading.structure import blocks_of, prose_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -72,16 +73,22 @@ class TextReader(ABC):
     def _tokens(self, piece: str, offset: int) -> list[Token]:
         """The words and marks of a piece of text."""
 
-    def document(self, text: str, omitted_words: int = 0, detection: Detection | None = None) -> Document:
+    def document(
+        self,
+        text: str,
+        omitted_words: int = 0,
+        detection: Detection | None = None,
+        blocks: tuple[Block, ...] = (),
+    ) -> Document:
         """Split a text into sentences and tagged words.
 
         Every character that is not white space belongs to one sentence. A run of more than 200 characters without white
         space is not prose and yields no words; it is counted in `skipped_words`. `detection` is the text's language, if
-        it was detected before.
+        it was detected before. Blocks of code and others that are not prose yield no words either.
         """
         if not isinstance(text, str):
             raise InputError(f"A text was expected, not {type(text).__name__}. Decode bytes or read the file first.")
-        readable, skipped = _readable(text, LONGEST_RUN if self._spaced else None)
+        readable, skipped = _readable(prose_of(text, blocks), LONGEST_RUN if self._spaced else None)
         tokens = _joined(readable, (t for offset, piece in self._pieces(readable) for t in self._tokens(piece, offset)))
         sentences = _sentences(text, [tokens[i].start for i in _openings(readable, tokens)])
         words = _words(self._mended(readable, tokens, sentences), sentences)
@@ -92,10 +99,11 @@ class TextReader(ABC):
             self.language,
             omitted_words,
             skipped,
-            detected=detect(text) if detection is None else detection.sure,
+            detected=detect(prose_of(text, blocks)) if detection is None else detection.sure,
             tagged=self.tagged,
             read_by=self.name,
             guessed=detection is not None and detection.guessed,
+            blocks=blocks,
         )
 
     def _pieces(self, text: str) -> Iterator[tuple[int, str]]:
@@ -199,11 +207,14 @@ def document_of_doc(doc: "Doc") -> Document:
             "The Doc has no tags, which candidates are made of. Put a tagger before this in the pipeline, as in "
             'spacy.load("en_core_web_sm").'
         )
-    readable, skipped = _readable(text, LONGEST_RUN if doc.vocab.writing_system.get("has_letters", True) else None)
+    blocks = blocks_of(text)
+    spaced = doc.vocab.writing_system.get("has_letters", True)
+    readable, skipped = _readable(prose_of(text, blocks), LONGEST_RUN if spaced else None)
     tokens = _joined(readable, _tokens_of(doc, readable, _sentence_starts(doc)))
     sentences = _sentences(text, [tokens[i].start for i in _openings(readable, tokens)])
     words = _words(tokens, sentences)
-    return Document(text, tuple(sentences), words, language, skipped_words=skipped, detected=detect(text))
+    detected = detect(prose_of(text, blocks))
+    return Document(text, tuple(sentences), words, language, skipped_words=skipped, detected=detected, blocks=blocks)
 
 
 def _sentence_starts(doc: "Doc") -> Iterator[bool]:

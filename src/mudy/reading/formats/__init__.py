@@ -1,8 +1,8 @@
-"""Bytes -> text: plain text, HTML, PDF and Word documents. Offsets of results point into the text that comes out.
+"""Bytes -> text and its blocks, one module per format. Offsets of results point into the text that comes out.
 
-The format is detected from the bytes; the name only tells HTML from plain text. Plain text is decoded here; all other
-formats are read in a separate process, within limits, because a file can freeze or crash its reader. Importing this
-package imports no reader and starts no process.
+The format is detected from the bytes where they tell it, else from the ending of the name. Plain text is decoded here
+and stays as it is; all other formats are read in a separate process, within limits, because a file can freeze or crash
+its reader, and lose their mark-up. Importing this package imports no reader and starts no process.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from importlib.util import find_spec
 from pathlib import Path, PurePath
 
 from mudy._support.extras import missing_extra
+from mudy._support.storage import encode_text
 from mudy.errors import InputError, MudyError
 from mudy.reading.formats.pool import FileRead, ReaderPool
 from mudy.reading.formats.reading import ZIP, Limits, Reading, decode
 
 __all__ = [
-    "PLAIN_ENDINGS",
-    "WEB_ENDINGS",
+    "ENDINGS",
     "FileRead",
     "Limits",
     "ReaderPool",
@@ -32,8 +32,33 @@ __all__ = [
     "read",
 ]
 
-WEB_ENDINGS = (".html", ".htm", ".xhtml")
-PLAIN_ENDINGS = (".txt", ".md")
+ENDINGS = {  # of the files of each format, which is the name of its module
+    "plain": (".txt", ".text", ".log"),
+    "markdown": (".md", ".markdown"),
+    "rst": (".rst", ".rest"),
+    "asciidoc": (".adoc", ".asciidoc"),
+    "latex": (".tex", ".ltx"),
+    "wikitext": (".wiki", ".mediawiki"),
+    "docbook": (".docbook", ".dbk", ".xml"),
+    "html": (".html", ".htm", ".xhtml"),
+    "pdf": (".pdf",),
+    "docx": (".docx",),
+    "odt": (".odt",),
+    "rtf": (".rtf",),
+    "mail": (".eml", ".mbox"),
+    "notebook": (".ipynb",),
+    "subtitles": (".srt", ".vtt"),
+    "table": (".csv", ".tsv"),
+    "source": (
+        *(".py", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".go", ".java", ".js", ".ts", ".jsx", ".tsx", ".kt", ".rs"),
+        *(".swift", ".scala", ".php", ".rb", ".sh", ".pl", ".r", ".lua", ".sql", ".css", ".el"),
+    ),
+}
+MARKUP = frozenset(
+    ("markdown", "rst", "asciidoc", "latex", "wikitext", "subtitles", "table", "source")
+)  # formats in any encoding of text; the others name their own
+_BY_BYTES = ("pdf", "docx", "odt", "rtf")  # formats that are known by their first bytes, whatever the name
+_OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument.text"  # the first entry of the archive
 NEEDED = {"pdf": "pypdfium2", "html": "trafilatura"}  # the packages that readers import
 
 
@@ -54,6 +79,8 @@ def read(
         return Reading(_decoded(data, encoding))
     if not _installed(kind):
         raise missing_extra("readers", f"is {kind.upper()}, which", NEEDED[kind])
+    if kind in MARKUP:
+        data = encode_text(_decoded(data, encoding))
     return (pool or _shared_pool()).read(kind, data, file)
 
 
@@ -63,24 +90,23 @@ def _shared_pool() -> ReaderPool:
 
 
 def kind_of(data: bytes, name: str) -> str:
-    """Which reader a file needs; any ZIP archive needs that of Word documents, which tells whether it is one."""
+    """Which reader a file needs; any other ZIP archive needs that of Word documents, which tells that it is none."""
+    ending = PurePath(name).suffix.lower()
     if b"%PDF-" in data[:1024]:
         return "pdf"
     if data.startswith(ZIP):
-        return "docx"
-    ending = PurePath(name).suffix.lower()
-    if ending in WEB_ENDINGS or (
-        ending not in PLAIN_ENDINGS and data[:1024].lstrip().lower().startswith((b"<!doctype html", b"<html"))
-    ):
-        return "html"
-    return "plain"
+        return "odt" if data[30:77] == _OPEN_DOCUMENT else "docx"
+    if data.startswith(b"{\\rtf"):
+        return "rtf"
+    kind = next((kind for kind, endings in ENDINGS.items() if ending in endings), None)
+    if kind is not None:
+        return "plain" if kind in _BY_BYTES else kind
+    return "html" if data[:1024].lstrip().lower().startswith((b"<!doctype html", b"<html")) else "plain"
 
 
 def endings() -> tuple[str, ...]:
     """The endings of files that can be read here, with what is installed."""
-    known = {"pdf": (".pdf",), "html": WEB_ENDINGS, "docx": (".docx",)}
-    others = [ending for kind, endings in known.items() if _installed(kind) for ending in endings]
-    return (*PLAIN_ENDINGS, *others)
+    return tuple(ending for kind, endings in ENDINGS.items() if _installed(kind) for ending in endings)
 
 
 def _installed(kind: str) -> bool:

@@ -1,4 +1,4 @@
-"""Word documents: paragraphs and the cells of tables, in their order, with an empty line between them.
+"""Word documents: headings, paragraphs and the cells of tables, in their order, with an empty line between them.
 
 The document is read as a stream and never held as a tree, so memory grows with its text alone; cells are not spread
 over the columns that they span, and other parts of the file, such as pictures, are not unpacked.
@@ -7,14 +7,18 @@ over the columns that they span, and other parts of the file, such as pictures, 
 from __future__ import annotations
 
 import io
+import re
 import zipfile
-from collections.abc import Iterator
-from typing import IO
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from xml.parsers import expat
 
 from mudy.errors import InputError
+from mudy.reading.document import Block, BlockKind, Span
 from mudy.reading.formats.reading import ZIP, Limits, Reading, not_text
+from mudy.reading.structure import finished
 
+Paragraph = tuple[str, BlockKind, int]
 DOCUMENT = "word/document.xml"
 _MAX_BYTES = 100_000_000  # bytes that the document may unpack to; more is no document but a trap
 _CHUNK_BYTES = 65536
@@ -26,8 +30,17 @@ _NAMESPACES = (  # the namespaces of Word's own elements
 )
 _MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 SKIPPED = ("pPr", "moveFrom")  # a paragraph's properties, and what was moved to another place
+STYLES = "word/styles.xml"
+STYLE = re.compile(
+    rb'<w:style\s[^<>]{0,300}w:styleId="([^"]{1,100})"[^<>]{0,300}>\s{0,20}<w:name w:val="([^"]{1,100})"'
+)
+_HEADING = re.compile(r"heading ?([1-9])|title", re.I)  # a style by its name, which is English in any language
 ELEMENTS = {  # all that are looked at
-    **{f"{namespace} {name}": name for namespace in _NAMESPACES for name in ("p", "t", *_MARKS)},
+    **{
+        f"{namespace} {name}": name
+        for namespace in _NAMESPACES
+        for name in ("p", "t", "pStyle", "numPr", "tbl", *_MARKS)
+    },
     **{f"{namespace} {name}": "skipped" for namespace in _NAMESPACES for name in SKIPPED},
     "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback": "skipped",  # the same for older programs
 }
@@ -41,25 +54,42 @@ def read_docx(data: bytes, limits: Limits) -> Reading:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if DOCUMENT not in archive.namelist():
             raise InputError(not_text(ZIP))
-        entry = archive.getinfo(DOCUMENT)
-        if entry.compress_type not in _COMPRESSIONS or entry.flag_bits & 1:
-            raise InputError("is a Word document that is encrypted or packed in an unusual way; save it as .docx again")
-        with archive.open(entry) as stream:
-            paragraphs = [text for text in _paragraphs(stream, limits) if text.strip()]
+        chunks, styles = unpacked(archive, DOCUMENT), _style_names(archive)
+        paragraphs = [paragraph for paragraph in _paragraphs(chunks, styles, limits) if paragraph[0].strip()]
     if not paragraphs:
         raise InputError("is a Word document that holds no text")
-    return Reading("\n\n".join(paragraphs))
+    starts = accumulate((len(text) + 2 for text, _, _ in paragraphs), initial=0)
+    placed = zip(starts, paragraphs, strict=False)
+    blocks = [Block(Span(at, at + len(text)), kind, level) for at, (text, kind, level) in placed if kind != "prose"]
+    text = "\n\n".join(text for text, _, _ in paragraphs)
+    return Reading(text, (), finished(text, blocks))
 
 
-def _paragraphs(stream: IO[bytes], limits: Limits) -> Iterator[str]:
-    """The text of each paragraph. Sizes are those of what was unpacked, never those that the file states."""
-    body, unpacked, characters = Body(), 0, 0
-    while chunk := stream.read(_CHUNK_BYTES):
-        unpacked += len(chunk)
-        if unpacked > _MAX_BYTES:
-            raise InputError(f"unpacks to more than {_MAX_BYTES:,} bytes, which no document does")
+def unpacked(archive: zipfile.ZipFile, name: str, what: str = "a Word document") -> Iterator[bytes]:
+    """A file of an archive, in chunks. Its size is that of what was unpacked, never that which the archive states."""
+    entry, size = archive.getinfo(name), 0
+    if entry.compress_type not in _COMPRESSIONS or entry.flag_bits & 1:
+        raise InputError(f"is {what} that is encrypted or packed in an unusual way; save it again")
+    with archive.open(entry) as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            size += len(chunk)
+            if size > _MAX_BYTES:
+                raise InputError(f"unpacks to more than {_MAX_BYTES:,} bytes, which no document does")
+            yield chunk
+
+
+def _style_names(archive: zipfile.ZipFile) -> dict[str, str]:
+    """The names of styles, by the ids that paragraphs use."""
+    styles = b"".join(unpacked(archive, STYLES)) if STYLES in archive.namelist() else b""
+    return {key.decode(): name.decode() for key, name in STYLE.findall(styles)}
+
+
+def _paragraphs(chunks: Iterable[bytes], styles: Mapping[str, str], limits: Limits) -> Iterator[Paragraph]:
+    """The text, the kind and the level of each paragraph."""
+    body, characters = Body(styles), 0
+    for chunk in chunks:
         body.parser.Parse(chunk, False)
-        characters += sum(map(len, body.finished))
+        characters += sum(len(text) for text, _, _ in body.finished)
         if characters + body.unfinished > limits.characters:
             raise InputError(limits.too_long())
         yield from body.finished
@@ -74,8 +104,11 @@ class Body:
     A text box stands inside a paragraph and holds paragraphs of its own: these come first.
     """
 
-    def __init__(self) -> None:
-        self.finished: list[str] = []
+    def __init__(self, styles: Mapping[str, str]) -> None:
+        self.finished: list[Paragraph] = []
+        self._styles = styles
+        self._kinds: list[tuple[BlockKind, int]] = []  # those of the paragraphs around this place
+        self._tables = 0
         self.unfinished = 0  # characters of paragraphs that have not ended
         self._open: list[list[str]] = []  # the paragraphs around this place
         self._depth = self._in_text = self._skipped = 0  # how deep this place is in elements, and in some of them
@@ -98,6 +131,11 @@ class Body:
                 pass
             case "p":
                 self._open.append([])
+                self._kinds.append(("table" if self._tables else "prose", 0))
+            case "tbl":
+                self._tables += 1
+            case "pStyle" | "numPr" as property:
+                self._style(property, next((attributes[key] for key in attributes if key.endswith(" val")), ""))
             case "t":
                 self._in_text += 1
             case "skipped":
@@ -112,11 +150,21 @@ class Body:
             case "p":
                 text = "".join(self._open.pop())
                 self.unfinished -= len(text)
-                self.finished.append(text)
+                self.finished.append((text, *self._kinds.pop()))
+            case "tbl":
+                self._tables -= 1
             case "t":
                 self._in_text -= 1
             case "skipped":
                 self._skipped -= 1
+
+    def _style(self, property: str, value: str) -> None:  # noqa: A002 (as Word calls it)
+        """What the style of a paragraph says about it."""
+        heading = _HEADING.fullmatch(self._styles.get(value, value))
+        if self._kinds and heading:
+            self._kinds[-1] = ("heading", min(int(heading[1]), 6)) if heading[1] else ("title", 0)
+        elif self._kinds and property == "numPr" and self._kinds[-1][0] == "prose":
+            self._kinds[-1] = ("list", 0)
 
     def _characters(self, text: str) -> None:
         if self._in_text:

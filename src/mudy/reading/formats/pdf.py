@@ -8,14 +8,17 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import accumulate, islice, pairwise
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
 from mudy.errors import InputError
+from mudy.reading.formats.pdf_headings import Look, blocks, looks
 from mudy.reading.formats.reading import Limits, Reading
 from mudy.reading.formats.running_heads import EDGE_LINES, MARGIN, Line, PageEdges, repeated
+from mudy.reading.structure import cut_to, finished
 
 _Range = tuple[int, int]
 
@@ -26,12 +29,17 @@ CUT = r"(?:[-\u2010\u00ad]\n|[\ufffe\x02])(?=[a-zà-ÿ])"
 _WORD = r"\w+(?:-\w+)*"
 WORDS, CUTS = re.compile(_WORD), re.compile(CUT)
 CUT_WORD = re.compile(rf"{_WORD}(?:{CUT}{_WORD})*")  # any word, cut or not: so no letter is looked at twice
+LIGATURES = str.maketrans(  # also where a font of LaTeX does not say what its signs are
+    dict(
+        zip("ﬀﬁﬂﬃﬄ\x1b\x1c\x1d\x1e\x1f\x10\x11\x15\x16", (*("ff", "fi", "fl", "ffi", "ffl") * 2, *"“”–—"), strict=True)
+    )
+)
 UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def read_pdf(data: bytes, limits: Limits) -> Reading:
     """The text of all pages, and where each begins."""
-    pages, edges = _pages(data, limits)
+    pages, edges, lines = _pages(data, limits)
     if not any(page.strip() for page in pages):
         raise InputError(
             f"holds no text on {len(pages):,} pages: perhaps scans, which an OCR program can make readable"
@@ -40,14 +48,16 @@ def read_pdf(data: bytes, limits: Limits) -> Reading:
     pages = body if any(page.strip() for page in body) else _without(pages, ())
     known = {word.lower() for page in pages for word in WORDS.findall(page)}
     whole = [_clean(mended(page, known)) + BETWEEN_PAGES for page in pages]
-    starts = accumulate(map(len, whole[:-1]), initial=0)
-    return Reading("".join(whole).rstrip(), tuple(starts))
+    starts = tuple(accumulate(map(len, whole[:-1]), initial=0))
+    text = "".join(whole).rstrip()
+    return Reading(text, starts, finished(text, cut_to(len(text), blocks(whole, starts, lines))))
 
 
-def _pages(data: bytes, limits: Limits) -> tuple[list[str], list[PageEdges]]:
-    """The text of each page as PDFium gives it, and the lines at its edges."""
+def _pages(data: bytes, limits: Limits) -> tuple[list[str], list[PageEdges], list[list[Look]]]:
+    """The text of each page as PDFium gives it, the lines at its edges, and how all its lines look."""
     pages: list[str] = []
     edges: list[PageEdges] = []
+    lines: list[list[Look]] = []
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
@@ -55,15 +65,16 @@ def _pages(data: bytes, limits: Limits) -> tuple[list[str], list[PageEdges]]:
     characters = 0
     try:
         for number in range(len(document)):
-            text, edge = _page(document, number)
+            text, edge, looking = _page(document, number)
             characters += len(text) + len(BETWEEN_PAGES)
             if characters > limits.characters:
                 raise InputError(limits.too_long())
             pages.append(text)
             edges.append(edge)
+            lines.append(looking)
     finally:
         document.close()
-    return pages, edges
+    return pages, edges, lines
 
 
 def _reason(error: Exception) -> str:
@@ -72,17 +83,22 @@ def _reason(error: Exception) -> str:
     return "is a broken PDF, or none"
 
 
-def _page(document: pypdfium2.PdfDocument, number: int) -> tuple[str, PageEdges]:
-    """The text of one page and the lines at its edges; none of a page that is broken."""
+def _page(document: pypdfium2.PdfDocument, number: int) -> tuple[str, PageEdges, list[Look]]:
+    """The text of one page, the lines at its edges, and how all lines look; none of a page that is broken."""
     try:
         page = document[number]
         textpage = page.get_textpage()
         text = str(textpage.get_text_range())
     except (pypdfium2.PdfiumError, RecursionError, AssertionError):
-        return "", PageEdges((), ())
+        return "", PageEdges((), ()), []
     first, last = _edge_spans(text)
     lines = {span: _line(page, textpage, number, text, *span) for span in (*first, *last)}
-    return text, PageEdges([lines[span] for span in first], [lines[span] for span in last])
+    edges = PageEdges([lines[span] for span in first], [lines[span] for span in last])
+    looking = [
+        replace(look, text=_clean(look.text.translate(LIGATURES)))
+        for look in looks(textpage, text, LINE.finditer(text))
+    ]
+    return text, edges, looking
 
 
 def _edge_spans(text: str) -> tuple[list[_Range], list[_Range]]:
@@ -123,7 +139,7 @@ def _without(pages: Sequence[str], lines: Iterable[Line]) -> list[str]:
 def _cut_out(page: str, spans: Sequence[_Range]) -> str:
     starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(page)]
     kept = (page[start:end].strip("\r\n") if spans else page for start, end in zip(starts, ends, strict=True))
-    return "\n".join(part for part in kept if part).replace("\r\n", "\n").replace("\r", "\n")
+    return "\n".join(part for part in kept if part).replace("\r\n", "\n").replace("\r", "\n").translate(LIGATURES)
 
 
 def mended(page: str, known: set[str]) -> str:

@@ -15,9 +15,10 @@ from weakref import WeakSet
 from mudy._support.extras import missing_extra
 from mudy._support.processes import ChildProcess, how_it_ended, package_environment
 from mudy.errors import InputError
+from mudy.reading.document import Block, Span
 from mudy.reading.formats.reading import Limits, Reading
 
-_BYTES_PER_CHARACTER = 10  # at most: 4 of UTF-8, and a page's start in decimal digits for every other character
+_BYTES_PER_CHARACTER = 15  # at most: 4 of UTF-8, and a page's start or a block for every few characters
 _SMALL = 100_000  # bytes of an answer without text
 
 
@@ -96,7 +97,10 @@ def _reading(header: dict[str, Any], text: bytes) -> Reading:
         raise missing_extra("readers", "its reader", header["missing"])
     if "error" in header:
         raise InputError(header["error"])
-    return Reading(text.decode(), tuple(header["pages"]))
+    blocks = header["blocks"]
+    if blocks is not None:
+        blocks = tuple(Block(Span(start, end), kind, level) for start, end, kind, level in blocks)
+    return Reading(text.decode(), tuple(header["pages"]), blocks)
 
 
 class ReaderPool:

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 
 from mudy.errors import InputError
+from mudy.reading.document import Block, BlockKind, Span
+from mudy.reading.structure import PROMPT, finished
 
 _BYTE_ORDER_MARKS = (  # a UTF-32 mark begins with that of UTF-16, so it is looked for first
     (codecs.BOM_UTF8, "utf-8"),
@@ -23,13 +25,12 @@ _SIGNATURES = {  # how files begin that hold no plain text
     b"\x89PNG\r\n": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
     b"GIF8": "a GIF image",
-    ZIP: "a ZIP archive (OpenDocument and EPUB files are such)",
+    ZIP: "a ZIP archive (EPUB files are such)",
     b"\x1f\x8b\x08": "a gzip archive",
     b"\xfd7zXZ\x00": "an xz archive",
     b"7z\xbc\xaf\x27": "a 7-Zip archive",
     b"\x28\xb5\x2f\xfd": "a Zstandard archive",
     b"\xd0\xcf\x11\xe0": "an old Microsoft Office document",
-    b"{\\rtf": "an RTF document",
     b"\x7fELF": "a program",
     b"SQLite format 3\x00": "an SQLite database",
 }
@@ -39,10 +40,58 @@ CONTROL_SHARE = 0.02  # of a text's beginning; above it, the text is none
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The text of a file, and where its pages begin, if it has any."""
+    """The text of a file, where its pages begin, if it has any, and the blocks that it is made of."""
 
     text: str
     pages: tuple[int, ...] = ()  # offsets of their first characters
+    blocks: tuple[Block, ...] | None = None  # None: to be detected in the text
+
+
+class TextBuilder:
+    """Puts the text of a file together, block by block, with an empty line between them."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._parts: list[str] = []
+        self._length = 0
+        self._blocks: list[Block] = []
+
+    def add(self, text: str, kind: BlockKind = "prose", level: int = 0) -> None:
+        """Add a block; one without text is left out. Items of lists get a dash; what a shell was told is code."""
+        text = text.rstrip().strip("\r\n") if kind == "code" else text.strip()
+        if not text.strip():
+            return
+        if kind == "prose" and PROMPT.match(text):
+            kind = "code"
+        follows = self._blocks and self._blocks[-1].kind == kind and self._blocks[-1].span.end == self._length
+        separator = ("\n" if follows and kind in ("list", "table", "code") else "\n\n") if self._parts else ""
+        text = f"- {text}" if kind == "list" else text
+        start = self._length + len(separator)
+        self._parts += (separator, text)
+        self._length = start + len(text)
+        if self._length > self._limits.characters:
+            raise InputError(self._limits.too_long())
+        if separator == "\n":
+            self._blocks[-1] = Block(Span(self._blocks[-1].span.start, self._length), kind, level)
+        elif kind != "prose":
+            self._blocks.append(Block(Span(start, self._length), kind, level))
+
+    def reading(self, what: str) -> Reading:
+        """The whole; InputError if there is no text. `what` names the format, with its article."""
+        if not self._parts:
+            raise InputError(f"is {what} that holds no text")
+        text = "".join(self._parts)
+        _check_text(text)
+        return Reading(text, (), finished(text, self._blocks))
+
+
+def without(text: str, opening: str, closing: str) -> str:
+    """The text without what stands between two marks, such as comments; one that is not closed stays."""
+    parts, end = [], 0
+    while (start := text.find(opening, end)) >= 0 and (closed := text.find(closing, start + len(opening))) >= 0:
+        parts.append(text[end:start])
+        end = closed + len(closing)
+    return "".join(parts) + text[end:]
 
 
 @dataclass(frozen=True, slots=True)

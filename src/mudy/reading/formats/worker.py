@@ -19,7 +19,7 @@ from mudy._support.storage import encode_text
 from mudy.errors import InputError
 from mudy.reading.formats.reading import Limits, Reading
 
-_FORMAT_NAMES = {"pdf": "PDF", "docx": "Word document", "html": "web page"}
+_FORMAT_NAMES = {"pdf": "PDF", "docx": "Word document", "html": "web page"}  # others have the name of their module
 _KEPT_SHARE = 0.5  # of the limit of memory; a process that keeps more after a file is replaced
 
 
@@ -49,7 +49,8 @@ def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], b
             reading = reader(data, limits)
             if len(reading.text) > limits.characters:
                 raise InputError(limits.too_long())
-            return {"pages": reading.pages}, encode_text(reading.text)
+            blocks = reading.blocks and [(b.span.start, b.span.end, b.kind, b.level) for b in reading.blocks]
+            return {"pages": reading.pages, "blocks": blocks}, encode_text(reading.text)
     except InputError as error:
         return {"error": str(error)}, b""
     except ImportError as error:
@@ -57,7 +58,7 @@ def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], b
     except MemoryError:
         return {"error": limits.too_large()}, b""
     except Exception as error:  # of whatever kind: a broken file breaks a reader anywhere
-        return {"error": f"is a broken {_FORMAT_NAMES[kind]} ({type(error).__name__})"}, b""
+        return {"error": f"is a broken {_FORMAT_NAMES.get(kind, f'{kind} file')} ({type(error).__name__})"}, b""
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mudy.errors import SettingError
-from mudy.models.cache import cached, find_fault, folder_of, pulled, removed
+from mudy.models.cache import cached, find_fault, folder_of, pull, remove
 from mudy.models.catalogue import KnownModel, PackageFile
 from mudy.models.fetch import Report, silent
 from mudy.reading.languages.detection import name_of
@@ -99,12 +99,12 @@ def locate_tagger(code: str, *, report: Report | None = None) -> str:
 
 def pull_tagger(code: str, *, force: bool = False, report: Report | None = None) -> Path:
     """Download the checked tagger for a language into the cache, unless it is there and complete."""
-    return pulled(known(code), force=force, report=report)
+    return pull(known(code), force=force, report=report)
 
 
 def remove_tagger(code: str) -> bool:
     """Delete the tagger for a language from the cache; false if there was none."""
-    return removed(known(code))
+    return remove(known(code))
 
 
 def tagger_statuses() -> list[TaggerStatus]:

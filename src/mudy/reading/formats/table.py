@@ -1,0 +1,61 @@
+"""Tables (CSV, TSV): the columns that hold text; numbers, dates and codes are left out."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+
+_WIDEST = 1000  # columns that are looked at
+_TEXT_SHARE = 0.5  # of a column's cells that are words; else the column holds codes
+_DISTINCT = 0.3  # of a column's cells; in a column of codes, the same come again
+_LONGEST_CELL = 10_000_000  # characters
+
+
+def read_table(data: bytes, limits: Limits) -> Reading:
+    """The cells of columns with text, row by row, and remarks above them; the names of columns are boilerplate.
+
+    A column is one of text if most of its cells have two words and do not come again and again; a table without
+    one stays as it is.
+    """
+    text = data.decode()
+    csv.field_size_limit(_LONGEST_CELL)
+    rows = [row[:_WIDEST] for row in csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))]
+    rows = [row for row in rows if any(map(str.strip, row))]
+    filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    usual = sorted(filled)[len(filled) // 2] if filled else 0
+    header = next((number for number, count in enumerate(filled) if count >= usual), 0)
+    kept = _text_columns(rows[header + 1 :])
+    if not kept:
+        return Reading(text)
+    builder = TextBuilder(limits)
+    for number, row in enumerate(rows):
+        remark = number < header or (filled[number] == 1 and usual > 1)
+        cells = [cell.strip() for n, cell in enumerate(row) if (remark or n in kept) and cell.strip()]
+        builder.add("\n".join(cells), "boilerplate" if number == header and len(rows) > 1 else "prose")
+    return builder.reading("a table")
+
+
+def _delimiter(text: str) -> str:
+    head = "\n".join(text[:20_000].splitlines()[:50])
+    return max("\t,;|", key=head.count)
+
+
+def _text_columns(rows: list[list[str]]) -> set[int]:
+    cells: dict[int, list[str]] = {}
+    for row in rows[:5000]:
+        for number, cell in enumerate(row):
+            if cell.strip():
+                cells.setdefault(number, []).append(cell)
+    return {
+        number
+        for number, column in cells.items()
+        if sum(map(_is_text, column)) > _TEXT_SHARE * len(column) and len({*column}) > _DISTINCT * len(column)
+    }
+
+
+def _is_text(cell: str) -> bool:
+    """Whether a cell has two words, or is written without spaces and has a few letters."""
+    words = [word for word in cell.split() if sum(map(str.isalpha, word)) > 1 and "_" not in word]
+    return len(words) > 1 or any(sum(letter > "\u2e7f" for letter in word) > 3 for word in words)
