@@ -73,18 +73,10 @@ class PhraseLookup:
     names: tuple[str, ...]  # as candidates: in lower case
     index: PhraseIndex
 
-    @classmethod
-    def of(cls, phrases: tuple[str, ...]) -> PhraseLookup:
+    @staticmethod
+    def of(phrases: tuple[str, ...]) -> PhraseLookup:
         """The lookup for a list; the last ones are cached, since many texts may share a list."""
-        return _kept_lookup(phrases) if sum(map(len, phrases)) <= MOST_KEPT else cls._made(phrases)
-
-    @classmethod
-    def _made(cls, phrases: tuple[str, ...]) -> PhraseLookup:
-        wanted: dict[tuple[str, ...], str] = {}
-        for phrase in cancellable(phrases, every=64):
-            wanted.setdefault(tuple(unit for unit, _ in text_units(squeeze(phrase))), phrase)
-        kept = tuple(wanted.values())
-        return cls(kept, tuple(squeeze(phrase).lower() for phrase in kept), PhraseIndex(list(wanted)))
+        return _cached_lookup(phrases) if sum(map(len, phrases)) <= MOST_KEPT else _lookup(phrases)
 
     def occurrences(self, document: Document) -> Iterator[tuple[str, Occurrence]]:
         """Every occurrence of a phrase as whole words, in text order; of two with the same start the shorter first."""
@@ -96,9 +88,15 @@ class PhraseLookup:
                 yield self.names[phrase], Occurrence(span, document.sentence_at(span.start))
 
 
-@lru_cache(maxsize=2)
-def _kept_lookup(phrases: tuple[str, ...]) -> PhraseLookup:
-    return PhraseLookup._made(phrases)
+def _lookup(phrases: tuple[str, ...]) -> PhraseLookup:
+    wanted: dict[tuple[str, ...], str] = {}
+    for phrase in cancellable(phrases, every=64):
+        wanted.setdefault(tuple(unit for unit, _ in text_units(squeeze(phrase))), phrase)
+    kept = tuple(wanted.values())
+    return PhraseLookup(kept, tuple(squeeze(phrase).lower() for phrase in kept), PhraseIndex(list(wanted)))
+
+
+_cached_lookup = lru_cache(maxsize=2)(_lookup)
 
 
 def text_units(text: str) -> Iterator[tuple[str, Span]]:

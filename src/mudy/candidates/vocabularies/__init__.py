@@ -13,9 +13,9 @@ from typing import Any
 from mudy._support.cancellation import cancellable
 from mudy._support.validation import seen, several
 from mudy.candidates.stemming import SNOWBALL
+from mudy.candidates.vocabularies.label_index import LabelIndex
 from mudy.errors import InputError, VocabularyWarning
 from mudy.reading.document import squeeze
-from mudy.vocabularies.label_index import LabelIndex
 
 __all__ = ["Concept", "Vocabulary"]
 
@@ -48,6 +48,7 @@ class Vocabulary:
 
     concepts: tuple[Concept, ...]
     unlabelled: tuple[str, ...] = field(default=(), compare=False)  # ids of entries that were left out
+    _indexes: dict[str, LabelIndex] = field(default_factory=dict, init=False, compare=False)
 
     @classmethod
     def load(cls, path: str | Path, *, language: str = "en", encoding: str | None = None) -> Vocabulary:
@@ -56,7 +57,7 @@ class Vocabulary:
 
         `language` selects among labels in several languages.
         """
-        from mudy.vocabularies.term_files import concepts_in
+        from mudy.candidates.vocabularies.term_files import concepts_in
 
         vocabulary = cls._checked(concepts_in(Path(path), language, encoding), f"{path}: ")
         for note in vocabulary.notes:
@@ -120,10 +121,6 @@ class Vocabulary:
         if stemmer not in self._indexes:
             self._indexes[stemmer] = LabelIndex([concept.labels for concept in self.concepts], stemmer)
         return self._indexes[stemmer]
-
-    @cached_property
-    def _indexes(self) -> dict[str, LabelIndex]:
-        return {}
 
 
 @lru_cache(maxsize=2)

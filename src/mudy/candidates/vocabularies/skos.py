@@ -13,13 +13,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, cast
 from xml.parsers import expat
 
 from mudy._support.cancellation import check
 from mudy._support.extras import from_extra
+from mudy.candidates.vocabularies import Concept
 from mudy.errors import InputError
-from mudy.vocabularies import Concept
 
 SKOS, SKOS_XL = "http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#"
 _KINDS = ("prefLabel", "altLabel", "hiddenLabel")
@@ -33,6 +33,7 @@ PREDICATES = frozenset((*_LABELS, *_LABEL_NODES, _FORM, _TYPE, _DEPRECATED))  # 
 _MOST_LABELS, _LONGEST_LABEL = 5_000_000, 10_000
 
 Label = tuple[str, str, str]  # kind, language, text
+Triple = tuple[str, str, str, str | None]  # subject, predicate, address or text, and the tag of a text (may be empty)
 _NO_BASE = "relative:/"  # base of relative addresses in a file without one; removed again
 _MOST_CHARACTERS, _MOST_TRIPLES, _LONGEST_ADDRESS = 2_000_000_000, 50_000_000, 4_000
 _UNDETERMINED = "und"  # BCP 47: no language; pyoxigraph accepts no empty tag in XML
@@ -123,15 +124,6 @@ def _order(label: Label, language: str) -> tuple[int, int]:
 # -- Statements of RDF files -------------------------------------------------------------------------------------------
 
 
-class Triple(NamedTuple):
-    """Subject, predicate and value: the IRI or blank node of a resource, or the text of a literal."""
-
-    subject: str
-    predicate: str
-    value: str
-    language: str | None  # the tag of a literal, in lower case and perhaps empty; None for a resource
-
-
 def rdf_triples(blocks: Iterable[str], format_name: str) -> Iterator[Triple]:
     """Every statement about labels; InputError names the line of a syntax error.
 
@@ -150,7 +142,7 @@ def rdf_triples(blocks: Iterable[str], format_name: str) -> Iterator[Triple]:
             else:
                 text, language = _address(value), None
             if predicate in PREDICATES:
-                yield Triple(subject, predicate, text, language)
+                yield subject, predicate, text, language
     except SyntaxError as error:
         reason = _POSITION.sub("", str(error.msg)).rstrip(". ")[:_SHOWN]
         raise InputError(f"line {error.lineno or source.block}: this is not {rdf_format.name} ({reason}).") from None
@@ -235,17 +227,9 @@ class PlainXml:
         if system or public:
             raise InputError(f"the document type {system or public!r} is external, and nothing is fetched.")
 
-    def entity(
-        self,
-        name: str,
-        parameter: bool,
-        value: str | None,
-        base: str | None,  # noqa: ARG002
-        system: str | None,
-        public: str | None,
-        notation: str | None,
-    ) -> None:
-        if parameter or value is None or system or public or notation:
+    def entity(self, name: str, parameter: bool, value: str | None, *origin: str | None) -> None:
+        """`origin` is where an external entity lies: base, system, public and notation."""
+        if parameter or value is None or any(origin):
             raise InputError(f"the entity {name!r} is external; nothing is fetched. Leave it out.")
         self._entities += 1
         if "&" in value or len(value) > _LONGEST_ENTITY or self._entities > _MOST_ENTITIES:
