@@ -1,6 +1,6 @@
-"""MUDY+: the shipped weights made again, and every table about them, from evidence that is computed once.
+"""MUDY+: the weights of the styles made again, and every table about them, from evidence that is computed once.
 
-    python -m experiments.mudyplus DATA --cache evidence --output src/mudy/methods/mudyplus/weights.json > mudyplus.md
+    python -m experiments.mudyplus DATA --cache evidence --output src/mudy/methods/mudyplus/fitted > mudyplus.md
 
 DATA is a folder with the development halves, a file of JSON lines each. Resumable: what the cache holds is not computed
 again, and with a full cache the command takes minutes. `--beside` adds a table with runs of `mudy evaluate --output`,
@@ -13,7 +13,6 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -26,9 +25,9 @@ from mudy.candidates.porter import stems
 from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import Dataset, load
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, fit_options, outcome
+from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, fit_options, predictions
 from mudy.evaluation.fit_texts import EvidenceCache, FitText, gather
-from mudy.evaluation.measures import DEPTHS, F1, Depth, Outcome
+from mudy.evaluation.measures import DEPTHS, F1, Depth, Predictions
 from mudy.evaluation.probabilities import Calibration
 from mudy.evaluation.runs import Run
 from mudy.extraction.ranking import LIKELY
@@ -49,8 +48,11 @@ TEXTS = {  # of each data set that the weights are fitted on: all, up to this ma
     "semeval2010_train": 150,
     "kptimes_sample10": 10,
 }
-FIRST = ("duc2001", "nus", "semeval2017", "wikihow", "inspec", "kp20k")  # a set beside these weighs OTHERS in the fit
-OTHERS = 0.5
+STYLES = {  # the sets whose gold is of one kind
+    "terms": ("inspec", "semeval2017", "duc2001"),
+    "keywords": ("kp20k", "www", "nus", "pubmed", "citeulike180", "semeval2010_train"),
+    "tags": ("wikihow", "stackexchange", "kptimes_sample10"),
+}
 WHOLE = {"nus": 25, "semeval2010": 25, "pubmed": 25, "citeulike180": 25}
 PEERS = {"yake": "YAKE", "embedrank": "EmbedRank"}
 TITLES = {
@@ -73,7 +75,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of data sets")
     parser.add_argument("--cache", type=Path, required=True, help="folder for evidence and runs of other methods")
-    parser.add_argument("--output", type=Path, help="write the weights here")
+    parser.add_argument("--output", type=Path, help="write the weights of each style into this folder")
     parser.add_argument(
         "--read", choices=["promptrank", "none"], default="promptrank", help="512 words, or whole texts"
     )
@@ -86,19 +88,22 @@ def main() -> None:
     extractor = Extractor("mudyplus", protocol=None if whole else "promptrank", threads=1)
     assert isinstance(extractor.scorer, MudyPlus)
     cache = EvidenceCache.at(arguments.cache / f"mudyplus-{arguments.read}", extractor)
-    texts = [
-        replace(text, weight=1.0 if text.dataset in FIRST else OTHERS)
-        for text in gather(extractor, sets, cache, show_set)
-    ]
-    leaders, options = extractor.scorer.leaders, fit_options(extractor)
-    judged = None if whole else fit_on_texts(texts, load_weights(), leaders, options=options)
-    if arguments.output and judged:
-        arguments.output.write_text(dump_json(shipped_form(judged), indent=1) + "\n", encoding="utf-8")
+    texts = gather(extractor, sets, cache, show_set)
     asked = {} if arguments.no_peers else PEERS
     peers = {title: runs(name, sets, arguments.cache, whole=whole) for name, title in asked.items()}
-    print("\n".join(page(judged, peers) if judged else whole_page(texts, peers)))
-    if judged and arguments.beside:
-        print("\n".join(beside_table(judged, [Run.load(path) for path in arguments.beside])))
+    if whole:
+        print("\n".join(whole_page(texts, peers)))
+        return
+    leaders, options = extractor.scorer.leaders, fit_options(extractor)
+    for style, names in STYLES.items():
+        chosen = [text for text in texts if text.dataset in names]
+        judged = fit_on_texts(chosen, load_weights(), leaders, options=options)
+        if arguments.output:
+            weights = dump_json(shipped_form(judged), indent=1) + "\n"
+            (arguments.output / f"{style}.json").write_text(weights, encoding="utf-8")
+        print(f"## {style}\n\n" + "\n".join(page(judged, peers)))
+        if arguments.beside:
+            print("\n".join(beside_table(judged, [Run.load(path) for path in arguments.beside])))
 
 
 def show_set(name: str, done: int, texts: int) -> None:
@@ -108,25 +113,22 @@ def show_set(name: str, done: int, texts: int) -> None:
 
 
 def shipped_form(judged: FittedWeights) -> dict[str, object]:
-    about = (
-        "Fitted by `python -m experiments.mudyplus` on the development halves of public data sets; in the fit those "
-        f"after the sixth weigh {OTHERS:g} of what their number says."
-    )
+    about = "Fitted by `python -m experiments.mudyplus` on the development halves of public data sets."
     return {"version": judged.weights.to_dict()["version"], "about": about, **judged.weights.to_dict()}
 
 
-def runs(method: str, sets: Sequence[Dataset], folder: Path, *, whole: bool) -> dict[str, list[Outcome]]:
-    """The outcomes of another method on the same texts, read in the same way."""
+def runs(method: str, sets: Sequence[Dataset], folder: Path, *, whole: bool) -> dict[str, list[Predictions]]:
+    """The predictions of another method on the same texts, read in the same way."""
     extractor = Extractor(method, protocol=None if whole else "promptrank", threads=1)
     file = folder / f"{method}-{'none' if whole else 'promptrank'}.json"
     run = evaluate(extractor, sets, file, progress=lambda data, *counts: show_set(f"{method} on {data}", *counts))
-    return {data.name: list(run.outcomes(data.name)) for data in sets}
+    return {data.name: list(run.predictions(data.name)) for data in sets}
 
 
 # -- Tables -----------------------------------------------------------------------------------------------------------
 
 
-def page(judged: FittedWeights, peers: dict[str, dict[str, list[Outcome]]]) -> Iterator[str]:
+def page(judged: FittedWeights, peers: dict[str, dict[str, list[Predictions]]]) -> Iterator[str]:
     yield from f1_table(judged, peers)
     yield ""
     yield from list_table(judged)
@@ -139,15 +141,15 @@ def title_of(dataset: str) -> str:
     return TITLES.get(dataset, dataset)
 
 
-def f1_table(judged: FittedWeights, peers: dict[str, dict[str, list[Outcome]]]) -> Iterator[str]:
+def f1_table(judged: FittedWeights, peers: dict[str, dict[str, list[Predictions]]]) -> Iterator[str]:
     """F1@5/10/15 of all methods; of MUDY+ with the set left out of the fit (± half its 95 % interval), and fitted."""
     head = [*peers, "quick, left out", "fast, left out", "fast, fitted", "left out - best of others at 10"]
     yield f"| set | texts | ceiling | {' | '.join(head)} |"
     yield "|---|---:|---:" + "|---" * len(head) + "|"
     for dataset in judged.weights.fitted_on:
         texts = judged.of(dataset)
-        quick, full = (outcomes(judged, texts, name, judged.weights_without) for name in ("quick", "full"))
-        fitted = outcomes(judged, texts, "full", lambda _: judged.weights)
+        quick, full = (ranked_texts(judged, texts, name, judged.weights_without) for name in ("quick", "full"))
+        fitted = ranked_texts(judged, texts, "full", lambda _: judged.weights)
         interval = (F1 @ TOP).interval(full)
         others = [found[dataset] for found in peers.values()]
         best = max(others, key=F1 @ TOP, default=None)
@@ -164,13 +166,13 @@ def beside_table(judged: FittedWeights, found: Sequence[Run]) -> Iterator[str]:
         ids = set.intersection(*({document.id for document in run.of(dataset)} for run in found))
         texts = [text for text in judged.of(dataset) if text.id in ids]
         if texts:
-            full = outcomes(judged, texts, "full", judged.weights_without)
-            others = [[own for own in run.outcomes(dataset) if own.id in ids] for run in found]
+            full = ranked_texts(judged, texts, "full", judged.weights_without)
+            others = [[own for own in run.predictions(dataset) if own.id in ids] for run in found]
             cells = [*map(values, others), values(full), difference(max(others, key=F1 @ TOP), full)]
             yield f"| {title_of(dataset)} | {len(texts)} | {' | '.join(cells)} |"
 
 
-def outcomes(
+def ranked_texts(
     judged: FittedWeights,
     texts: Sequence[FitText],
     name: str,
@@ -179,19 +181,19 @@ def outcomes(
     top_n: int | None = max(DEPTHS),
     min_score: float | None = None,
     distinct: bool = False,
-) -> list[Outcome]:
+) -> list[Predictions]:
     chances = judged.chances(texts, name, weights_of)
     return [
-        outcome(text, own, top_n, min_score=min_score, distinct=distinct)
+        predictions(text, own, top_n, min_score=min_score, merge=distinct, distinct=distinct)
         for text, own in zip(texts, chances, strict=True)
     ]
 
 
-def values(found: Sequence[Outcome]) -> str:
+def values(found: Sequence[Predictions]) -> str:
     return "/".join(f"{(F1 @ depth)(found):.1f}" for depth in DEPTHS)
 
 
-def difference(before: Sequence[Outcome], after: Sequence[Outcome]) -> str:
+def difference(before: Sequence[Predictions], after: Sequence[Predictions]) -> str:
     found = compare(F1 @ TOP, before, after).difference
     return f"{found.value:+.1f} [{found.low:+.1f}, {found.high:+.1f}]"
 
@@ -214,26 +216,27 @@ def list_table(judged: FittedWeights) -> Iterator[str]:
     for dataset in judged.weights.fitted_on:
         texts = judged.of(dataset)
         all_, distinct = (
-            outcomes(judged, texts, "full", judged.weights_without, top_n=TOP, distinct=own) for own in (False, True)
+            ranked_texts(judged, texts, "full", judged.weights_without, top_n=TOP, distinct=own)
+            for own in (False, True)
         )
-        auto = outcomes(judged, texts, "full", judged.weights_without, top_n=None, min_score=LIKELY)
-        ranked = outcomes(judged, texts, "full", judged.weights_without, top_n=None)
+        auto = ranked_texts(judged, texts, "full", judged.weights_without, top_n=None, min_score=LIKELY)
+        ranked = ranked_texts(judged, texts, "full", judged.weights_without, top_n=None)
         cells = [
             (F1 @ TOP)(all_),
             (F1 @ TOP)(distinct),
             overlap_share(all_),
             overlap_share(distinct),
             (F1 @ Depth.RETURNED)(auto),
-            float(np.mean([len(own.predictions) for own in auto])),
+            float(np.mean([len(own.phrases) for own in auto])),
             (F1 @ Depth.GOLD)(ranked),
         ]
         yield f"| {title_of(dataset)} | {' | '.join(f'{cell:.1f}' for cell in cells)} |"
 
 
-def overlap_share(found: Sequence[Outcome]) -> float:
+def overlap_share(found: Sequence[Predictions]) -> float:
     """Of all pairs of phrases in lists, those of which one is made of words of the other, in per cent."""
     pairs = [
-        overlapping(stems(one), stems(other)) for own in found for one, other in combinations(own.predictions[:TOP], 2)
+        overlapping(stems(one), stems(other)) for own in found for one, other in combinations(own.phrases[:TOP], 2)
     ]
     return 100 * sum(pairs) / max(1, len(pairs))
 
@@ -247,16 +250,16 @@ def calibration_table(calibration: Calibration) -> Iterator[str]:
     yield ""
 
 
-def whole_page(texts: Sequence[FitText], peers: dict[str, dict[str, list[Outcome]]]) -> Iterator[str]:
+def whole_page(texts: Sequence[FitText], peers: dict[str, dict[str, list[Predictions]]]) -> Iterator[str]:
     """Whole texts with the shipped weights."""
-    shipped = load_weights()
+    shipped = load_weights(style="keywords")
     judged = FittedWeights(texts, (), shipped, 30, shipped, {}, 0)
     yield f"| set | texts | words | ceiling | {' | '.join(peers)} | quick | fast |"
     yield "|---|---:|---:|---:" + "|---" * (len(peers) + 2) + "|"
     for dataset in dict.fromkeys(text.dataset for text in texts):
         own = judged.of(dataset)
         cells = [values(found[dataset]) for found in peers.values()]
-        cells += [values(outcomes(judged, own, name, lambda _: shipped)) for name in ("quick", "full")]
+        cells += [values(ranked_texts(judged, own, name, lambda _: shipped)) for name in ("quick", "full")]
         words = np.mean([len(text.text.split()) for text in own])
         yield f"| {title_of(dataset)} | {len(own)} | {words:,.0f} | {ceiling(own):.1f} | {' | '.join(cells)} |"
 

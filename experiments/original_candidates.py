@@ -18,8 +18,8 @@ from experiments.reproduce.paper import TABLE2
 from mudy import Extractor
 from mudy.candidates import Candidate, Occurrence, grouped
 from mudy.evaluation.datasets import load
-from mudy.evaluation.measures import F1, Outcome
-from mudy.evaluation.promptrank_protocol import promptrank_candidates
+from mudy.evaluation.measures import F1, Predictions
+from mudy.extraction.promptrank_protocol import promptrank_candidates
 from mudy.extraction.ranking import rank
 from mudy.methods.word_index import is_word
 from mudy.methods.yake import is_ordinary
@@ -44,24 +44,26 @@ def main(path: str) -> None:
     for name in METHODS:
         own = n_grams if name == "yake" else runs
         columns = [(plain, promptrank_candidates), (cut, promptrank_candidates), (cut, own), (long, own)]
-        found = [f1(outcomes(name, documents, gold, finder)) for documents, finder in columns]
+        found = [f1(predictions(name, documents, gold, finder)) for documents, finder in columns]
         print(f"| {name} | {' | '.join(found)} | {'/'.join(map(str, TABLE2[name].get(data.name, '–')))} |")
 
 
-def outcomes(name: str, documents: Sequence[Document], gold: Sequence[list[str]], finder: Finder) -> Iterator[Outcome]:
+def predictions(
+    name: str, documents: Sequence[Document], gold: Sequence[list[str]], finder: Finder
+) -> Iterator[Predictions]:
     scorer = Extractor(name).scorer
     for number, (document, wanted) in enumerate(zip(documents, gold, strict=True)):
         candidates = finder(document)
         ranked = rank(document.text, candidates, scorer.score(document, candidates), merge=False)
         phrases = [keyphrase.text.lower() for keyphrase in ranked]  # "decision - making", as older packages print it
-        yield Outcome(str(number), phrases, wanted, sum(len(candidate.occurrences) for candidate in candidates))
+        yield Predictions(str(number), phrases, wanted, sum(len(candidate.occurrences) for candidate in candidates))
 
 
 def without_hyphens(text: str) -> str:
     return re.sub(r"(?<=\w)-(?=\w)", " - ", text)
 
 
-def f1(found: Iterator[Outcome]) -> str:
+def f1(found: Iterator[Predictions]) -> str:
     kept = list(found)
     return "/".join(f"{(F1 @ k)(kept):.2f}" for k in (5, 10, 15))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.peers import other_packages
 from mudy.evaluation.datasets import Record, load
-from mudy.evaluation.measures import DEPTHS, F1, Outcome
+from mudy.evaluation.measures import DEPTHS, F1, Predictions
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
         documents = load(arguments.data / f"{dataset}.jsonl", limit=arguments.limit).documents
         for name, find in packages.items():
             found = [
-                Outcome(record.id, [phrase.lower() for phrase in find(whole_text(record))], lower_gold(record))
+                Predictions(record.id, [phrase.lower() for phrase in find(whole_text(record))], lower_gold(record))
                 for record in documents
             ]
             print(f"{dataset}, {name}: " + "/".join(f"{(F1 @ depth)(found):.1f}" for depth in DEPTHS), flush=True)

@@ -1,7 +1,7 @@
 r"""MUDY+ in other languages than English: the shipped weights made again, and the tables about them.
 
     python -m experiments.languages.other_languages DATA --cache evidence \
-        --output src/mudy/methods/mudyplus/weights_other_languages.json > experiments/languages/other_languages.md
+        --output src/mudy/methods/mudyplus/fitted/other_languages.json > experiments/languages/other_languages.md
 
 DATA is a folder with the development sets, a file of JSON lines each. All texts are read without a tagger, as in a base
 install, in 512 words, and matched by the stemmer of their language. Resumable: what the cache holds is not computed
@@ -16,17 +16,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from experiments.mudyplus import difference, outcomes, values
+from experiments.mudyplus import difference, ranked_texts, values
 from mudy import Extractor
 from mudy._support.storage import dump_json
+from mudy.candidates.stemming import stems_of
 from mudy.evaluation.datasets import Dataset, load
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.fit import FittedWeights, fit_on_texts
 from mudy.evaluation.fit_texts import EvidenceCache, FitText, gather
-from mudy.evaluation.measures import F1, Outcome
+from mudy.evaluation.measures import F1, Predictions
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, PLAIN_PREFIX
-from mudy.methods.mudyplus.weights import Sum, Weights, other_languages
+from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
 from mudy.reading.untagged import UntaggedReader
 
 SETS = {"wikinews_fr": "fr", "ptbn110_pt": "pt", "semeval2017_es": "es", "cacic57_es": "es"}
@@ -41,7 +42,7 @@ LEFT_AT_ZERO = {  # what rests on English words, or on the tags of a tagger
     "quick": {name: 0.0 for name in ENGLISH_ONLY if name in CHEAP},
     "full": dict.fromkeys(ENGLISH_ONLY, 0.0),
 }
-Runs = Mapping[str, Mapping[str, Sequence[Outcome]]]  # method -> data set -> outcomes
+Runs = Mapping[str, Mapping[str, Sequence[Predictions]]]  # method -> data set -> documents
 
 
 @dataclass(frozen=True)
@@ -70,14 +71,14 @@ class Reading:
             found += gather(extractor, [data], EvidenceCache.at(folder, extractor), lambda *_: None)
         return found
 
-    def runs(self, method: str, sets: Sequence[Dataset]) -> dict[str, list[Outcome]]:
-        """The outcomes of another method on the same texts."""
+    def runs(self, method: str, sets: Sequence[Dataset]) -> dict[str, list[Predictions]]:
+        """The predictions of another method on the same texts."""
         found = {}
         for data in sets:
             code = SETS[data.name]
             file = self.folder(f"{method}-{data.name}.json")
             file.parent.mkdir(parents=True, exist_ok=True)
-            found[data.name] = list(evaluate(self.extractor(code, method), [data], file).outcomes(data.name))
+            found[data.name] = list(evaluate(self.extractor(code, method), [data], file).predictions(data.name))
         return found
 
 
@@ -109,7 +110,7 @@ def main() -> None:
 
 
 def judge(texts: Sequence[FitText]) -> FittedWeights:
-    return fit_on_texts(texts, other_languages(), MudyPlus.leaders, LEFT_AT_ZERO)
+    return fit_on_texts(texts, load_weights(style="terms", language="fr"), MudyPlus.leaders, LEFT_AT_ZERO)
 
 
 def shipped_form(weights: Weights) -> dict[str, object]:
@@ -140,9 +141,9 @@ def page(judged: FittedWeights, peers: Runs) -> Iterator[str]:
         others = [peers[method][name] for method in PEERS]
         best = max(others, key=F1 @ TOP)
         without = without_language(judged, code)
-        quick, full = (outcomes(judged, texts, own, judged.weights_without) for own in ("quick", "full"))
-        foreign = outcomes(judged, texts, "full", lambda _, own=without: own)
-        fitted = [outcomes(judged, texts, own, lambda _: judged.weights) for own in ("quick", "full")]
+        quick, full = (ranked_texts(judged, texts, own, judged.weights_without) for own in ("quick", "full"))
+        foreign = ranked_texts(judged, texts, "full", lambda _, own=without: own)
+        fitted = [ranked_texts(judged, texts, own, lambda _: judged.weights) for own in ("quick", "full")]
         shown = (*others, quick, fitted[0], full, foreign, fitted[1])
         cells = [*map(values, shown), difference(best, quick), difference(best, full)]
         yield f"| {name} | {len(texts)} | {ceiling(texts):.1f} | {' | '.join(cells)} |"
@@ -155,18 +156,22 @@ def without_language(judged: FittedWeights, code: str) -> Weights:
 
 def ceiling(texts: Sequence[FitText]) -> float:
     """The share of gold that stands among the candidates, in per cent."""
-    return 100 * sum(text.reached for text in texts) / sum(len(text.gold) for text in texts)
+    reached = 0
+    for text in texts:
+        candidates = {stems_of(candidate.phrase, text.language) for candidate in text.candidates}
+        reached += sum(stems_of(phrase, text.language) in candidates for phrase in text.gold)
+    return 100 * reached / sum(len(text.gold) for text in texts)
 
 
 def shipped_page(texts: Sequence[FitText], peers: Runs) -> Iterator[str]:
     """The shipped weights, whatever they were fitted on."""
-    shipped = other_languages()
+    shipped = load_weights(style="terms", language="fr")
     judged = FittedWeights(texts, (), shipped, MudyPlus.leaders, shipped, {}, 0)
     yield f"| set | texts | ceiling | {' | '.join(PEERS)} | quick | fast |\n|---|---:|---:{'|---' * (len(PEERS) + 2)}|"
     for name in dict.fromkeys(text.dataset for text in texts):
         own = judged.of(name)
         cells = [values(peers[method][name]) for method in PEERS]
-        cells += [values(outcomes(judged, own, of, lambda _: shipped)) for of in ("quick", "full")]
+        cells += [values(ranked_texts(judged, own, of, lambda _: shipped)) for of in ("quick", "full")]
         yield f"| {name} | {len(own)} | {ceiling(own):.1f} | {' | '.join(cells)} |"
 
 
@@ -175,7 +180,7 @@ def prompt_page(english: Sequence[FitText], own: Sequence[FitText]) -> Iterator[
     yield "| set | texts | English prompt | own prompt | own - English at 10 |\n|---|---:|---|---|---|"
     both = [judge(texts) for texts in (english, own)]
     for name in SETS:
-        found = [outcomes(judged, judged.of(name), "full", judged.weights_without) for judged in both]
+        found = [ranked_texts(judged, judged.of(name), "full", judged.weights_without) for judged in both]
         yield f"| {name} | {len(found[0])} | {' | '.join(map(values, found))} | {difference(*found)} |"
 
 

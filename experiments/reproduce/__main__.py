@@ -20,9 +20,10 @@ from experiments.reproduce.paper import DATASET_TITLES
 from experiments.reproduce.workspace import ReproduceOptions, Workspace
 from mudy.cli import formats
 from mudy.cli.console import Screen
-from mudy.cli.parameters import DTYPE, MODEL_OPTION, THREADS, model
+from mudy.cli.parameters import MODEL, declared_option, with_options
+from mudy.engines.compute import Compute
 from mudy.errors import InputError, MudyError, unknown
-from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_MODEL
+from mudy.extraction.options import DEFAULT_MODEL, Setup
 
 ALL = "all"
 COMMAND = "python -m experiments.reproduce"
@@ -49,11 +50,11 @@ def limits(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     return counts
 
 
-def models(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(model(ctx, param, value) for value in values))
+def each_once(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG001
+    return tuple(dict.fromkeys(values))
 
 
-MODELS: dict[str, Any] = {**MODEL_OPTION, "callback": models}
+MODELS: dict[str, Any] = {"type": MODEL, "callback": each_once}
 
 
 @click.command(COMMAND)
@@ -66,7 +67,7 @@ MODELS: dict[str, Any] = {**MODEL_OPTION, "callback": models}
     help="A folder with data sets.",
 )
 @click.option("--model", "names", multiple=True, **MODELS, help=f"May be repeated.  [default: {DEFAULT_MODEL}]")
-@click.option("--encoder", **MODEL_OPTION, default=DEFAULT_ENCODER, show_default=True, help="For methods that embed.")
+@declared_option(Setup, "encoder", help="For methods that embed.")
 @click.option(
     "--limit",
     "counts",
@@ -75,8 +76,7 @@ MODELS: dict[str, Any] = {**MODEL_OPTION, "callback": models}
     callback=limits,
     help="Only the first documents of each data set, or of one; may be repeated.  [default: all]",
 )
-@click.option("--dtype", **DTYPE)
-@click.option("--threads", **THREADS)
+@with_options(Compute, "dtype", "threads")
 @click.option("--endpoint", metavar="URL", help="A chat completions server, for table5.")
 @click.option("--endpoint-model", metavar="NAME", help="The model's name on that server.")
 @click.option("--kept", is_flag=True, help="Compute nothing: use the existing runs as they are.")

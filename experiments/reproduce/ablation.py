@@ -87,6 +87,6 @@ def _cells(workspace: Workspace, page: Page, model: str, w: int, sets: list[str]
         run = variants.as_published(workspace, data, model, w=w)
         if isinstance(run, Gap) and not isinstance(workspace.dataset(data), Gap):
             page.gap(f"{workspace.label(model)}, w = {w}", run)
-        ours = (F1 @ 15)(run.outcomes(run.names[0])) if isinstance(run, Run) else None
+        ours = (F1 @ 15)(run.predictions(run.names[0])) if isinstance(run, Run) else None
         cells.append(cell(ours, paper.TABLE4[w][data], digits=2))
     return cells

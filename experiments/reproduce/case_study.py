@@ -96,6 +96,6 @@ def _cell(judged: JudgedDocument, rank: int) -> str:
 
 
 def _judged(label: str, judged: JudgedDocument) -> str:
-    outcome = judged.outcome()
-    assert outcome is not None, "a record has gold"
-    return f"{label}: F1@15 of this document {(F1 @ 15)([outcome]):.1f}."
+    predictions = judged.predictions()
+    assert predictions is not None, "a record has gold"
+    return f"{label}: F1@15 of this document {(F1 @ 15)([predictions]):.1f}."

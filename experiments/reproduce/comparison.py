@@ -137,7 +137,7 @@ def gain_table(workspace: Workspace, sets: Sequence[str]) -> str:
 
 
 def _gains(first: Run, second: Run) -> list[str]:
-    before, after = (run.outcomes(run.names[0]) for run in (first, second))
+    before, after = (run.predictions(run.names[0]) for run in (first, second))
     comparisons = [compare(F1 @ k, before, after) for k in DEPTHS]
     return [
         f"{c.difference.value:+.1f} [{c.difference.low:+.1f}, {c.difference.high:+.1f}], {c.p_bootstrap:.3f}"

@@ -152,8 +152,8 @@ def interval_table(rows: Sequence[TableRow], sets: Sequence[str]) -> str:
 
 
 def _behind(run: Run) -> list[str]:
-    outcomes = run.outcomes(run.names[0])
-    intervals = ((F1 @ k).interval(outcomes) for k in DEPTHS)
+    documents = run.predictions(run.names[0])
+    intervals = ((F1 @ k).interval(documents) for k in DEPTHS)
     cost = sum(document.cpu_seconds for document in run.documents) / len(run.documents)
     return [
         *(f"{i.value:.1f} [{i.low:.1f}, {i.high:.1f}]" for i in intervals),

@@ -85,5 +85,5 @@ def _curve(workspace: Workspace, page: Page, model: str, data: str, grid: Sequen
             if not isinstance(workspace.dataset(data), Gap):
                 page.gap(f"{workspace.label(model)} on {paper.DATASET_TITLES[data]}", run)
             return []
-        values.append((F1 @ 15)(run.outcomes(run.names[0])))
+        values.append((F1 @ 15)(run.predictions(run.names[0])))
     return values

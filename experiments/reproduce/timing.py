@@ -16,8 +16,8 @@ from experiments.reproduce.workspace import Workspace
 from mudy.errors import MudyError
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.experiment import machine, read_record
-from mudy.evaluation.promptrank_protocol import promptrank_candidates
 from mudy.extraction.extractor import Extractor
+from mudy.extraction.promptrank_protocol import promptrank_candidates
 from mudy.methods import model_fields
 from mudy.methods.method import GenerativeMethod, Method
 

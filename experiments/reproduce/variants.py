@@ -124,8 +124,8 @@ def as_published(
 
 
 def f1(run: Run) -> F1Values:
-    outcomes = run.outcomes(run.names[0])
-    return tuple((F1 @ k)(outcomes) for k in DEPTHS)
+    documents = run.predictions(run.names[0])
+    return tuple((F1 @ k)(documents) for k in DEPTHS)
 
 
 def f1_by_settings(

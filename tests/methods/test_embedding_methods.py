@@ -321,7 +321,7 @@ def test_jointgl_scores_as_loops_over_pairs_do(settings: dict[str, Any], text: s
 def test_blocks_do_not_change_the_local_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = np.random.default_rng(3).normal(size=(11, 4))
     whole = JointGL(bert()).local(vectors)
-    monkeypatch.setattr("mudy.methods.jointgl._BLOCK", 3)
+    monkeypatch.setattr("mudy.methods.graphs._BLOCK", 3)
     assert np.allclose(JointGL(bert()).local(vectors), whole)
 
 

@@ -17,11 +17,11 @@ from scipy.spatial.distance import squareform
 from mudy.candidates import Candidate, candidates, given, grouped
 from mudy.errors import SettingError
 from mudy.methods import method_class
-from mudy.methods.graphs import Nearness, co_occurrences, jaccard, pagerank, topics
+from mudy.methods.graphs import Nearness, pagerank
 from mudy.methods.method import Method
 from mudy.methods.multipartiterank import MultipartiteRank
-from mudy.methods.textrank import SingleRank, TextRank
-from mudy.methods.topicrank import TopicRank
+from mudy.methods.textrank import SingleRank, TextRank, co_occurrences
+from mudy.methods.topicrank import TopicRank, jaccard_distance, topics
 from mudy.methods.word_index import WordIndex, WordRange
 from mudy.methods.yake import Yake
 from mudy.reading.document import Document
@@ -98,8 +98,9 @@ def test_word_methods_sum_the_pagerank_of_a_phrases_words(method: Method, window
 
 def test_words_beyond_a_stop_word_are_not_side_by_side_but_within_a_wider_window() -> None:
     nodes = np.array([0, -1, 1, 0, 1])
-    assert co_occurrences(nodes, 2, weighted=False).whole().tolist() == [[0, 1], [1, 0]]
-    assert co_occurrences(nodes, 3, weighted=True).whole().tolist() == [[0, 3], [3, 0]]
+    ends = np.array([1.0, 10.0])
+    assert (co_occurrences(nodes, 2, weighted=False) @ ends).tolist() == [10, 1]
+    assert (co_occurrences(nodes, 3, weighted=True) @ ends).tolist() == [30, 3]
 
 
 def test_the_words_of_a_callers_candidates_are_in_the_graph_whatever_their_tags() -> None:
@@ -145,7 +146,7 @@ def test_clustering_by_parts_gives_the_topics_of_clustering_all_at_once(seed: in
     document = tagged(" . ".join(phrases))
     found, _ = given(document, phrases)
     reading = WordIndex.of(document, found)
-    distance = 1 - jaccard([set(words) for words in reading.words()]).whole()
+    distance = jaccard_distance([set(words) for words in reading.words()])
     whole = fcluster(linkage(squareform(distance), "average"), 0.74, "distance")
     parts = topics(reading, 0.74)
     assert [a == b for a, b in combinations(parts, 2)] == [a == b for a, b in combinations(whole, 2)]

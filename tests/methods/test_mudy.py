@@ -15,9 +15,10 @@ from mudy.engines.backbone import Floats, Question
 from mudy.engines.batches import of_one_shape
 from mudy.engines.torch import attention
 from mudy.errors import SettingError
-from mudy.methods.chunks import DocumentChunk, chunks
+from mudy.methods.chunks import chunks
 from mudy.methods.method import Architecture
 from mudy.methods.mudy import Mudy, weight_of
+from mudy.methods.mudy.weighting import focus
 from mudy.reading.document import Document, Span
 from tests import oracle, small
 from tests.engines.light import saved
@@ -106,12 +107,11 @@ def test_each_layer_and_head_attends_as_in_a_plain_loop(family: str, monkeypatch
 
     monkeypatch.setattr(attention.Following, "attend", spy)
     (section,) = chunks(document, found, mudy.backbone.token_ends(document.text), 999)
-    part = DocumentChunk(document, found, section, 0)
-    (encoding,) = mudy.backbone.encode([part.text_range])
+    (encoding,) = mudy.backbone.encode([section.text_range])
     seen.clear()  # T5's decoder has run once, for the document's keys
     places = [(found[p.candidate].phrase, p.span) for p in section.places]
     phrases = [span.of(document.text) for _, span in places]
-    mudy.backbone.log_likelihood([Question(encoding, phrases, mudy.focus(part, encoding))])
+    mudy.backbone.log_likelihood([Question(encoding, phrases, focus(mudy, section, encoding))])
     order = [i for batch in of_one_shape(backbone(family)._prompts(phrases), 1) for i in batch]
     expected = oracle.pulls(mudy, document.text, section.span, places)
     for index, layers in zip(order, seen, strict=True):

@@ -6,7 +6,7 @@ import sys
 from dataclasses import Field, fields
 from importlib import import_module
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 from mudy._support.validation import checked
 from mudy.errors import SettingError, unknown
@@ -33,7 +33,17 @@ METHODS = {
 }
 
 
-TURNING = ("seeds", "query")  # settings that steer a ranking
+Style = Literal["subjects", "terms", "keywords", "tags"]  # of a reader, an indexer, an author, a tagger
+STYLES: dict[Style, str] = {
+    "subjects": "what a reader would file the text under",
+    "terms": "every technical term that an indexer would mark",
+    "keywords": "the few that an author would give",
+    "tags": "short, and reusable for other texts",
+}
+STYLES_IN_WORDS = "; ".join(f"{name} ({words})" for name, words in STYLES.items())
+DEFAULT_STYLE: Style = "subjects"
+_STEERED = "can be steered by seeds or a query"
+_ONLY_MUDYPLUS = {"seeds": _STEERED, "query": _STEERED, "style": "has styles"}  # settings that no other method has
 
 
 def method_class(name: str) -> type[Method]:
@@ -73,6 +83,11 @@ def descriptions_of(name: str) -> dict[str, str]:
     return {f.name: f.metadata["description"] for f in _settings(method_class(name))}
 
 
+def has_styles(name: str) -> bool:
+    """Whether a method can be asked for a style."""
+    return "style" in settings_of(name)
+
+
 def description(name: str) -> dict[str, Any]:
     """What a method says of itself, ready for JSON."""
     kind = method_class(name)
@@ -110,8 +125,8 @@ def check_settings(name: str, settings: dict[str, Any]) -> None:
         return  # nothing to check, and no need yet for what a method imports
     known = settings_of(name)
     for setting in settings:
-        if setting not in known and setting in TURNING:
-            raise SettingError(f"{name} takes no {setting}: only mudyplus can be steered by seeds or a query.")
+        if setting not in known and setting in _ONLY_MUDYPLUS:
+            raise SettingError(f"{name} takes no {setting}: only mudyplus {_ONLY_MUDYPLUS[setting]}.")
         if setting not in known:
             raise SettingError(unknown(f"setting of {name}", setting, known))
 
@@ -122,6 +137,9 @@ def checked_settings(name: str, settings: dict[str, Any]) -> dict[str, Any]:
     if not settings:
         return {}
     types = setting_types(name)
+    for first, second in method_class(name).exclusive:
+        if settings.get(first) is not None and settings.get(second) is not None:
+            raise SettingError(f"Both {first} and {second} are given, but only one of them can be used.")
     return {setting: checked(setting, value, types[setting]) for setting, value in settings.items()}
 
 

@@ -13,13 +13,14 @@ from mudy.candidates import Candidate
 from mudy.engines.backbone import Backbone, Floats
 from mudy.engines.observers import RelevanceObserver, SeekingObserver
 from mudy.engines.tokens import Tokens
-from mudy.methods.method import Method, ScorePart, Scores, require, setting
-from mudy.methods.samrank import ChunkedDocument, CountedChunk, candidate_mask, without_sink
+from mudy.methods.chunks import Chunk
+from mudy.methods.method import Method, ScorePart, Scores, setting
+from mudy.methods.samrank import ChunkedDocument, candidate_mask, without_sink
 from mudy.reading.document import Document
 
 DocumentForm = Literal["auto", "short", "long"]
 
-_ChunkScores = tuple[CountedChunk, float, dict[int, float]]  # its weight, and the scores of its phrases
+_ChunkScores = tuple[Chunk, float, dict[int, float]]  # its weight, and the scores of its phrases
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,11 @@ class AttentionSeeker(Method):
 
     backbone: Backbone
     form: DocumentForm = setting(
-        "auto", "The paper's form for short or for long documents; auto: short for a text of one segment."
+        "auto",
+        "The paper's form for short or for long documents; auto: short for a text of one segment.",
+        one_of=get_args(DocumentForm),
     )
-    segment_tokens: int = setting(1024, "Longer documents are read in segments of so many tokens.")
-
-    def __post_init__(self) -> None:
-        require("form", self.form, self.form in get_args(DocumentForm), "auto, short or long")
-        require("segment_tokens", self.segment_tokens, self.segment_tokens >= 64, "64 or more")
+    segment_tokens: int = setting(1024, "Longer documents are read in segments of so many tokens.", least=64)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
         if not candidates:
@@ -54,7 +53,7 @@ class AttentionSeeker(Method):
         short = self.form == "short" or (self.form == "auto" and len(read.chunks) == 1)
         totals = [0.0] * len(candidates)
         parts: list[dict[str, float]] = [{"b": 0.0, "n": 0.0} for _ in candidates]
-        for chunk, weight, phrases in self._short(document, read) if short else self._long(document, read):
+        for chunk, weight, phrases in self._short(read) if short else self._long(read):
             counts = Counter(place.candidate for place in chunk.places)
             for index, score in phrases.items():
                 totals[index] += weight * score
@@ -64,10 +63,9 @@ class AttentionSeeker(Method):
 
     # --- Short documents -----------------------------------------------------------------------------------------
 
-    def _short(self, document: Document, read: ChunkedDocument) -> Iterator[_ChunkScores]:
+    def _short(self, read: ChunkedDocument) -> Iterator[_ChunkScores]:
         """Two passes: candidates are weighed equally in the first, and by what they received there in the second."""
-        for chunk in read.each():
-            tokens = self.backbone.window(document.text, chunk.span)
+        for chunk, tokens in read.windows(self.backbone):
             mask = candidate_mask(chunk, tokens, self.backbone.sink_token)
             first = self._sought(tokens, mask, mask)
             yield chunk, 1.0, read.phrases(chunk, tokens, self._sought(tokens, mask, first * mask))
@@ -84,11 +82,10 @@ class AttentionSeeker(Method):
 
     # --- Long documents ------------------------------------------------------------------------------------------
 
-    def _long(self, document: Document, read: ChunkedDocument) -> Iterator[_ChunkScores]:
+    def _long(self, read: ChunkedDocument) -> Iterator[_ChunkScores]:
         """Each chunk's weight T and phrase scores."""
         abstract: dict[int, float] | None = None
-        for chunk in read.each():
-            tokens = self.backbone.window(document.text, chunk.span)
+        for chunk, tokens in read.windows(self.backbone):
             mask = candidate_mask(chunk, tokens, self.backbone.sink_token)
             b = self._relevant(tokens, mask)
             phrases = read.phrases(chunk, tokens, b)
@@ -107,7 +104,7 @@ class AttentionSeeker(Method):
         return without_sink(total / np.float32(mean) if mean > 0 else total, self.backbone.sink_token)
 
 
-def likeness(abstract: Mapping[int, float], chunk: CountedChunk, tokens: Tokens) -> Floats:
+def likeness(abstract: Mapping[int, float], chunk: Chunk, tokens: Tokens) -> Floats:
     """H: for each token of a candidate that the abstract has too, its score there over its number of places here.
 
     Tokens of several such candidates have the sum; (tokens,).

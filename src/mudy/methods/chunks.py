@@ -6,7 +6,7 @@ Chunks for language models overlap; those for encoders do not.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
@@ -17,7 +17,7 @@ from mudy.engines.backbone import Backbone, TextRange
 from mudy.engines.batches import packs
 from mudy.engines.encoder import SentenceEncoder
 from mudy.engines.tokens import Tokens
-from mudy.methods.method import Work
+from mudy.methods.method import OccurrenceScore, Scores, Work, same_at_each
 from mudy.reading.document import Document, Span
 
 
@@ -35,55 +35,46 @@ class IndexedOccurrence:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A part of a text read at once, and the occurrences it answers for."""
+    """A part of a document read at once, and the occurrences it answers for."""
 
+    document: Document
+    candidates: Sequence[Candidate]
     index: int
     span: Span
     units: tuple[Span, ...]  # its sentences, none longer than a quarter of the window
     places: tuple[IndexedOccurrence, ...]
     tokens: int  # about how long it is
 
-
-@dataclass(frozen=True, slots=True)
-class DocumentChunk:
-    """A chunk of one of several documents."""
-
-    document: Document
-    candidates: Sequence[Candidate]
-    chunk: Chunk
-    owner: int  # which of the documents
-
-    @property
-    def text(self) -> str:
-        return self.document.text
-
-    @property
-    def places(self) -> tuple[IndexedOccurrence, ...]:
-        return self.chunk.places
-
     @property
     def text_range(self) -> TextRange:
-        return TextRange(self.document.text, self.chunk.span)
+        return TextRange(self.document.text, self.span)
 
 
-def chunk_batches(work: Work, backbone: Backbone, limit: int) -> Iterator[list[DocumentChunk]]:
-    """The chunks of many documents, short ones together, none longer than `limit` tokens or the model's window.
+def scored_in_chunks(
+    work: Work, backbone: Backbone, limit: int, score: Callable[[list[Chunk]], Iterable[Iterable[OccurrenceScore]]]
+) -> list[Scores]:
+    """The scores of many documents, which are cut into chunks of at most `limit` tokens or the model's window.
 
-    Progress is the share of their tokens.
+    `score` takes the chunks of short documents together. Progress is the share of all tokens.
     """
     limit = min(limit, backbone.room())
     every = [
-        DocumentChunk(document, candidates, chunk, owner)
+        (owner, chunk)
         for owner, (document, candidates) in enumerate(work)
         if candidates
         for chunk in chunks(document, candidates, backbone.token_ends(document.text), limit)
     ]
-    batches = packs(every, lambda part: part.chunk.tokens, limit)
-    return reported(batches, _tokens, _tokens(every))
+    scores = [Scores() for _ in work]
+    batches = packs(every, lambda owned: owned[1].tokens, limit)
+    for batch in reported(batches, _tokens, _tokens(every)):
+        for (owner, chunk), scored in zip(batch, score([chunk for _, chunk in batch]), strict=True):
+            scores[owner] += scored
+            scores[owner].read.setdefault("language_model", []).append(chunk.span)
+    return scores
 
 
-def _tokens(batch: Sequence[DocumentChunk]) -> int:
-    return sum(part.chunk.tokens for part in batch)
+def _tokens(batch: Sequence[tuple[int, Chunk]]) -> int:
+    return sum(chunk.tokens for _, chunk in batch)
 
 
 def indexed_occurrences(candidates: Sequence[Candidate]) -> list[IndexedOccurrence]:
@@ -108,7 +99,7 @@ def chunks(
     for index, (span, found) in enumerate(zip(spans, held, strict=True)):
         if found:
             inside = tuple(unit for unit in units if span.start <= unit.start and unit.end <= span.end)
-            yield Chunk(index, span, inside, tuple(found), count(token_ends, span))
+            yield Chunk(document, candidates, index, span, inside, tuple(found), count(token_ends, span))
 
 
 def split_sentences(document: Document, token_ends: Sequence[int], limit: int) -> list[Span]:
@@ -202,9 +193,15 @@ def chunk_at(chunks: Sequence[EncoderChunk], position: int) -> int:
     return max(0, bisect_right(chunks, position, key=lambda window: window.span.start) - 1)
 
 
-def chunk_of_occurrence(chunks: Sequence[EncoderChunk]) -> Callable[[int, Occurrence], int]:
-    """The function that gives the chunk of an occurrence."""
-    return lambda _, occurrence: chunk_at(chunks, occurrence.span.start)
+def scored_alike(
+    candidates: Sequence[Candidate],
+    scores: Sequence[float],
+    parts: Sequence[Mapping[str, float]],
+    chunks: Sequence[EncoderChunk],
+) -> Scores:
+    """One score per phrase, the same at each of its occurrences, of a document read in chunks by an encoder."""
+    same = same_at_each(candidates, scores, parts, lambda _, occurrence: chunk_at(chunks, occurrence.span.start))
+    return Scores(same, encoder=[chunk.span for chunk in chunks])
 
 
 def everywhere(document: Document, candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from mudy.candidates import Candidate
 from mudy.engines.encoder import SentenceEncoder, mean_state, unit_length
-from mudy.methods.chunks import EncoderChunk, chunk_of_occurrence, encoder_chunks
-from mudy.methods.method import Method, ScorePart, Scores, require, same_at_each, setting
+from mudy.methods.chunks import EncoderChunk, encoder_chunks, scored_alike
+from mudy.methods.method import Method, ScorePart, Scores, same_at_each, setting
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ class EmbedRank(Method):
     encoder: SentenceEncoder
     multilingual: Callable[[], UniversalEncoder | None] | None = field(default=None, compare=False)
     layer: int = setting(
-        -1, "Layer whose states are averaged: -1 the last, as sentence encoders are trained, or -2 the one before."
+        -1,
+        "Layer whose states are averaged: -1 the last, as sentence encoders are trained, or -2 the one before.",
+        one_of=(-1, -2),
     )
     mmr: bool = setting(False, "EmbedRank++: choose each next phrase to be unlike those before it.")
-    beta: float = setting(0.55, "Weight of the document against the phrases chosen before; used by mmr alone.")
-
-    def __post_init__(self) -> None:
-        require("layer", self.layer, self.layer in (-1, -2), "-1 or -2")
-        require("beta", self.beta, 0 <= self.beta <= 1, "between 0 and 1")
+    beta: float = setting(
+        0.55, "Weight of the document against the phrases chosen before; used by mmr alone.", least=0, most=1
+    )
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
         if not candidates:
@@ -66,8 +66,7 @@ class EmbedRank(Method):
         if universal is not None:
             read = [Span(p.start, p.start + universal.end_of_window(p.of(document.text))) for p in pieces]
             return Scores(same_at_each(candidates, scores, parts), encoder=read)
-        same = same_at_each(candidates, scores, parts, chunk_of_occurrence(chunks))
-        return Scores(same, encoder=[chunk.span for chunk in chunks])
+        return scored_alike(candidates, scores, parts, chunks)
 
     def _document(self, chunks: Sequence[EncoderChunk]) -> Vectors:
         rows = [window.tokens.ids for window in chunks]

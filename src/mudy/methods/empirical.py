@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from mudy.candidates import Candidate
 from mudy.engines.chat import Chat
 from mudy.errors import SettingError
-from mudy.methods.method import GenerativeMethod, OccurrenceScore, ScoredCandidates, require, setting
+from mudy.methods.method import GenerativeMethod, OccurrenceScore, ScoredCandidates, setting
 from mudy.methods.parse_answer import MARKER, parse_phrases, standing
 from mudy.reading.document import Document, Span, first_words
 
@@ -52,17 +52,14 @@ class Empirical(GenerativeMethod):
 
     chat: Chat
     prompting: Prompting = setting(
-        "candidate", "Choose from the candidates (candidate), from the text (vanilla), or both in three calls (hybrid)."
+        "candidate",
+        "Choose from the candidates (candidate), from the text (vanilla), or both in three calls (hybrid).",
+        one_of=get_args(Prompting),
     )
-    top: int = setting(15, "Phrases asked for; as many come back as are written.")
-    max_new_tokens: int = setting(128, "Most tokens that the model may write in one answer.")
+    top: int = setting(15, "Phrases asked for; as many come back as are written.", least=1)
+    max_new_tokens: int = setting(128, "Most tokens that the model may write in one answer.", least=1)
     strict: bool = setting(False, "Drop phrases that are not among the candidates.")
     role: bool = setting(True, "Open the system message with a role.")
-
-    def __post_init__(self) -> None:
-        require("prompting", self.prompting, self.prompting in get_args(Prompting), " or ".join(get_args(Prompting)))
-        require("top", self.top, self.top >= 1, "1 or more")
-        require("max_new_tokens", self.max_new_tokens, self.max_new_tokens >= 1, "1 or more")
 
     def choose(self, document: Document, candidates: Sequence[Candidate]) -> ScoredCandidates:
         if not candidates:

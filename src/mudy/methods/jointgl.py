@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +14,11 @@ from mudy._support.cancellation import cancellable
 from mudy.candidates import Candidate
 from mudy.engines.encoder import SentenceEncoder, States, mean_state
 from mudy.methods.chunks import EncoderChunk, IndexedOccurrence, chunk_at, encoder_chunks, indexed_occurrences
-from mudy.methods.method import Method, OccurrenceScore, ScorePart, Scores, require, setting
+from mudy.methods.graphs import blocks
+from mudy.methods.method import Method, OccurrenceScore, ScorePart, Scores, setting
 from mudy.reading.document import Document, Span
 
 Vectors = NDArray[np.float64]
-
-_BLOCK = 256  # rows of the table of all occurrences against all others that are held at once
-_MOST_PAIRS = 8_000_000  # and no more pairs than these, where there are very many occurrences
 
 
 @dataclass(frozen=True)
@@ -45,20 +44,17 @@ class JointGL(Method):
     )
 
     encoder: SentenceEncoder
-    beta: float = setting(0.1, "Similarities below min + beta (max - min) do not count.")
+    beta: float = setting(0.1, "Similarities below min + beta (max - min) do not count.", least=0, most=1)
     lambda1: float = setting(
-        1.0, "Share of a similarity that counts for the one of two occurrences nearer to a boundary of the text."
+        1.0,
+        "Share of a similarity that counts for the one of two occurrences nearer to a boundary of the text.",
+        least=0,
     )
-    lambda2: float = setting(0.9, "Share of a similarity that counts for the one farther from a boundary.")
-    a: float = setting(1.2, "How much farther the end of the text counts than its beginning.")
+    lambda2: float = setting(0.9, "Share of a similarity that counts for the one farther from a boundary.", least=0)
+    a: float = setting(1.2, "How much farther the end of the text counts than its beginning.", least=0)
     last_diagonal: float | None = setting(
         1.0, "Value of a table entry that the released code never fills; none: the true product."
     )
-
-    def __post_init__(self) -> None:
-        require("beta", self.beta, 0 <= self.beta <= 1, "between 0 and 1")
-        for name in ("lambda1", "lambda2", "a"):
-            require(name, value := getattr(self, name), value >= 0, "0 or more")
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
         if not candidates:
@@ -67,23 +63,15 @@ class JointGL(Method):
         states = self.encoder.states([window.tokens.ids for window in chunks])
         vectors = np.stack(list(occurrence_vectors(document, ordered, chunks, states))).astype(np.float64)
         whole = np.stack([state[0] for state in states]).mean(0, dtype=np.float64)  # (width,)
-        parts = {
-            "local": self.local(vectors),
-            "global": 1 / np.maximum(np.abs(vectors - whole).sum(1), 1e-12),
-            "position": softmax(1 / np.arange(1, len(ordered) + 1)),
-        }
-        rows = zip(*(part.tolist() for part in parts.values()), strict=True)
-        combined = (
-            self._combine(place, dict(zip(parts, row, strict=True)), chunks)
-            for place, row in zip(ordered, rows, strict=True)
-        )
-        return Scores(combined, encoder=[chunk.span for chunk in chunks])
-
-    def _combine(
-        self, place: IndexedOccurrence, parts: dict[str, float], chunks: Sequence[EncoderChunk]
-    ) -> OccurrenceScore:
-        score = parts["local"] * parts["global"] * parts["position"]
-        return OccurrenceScore(place.candidate, place.occurrence, score, parts, chunk_at(chunks, place.span.start))
+        local = self.local(vectors)
+        nearness = 1 / np.maximum(np.abs(vectors - whole).sum(1), 1e-12)  # the paper's global score
+        position = softmax(1 / np.arange(1, len(ordered) + 1))
+        scores = Scores(encoder=[chunk.span for chunk in chunks])
+        for place, *values in zip(ordered, local.tolist(), nearness.tolist(), position.tolist(), strict=True):
+            parts = dict(zip(("local", "global", "position"), values, strict=True))
+            section = chunk_at(chunks, place.span.start)
+            scores.append(OccurrenceScore(place.candidate, place.occurrence, prod(values), parts, section))
+        return scores
 
     def local(self, vectors: Vectors) -> Vectors:
         """Similarity to all others as far as it is above a threshold, weighted by who is nearer to a boundary.
@@ -97,7 +85,8 @@ class JointGL(Method):
         index = np.arange(n)
         boundary = np.minimum(index, self.a * (n - index))
         sums = []
-        for rows in cancellable(_blocks(n)):
+        for block in cancellable(blocks(n)):
+            rows = index[block]
             common = np.maximum(vectors[rows] @ vectors.T - theta, 0)  # (rows, occurrences)
             common[np.arange(len(rows)), rows] = 0
             mine, theirs = boundary[rows, None], boundary[None]
@@ -108,18 +97,12 @@ class JointGL(Method):
     def _range(self, vectors: Vectors) -> tuple[float, float]:
         """The least and the greatest similarity, that of an occurrence with itself included."""
         low, high = np.inf, -np.inf
-        for rows in cancellable(_blocks(len(vectors))):
-            table = vectors[rows] @ vectors.T
-            if self.last_diagonal is not None and int(rows[-1]) == len(vectors) - 1:
+        for rows in cancellable(blocks(len(vectors))):
+            table = vectors[rows].copy() @ vectors.T
+            if self.last_diagonal is not None and rows.stop >= len(vectors):
                 table[-1, -1] = self.last_diagonal
             low, high = min(low, float(table.min())), max(high, float(table.max()))
         return low, high
-
-
-def _blocks(occurrences: int) -> list[NDArray[np.int64]]:
-    """All rows of the table, some at a time."""
-    size = max(1, min(_BLOCK, _MOST_PAIRS // max(occurrences, 1)))
-    return [np.arange(start, min(start + size, occurrences)) for start in range(0, occurrences, size)]
 
 
 def softmax(values: Vectors) -> Vectors:

@@ -10,8 +10,8 @@ import numpy as np
 from mudy.candidates import Candidate
 from mudy.engines.encoder import SentenceEncoder, States, unit_length
 from mudy.engines.tokens import Tokens
-from mudy.methods.chunks import EncoderChunk, chunk_of_occurrence, encoder_chunks, everywhere
-from mudy.methods.method import Method, ScorePart, Scores, require, same_at_each, setting
+from mudy.methods.chunks import EncoderChunk, encoder_chunks, everywhere, scored_alike
+from mudy.methods.method import Method, ScorePart, Scores, setting
 from mudy.reading.document import Document, Span
 
 
@@ -34,10 +34,9 @@ class MDERank(Method):
     parts = (ScorePart("cosine", "likeness of the text without the phrase to the whole text", "cos"),)
 
     encoder: SentenceEncoder
-    layer: int = setting(-1, "Layer whose states are compared: -1 the last, as published, or -2 the one before.")
-
-    def __post_init__(self) -> None:
-        require("layer", self.layer, self.layer in (-1, -2), "-1 or -2")
+    layer: int = setting(
+        -1, "Layer whose states are compared: -1 the last, as published, or -2 the one before.", one_of=(-1, -2)
+    )
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
         if not candidates:
@@ -55,8 +54,7 @@ class MDERank(Method):
             changed[index][window] = vector
         scores = [distance(original, vectors) for vectors in changed]
         parts = [{"cosine": 1 - score} for score in scores]
-        same = same_at_each(candidates, scores, parts, chunk_of_occurrence(chunks))
-        return Scores(same, encoder=[chunk.span for chunk in chunks])
+        return scored_alike(candidates, scores, parts, chunks)
 
     def _masked(self, chunks: Sequence[EncoderChunk], candidate: Candidate) -> Iterator[tuple[int, list[int]]]:
         """Each window that holds a candidate, by index, and its tokens with the candidate masked."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
 
 from mudy.candidates import Candidate, CandidateKind, Occurrence
@@ -28,9 +29,28 @@ ModelField = Literal["backbone", "encoder", "chat", "multilingual"]  # the field
 Work = Sequence[tuple[Document, Sequence[Candidate]]]  # documents with their candidates
 
 
-def setting(default: T, description: str) -> T:
-    """A field of a method, explained in one line for `mudy methods`, the service and its page."""
-    return field(default=default, metadata={"description": description})
+class Limit(NamedTuple):
+    """What a setting must keep to: whether a value does, and the words for it in an error."""
+
+    holds: Callable[[Any, Any], bool]
+    words: Callable[[Any], str]
+
+
+LIMITS: Mapping[str, Limit] = {
+    "least": Limit(ge, "{} or more".format),
+    "above": Limit(gt, "above {}".format),
+    "most": Limit(le, "at most {}".format),
+    "below": Limit(lt, "less than {}".format),
+    "one_of": Limit(lambda value, choices: value in choices, lambda choices: " or ".join(map(str, choices))),
+}
+
+
+def setting(default: T, description: str, **limits: Any) -> T:
+    """A field of a method, explained in one line for `mudy methods`, the service and its page.
+
+    Its value must keep to the `limits`, which `LIMITS` names; None is fine where it is the default.
+    """
+    return field(default=default, metadata={"description": description, "limits": limits})
 
 
 def require(name: str, value: object, fine: bool, needed: str) -> None:
@@ -93,12 +113,6 @@ class Scores(list[OccurrenceScore]):
     def __init__(self, scores: Iterable[OccurrenceScore] = (), **read: Iterable[Span]) -> None:
         super().__init__(scores)
         self.read = {model: list(spans) for model, spans in read.items()}  # by `encoder` or `language_model`
-
-    def add(self, scores: Iterable[OccurrenceScore], **read: Span) -> None:
-        """Scores that come of reading one more span."""
-        self += scores
-        for model, span in read.items():
-            self.read.setdefault(model, []).append(span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +182,22 @@ class Method(ABC):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # settings by the name of a preset
     speeds: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # settings by speed: "fast"; others keep the defaults
     rescorable: ClassVar[tuple[str, ...]] = ()  # settings under which scores follow from their parts, with no new run
+    exclusive: ClassVar[tuple[tuple[str, str], ...]] = ()  # settings of which only one can be given
     candidate_kind: ClassVar[CandidateKind] = "nouns"  # which candidates it ranks, unless others are asked for
     default_speed: ClassVar[Speed] = "exact"
     calibrated: ClassVar[bool] = False  # whether its scores are probabilities of being a keyphrase
     distinct: ClassVar[bool] = False  # whether its lists leave out what a phrase before says, unless asked otherwise
     comparable: ClassVar[bool] = True  # whether the paper's tables have one row for it; else it has rows of its own
+
+    def __post_init__(self) -> None:
+        """A setting outside its limits raises."""
+        for declared in fields(self):  # type: ignore[arg-type]  # every method is a dataclass
+            value, limits = getattr(self, declared.name), declared.metadata.get("limits", {})
+            values = value if isinstance(declared.default, tuple) else (value,)
+            absent = value is None and declared.default is None
+            fine = absent or all(LIMITS[name].holds(item, bound) for name, bound in limits.items() for item in values)
+            needed = " and ".join(LIMITS[name].words(bound) for name, bound in limits.items())
+            require(declared.name, value, fine, f"{needed}, or None" if declared.default is None else needed)
 
     @classmethod
     def summary(cls) -> str:

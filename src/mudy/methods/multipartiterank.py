@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mudy.candidates import Candidate
-from mudy.methods.graphs import Nearness, check_damping, check_threshold, heads, pagerank, topics
-from mudy.methods.method import Method, OccurrenceScore, require, same_at_each, setting
-from mudy.methods.sparse_table import Indices, Vector
+from mudy.methods.graphs import Indices, Nearness, Vector, pagerank
+from mudy.methods.method import Method, OccurrenceScore, same_at_each, setting
+from mudy.methods.topicrank import heads, topics
 from mudy.methods.word_index import WordIndex
 from mudy.reading.document import Document
 
@@ -22,14 +22,9 @@ class MultipartiteRank(Method):
     title = "MultipartiteRank"
     citation = "Boudin, NAACL 2018"
 
-    alpha: float = setting(1.1, "Strength of the lift for the first phrase of each topic.")
-    threshold: float = setting(0.74, "Phrases are one topic up to this mean distance of their stems.")
-    damping: float = setting(0.85, "Damping factor of PageRank.")
-
-    def __post_init__(self) -> None:
-        require("alpha", self.alpha, self.alpha >= 0, "0 or more")
-        check_threshold(self.threshold)
-        check_damping(self.damping)
+    alpha: float = setting(1.1, "Strength of the lift for the first phrase of each topic.", least=0)
+    threshold: float = setting(0.74, "Phrases are one topic up to this mean distance of their stems.", least=0, below=1)
+    damping: float = setting(0.85, "Damping factor of PageRank.", least=0, below=1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:

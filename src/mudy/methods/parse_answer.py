@@ -113,8 +113,5 @@ def standing(
 def _found(document: Document, written: Sequence[str]) -> dict[str, Candidate]:
     same = replace(document, text=document.text.translate(_FORMS))
     found, _ = given(same, [phrase.translate(_FORMS) for phrase in written])
-    return {comparison_key(c.phrase): replace(c, phrase=_form(document, c)) for c in found}
-
-
-def _form(document: Document, candidate: Candidate) -> str:
-    return squeeze(candidate.occurrences[0].span.of(document.text)).lower()
+    as_written = ((c, squeeze(c.occurrences[0].span.of(document.text)).lower()) for c in found)
+    return {comparison_key(c.phrase): replace(c, phrase=phrase) for c, phrase in as_written}

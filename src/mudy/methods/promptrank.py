@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from mudy.engines.backbone import Backbone, Question
-from mudy.methods.chunks import Chunk, DocumentChunk, chunk_batches
+from mudy.methods.chunks import Chunk, scored_in_chunks
 from mudy.methods.method import (
     BatchMethod,
     OccurrenceScore,
     ScorePart,
     Scores,
     Work,
-    require,
     setting,
     with_own_template,
 )
-from mudy.reading.document import Document
 
 ScoredTokens = Literal["promptrank", "candidate"]
 
@@ -42,53 +40,51 @@ class PromptRank(BatchMethod):
 
     backbone: Backbone
     alpha: float = setting(0.6, "Exponent of the length that a phrase's log-likelihood is divided by.")
-    gamma: float = setting(1.2e8, "Weight of the document's length in the position penalty.")
+    gamma: float = setting(1.2e8, "Weight of the document's length in the position penalty.", least=0)
     position_penalty: bool = setting(True, "Rank phrases that first stand late in the text lower.")
     score_tokens: ScoredTokens = setting(
-        "promptrank", "Tokens in the likelihood: promptrank ('about', the candidate and the next), or candidate alone."
+        "promptrank",
+        "Tokens in the likelihood: promptrank ('about', the candidate and the next), or candidate alone.",
+        one_of=get_args(ScoredTokens),
     )
-    section_tokens: int = setting(2048, "Longer documents are read in sections of so many tokens.")
+    section_tokens: int = setting(2048, "Longer documents are read in sections of so many tokens.", least=64)
     template: str | None = setting(None, "What follows the text, with {} for the phrase; none: as in the paper.")
 
     def __post_init__(self) -> None:
-        require(
-            "score_tokens", self.score_tokens, self.score_tokens in get_args(ScoredTokens), "promptrank or candidate"
-        )
-        require("gamma", self.gamma, self.gamma >= 0, "0 or more")
-        require("section_tokens", self.section_tokens, self.section_tokens >= 64, "64 or more")
+        super().__post_init__()
         with_own_template(self)
 
     def score_many(self, work: Work) -> list[Scores]:
-        scores = [Scores() for _ in work]
-        for batch in chunk_batches(work, self.backbone, self.section_tokens):
-            for chunk, p in zip(batch, self._likelihoods(batch), strict=True):
-                scores[chunk.owner].add(self._scored(chunk, p), language_model=chunk.chunk.span)
-        return scores
+        return scored_in_chunks(work, self.backbone, self.section_tokens, self._scored)
 
-    def _likelihoods(self, batch: Sequence[DocumentChunk]) -> Iterator[dict[int, float]]:
-        """The p of every candidate, for each chunk; what a model remembers of the texts is gone afterwards."""
-        phrases = [first_forms(chunk) for chunk in batch]
-        encodings = self.backbone.encode([chunk.text_range for chunk in batch])
-        questions = [Question(e, list(p.values())) for e, p in zip(encodings, phrases, strict=True)]
-        for candidates, scored in zip(phrases, self.backbone.log_likelihood(questions), strict=True):
-            yield {
-                c: prompt_likelihood(v, self.alpha, self.score_tokens) for c, v in zip(candidates, scored, strict=True)
+    def _scored(self, chunks: Sequence[Chunk]) -> Iterator[list[OccurrenceScore]]:
+        """The score of every occurrence in each chunk; what a model remembers of the texts is gone afterwards."""
+        forms = [first_forms(chunk) for chunk in chunks]
+        encodings = self.backbone.encode([chunk.text_range for chunk in chunks])
+        questions = [Question(e, list(phrases.values())) for e, phrases in zip(encodings, forms, strict=True)]
+        for chunk, phrases, answer in zip(chunks, forms, self.backbone.log_likelihood(questions), strict=True):
+            p = {
+                candidate: prompt_likelihood(log_probabilities, self.alpha, self.score_tokens)
+                for candidate, log_probabilities in zip(phrases, answer, strict=True)
             }
+            parts = [
+                {"p": p[place.candidate], "r": r} for place, r in zip(chunk.places, self._penalties(chunk), strict=True)
+            ]
+            yield [
+                OccurrenceScore(place.candidate, place.occurrence, part["r"] * part["p"], part, chunk.index)
+                for place, part in zip(chunk.places, parts, strict=True)
+            ]
 
-    def _scored(self, chunk: DocumentChunk, p: Mapping[int, float]) -> Iterator[OccurrenceScore]:
-        for place, r in zip(chunk.places, self._penalties(chunk.document, chunk.chunk), strict=True):
-            of = p[place.candidate]
-            yield OccurrenceScore(place.candidate, place.occurrence, r * of, {"p": of, "r": r}, chunk.chunk.index)
-
-    def _penalties(self, document: Document, chunk: Chunk) -> list[float]:
+    def _penalties(self, chunk: Chunk) -> list[float]:
         """The penalty r = pos / len + gamma / len^3; the likelihood is negative, so an earlier place ranks higher."""
         if not self.position_penalty:
             return [1.0] * len(chunk.places)
+        document = chunk.document
         starts, length = [word.span.start for word in document.words], len(document.text.split())
         positions = [bisect_right(starts, place.span.start) - 1 for place in chunk.places]
         return [position / length + self.gamma / length**3 for position in positions]
 
 
-def first_forms(chunk: DocumentChunk) -> dict[int, str]:
+def first_forms(chunk: Chunk) -> dict[int, str]:
     """Each candidate as it first stands in a chunk."""
-    return {place.candidate: place.span.of(chunk.text) for place in reversed(chunk.places)}
+    return {place.candidate: place.span.of(chunk.document.text) for place in reversed(chunk.places)}

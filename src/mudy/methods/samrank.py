@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
 
 from mudy._support.progress import reported
 from mudy.candidates import Candidate
-from mudy.engines.backbone import Backbone, Floats, TextRange
+from mudy.engines.backbone import Backbone, Floats
 from mudy.engines.observers import HeadObserver
 from mudy.engines.tokens import Tokens
-from mudy.methods.chunks import IndexedOccurrence, chunks, everywhere
+from mudy.methods.chunks import Chunk, IndexedOccurrence, chunks, everywhere
 from mudy.methods.method import Method, ScorePart, Scores, require, same_at_each, setting
 from mudy.reading.document import Document, Span
 
@@ -39,9 +39,10 @@ class SAMRank(Method):
     backbone: Backbone
     layer: int | None = setting(None, "Layer of the one head that counts, from 0; none: all layers.")
     head: int | None = setting(None, "Head that counts, from 0, given together with layer; none: all heads.")
-    segment_tokens: int = setting(1024, "Longer documents are read in segments of so many tokens.")
+    segment_tokens: int = setting(1024, "Longer documents are read in segments of so many tokens.", least=64)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require(
             "head", self.head, (self.head is None) == (self.layer is None), "given together with layer, or not at all"
         )
@@ -49,34 +50,30 @@ class SAMRank(Method):
             depth, heads = self.backbone.depth, self.backbone.heads
             require("layer", self.layer, 0 <= self.layer < depth, f"between 0 and {depth - 1}")
             require("head", self.head, self.head is not None and 0 <= self.head < heads, f"between 0 and {heads - 1}")
-        require("segment_tokens", self.segment_tokens, self.segment_tokens >= 64, "64 or more")
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
         if not candidates:
             return Scores()
         read = ChunkedDocument.of(document, candidates, self.backbone, self.segment_tokens)
-        observed = self._mean(document, read) if self.head is None else self._head(document, read)
-        names = ("G",) if self.head is None else ("G", "P")
-        parts = [dict.fromkeys(names, 0.0) for _ in candidates]
-        for chunk, tokens, scores in observed:
+        parts = [dict.fromkeys(("G",) if self.head is None else ("G", "P"), 0.0) for _ in candidates]
+        for chunk, tokens, scores in self._mean(read) if self.head is None else self._head(read):
             for name, values in scores.items():
                 for index, score in read.phrases(chunk, tokens, values).items():
                     parts[index][name] += score
         return read.scored([sum(part.values()) for part in parts], parts)
 
-    def _mean(self, document: Document, read: ChunkedDocument) -> Iterator[Observed]:
+    def _mean(self, read: ChunkedDocument) -> Iterator[Observed]:
         """The column sums of the mean map of all layers and heads."""
-        ranges = [TextRange(document.text, chunk.span) for chunk in read.chunks]
+        ranges = [chunk.text_range for chunk in read.chunks]
         every = self.backbone.received_attention(ranges, range(self.backbone.depth))
         for chunk, received in zip(read.chunks, every, strict=True):
             yield chunk, received.tokens, {"G": without_sink(received.sums, self.backbone.sink_token)}
 
-    def _head(self, document: Document, read: ChunkedDocument) -> Iterator[Observed]:
+    def _head(self, read: ChunkedDocument) -> Iterator[Observed]:
         """What each token receives from one head, and its share in what the others receive."""
         assert self.layer is not None
         assert self.head is not None
-        for chunk in read.each():
-            tokens = self.backbone.window(document.text, chunk.span)
+        for chunk, tokens in read.windows(self.backbone):
             observer = HeadObserver(layers=frozenset([self.layer]), head=self.head, without=self.backbone.sink_token)
             self.backbone.observe(tokens, observer)
             yield chunk, tokens, {"G": observer.sums[self.layer], "P": observer.shares[self.layer]}
@@ -85,17 +82,7 @@ class SAMRank(Method):
 # -- Phrases from tokens, as Attention-Seeker has them too ------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class CountedChunk:
-    """A chunk, and the occurrences in it that count."""
-
-    index: int
-    span: Span
-    places: tuple[IndexedOccurrence, ...]  # the occurrences it answers for, those that do not count left out
-    inside: tuple[Span, ...]  # all text of candidates in it, also what another chunk answers for
-
-
-Observed = tuple[CountedChunk, Tokens, dict[str, Floats]]  # scores of a chunk's tokens, by part
+Observed = tuple[Chunk, Tokens, dict[str, Floats]]  # scores of a chunk's tokens, by part
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +90,7 @@ class ChunkedDocument:
     """A document, cut into chunks, and the candidates to be scored."""
 
     candidates: Sequence[Candidate]
-    chunks: tuple[CountedChunk, ...]
+    chunks: Sequence[Chunk]  # with candidates wherever their words occur, and of their occurrences those that count
     homes: Mapping[IndexedOccurrence, int]  # which chunk answers for each occurrence
 
     @classmethod
@@ -114,18 +101,15 @@ class ChunkedDocument:
         occurrence of a candidate of several words.
         """
         complete = everywhere(document, candidates)
+        cut = list(chunks(document, complete, backbone.token_ends(document.text), min(limit, backbone.room())))
         left_out = nested(complete)
-        ends = backbone.token_ends(document.text)
-        found, homes = [], {}
-        for chunk in chunks(document, complete, ends, min(limit, backbone.room())):
-            homes.update(dict.fromkeys(chunk.places, chunk.index))
-            counted = tuple(place for place in chunk.places if place not in left_out)
-            found.append(CountedChunk(chunk.index, chunk.span, counted, clipped(complete, chunk.span)))
-        return cls(candidates, tuple(found), homes)
+        counted = [replace(c, places=tuple(place for place in c.places if place not in left_out)) for c in cut]
+        return cls(candidates, counted, {place: chunk.index for chunk in cut for place in chunk.places})
 
-    def each(self) -> Iterator[CountedChunk]:
-        """The chunks one after the other; progress is the share of them."""
-        return reported(self.chunks, lambda _: 1, len(self.chunks))
+    def windows(self, backbone: Backbone) -> Iterator[tuple[Chunk, Tokens]]:
+        """The chunks one after the other, with their tokens; progress is the share of them."""
+        for chunk in reported(self.chunks, lambda _: 1, len(self.chunks)):
+            yield chunk, backbone.window(*chunk.text_range)
 
     def scored(self, scores: Sequence[float], parts: Sequence[Mapping[str, float]]) -> Scores:
         """One score per phrase, the same at each of its occurrences."""
@@ -133,7 +117,7 @@ class ChunkedDocument:
         same = same_at_each(self.candidates, scores, parts, lambda index, place: homes[IndexedOccurrence(index, place)])
         return Scores(same, language_model=[chunk.span for chunk in self.chunks])
 
-    def phrases(self, chunk: CountedChunk, tokens: Tokens, scores: Floats) -> dict[int, float]:
+    def phrases(self, chunk: Chunk, tokens: Tokens, scores: Floats) -> dict[int, float]:
         """The score of each candidate in a chunk: the sum over its occurrences of the sum over their tokens.
 
         For candidates of one word it is the mean over their occurrences.
@@ -166,18 +150,14 @@ def nested(candidates: Sequence[Candidate]) -> set[IndexedOccurrence]:
     }
 
 
-def clipped(candidates: Sequence[Candidate], span: Span) -> tuple[Span, ...]:
-    """The occurrences of all candidates, as far as they lie within a span."""
-    spans = (Span(max(o.span.start, span.start), min(o.span.end, span.end)) for c in candidates for o in c.occurrences)
-    return tuple(sorted({inside for inside in spans if inside.start < inside.end}))
-
-
-def candidate_mask(chunk: CountedChunk, tokens: Tokens, sink: int | None) -> Floats:
-    """1 for tokens of candidates; the attention sink is none; (tokens,)."""
+def candidate_mask(chunk: Chunk, tokens: Tokens, sink: int | None) -> Floats:
+    """1 for tokens of candidates, also where another chunk answers for them; the attention sink is none; (tokens,)."""
     mask = np.zeros(len(tokens), np.float32)
-    for span in chunk.inside:
-        held = tokens.of(span)
-        mask[held.start : held.stop] = 1
+    for span in (occurrence.span for candidate in chunk.candidates for occurrence in candidate.occurrences):
+        inside = Span(max(span.start, chunk.span.start), min(span.end, chunk.span.end))
+        if inside.start < inside.end:
+            held = tokens.of(inside)
+            mask[held.start : held.stop] = 1
     return without_sink(mask, sink)
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mudy._support.cancellation import cancellable
 from mudy.candidates import Candidate
-from mudy.methods.graphs import Nearness, check_damping, check_threshold, heads, pagerank, topics
+from mudy.candidates.stemming import stem_of
+from mudy.methods.graphs import Indices, Nearness, Vector, pagerank
 from mudy.methods.method import Method, OccurrenceScore, same_at_each, setting
-from mudy.methods.sparse_table import Indices, Vector
 from mudy.methods.word_index import WordIndex
 from mudy.reading.document import Document
+
+MOST_CLUSTERED = 5_000  # candidates compared with one another, at 16 bytes a pair
 
 
 @dataclass(frozen=True)
@@ -26,13 +31,12 @@ class TopicRank(Method):
     citation = "Bougouin, Boudin and Daille, IJCNLP 2013"
 
     threshold: float = setting(
-        0.74, "Phrases are one topic up to this mean distance: 0.74 is a quarter of their stems in common."
+        0.74,
+        "Phrases are one topic up to this mean distance: 0.74 is a quarter of their stems in common.",
+        least=0,
+        below=1,
     )
-    damping: float = setting(0.85, "Damping factor of PageRank.")
-
-    def __post_init__(self) -> None:
-        check_threshold(self.threshold)
-        check_damping(self.damping)
+    damping: float = setting(0.85, "Damping factor of PageRank.", least=0, below=1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:
@@ -51,3 +55,101 @@ def heads_first(score: Vector, head: Indices) -> Vector:
     """
     is_head = head == np.arange(len(head))
     return np.where(is_head, score, score * score[is_head].min() / 2)
+
+
+# -- Topics, as MultipartiteRank has them too -------------------------------------------------------------------------
+
+
+def topics(reading: WordIndex, threshold: float, language: str = "en") -> Indices:
+    """The topic of each candidate: average linkage on the Jaccard distance of their stems, cut at a distance.
+
+    Candidates without a common stem, not even through others, lie at distance 1 and never meet below it, so each
+    connected part is clustered alone: the same topics, with less memory. Topics are numbered by their first candidate.
+    Parts of more than 5,000 candidates (books) are cut in text order.
+    """
+    stems = [{stem_of(word, language) for word in words} for words in cancellable(reading.words(), every=256)]
+    topic, count = np.empty(len(stems), dtype=np.int64), 0
+    for part in cancellable(connected(stems)):
+        for start in range(0, len(part), MOST_CLUSTERED):
+            members = part[start : start + MOST_CLUSTERED]
+            clusters = average_linkage(jaccard_distance([stems[i] for i in members]), threshold)
+            topic[members] = clusters + count
+            count += int(clusters.max()) + 1
+    _, first, renamed = np.unique(topic, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[renamed]  # (candidates,)
+
+
+def heads(reading: WordIndex, topic: Indices) -> Indices:
+    """For each candidate, that of its topic which stands first in the text."""
+    order = np.argsort(reading.positions(), kind="stable")
+    _, first = np.unique(topic[order], return_index=True)
+    found: Indices = order[first][topic]
+    return found
+
+
+def connected(sets: Sequence[Iterable[str]]) -> list[list[int]]:
+    """Which sets have members in common, also through others: the indices of each such part."""
+    leader = list(range(len(sets)))
+
+    def leading(index: int) -> int:
+        while leader[index] != index:
+            leader[index] = index = leader[leader[index]]
+        return index
+
+    holder: dict[str, int] = {}  # a set that has the member
+    for index, members in enumerate(sets):
+        for member in members:
+            leader[leading(index)] = leading(holder.setdefault(member, index))
+    parts: dict[int, list[int]] = defaultdict(list)
+    for index in range(len(sets)):
+        parts[leading(index)].append(index)
+    return list(parts.values())
+
+
+def jaccard_distance(sets: Sequence[Collection[str]]) -> NDArray[np.float64]:
+    """1 - the members that two sets share, over all members of both; (sets, sets)."""
+    holders: dict[str, list[int]] = defaultdict(list)
+    for index, members in enumerate(sets):
+        for member in members:
+            holders[member].append(index)
+    shared = np.zeros((len(sets), len(sets)))
+    for indices in holders.values():
+        shared[np.ix_(indices, indices)] += 1
+    sizes = np.array([len(members) for members in sets], dtype=np.float64)
+    every = sizes[:, None] + sizes
+    every -= shared
+    shared /= np.maximum(every, 1, out=every)  # in place, since there may be 5,000 sets
+    return np.subtract(1, shared, out=shared)
+
+
+def average_linkage(distance: NDArray[np.float64], threshold: float) -> Indices:
+    """Clusters, numbered from 0, whose members are joined while the mean distance of two clusters is at most so much.
+
+    `distance` is square and is used up. Two clusters that are nearest to each other are joined at once, wherever they
+    are found along a chain of nearest neighbours (Müllner, 2011): the same tree as by joining the nearest pair first.
+    """
+    n = len(distance)
+    np.fill_diagonal(distance, np.inf)
+    size, leader, chain = np.ones(n), np.arange(n), list[int]()
+    for _ in range(n - 1):
+        if not chain:
+            chain.append(int(np.flatnonzero(size)[0]))
+        while True:
+            x = chain[-1]
+            y = int(distance[x].argmin())
+            if len(chain) > 1 and distance[x, chain[-2]] <= distance[x, y]:
+                y = chain[-2]
+                break
+            chain.append(y)
+        del chain[-2:]
+        low, high = sorted((x, y))
+        if distance[low, high] <= threshold:
+            leader[low] = high
+        merged = (size[low] * distance[low] + size[high] * distance[high]) / (size[low] + size[high])
+        merged[[low, high]] = np.inf
+        size[low], size[high] = 0, size[low] + size[high]
+        distance[high], distance[:, high] = merged, merged
+        distance[low], distance[:, low] = np.inf, np.inf
+    while not np.array_equal(leader, leader[leader]):
+        leader = leader[leader]
+    return np.unique(leader, return_inverse=True)[1].astype(np.int64)

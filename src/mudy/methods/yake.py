@@ -16,7 +16,7 @@ from statistics import fmean, median, pstdev
 from mudy._support.cancellation import cancellable
 from mudy.candidates import Candidate
 from mudy.candidates.phrase_index import PhraseIndex
-from mudy.methods.method import Method, OccurrenceScore, ScorePart, require, same_at_each, setting
+from mudy.methods.method import Method, OccurrenceScore, ScorePart, same_at_each, setting
 from mudy.methods.word_index import WordIndex, is_word
 from mudy.reading.document import Document
 from mudy.reading.stop_words import stop_words
@@ -36,10 +36,7 @@ class Yake(Method):
     citation = "Campos et al., Information Sciences 2020"
     parts = (ScorePart("H", "weight of its words, low is good"),)
 
-    window: int = setting(1, "Neighbours on each side of a word that are counted.")
-
-    def __post_init__(self) -> None:
-        require("window", self.window, self.window >= 1, "1 or more")
+    window: int = setting(1, "Neighbours on each side of a word that are counted.", least=1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
         if not candidates:

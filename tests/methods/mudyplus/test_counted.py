@@ -6,30 +6,35 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mudy.candidates import nested_candidates
+from mudy.candidates import given, nested_candidates
 from mudy.methods.mudyplus.counted import (
     COMMON,
     ENOUGH,
     RARE,
     UNKNOWN,
     StemIndex,
+    appearance,
+    cohesion,
     common_parts,
     dampened,
     everyday,
+    first_mention,
     first_position,
     generic,
+    in_headings,
     nested_frequency,
     noun_phrase,
     one_word,
     own_frequency,
     plainness,
+    rare_words,
     usual_length,
     word_ranks,
 )
 from mudy.methods.mudyplus.evidence_table import Numbers
 from mudy.reading.document import Document
 from mudy.reading.untagged import UntaggedReader
-from tests.tagged import tagged
+from tests.tagged import tagged, with_headings
 
 TEXT = "hybrid/JJ fuzzy/JJ modeling helps/VBZ . fuzzy/JJ modeling needs/VBZ data . models/NNS rule/VBP ."
 RANKS = {"people": 500, "time": 300, "ice": 4000, "floodplain": 20000}
@@ -92,6 +97,102 @@ def test_the_words_before_the_first_place() -> None:
     values = by_phrase(phrases, first_position(index))
     assert values["hybrid fuzzy modeling"] == 0
     assert values["data"] == log(1 + 8)
+
+
+def test_the_first_mention_as_a_share_of_the_text() -> None:
+    phrases, index = indexed()
+    values = by_phrase(phrases, first_mention(index))
+    assert values["hybrid fuzzy modeling"] == 0
+    assert values["fuzzy modeling"] == 1 / 13
+    assert values["data"] == 8 / 13
+
+
+def test_words_that_occur_together_alone_cohere() -> None:
+    phrases, index = indexed("ice road . ice road . ice melts/VBZ . road map . road map . map .")
+    values = by_phrase(phrases, cohesion(index))
+    assert values["ice road"] == 2 / 3  # "ice" is the rarer word: three times, twice as "ice road"
+    assert values["road map"] == 2 / 3
+    assert values["ice"] == values["road"] == values["map"] == 1
+
+
+# -- Structure --------------------------------------------------------------------------------------------------------
+
+
+def in_each_heading(text: str, *headings: str) -> dict[str, tuple[float, float]]:
+    document = with_headings(tagged(text), *headings)
+    candidates = nested_candidates(document)
+    values = in_headings(document, StemIndex.of(document, candidates))
+    pairs = zip(values["in_heading"].tolist(), values["is_heading"].tolist(), strict=True)
+    return dict(zip([candidate.phrase for candidate in candidates], pairs, strict=True))
+
+
+def test_headings_that_a_phrase_is_in_are_counted_by_its_stems() -> None:
+    text = "fuzzy/JJ models . data . a/DT fuzzy/JJ model helps/VBZ . ice roads . ice helps/VBZ the/DT road ."
+    values = in_each_heading(text, "fuzzy models .", "a fuzzy model helps .", "ice roads .")
+    assert values["fuzzy models"] == values["fuzzy model"] == (log(1 + 2), 1.0)
+    assert values["models"] == (log(1 + 2), 0.0)  # in two, but no heading alone
+    assert values["ice roads"] == (log(1 + 1), 1.0)
+    assert values["road"] == values["ice"] == (log(1 + 1), 0.0)
+    assert values["data"] == (0.0, 0.0)
+
+
+def test_a_phrase_that_a_heading_has_twice_is_in_one_heading() -> None:
+    assert in_each_heading("ice and/CC ice . road .", "ice and ice .")["ice"] == (log(1 + 1), 0.0)
+
+
+def test_numbers_and_marks_are_no_part_of_what_a_heading_is() -> None:
+    values = in_each_heading("2/CD . ice road : salt helps/VBZ .", "2 . ice road :")
+    assert values["ice road"] == (log(2), 1.0)
+
+
+def test_a_text_without_headings() -> None:
+    assert set(in_each_heading("ice road . salt .").values()) == {(0.0, 0.0)}
+
+
+# -- Form -------------------------------------------------------------------------------------------------------------
+
+
+def forms(text: str, *phrases: str) -> dict[str, dict[str, float]]:
+    """What each phrase looks like, by the names of the evidence that is not 0."""
+    document = tagged(text)
+    candidates = given(document, phrases)[0]
+    columns = appearance(document, candidates)
+    return {
+        candidate.phrase: {name: float(column[row]) for name, column in columns.items() if column[row]}
+        for row, candidate in enumerate(candidates)
+    }
+
+
+@pytest.mark.parametrize(
+    ("phrase", "evidence"),
+    [
+        ("NATO", {"capitalised": 1, "acronym": 1}),
+        ("ICE ROAD", {"capitalised": 1}),  # an acronym is one word
+        ("X", {"capitalised": 1}),  # of several letters
+        ("b2b", {"digit": 1}),
+        ("world war 2", {"digit": 1}),
+        ("a=b", {"symbol": 1}),
+        ("r&d", {}),
+        ("well-known", {}),
+        ("driver's seat", {}),
+        ("Radar map", {}),
+    ],
+)
+def test_digits_symbols_capitals_and_acronyms(phrase: str, evidence: dict[str, float]) -> None:
+    assert forms(f"the/DT {phrase} helps/VBZ .", phrase) == {phrase.lower(): evidence}
+
+
+def test_capitals_at_the_beginning_of_a_sentence_do_not_make_a_name() -> None:
+    text = "Ice melts/VBZ . Ice melts/VBZ . the/DT ice melts/VBZ . Oslo melts/VBZ . the/DT Oslo melts/VBZ ."
+    values = forms(text, "ice", "oslo")
+    assert values["ice"] == {}
+    assert values["oslo"] == {"capitalised": 1}
+    assert forms("Ice melts/VBZ .", "ice")["ice"] == {"capitalised": 1}  # there is no other occurrence
+
+
+def test_a_name_that_is_written_small_at_times_is_one_in_part() -> None:
+    values = forms("the/DT Radar map . the/DT Radar Map . the/DT radar map . the/DT Radar Map .", "radar map")
+    assert values["radar map"] == {"capitalised": 2 / 4}
 
 
 def test_one_word() -> None:
@@ -170,6 +271,17 @@ def test_ranks_between_common_and_rare() -> None:
     assert values[0] == values[1] == 1
     assert 0 < values[2] < 1
     assert values[3] == values[4] == 0
+
+
+def test_rare_words_are_the_mean_of_log_ranks_over_those_of_unknown_words() -> None:
+    document = tagged("people see/VBP ice floodplain . moraine . old/JJ time .")
+    candidates = nested_candidates(document)
+    index = StemIndex.of(document, candidates)
+    values = by_phrase([c.phrase for c in candidates], rare_words(document, index, tokenizer))
+    assert values["people"] == pytest.approx(log(500 / UNKNOWN))
+    assert values["ice floodplain"] == pytest.approx((log(4000 / UNKNOWN) + log(20000 / UNKNOWN)) / 2)
+    assert values["moraine"] == 0
+    assert values["old time"] == pytest.approx(log(300 / UNKNOWN) / 2)
 
 
 def test_a_word_cut_into_pieces_is_rare() -> None:

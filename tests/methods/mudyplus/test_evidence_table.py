@@ -7,7 +7,9 @@ from mudy.candidates import nested_candidates
 from mudy.methods.mudyplus.asked import Answer
 from mudy.methods.mudyplus.cascade import TextEvidence
 from mudy.methods.mudyplus.counted import StemIndex, counted, generic
-from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, Table
+from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, LONG, UNKNOWN_SIMILARITY, Table
+from mudy.methods.mudyplus.near import WindowCosines
+from mudy.reading.document import Span
 from tests import small
 from tests.tagged import tagged
 
@@ -41,20 +43,53 @@ def test_similarity_in_plain_language_is_similarity_times_plainness() -> None:
     assert found.columns["plain_similarity"] == pytest.approx([1.0])
 
 
+def evidence(text: str) -> TextEvidence:
+    document = tagged(text)
+    return TextEvidence(table(text), document, nested_candidates(document))
+
+
+def nearness(text: TextEvidence, rows: list[int], cosines: list[float]) -> WindowCosines:
+    return WindowCosines(rows, [Span(0, len(text.document.text))], np.array([cosines]).T)
+
+
+def read_whole(text: TextEvidence) -> tuple[Span, ...]:
+    return (Span(0, len(text.document.text)),)
+
+
 def test_what_the_language_model_says_about_ends_counts_in_plain_language_too() -> None:
-    document = tagged(BETWEEN)
-    found = TextEvidence(table(BETWEEN), document, nested_candidates(document)).adding_answers(
-        [0], [Answer(-1.0, -4.0, 2.0)]
-    )
+    text = evidence(BETWEEN)
+    found = text.adding_answers([0], [Answer(-1.0, -4.0, (2.0,))], read_whole(text)).table
     assert found.columns["ending"] == pytest.approx([-4.0])
     assert found.columns["plain_ending"] == pytest.approx([-2.0])
 
 
 def test_every_kind_of_evidence_has_a_column() -> None:
-    document = tagged(DENSE)
-    candidates = nested_candidates(document)
-    counted_only = TextEvidence(table(DENSE), document, candidates)
-    near = counted_only.adding_similarity([0], np.ones(1))
-    assert set(near.columns) == set(CHEAP)
-    answered = TextEvidence(near, document, candidates).adding_answers([0], [Answer(-1.0, -4.0, 2.0)])
-    assert set(answered.columns) == set(EVIDENCE)
+    text = evidence(DENSE)
+    near = text.adding_similarity(nearness(text, [0], [1.0]))
+    assert set(near.table.columns) == set(CHEAP)
+    answered = near.adding_answers([0], [Answer(-1.0, -4.0, (2.0,))], read_whole(text))
+    assert set(answered.table.columns) == set(EVIDENCE)
+
+
+def test_phrases_that_were_not_encoded_count_as_less_similar_than_the_middle() -> None:
+    text = evidence("river , ice , radar . " * 200)
+    similar = text.adding_similarity(nearness(text, [0, 2], [0.9, 0.1]))
+    assert similar.table.columns["similarity"].tolist() == pytest.approx([1.0, UNKNOWN_SIMILARITY, -1.0])
+    assert text.neutral.columns["similarity"].tolist() == [0.0] * 3
+
+
+def test_similarity_and_attention_count_for_less_in_a_text_of_half_the_length() -> None:
+    text = evidence("river , ice , radar , map . " * (LONG // 16))
+    assert text.document.word_count == LONG // 2
+    similar = text.adding_similarity(nearness(text, [0, 1], [0.9, 0.1]))
+    assert similar.table.columns["similarity"][:2].tolist() == pytest.approx([0.5, -0.5])
+    answered = similar.adding_answers([1], [Answer(-1.0, -4.0, (None, 0.3, 0.8))], read_whole(text))
+    assert answered.table.columns["attention"].tolist() == pytest.approx([0, 0.8 / 4, 0, 0])
+
+
+def test_what_was_read_is_kept_with_the_answers() -> None:
+    text = evidence(DENSE)
+    answer, read = Answer(-1.0, -4.0, (2.0,)), read_whole(text)
+    answered = text.adding_answers([1], [answer], read)
+    assert answered.answers == {1: answer}
+    assert answered.read is read

@@ -13,7 +13,6 @@ from mudy.methods.mudyplus.fitting import (
     Sample,
     expit,
     fit,
-    leave_one_out,
     minimised,
     ranking_weights,
     text_shares,
@@ -67,18 +66,6 @@ def test_the_surprise_of_equal_scores_is_that_of_a_draw() -> None:
 
 def test_a_weight_set_by_hand_stays_in_the_ranking() -> None:
     assert ranking_weights(samples("a", 30, 0), fixed={1: 0.7})[1] == 0.7
-
-
-def test_leaving_a_set_out_leaves_it_out() -> None:
-    one, other = samples("a", 20, 0), samples("b", 20, 1)
-    assert leave_one_out(one + other)["a"].weights.tolist() == fit(other).weights.tolist()
-
-
-def test_leaving_parts_out() -> None:
-    made = samples("a", 20, 0)
-    found = leave_one_out(made, parts=["odd", "even"] * 10)
-    assert found["odd"].weights.tolist() == fit(made[1::2]).weights.tolist()
-    assert list(found) == ["odd", "even"]
 
 
 def test_texts_of_nearly_one_length_say_little_about_others() -> None:

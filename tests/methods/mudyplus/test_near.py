@@ -1,22 +1,42 @@
-"""Seeds and queries turn the ranking of MUDY+, and of no other method."""
+"""What a sentence encoder tells: similarity to the windows of a text, to seeds and to a query."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given as drawn
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from mudy import Extractor, InputError, SettingError
 from mudy.methods.mudy import Mudy
-from mudy.methods.mudyplus.near import content_words, seed_similarity, similarity, vectors_alone
+from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.methods.mudyplus.near import (
+    SHORT,
+    WINDOW,
+    WindowCosines,
+    content_words,
+    seed_similarity,
+    vectors_alone,
+    vectors_of,
+    windows,
+)
 from mudy.methods.promptrank import PromptRank
+from mudy.reading.document import Block, Document, Span
 from mudy.reading.untagged import UntaggedReader
 from tests import small
 from tests.command_line import run as mudy
+from tests.tagged import tagged, unspaced
 from tests.taggers import english
 
 TEXT = Path("examples/floodplain.txt").read_text(encoding="utf-8")
+
+
+# -- Seeds and a query ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -128,17 +148,131 @@ def test_a_template_is_what_the_language_model_is_asked_with() -> None:
     assert PromptRank(small.decoder("llama")).backbone.template == small.decoder("llama").template
 
 
-# -- Similarity to the text --------------------------------------------------------------------------------------------
+# -- Windows ----------------------------------------------------------------------------------------------------------
 
 
-def test_cosines_are_standardised() -> None:
-    values = similarity(np.array([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([3.0, 0.0]))
-    assert values[0] > values[2] > values[1]
-    np.testing.assert_allclose([values.mean(), values.std()], [0, 1], atol=1e-12)
+def of_words(number: int, *headings: int) -> Document:
+    """A text of numbered words, in which some are headings."""
+    document = tagged(" ".join(f"w{i}" for i in range(number)))
+    spans = document.word_spans
+    return replace(document, blocks=tuple(Block(spans[i], "heading", 1) for i in headings))
+
+
+def sizes(document: Document) -> list[int]:
+    return [len(window.of(document.text).split()) for window in windows(document)]
+
+
+@pytest.mark.parametrize("words", [1, 150, SHORT])
+def test_a_short_text_is_one_window_whatever_its_headings(words: int) -> None:
+    document = of_words(words, 0, words // 2)
+    assert windows(document) == [Span(0, len(document.text))]
+
+
+def test_a_blank_text_has_no_window() -> None:
+    assert windows(tagged("")) == []
+
+
+@settings(deadline=None)
+@drawn(st.integers(SHORT + 1, 1500), st.data())
+def test_every_word_is_in_exactly_one_window(words: int, data: st.DataObject) -> None:
+    headings = data.draw(st.lists(st.integers(0, words - 1), max_size=12, unique=True).map(sorted))
+    document = of_words(words, *headings)
+    parts = [window.of(document.text).split() for window in windows(document)]
+    assert [word for part in parts for word in part] == document.text.split()
+    *before, last = map(len, parts)
+    assert all(WINDOW // 2 <= size <= WINDOW for size in before)
+    assert WINDOW // 2 <= last < WINDOW + WINDOW // 2
+
+
+@pytest.mark.parametrize(
+    ("words", "headings", "expected"),
+    [
+        (201, [], [100, 101]),
+        (600, [], [150] * 4),
+        (300, [100], [100, 100, 100]),  # 200 words behind the heading are two windows
+        (300, [0, 20, 74], [150, 150]),  # headings shortly behind the beginning of a window
+        (300, [75], [75, 112, 113]),
+        (300, [150, 160, 170], [150, 150]),
+        (300, [100, 200, 290], [100, 100, 100]),  # ten words behind the last heading
+        (290, [140, 280], [140, 150]),
+    ],
+)
+def test_a_heading_begins_a_window_unless_the_one_before_would_be_short(
+    words: int, headings: list[int], expected: list[int]
+) -> None:
+    assert sizes(of_words(words, *headings)) == expected
+
+
+def test_windows_of_a_text_without_spaces_are_counted_in_its_words() -> None:
+    document = unspaced("雷达 地图 " * 200)
+    assert [len(window.of(document.text)) for window in windows(document)] == [2 * 133, 2 * 134, 2 * 133]
+
+
+# -- Similarity to the text -------------------------------------------------------------------------------------------
+
+
+def plain_similarity(phrases: Numbers, texts: Numbers) -> list[float]:
+    nearest = []
+    for phrase in phrases:
+        cosines = []
+        for text in texts:
+            dot = sum(a * b for a, b in zip(phrase, text, strict=True))
+            cosines.append(dot / sqrt(sum(a * a for a in phrase)) / sqrt(sum(b * b for b in text)))
+        best = sorted(cosines, reverse=True)[:3]
+        nearest.append(sum(best) / len(best))
+    mean = sum(nearest) / len(nearest)
+    deviation = sqrt(sum((value - mean) ** 2 for value in nearest) / len(nearest))
+    return [(value - mean) / deviation for value in nearest]
+
+
+def near(phrases: Numbers, texts: Numbers) -> WindowCosines:
+    spans = [Span(10 * i, 10 * i + 9) for i in range(len(texts))]
+    return WindowCosines.of(range(len(phrases)), spans, phrases, texts)
+
+
+@pytest.mark.parametrize("texts", [1, 2, 3, 4, 9])
+def test_similarity_is_that_to_the_nearest_three_windows_standardised(texts: int) -> None:
+    random = np.random.default_rng(texts)
+    vectors, windows_ = random.normal(size=(7, 5)), random.normal(size=(texts, 5))
+    np.testing.assert_allclose(near(vectors, windows_).similarity, plain_similarity(vectors, windows_))
+
+
+def test_a_phrase_of_three_windows_is_as_similar_however_long_the_text_is() -> None:
+    phrases = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    about = [[1.0, 0.0, 0.0]] * 3 + [[0.0, 1.0, 1.0]] * 3
+    rest = [[0.0, 0.0, 1.0]] * 20
+    short, long = near(phrases, np.array(about)), near(phrases, np.array(about + rest))
+    assert short.similarity.tolist() == long.similarity.tolist() == pytest.approx([1.0, -1.0])
 
 
 def test_one_phrase_equal_phrases_and_empty_vectors_are_in_the_middle() -> None:
     one = np.array([[1.0, 2.0]])
-    assert similarity(one, np.array([1.0, 0.0])).tolist() == [0.0]
-    assert similarity(np.repeat(one, 3, axis=0), np.array([1.0, 0.0])).tolist() == [0.0] * 3
-    assert similarity(np.zeros((2, 2)), np.zeros(2)).tolist() == [0.0, 0.0]
+    assert near(one, np.array([[1.0, 0.0]])).similarity.tolist() == [0.0]
+    assert near(np.repeat(one, 3, axis=0), np.array([[1.0, 0.0]])).similarity.tolist() == [0.0] * 3
+    assert near(np.zeros((2, 2)), np.zeros((1, 2))).similarity.tolist() == [0.0, 0.0]
+
+
+def test_an_occurrence_is_as_similar_as_its_phrase_is_to_the_window_around_it() -> None:
+    cosines = np.array([[1.0, 0.0, 0.5], [0.5, 0.5, 0.5], [0.2, 0.2, 0.2]])  # of means 0.5, 0.5 and 0.2
+    made = WindowCosines((3, 5, 8), [Span(0, 9), Span(10, 19), Span(20, 29)], cosines)
+    mean, deviation = 0.4, sqrt((0.1**2 + 0.1**2 + 0.2**2) / 3)
+    expected = [(cosine - mean) / deviation for cosine in (1.0, 1.0, 0.0, 0.5, 0.5)]
+    assert made.at(3, [0, 8, 10, 20, 28]).tolist() == pytest.approx(expected)
+    assert made.at(8, [11]).tolist() == pytest.approx([made.similarity[2]])
+
+
+def test_rows_that_were_not_encoded_are_not_in_it() -> None:
+    made = WindowCosines((3, 5, 8), [Span(0, 9)], np.zeros((3, 1)))
+    assert [row for row in range(10) if row in made] == [3, 5, 8]
+
+
+def test_texts_that_several_rows_share_are_embedded_once() -> None:
+    embedded: list[list[str]] = []
+
+    def embed(texts: Sequence[str]) -> Numbers:
+        embedded.append(list(texts))
+        return np.array([[float(len(text))] for text in texts])
+
+    first, second = vectors_of(embed, [["ice", "road"], ["road", "radar"]])
+    assert embedded == [["ice", "road", "radar"]]
+    assert (first.tolist(), second.tolist()) == ([[3.0], [4.0]], [[4.0], [5.0]])

@@ -1,5 +1,6 @@
 """MUDY+ on several texts at once: no result depends on the company."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -8,8 +9,9 @@ from mudy.candidates import nested_candidates
 from mudy.extraction.outcomes import BATCH_TEXTS, batch_size
 from mudy.methods.method import OccurrenceScore, Work
 from mudy.methods.mudyplus import MudyPlus
+from mudy.methods.mudyplus.asked import Inquiry, ask
 from tests import small
-from tests.tagged import tagged
+from tests.tagged import many_words, tagged
 
 TEXTS = (
     "river ice is/VBZ thin/JJ . ice road closes/VBZ . radar map guides/VBZ trucks/NNS over/IN ice . old/JJ maps/NNS .",
@@ -41,6 +43,44 @@ def test_texts_computed_together_score_as_each_alone(backbone: Any) -> None:
         for among, own in zip(scores, alone, strict=True):
             assert among.score == pytest.approx(own.score, abs=1e-6)
             assert among.parts == pytest.approx(own.parts, abs=1e-4)
+
+
+def test_a_long_text_and_its_digest_score_as_alone_between_other_texts() -> None:
+    method = MudyPlus(small.bert(), small.decoder("llama"), leaders=4, read_words=40)
+    documents = [tagged(TEXTS[0]), many_words(60), many_words(4, seed=2), many_words(90, seed=3), tagged(TEXTS[3])]
+    texts = [(document, nested_candidates(document)) for document in documents]
+    together = method.score_many(texts)
+    assert [len(scores.read["language_model"]) > 1 for scores in together] == [False, True, False, True, False]
+    for scores, (document, candidates) in zip(together, texts, strict=True):
+        alone = method.score(document, candidates)
+        assert rows(scores) == rows(alone)
+        assert scores.read == alone.read
+        for among, own in zip(scores, alone, strict=True):
+            assert among.score == pytest.approx(own.score, abs=1e-6)
+            assert among.parts == pytest.approx(own.parts, abs=1e-4)
+
+
+@pytest.mark.parametrize("backbone", [small.decoder, small.t5])
+def test_texts_whose_digests_do_not_fit_together_are_read_one_after_another(
+    backbone: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mudy.methods.mudyplus.cascade.TOGETHER", 50)
+    packs: list[int] = []
+
+    def noting(model: Any, inquiries: Sequence[Inquiry]) -> Any:
+        packs.append(sum(inquiry.digest.words for inquiry in inquiries))
+        return ask(model, inquiries)
+
+    monkeypatch.setattr("mudy.methods.mudyplus.cascade.ask", noting)
+    model = backbone("llama") if backbone is small.decoder else backbone()
+    method = MudyPlus(small.bert(), model, leaders=4, read_words=40)
+    texts = [(document, nested_candidates(document)) for document in (many_words(n, n) for n in (2, 3, 30, 40, 2))]
+    split = method.score_many(texts)
+    assert len(packs) > 2
+    assert max(packs) <= 50
+    monkeypatch.undo()
+    for scores, whole in zip(split, method.score_many(texts), strict=True):
+        assert [score.score for score in scores] == pytest.approx([score.score for score in whole], abs=1e-6)
 
 
 def test_the_order_of_the_texts_does_not_matter() -> None:

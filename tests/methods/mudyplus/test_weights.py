@@ -1,20 +1,48 @@
 import json
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from mudy.errors import SettingError
+from mudy.methods import Style
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE
 from mudy.methods.mudyplus.weights import Weights, load_weights
 
+FITTED = Path(str(files("mudy.methods.mudyplus") / "fitted"))
 GOOD: dict[str, Any] = load_weights().to_dict()
 
 
-def test_the_shipped_weights_name_all_evidence() -> None:
-    assert tuple(load_weights().quick.evidence) == CHEAP
-    assert tuple(load_weights().with_model.evidence) == EVIDENCE
-    assert load_weights().fitted_on
+@pytest.mark.parametrize("file", sorted(FITTED.glob("*.json")), ids=lambda file: str(file.stem))
+def test_shipped_weights_can_be_used_at_every_speed_and_say_what_they_were_fitted_on(file: Path) -> None:
+    weights = load_weights(file)
+    assert set(weights.quick.evidence) <= set(CHEAP)
+    assert set(weights.with_model.evidence) <= set(EVIDENCE)
+    assert "likelihood" in weights.with_model.evidence
+    assert weights.fitted_on
+
+
+def test_the_default_is_subjects_in_english() -> None:
+    assert load_weights() == load_weights(None, "subjects", "en") == load_weights(FITTED / "subjects.json")
+
+
+def test_terms_and_subjects_have_weights_of_their_own_for_other_languages() -> None:
+    assert load_weights(None, "subjects", "fr") == load_weights(FITTED / "subjects_other_languages.json")
+    assert load_weights(None, "terms", "fr") == load_weights(FITTED / "other_languages.json")
+
+
+def test_a_file_is_read_whatever_the_style_and_the_language() -> None:
+    file = FITTED / "terms.json"
+    assert load_weights(file, "subjects", "fr") == load_weights(file) == load_weights(None, "terms")
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("style", get_args(Style))
+def test_every_style_has_weights_with_and_without_a_language_model(style: Style, language: str) -> None:
+    weights = load_weights(None, style, language)
+    assert weights.quick.evidence
+    assert weights.with_model.evidence
 
 
 def test_weights_survive_being_written(tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from mudy.engines import has_encoder
 from mudy.engines.backbone import Backbone, Encoding, Floats, Question
-from mudy.methods.chunks import DocumentChunk, chunk_batches
+from mudy.errors import SettingError
+from mudy.methods.chunks import Chunk, scored_in_chunks
 from mudy.methods.method import (
     Architecture,
     BatchMethod,
@@ -21,26 +22,16 @@ from mudy.methods.method import (
 )
 from mudy.methods.mudy.multi_granular import (
     Factors,
-    MultiGranularAttention,
+    attention_factors,
     attention_score,
     final_score,
     recurring,
     weight_of,
 )
-from mudy.methods.mudy.settings import (
-    PRESETS,
-    RECOMMENDED,
-    AttentionSettings,
-    LongTextSettings,
-    ScoreSettings,
-    ShortcutSettings,
-    WeightingSettings,
-)
+from mudy.methods.mudy.settings import PRESETS, RECOMMENDED, SAM_LAYERS, MudySettings
+from mudy.methods.mudy.weighting import Focus, focus
 from mudy.methods.promptrank import prompt_likelihood
 from mudy.reading.document import Span
-
-if TYPE_CHECKING:
-    from mudy.methods.mudy.weighting import Focus
 
 
 class Likelihood(NamedTuple):
@@ -57,17 +48,7 @@ class SpanEncoder(Protocol):
 
 
 @dataclass(frozen=True)
-class _Models:
-    """What MUDY asks; a base class of its own, so that these fields come before the settings."""
-
-    backbone: Backbone
-    encoder: SpanEncoder | None = None  # whose embeddings say which candidates are related; T5 uses its own encoder
-
-
-@dataclass(frozen=True)
-class Mudy(
-    LongTextSettings, ShortcutSettings, ScoreSettings, AttentionSettings, WeightingSettings, _Models, BatchMethod
-):
+class Mudy(MudySettings, BatchMethod):
     """Multi-granular dynamic candidate contextualization, Algorithm 1."""
 
     title = "MUDY"
@@ -87,12 +68,11 @@ class Mudy(
     rescorable = ("lambda_",)  # p, G and L do not depend on it
     comparable = False
 
+    backbone: Backbone
+    encoder: SpanEncoder | None = None  # whose embeddings say which candidates are related; T5 uses its own encoder
+
     def __post_init__(self) -> None:
-        self.check_weighting()
-        self.check_attention()
-        self.check_score()
-        self.check_shortcuts()
-        self.check_long_text()
+        super().__post_init__()
         with_own_template(self)
 
     @classmethod
@@ -105,70 +85,57 @@ class Mudy(
         related = settings.get("weighting", cls.weighting) and settings.get("mixture", cls.mixture)
         return frozenset(cls.needs if related and not has_encoder(architecture().family) else ("backbone",))
 
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The layers whose attention is observed."""
+        depth = self.backbone.depth
+        layers = self.sam_layers or SAM_LAYERS.get((self.backbone.family, depth), (round(0.55 * depth),))
+        if not all(0 <= layer < depth for layer in layers):
+            raise SettingError(f"sam_layers is {layers}, but {self.backbone.name} has the layers 0 to {depth - 1}.")
+        return layers
+
     def score_many(self, work: Work) -> list[Scores]:
-        scores = [Scores() for _ in work]
-        for batch in chunk_batches(work, self.backbone, self.section_tokens):
-            for chunk, p, g, local in zip(batch, *self._factors(batch), strict=True):
-                combined = self._combine(chunk, self.lambda_, p, g, local)  # Eqs. 11-12
-                scores[chunk.owner].add(combined, language_model=chunk.chunk.span)
-        documents = zip(work, scores, strict=True)
+        every = scored_in_chunks(work, self.backbone, self.section_tokens, self._scored)
         return [
-            Scores(recurring(candidates, scored, self.recurrence, document.language), **scored.read)
-            for (document, candidates), scored in documents
+            Scores(recurring(candidates, scores, self.recurrence, document.language), **scores.read)
+            for (document, candidates), scores in zip(work, every, strict=True)
         ]
 
-    def _factors(self, batch: Sequence[DocumentChunk]) -> tuple[list[list[Likelihood]], Factors, Factors]:
-        """The p, G and L of every occurrence; what a model remembers of the texts is gone afterwards."""
+    def _scored(self, chunks: Sequence[Chunk]) -> Iterator[Iterator[OccurrenceScore]]:
+        """The score of every occurrence in each chunk; what a model remembers of the texts is gone afterwards."""
         observed = self.layers if self.one_reading and self.attention != "none" else ()
-        encodings = self.backbone.encode([chunk.text_range for chunk in batch], observed)  # once for all occurrences
-        g, local = self._received.factors(batch, encodings)  # Eqs. 9-10
-        return self._likelihoods(batch, encodings, g, local), g, local  # Eqs. 1-8
+        encodings = self.backbone.encode([chunk.text_range for chunk in chunks], observed)  # once for all occurrences
+        g, local = attention_factors(self, chunks, encodings)  # Eqs. 9-10
+        p = self._likelihoods(chunks, encodings, g, local)  # Eqs. 1-8
+        for chunk, p_chunk, g_chunk, l_chunk in zip(chunks, p, g, local, strict=True):
+            yield self._combine(chunk, self.lambda_, p_chunk, g_chunk, l_chunk)  # Eqs. 11-12
 
     def _combine(
-        self, chunk: DocumentChunk, lambda_: float, p: Sequence[Likelihood], g: Sequence[float], local: Sequence[float]
+        self, chunk: Chunk, lambda_: float, p: Sequence[Likelihood], g: Sequence[float], local: Sequence[float]
     ) -> Iterator[OccurrenceScore]:
         """The likelihood of each occurrence, raised by attention (Eqs. 11-12)."""
-        lambda_ = weight_of(len(chunk.text.split()), lambda_, self.lambda_words)
+        lambda_ = weight_of(len(chunk.document.text.split()), lambda_, self.lambda_words)
         for place, (p_c, weighted), g_c, l_c in zip(chunk.places, p, g, local, strict=True):
             attention = attention_score(g_c, l_c, self.attention, self.as_clip)
             score = final_score(p_c, attention, lambda_, outside=self.lambda_outside)
             parts = {"p": p_c, "G": g_c, "L": l_c, "AS": attention, "lambda": lambda_, "m": 1}
             if self.leaders is not None:  # else every p is made by the same rule
                 parts["weighted"] = int(weighted)
-            yield OccurrenceScore(place.candidate, place.occurrence, score, parts, chunk.chunk.index)
-
-    # --- Multi-granular attention (Sec. 4.3) ---------------------------------------------------------------------
-
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """The layers whose attention is observed."""
-        return self._received.layers
-
-    @property
-    def _received(self) -> MultiGranularAttention:
-        return MultiGranularAttention(self, self.backbone)
-
-    # --- Candidate-aware weighting (Sec. 4.2) --------------------------------------------------------------------
-
-    def focus(self, chunk: DocumentChunk, encoding: Encoding) -> Focus:
-        """Where the prompt of each occurrence should look (Eqs. 2-4)."""
-        from mudy.methods.mudy.weighting import focus
-
-        return focus(self, self.backbone, self.encoder, chunk, encoding)
+            yield OccurrenceScore(place.candidate, place.occurrence, score, parts, chunk.index)
 
     def _likelihoods(
-        self, batch: Sequence[DocumentChunk], encodings: Sequence[Encoding], g: Factors, local: Factors
+        self, chunks: Sequence[Chunk], encodings: Sequence[Encoding], g: Factors, local: Factors
     ) -> list[list[Likelihood]]:
         """The p of every occurrence (Eq. 1), its prompt looking where it should (Eqs. 2-8)."""
-        every = [list(range(len(chunk.places))) for chunk in batch]
+        every = [range(len(chunk.places)) for chunk in chunks]
         if not self.weighting:
-            return self._prompted(batch, encodings, every, None)
-        focuses = [self.focus(*pair) for pair in zip(batch, encodings, strict=True)]
+            return self._prompted(chunks, encodings, every, None)
+        focuses = [focus(self, *pair) for pair in zip(chunks, encodings, strict=True)]
         if self.leaders is None:
-            return self._prompted(batch, encodings, every, focuses)
-        p = self._prompted(batch, encodings, every, None)
-        leading = [self._leading(*row) for row in zip(batch, p, g, local, strict=True)]
-        weighted = self._prompted(batch, encodings, leading, focuses)
+            return self._prompted(chunks, encodings, every, focuses)
+        p = self._prompted(chunks, encodings, every, None)
+        leading = [self._leading(*row) for row in zip(chunks, p, g, local, strict=True)]
+        weighted = self._prompted(chunks, encodings, leading, focuses)
         for p_chunk, indices, values in zip(p, leading, weighted, strict=True):
             for index, value in zip(indices, values, strict=True):
                 p_chunk[index] = value
@@ -176,15 +143,15 @@ class Mudy(
 
     def _prompted(
         self,
-        batch: Sequence[DocumentChunk],
+        chunks: Sequence[Chunk],
         encodings: Sequence[Encoding],
         chosen: Sequence[Sequence[int]],
         focuses: Sequence[Focus] | None,
     ) -> list[list[Likelihood]]:
         """The p of the chosen occurrences of each chunk; without a focus, the prompt sees the text as it is."""
         questions = []
-        for row, (chunk, encoding, indices) in enumerate(zip(batch, encodings, chosen, strict=True)):
-            phrases = [chunk.places[i].span.of(chunk.text) for i in indices]
+        for row, (chunk, encoding, indices) in enumerate(zip(chunks, encodings, chosen, strict=True)):
+            phrases = [chunk.places[i].span.of(chunk.document.text) for i in indices]
             questions.append(Question(encoding, phrases, focuses[row].only(indices) if focuses else None))
         answers = self.backbone.log_likelihood(questions)  # Eqs. 5-8 run inside attention
         weighted = focuses is not None
@@ -193,9 +160,7 @@ class Mudy(
             for answer in answers
         ]
 
-    def _leading(
-        self, chunk: DocumentChunk, p: Sequence[Likelihood], g: Sequence[float], local: Sequence[float]
-    ) -> list[int]:
+    def _leading(self, chunk: Chunk, p: Sequence[Likelihood], g: Sequence[float], local: Sequence[float]) -> list[int]:
         """Which occurrences belong to the phrases that lead a chunk.
 
         Under the lambda recommended for the backbone, whatever lambda is in use: so p does not depend on lambda.

@@ -5,81 +5,69 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log, log1p
+from typing import TYPE_CHECKING
 
 from mudy.candidates import Candidate
 from mudy.candidates.stemming import stems_of
-from mudy.engines.backbone import Backbone, Encoding, TextRange
-from mudy.errors import SettingError
-from mudy.methods.chunks import DocumentChunk
+from mudy.engines.backbone import Encoding, TextRange
+from mudy.methods.chunks import Chunk
 from mudy.methods.method import OccurrenceScore
-from mudy.methods.mudy.settings import SAM_LAYERS, Attention, AttentionSettings
+from mudy.methods.mudy.settings import Attention
 from mudy.reading.document import Span
+
+if TYPE_CHECKING:
+    from mudy.methods.mudy.algorithm import Mudy
 
 Factors = list[list[float]]  # for each chunk, for each of its occurrences
 
 
-@dataclass(frozen=True)
-class MultiGranularAttention:
-    """The attention received by occurrences, as the settings ask for it."""
+def attention_factors(mudy: Mudy, chunks: Sequence[Chunk], encodings: Sequence[Encoding]) -> tuple[Factors, Factors]:
+    """G and L of every occurrence (Eqs. 9-10).
 
-    settings: AttentionSettings
-    backbone: Backbone
+    A factor that is not asked for is 1. A text of fewer sentences than a window is its own window.
+    """
+    ones = [[1.0] * len(chunk.places) for chunk in chunks]
+    g = ones if mudy.attention in ("none", "L") else globally(mudy, chunks, encodings)
+    local = ones if mudy.attention in ("none", "G") else locally(mudy, chunks)
+    for index, chunk in enumerate(chunks):
+        if mudy.attention in ("GxL", "L") and not has_windows(chunk, mudy.w):
+            whole = g[index] if mudy.attention == "GxL" else globally(mudy, [chunk], [encodings[index]])[0]
+            g[index] = local[index] = normalised(whole)
+    return g, local
 
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """The layers whose attention is observed."""
-        depth = self.backbone.depth
-        default = SAM_LAYERS.get((self.backbone.family, depth), (round(0.55 * depth),))
-        layers = self.settings.sam_layers or default
-        if not all(0 <= layer < depth for layer in layers):
-            raise SettingError(f"sam_layers is {layers}, but {self.backbone.name} has the layers 0 to {depth - 1}.")
-        return layers
 
-    def factors(self, batch: Sequence[DocumentChunk], encodings: Sequence[Encoding]) -> tuple[Factors, Factors]:
-        """G and L of every occurrence (Eqs. 9-10).
+def globally(mudy: Mudy, chunks: Sequence[Chunk], encodings: Sequence[Encoding]) -> Factors:
+    """Attention within the whole chunk (Eq. 9)."""
+    received = [encoding.received for encoding in encodings if encoding.received]
+    if not received:
+        received = mudy.backbone.received_attention([chunk.text_range for chunk in chunks], mudy.layers)
+    g = [[at.at(place.span) for place in chunk.places] for chunk, at in zip(chunks, received, strict=True)]
+    divided = mudy.backbone.small_sums if mudy.normalise_global is None else mudy.normalise_global
+    return [normalised(values) for values in g] if divided else g
 
-        A factor that is not asked for is 1. A text of fewer sentences than a window is its own window.
-        """
-        attention = self.settings.attention
-        ones = [[1.0] * len(chunk.places) for chunk in batch]
-        g = ones if attention in ("none", "L") else self.globally(batch, encodings)
-        local = ones if attention in ("none", "G") else self.locally(batch)
-        for index, chunk in enumerate(batch):
-            if attention in ("GxL", "L") and not self._has_windows(chunk):
-                whole = g[index] if attention == "GxL" else self.globally([chunk], [encodings[index]])[0]
-                g[index] = local[index] = normalised(whole)
-        return g, local
 
-    def globally(self, batch: Sequence[DocumentChunk], encodings: Sequence[Encoding]) -> Factors:
-        """Attention within the whole chunk (Eq. 9)."""
-        received = [encoding.received for encoding in encodings if encoding.received]
-        if not received:
-            received = self.backbone.received_attention([chunk.text_range for chunk in batch], self.layers)
-        g = [[at.at(place.span) for place in chunk.places] for chunk, at in zip(batch, received, strict=True)]
-        divided = self.settings.normalise_global
-        divided = self.backbone.small_sums if divided is None else divided
-        return [normalised(values) if divided else values for values in g]
+def locally(mudy: Mudy, chunks: Sequence[Chunk]) -> Factors:
+    """Attention within the window around each occurrence's sentence, divided by the window's mean (Eq. 10)."""
+    windows: dict[tuple[int, Span], list[int]] = defaultdict(list)
+    for row, chunk in enumerate(chunks):
+        for index, place in enumerate(chunk.places if has_windows(chunk, mudy.w) else ()):
+            windows[row, sentences_around(chunk.units, place.span, mudy.w)].append(index)
+    ranges = [TextRange(chunks[row].document.text, window) for row, window in windows]
+    every = mudy.backbone.received_attention(ranges, mudy.layers)
+    scores = [[0.0] * len(chunk.places) for chunk in chunks]
+    for ((row, _), inside), received in zip(windows.items(), every, strict=True):
+        values = [received.at(chunks[row].places[index].span) for index in inside]
+        values = normalised(values) if mudy.normalise_local else values
+        for index, value in zip(inside, values, strict=True):
+            scores[row][index] = value
+    return scores
 
-    def locally(self, batch: Sequence[DocumentChunk]) -> Factors:
-        """Attention within the window around each occurrence's sentence, divided by the window's mean (Eq. 10)."""
-        windows: dict[tuple[int, Span], list[int]] = defaultdict(list)
-        for row, chunk in enumerate(batch):
-            for index, place in enumerate(chunk.places if self._has_windows(chunk) else ()):
-                windows[row, sentences_around(chunk.chunk.units, place.span, self.settings.w)].append(index)
-        ranges = [TextRange(batch[row].text, window) for row, window in windows]
-        every = self.backbone.received_attention(ranges, self.layers)
-        scores = [[0.0] * len(chunk.places) for chunk in batch]
-        for ((row, _), inside), received in zip(windows.items(), every, strict=True):
-            values = [received.at(batch[row].places[index].span) for index in inside]
-            values = normalised(values) if self.settings.normalise_local else values
-            for index, value in zip(inside, values, strict=True):
-                scores[row][index] = value
-        return scores
 
-    def _has_windows(self, chunk: DocumentChunk) -> bool:
-        return len(chunk.chunk.units) > 2 * self.settings.w
+def has_windows(chunk: Chunk, w: int) -> bool:
+    """Whether a chunk has as many sentences as a window."""
+    return len(chunk.units) > 2 * w
 
 
 def normalised(values: Sequence[float]) -> list[float]:

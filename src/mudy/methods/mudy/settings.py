@@ -1,4 +1,4 @@
-"""MUDY's settings, group by group, and their values by model and data set. `Mudy` inherits all groups."""
+"""MUDY's settings, and their values by model and data set."""
 
 from __future__ import annotations
 
@@ -7,41 +7,51 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from mudy.engines.backbone import AlignedRows, Rule
-from mudy.methods.method import require, setting
+from mudy.methods.method import setting
 from mudy.methods.promptrank import ScoredTokens
 
 Attention = Literal["GxL", "G", "L", "none"]
 
 
-@dataclass(frozen=True)
-class WeightingSettings:
-    """Candidate-aware weighting (Sec. 4.2)."""
+@dataclass(frozen=True, kw_only=True)
+class MudySettings:
+    """The hyper-parameters of the paper and of its authors' code, and ours."""
 
+    # Candidate-aware weighting (Sec. 4.2)
     weighting: bool = setting(
         True, "Pull the prompt's attention towards each occurrence; false: read the text as it is (Table 3, MGA only)."
     )
-    sigma: float = setting(0.3, "Initial spread of the view around an occurrence, in units (Eq. 2).")
-    kappa: float = setting(0.1, "Spread added per layer: how quickly the view around a phrase widens (Eq. 2).")
-    unit: float = setting(50.0, "Tokens in a unit of spread.")
+    sigma: float = setting(0.3, "Initial spread of the view around an occurrence, in units (Eq. 2).", above=0)
+    kappa: float = setting(0.1, "Spread added per layer: how quickly the view around a phrase widens (Eq. 2).", least=0)
+    unit: float = setting(50.0, "Tokens in a unit of spread.", above=0)
     sigma_cap: float | None = setting(
         8.0, "Largest spread, in units; 8 is that of the authors' decoder-only code, none has no limit."
     )
     mixture: bool = setting(True, "Also look where the most similar candidates stand (Eqs. 3-4).")
-    pi: float = setting(0.7, "Share of the occurrence itself in the mixture (Eq. 3).")
-    pi_related: float = setting(0.1, "Share of each similar candidate in the mixture (Eq. 3).")
+    pi: float = setting(0.7, "Share of the occurrence itself in the mixture (Eq. 3).", least=0)
+    pi_related: float = setting(0.1, "Share of each similar candidate in the mixture (Eq. 3).", least=0)
     sigma_related: tuple[float, ...] = setting(
-        (0.15, 0.10, 0.05), "Spreads around similar candidates, most similar first; their number is k_sem."
+        (0.15, 0.10, 0.05), "Spreads around similar candidates, most similar first; their number is k_sem.", above=0
     )
-    mixture_floor: float = setting(0.3, "Weights below this share of the largest become 0; 0 for a plain Gaussian.")
+    mixture_floor: float = setting(
+        0.3, "Weights below this share of the largest become 0; 0 for a plain Gaussian.", least=0
+    )
     least_weight: float = setting(
-        0.0, "Smallest weight: weights are mapped from 0..1 to least_weight..1 (ours; the paper has 0)."
+        0.0,
+        "Smallest weight: weights are mapped from 0..1 to least_weight..1 (ours; the paper has 0).",
+        least=0,
+        most=1,
     )
-    k_attn: int = setting(15, "Best-aligned tokens that each head keeps (Eq. 7); 0 for none.")
+    k_attn: int = setting(15, "Best-aligned tokens that each head keeps (Eq. 7); 0 for none.", least=0)
     aligned_rows: AlignedRows = setting(
-        "candidate", "Whose agreement counts in Eq. 5: candidate, or tail for the rows after it too."
+        "candidate",
+        "Whose agreement counts in Eq. 5: candidate, or tail for the rows after it too.",
+        one_of=get_args(AlignedRows),
     )
     rule: Rule | None = setting(
-        None, "How weights act: logit (Eq. 8, T5's default) or post_softmax (decoder-only's default)."
+        None,
+        "How weights act: logit (Eq. 8, T5's default) or post_softmax (decoder-only's default).",
+        one_of=get_args(Rule),
     )
     weighted_layers: tuple[float, float] = setting(
         (0.0, 1.0), "From which to which share of the layers weights act; the paper has all."
@@ -56,26 +66,14 @@ class WeightingSettings:
         True, "T5: a lone word-boundary token is never well-aligned and has its Gaussian alone."
     )
 
-    def check_weighting(self) -> None:
-        require("rule", self.rule, self.rule is None or self.rule in get_args(Rule), "logit, post_softmax or None")
-        require("aligned_rows", self.aligned_rows, self.aligned_rows in get_args(AlignedRows), "candidate or tail")
-        for name, value in {"sigma": self.sigma, "unit": self.unit}.items():
-            require(name, value, value > 0, "above 0")
-        require("sigma_related", self.sigma_related, all(s > 0 for s in self.sigma_related), "above 0")
-        for name in ("kappa", "k_attn", "mixture_floor", "pi", "pi_related"):
-            require(name, value := getattr(self, name), value >= 0, "0 or more")
-        require("least_weight", self.least_weight, 0 <= self.least_weight <= 1, "between 0 and 1")
-
-
-@dataclass(frozen=True)
-class AttentionSettings:
-    """Multi-granular attention (Sec. 4.3)."""
-
-    attention: Attention = setting("GxL", "Which attention raises a score: GxL, G, L, or none (Table 3, CAW only).")
+    # Multi-granular attention (Sec. 4.3)
+    attention: Attention = setting(
+        "GxL", "Which attention raises a score: GxL, G, L, or none (Table 3, CAW only).", one_of=get_args(Attention)
+    )
     sam_layers: tuple[int, ...] | None = setting(
         None, "Layers in which attention is observed, averaged; none: those measured to be best for the model."
     )
-    w: int = setting(1, "Sentences on each side of an occurrence in its local window.")
+    w: int = setting(1, "Sentences on each side of an occurrence in its local window.", least=1)
     normalise_global: bool | None = setting(
         None, "Divide G by its mean; none: in decoder-only models, whose sums are small."
     )
@@ -84,65 +82,39 @@ class AttentionSettings:
     )
     as_clip: float | None = setting(2.5, "Largest attention score AS; none for no limit.")
 
-    def check_attention(self) -> None:
-        require("attention", self.attention, self.attention in get_args(Attention), "GxL, G, L or none")
-        require("w", self.w, self.w >= 1, "1 or more")
-
-
-@dataclass(frozen=True)
-class ScoreSettings:
-    """Likelihood (Eq. 1), and how attention raises it (Eq. 12)."""
-
-    lambda_: float = setting(1.0, "Weight of attention against likelihood (Eq. 12).")
+    # Likelihood (Eq. 1), and how attention raises it (Eq. 12)
+    lambda_: float = setting(1.0, "Weight of attention against likelihood (Eq. 12).", least=0)
     lambda_words: int = setting(
-        0, "In texts of fewer words lambda shrinks with the square of their length (ours; the paper has 0)."
+        0, "In texts of fewer words lambda shrinks with the square of their length (ours; the paper has 0).", least=0
     )
     lambda_outside: bool = setting(
         False, "lambda log(1 + AS), as in the authors' earlier code, in place of log(1 + lambda AS)."
     )
     alpha: float = setting(0.6, "Exponent of the length that a phrase's log-likelihood is divided by (Eq. 1).")
     score_tokens: ScoredTokens = setting(
-        "promptrank", "Tokens in the likelihood: promptrank ('about', the candidate and the next), or candidate alone."
+        "promptrank",
+        "Tokens in the likelihood: promptrank ('about', the candidate and the next), or candidate alone.",
+        one_of=get_args(ScoredTokens),
     )
     template: str | None = setting(None, "What follows the text, with {} for the phrase; none: as in the paper.")
 
-    def check_score(self) -> None:
-        require(
-            "score_tokens", self.score_tokens, self.score_tokens in get_args(ScoredTokens), "promptrank or candidate"
-        )
-        require("lambda_", self.lambda_, self.lambda_ >= 0, "0 or more")
-        require("lambda_words", self.lambda_words, self.lambda_words >= 0, "0 or more")
-
-
-@dataclass(frozen=True)
-class ShortcutSettings:
-    """Less work for nearly the same scores. Ours: the paper's are None and False."""
-
+    # Less work for nearly the same scores
     leaders: int | None = setting(
-        None, "Weight only the occurrences of so many phrases that lead a section unweighted (ours; none: of all)."
+        None,
+        "Weight only the occurrences of so many phrases that lead a section unweighted (ours; none: of all).",
+        least=1,
     )
     one_reading: bool = setting(
         False, "Observe G while the text is read for its prompts, with 'Text:' before it (ours; less work)."
     )
 
-    def check_shortcuts(self) -> None:
-        require("leaders", self.leaders, self.leaders is None or self.leaders >= 1, "1 or more, or None")
-
-
-@dataclass(frozen=True)
-class LongTextSettings:
-    """Long documents. Ours: the paper reads 512 words."""
-
+    # Long documents
     section_tokens: int = setting(
-        2048, "Longer documents are read in sections of so many tokens (ours; the paper reads 512 words)."
+        2048, "Longer documents are read in sections of so many tokens (ours; the paper reads 512 words).", least=64
     )
     recurrence: float = setting(
-        0.5, "How much it counts that a phrase comes back in several sections (ours); 0 for not at all."
+        0.5, "How much it counts that a phrase comes back in several sections (ours); 0 for not at all.", least=0
     )
-
-    def check_long_text(self) -> None:
-        require("section_tokens", self.section_tokens, self.section_tokens >= 64, "64 or more")
-        require("recurrence", self.recurrence, self.recurrence >= 0, "0 or more")
 
 
 # -- Values by model, as measured, and by data set, as published -----------------------------------------------------

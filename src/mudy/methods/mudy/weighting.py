@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy.candidates.stemming import stems_of
-from mudy.engines.backbone import AlignedRows, Backbone, Encoding, Floats, Rule
+from mudy.engines.backbone import AlignedRows, Encoding, Floats, Rule
 from mudy.engines.encoder import unit_length
 from mudy.errors import SettingError
-from mudy.methods.chunks import DocumentChunk
+from mudy.methods.chunks import Chunk
 from mudy.methods.mudy.multi_granular import sentences_around
-from mudy.methods.mudy.settings import WeightingSettings
+from mudy.methods.mudy.settings import MudySettings
 
 if TYPE_CHECKING:
-    from mudy.methods.mudy.algorithm import SpanEncoder
+    from mudy.methods.mudy.algorithm import Mudy
 
 Flags = NDArray[np.bool_]
 
@@ -33,30 +33,17 @@ def gaussian(distance: Floats, sigma: float) -> Floats:
 class Focus:
     """How strongly the prompt of each occurrence should look at each token of the document (Eqs. 2-4)."""
 
-    settings: WeightingSettings
+    settings: MudySettings
     rule: Rule
+    k: int
+    sliding: bool
+    aligned_rows: AlignedRows
     depth: int  # layers of the decoder
     centre: Floats  # (occurrences,): the middle token of each
     inside: Flags  # (occurrences, tokens): which tokens are the occurrence itself
     related: Floats  # (occurrences, k_sem): middle tokens of the most similar occurrences, nan where there are fewer
-    blank: Flags  # (tokens,): lone word-boundary marks
+    eligible: Flags  # (tokens,): all but lone word-boundary marks
     sink: Flags  # (tokens,): tokens that always keep full weight
-
-    @property
-    def k(self) -> int:
-        return self.settings.k_attn
-
-    @property
-    def sliding(self) -> bool:
-        return self.settings.weight_sliding
-
-    @property
-    def aligned_rows(self) -> AlignedRows:
-        return self.settings.aligned_rows
-
-    @property
-    def eligible(self) -> Flags:
-        return ~self.blank
 
     def only(self, prompts: Sequence[int]) -> Focus:
         """The same for some of the occurrences."""
@@ -94,65 +81,62 @@ class Focus:
             total = total + settings.pi_related * np.nan_to_num(gaussian(distance, sigma))
         total = total / total.max(1, keepdims=True)
         total = np.where(total < settings.mixture_floor, np.float32(0), total)
-        return np.where(self.blank, own, total)
+        return np.where(self.eligible, total, own)
 
     @property
     def _positions(self) -> Floats:
         return np.arange(self.inside.shape[1], dtype=np.float32)
 
 
-def focus(
-    settings: WeightingSettings,
-    backbone: Backbone,
-    encoder: SpanEncoder | None,
-    chunk: DocumentChunk,
-    encoding: Encoding,
-) -> Focus:
+def focus(mudy: Mudy, chunk: Chunk, encoding: Encoding) -> Focus:
     """Where the prompt of each of a chunk's occurrences should look."""
-    tokens = encoding.tokens
+    tokens, backbone = encoding.tokens, mudy.backbone
     spans = [tokens.of(place.span) for place in chunk.places]
     inside = np.zeros((len(spans), len(tokens)), bool)
     for row, span in zip(inside, spans, strict=True):
         row[span.start : span.stop] = True
-    related = np.full((len(spans), len(settings.sigma_related)), np.nan, np.float32)
-    if settings.mixture:
-        vectors = span_vectors(backbone, encoder, chunk, encoding)
-        for row, others in zip(related, most_similar(vectors, chunk, len(settings.sigma_related)), strict=True):
+    related = np.full((len(spans), len(mudy.sigma_related)), np.nan, np.float32)
+    if mudy.mixture:
+        vectors = span_vectors(mudy, chunk, encoding)
+        for row, others in zip(related, most_similar(vectors, chunk, len(mudy.sigma_related)), strict=True):
             row[: len(others)] = [(spans[i][0] + spans[i][-1]) // 2 for i in others]
-    blank, sink = np.zeros((2, len(tokens)), bool)
-    if settings.ignore_blank_piece:
-        blank[backbone.blank_pieces(tokens)] = True
-    if settings.keep_sink and backbone.sink_token is not None:
+    eligible, sink = np.ones(len(tokens), bool), np.zeros(len(tokens), bool)
+    if mudy.ignore_blank_piece:
+        eligible[backbone.blank_pieces(tokens)] = False
+    if mudy.keep_sink and backbone.sink_token is not None:
         sink[backbone.sink_token] = True
     return Focus(
-        settings,
-        settings.rule or backbone.default_rule,
-        backbone.prompt_depth,
-        np.array([round((s[0] + s[-1]) / 2) for s in spans], np.float32),
-        inside,
-        related,
-        blank,
-        sink,
+        settings=mudy,
+        rule=mudy.rule or backbone.default_rule,
+        k=mudy.k_attn,
+        sliding=mudy.weight_sliding,
+        aligned_rows=mudy.aligned_rows,
+        depth=backbone.prompt_depth,
+        centre=np.array([round((s[0] + s[-1]) / 2) for s in spans], np.float32),
+        inside=inside,
+        related=related,
+        eligible=eligible,
+        sink=sink,
     )
 
 
 # -- Related occurrences ----------------------------------------------------------------------------------------------
 
 
-def span_vectors(backbone: Backbone, encoder: SpanEncoder | None, chunk: DocumentChunk, encoding: Encoding) -> Floats:
+def span_vectors(mudy: Mudy, chunk: Chunk, encoding: Encoding) -> Floats:
     """A vector for each occurrence: of the language model's own encoder, or else of the sentence encoder."""
     spans = [place.span for place in chunk.places]
-    states = backbone.span_states(encoding, spans)
+    states = mudy.backbone.span_states(encoding, spans)
     if states is not None:
         return states
-    if encoder is None:
+    if mudy.encoder is None:
         raise SettingError(
-            f"The mixture needs embeddings, but {backbone.name} has no encoder: pass encoder or mixture=False."
+            f"The mixture needs embeddings, but {mudy.backbone.name} has no encoder: pass encoder or mixture=False."
         )
-    return encoder.span_states(chunk.text, spans, [sentences_around(chunk.chunk.units, s, 0) for s in spans])
+    return mudy.encoder.span_states(chunk.document.text, spans, [sentences_around(chunk.units, s, 0) for s in spans])
 
 
-def most_similar(vectors: Floats, chunk: DocumentChunk, k_sem: int) -> list[tuple[int, ...]]:
+def most_similar(vectors: Floats, chunk: Chunk, k_sem: int) -> list[tuple[int, ...]]:
     """The k_sem most similar occurrences to each one, as indices, of candidates that share no stem with it."""
     vectors = unit_length(vectors)
     phrases = [chunk.candidates[place.candidate].phrase for place in chunk.places]

@@ -1,67 +1,86 @@
-"""Evidence from a language model that reads the beginning of a text: likelihood, ending and attention of a phrase."""
+"""Evidence from a language model that reads a digest of a text: likelihood, ending and attention of a phrase."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import log1p
-from typing import NamedTuple
 
 from mudy.candidates import Candidate
 from mudy.engines.backbone import Backbone, Question, Received, TextRange
 from mudy.methods.mudy.settings import SAM_LAYERS
+from mudy.methods.mudyplus.digest import Digest
 from mudy.reading.document import Span
 
 TEMPLATE = " Keywords: {},"  # follows the text
 ALPHA = 0.6  # exponent of the length that a log-likelihood is divided by, as in PromptRank
 LEAST = -30.0  # log-probabilities below say no more
+NOT_READ = log1p(log1p(1.0))  # attention of a phrase whose occurrences were not read: as much as any other token
 
 
-class Answer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Answer:
     """What the language model says about one phrase."""
 
     likelihood: float
     ending: float
-    attention: float
+    received: tuple[float | None, ...]  # attention of each occurrence; None if it was not read
+
+    @property
+    def attention(self) -> float:
+        """That of the occurrence which receives most."""
+        return max((value for value in self.received if value is not None), default=NOT_READ)
 
 
-@dataclass(frozen=True)
-class Beginning:
-    """The beginning of a text, and some of the text's candidates."""
+def best_of(answers: Sequence[Answer]) -> Answer:
+    """The answer after which the phrase is likeliest, with the attention of every occurrence that was read."""
+    best = max(answers, key=lambda answer: answer.likelihood)
+    read = (
+        [value for value in values if value is not None] for values in zip(*(a.received for a in answers), strict=True)
+    )
+    return replace(best, received=tuple(max(values, default=None) for values in read))
 
-    text: str
-    end: int
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """A digest of a text, and the candidates that are asked about after it."""
+
+    digest: Digest
     candidates: Sequence[Candidate]
-    words: int
 
     @property
     def text_range(self) -> TextRange:
-        return TextRange(self.text, Span(0, self.end))
+        return TextRange(self.digest.text, Span(0, len(self.digest.text)))
 
     @property
     def forms(self) -> list[str]:
         """Each candidate as it first occurs in the text."""
-        return [candidate.occurrences[0].span.of(self.text) for candidate in self.candidates]
+        return [candidate.occurrences[0].span.of(self.digest.source) for candidate in self.candidates]
 
-    def attention(self, received: Received) -> Iterator[float]:
-        """How much attention each candidate receives."""
+    def attention(self, received: Received) -> list[tuple[float | None, ...]]:
+        """How much attention each occurrence of each candidate receives."""
         mean = float(received.sums[received.tokens.first :].mean())
-        for candidate in self.candidates:
-            yield attention([received.at(o.span) for o in candidate.occurrences if o.span.end <= self.end], mean)
+        places = ([self.digest.place(occurrence.span) for occurrence in c.occurrences] for c in self.candidates)
+        return [
+            tuple(None if span is None else attention(received.at(span), mean) for span in spans) for spans in places
+        ]
 
 
-def ask(backbone: Backbone, beginnings: Sequence[Beginning]) -> list[list[Answer]]:
-    """The answers about the candidates of each text, from one reading of its beginning."""
+def ask(backbone: Backbone, inquiries: Sequence[Inquiry]) -> list[list[Answer]]:
+    """The answers about the candidates of each text, from one reading of its digest."""
     layers = SAM_LAYERS.get((backbone.family, backbone.depth), (round(0.55 * backbone.depth),))
-    encodings = backbone.encode([beginning.text_range for beginning in beginnings], layers)
+    encodings = backbone.encode([inquiry.text_range for inquiry in inquiries], layers)
     received = [
-        encoding.received or backbone.received_attention([beginning.text_range], layers)[0]
-        for encoding, beginning in zip(encodings, beginnings, strict=True)
+        encoding.received or backbone.received_attention([inquiry.text_range], layers)[0]
+        for encoding, inquiry in zip(encodings, inquiries, strict=True)
     ]
-    questions = [Question(encoding, b.forms) for encoding, b in zip(encodings, beginnings, strict=True)]
+    questions = [Question(encoding, inquiry.forms) for encoding, inquiry in zip(encodings, inquiries, strict=True)]
     return [
-        [Answer(likelihood(p), ending(p), g) for p, g in zip(scored, beginning.attention(sums), strict=True)]
-        for beginning, scored, sums in zip(beginnings, backbone.log_likelihood(questions), received, strict=True)
+        [
+            Answer(likelihood(probabilities), ending(probabilities), attended)
+            for probabilities, attended in zip(scored, inquiry.attention(sums), strict=True)
+        ]
+        for inquiry, scored, sums in zip(inquiries, backbone.log_likelihood(questions), received, strict=True)
     ]
 
 
@@ -84,8 +103,6 @@ def bounded(log_probability: float) -> float:
     return min(0.0, max(LEAST, log_probability))
 
 
-def attention(received: Sequence[float], mean: float) -> float:
-    """log(1 + log(1 + G)): G, as in MUDY, is the most attention that an occurrence receives, over the tokens' mean."""
-    if not received or mean <= 0:
-        return log1p(log1p(1.0))  # as much as any other token
-    return log1p(log1p(max(0.0, max(received)) / mean))
+def attention(received: float, mean: float) -> float:
+    """log(1 + log(1 + G)): G, as in MUDY, is the attention that an occurrence receives, over the tokens' mean."""
+    return NOT_READ if mean <= 0 else log1p(log1p(max(0.0, received) / mean))

@@ -1,14 +1,14 @@
 """MUDY+: the score of a phrase is a weighted sum of evidence, a log-odds, returned as a probability.
 
 A cascade keeps it cheap. Counted evidence is computed for all phrases; the leading ones are encoded and compared with
-the text; and the language model scores those that lead then. Each step takes several short texts at once, which share
-the passes through the models.
+all windows of the text; and the language model, which reads a digest of the text, scores those that lead then. Each
+step takes several short texts at once, which share the passes through the models.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,6 +17,7 @@ import numpy as np
 from mudy.candidates import Candidate
 from mudy.engines.backbone import Backbone
 from mudy.engines.batches import packs
+from mudy.methods import DEFAULT_STYLE, STYLES, Style
 from mudy.methods.method import (
     Architecture,
     BatchMethod,
@@ -27,22 +28,15 @@ from mudy.methods.method import (
     Work,
     prompted,
     require,
-    same_at_each,
     setting,
 )
-from mudy.methods.mudyplus.asked import TEMPLATE, Answer, Beginning, ask
+from mudy.methods.mudyplus.asked import NOT_READ, TEMPLATE, Answer, Inquiry, ask, best_of
 from mudy.methods.mudyplus.counted import counted
+from mudy.methods.mudyplus.digest import COVERED, LEAST_WORDS, digest, stretches
 from mudy.methods.mudyplus.evidence_table import ANSWERS, UNKNOWN_SIMILARITY, Numbers, Table, long
 from mudy.methods.mudyplus.fitting import expit
-from mudy.methods.mudyplus.near import (
-    MOST_PHRASES,
-    Embed,
-    Steering,
-    multilingual_similarity,
-    similarities,
-    vectors_alone,
-)
-from mudy.methods.mudyplus.weights import Sum, Weights, load_weights, other_languages
+from mudy.methods.mudyplus.near import MOST_PHRASES, Embed, Steering, WindowCosines, vectors_alone, vectors_of, windows
+from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
@@ -53,6 +47,15 @@ _WORDS = {  # what each contribution is, for people
     "base": "the same for all phrases",
     "own_frequency": "mentions on its own",
     "nested_frequency": "mentions inside longer phrases",
+    "cohesion": "its words occur together",
+    "first_mention": "how far into the text it is first mentioned",
+    "in_heading": "occurs in headings",
+    "is_heading": "is a heading",
+    "digit": "has digits",
+    "symbol": "has symbols",
+    "capitalised": "is capitalised",
+    "acronym": "is an acronym",
+    "rare_words": "its words are rare",
     "noun_phrase": "is a whole noun phrase",
     "one_word": "is a single word",
     "one_word_noun_phrase": "is a single word and a whole noun phrase",
@@ -62,19 +65,22 @@ _WORDS = {  # what each contribution is, for people
     "plain_generic": "is an everyday word (in plain language)",
     "plain_own_frequency": "mentions on its own (in plain language)",
     "plain_one_word": "is a single word (in plain language)",
-    "similarity": "similar to the text",
-    "plain_similarity": "similar to the text (in plain language)",
+    "similarity": "similar to its nearest passages",
+    "plain_similarity": "similar to its nearest passages (in plain language)",
     "likelihood": "likely as a keyword",
     "ending": "ends where it should",
     "plain_ending": "ends where it should (in plain language)",
     "attention": "attention received",
+    "local": "support from this passage, compared with the best one",
     "seeds": "similar to the seeds",
     "query": "occurs in sentences similar to the query",
     "not_asked": "not scored by the language model",
     "calibration": "correction of high probabilities",
     "vocabulary": "is in the vocabulary",
 }
-ASKED_WORDS = 350  # that the language model remembers at once, at 50 kB each
+TOGETHER = 350  # words that the language model remembers at once, at 50 kB each
+FAST_WORDS = 350  # from here on a text counts as long
+LONG_TEXT = 3  # times as many phrases, at most, are encoded and scored in a long text
 MOST = 1 - 1e-6  # a probability is never quite 0 or 1
 
 
@@ -86,7 +92,8 @@ class MudyPlus(BatchMethod):
     citation: ClassVar = "This project, after Kang and Yoon, SIGIR 2026"
     needs: ClassVar = ("backbone", "encoder", "multilingual")
     parts: ClassVar = tuple(ScorePart(name, words, kind="contribution") for name, words in _WORDS.items())
-    speeds: ClassVar = {"quick": {"leaders": 0, "encoded": 60}, "fast": {"read_words": 340}}
+    exclusive: ClassVar = (("style", "weights"),)
+    speeds: ClassVar = {"quick": {"leaders": 0, "encoded": 60}, "fast": {"read_words": 340, "read_all": False}}
     candidate_kind: ClassVar = "nested"
     default_speed: ClassVar = "fast"
     calibrated: ClassVar = True
@@ -96,12 +103,21 @@ class MudyPlus(BatchMethod):
     backbone: Backbone | None = None  # None: without a language model
     multilingual: Callable[[], UniversalEncoder | None] | None = field(default=None, compare=False)  # not for English
 
-    weights: str | None = setting(None, "File of weights made by `mudy fit`; none: the built-in weights.")
-    encoded: int = setting(80, "Number of phrases that are encoded: those that lead by counted evidence.")
-    leaders: int = setting(30, "Number of leading phrases that the language model scores; 0: none.")
-    read_words: int = setting(900, "Number of words, from the start of the text, that the language model reads.")
-    encoded_words: int = setting(
-        200, "Number of words, from the start of the text, that the encoder reads, in one window."
+    style: Style = setting(
+        DEFAULT_STYLE, f"Kind of keyphrases: {', '.join(STYLES)}; `mudy extract --help` explains them."
+    )
+    weights: str | None = setting(None, "File of weights made by `mudy fit`; none: the built-in weights of the style.")
+    encoded: int = setting(
+        80, "Number of phrases that are encoded: those that lead by counted evidence; up to three times in a long text."
+    )
+    leaders: int = setting(
+        30, "Number of leading phrases that the language model scores; up to three times in a long text; 0: none."
+    )
+    read_words: int = setting(
+        900, "Number of words that the language model reads: the text, or a digest of a longer one."
+    )
+    read_all: bool = setting(
+        True, "Whether the language model also reads all of a longer text, and scores phrases where they occur."
     )
     template: str | None = setting(
         None, "What follows the text, with {} for the phrase; none: ' Keywords: {},', for which weights are fitted."
@@ -116,8 +132,9 @@ class MudyPlus(BatchMethod):
         require("leaders", self.leaders, self.leaders >= 0, "1 or more, or 0 for no language model")
         require("seed_weight", self.seed_weight, self.seed_weight >= 0, "0 or more")
         require("seeds", self.seeds, all(map(str.strip, self.seeds)), "phrases that are not blank")
-        for name in ("encoded", "read_words", "encoded_words"):
-            require(name, value := getattr(self, name), value >= 1, "1 or more")
+        require("encoded", self.encoded, self.encoded >= 1, "1 or more")
+        require("read_words", self.read_words, self.read_words >= LEAST_WORDS, f"{LEAST_WORDS} or more")
+        require("style", self.style, self.style in STYLES, f"one of {', '.join(STYLES)}")
         weights = self.loaded_weights  # raises now if the file cannot be used
         if self.backbone is not None and self.leaders:
             weights.with_model  # noqa: B018
@@ -125,7 +142,7 @@ class MudyPlus(BatchMethod):
     @classmethod
     def needed(cls, settings: Mapping[str, Any], architecture: Callable[[], Architecture]) -> frozenset[ModelField]:  # noqa: ARG003
         """Without leaders no language model is fetched or loaded; weights that cannot be used raise before."""
-        weights = load_weights(settings.get("weights"))
+        weights = load_weights(settings.get("weights"), settings.get("style", cls.style))
         if not settings.get("leaders", cls.leaders):
             return frozenset(("encoder", "multilingual"))
         weights.with_model  # noqa: B018 (raises)
@@ -133,71 +150,75 @@ class MudyPlus(BatchMethod):
 
     @cached_property
     def loaded_weights(self) -> Weights:
-        return load_weights(self.weights)
+        return load_weights(self.weights, self.style)
 
     def score_many(self, work: Work) -> list[Scores]:
-        """The probability of each phrase, with the contribution of each kind of evidence to its log-odds."""
-        full = [(document, candidates) for document, candidates in work if candidates]
-        tables = self.with_similarities([TextEvidence(counted(*each, self.encoder.tokenizer), *each) for each in full])
-        scores = iter(self._scored([TextEvidence(table, *each) for table, each in zip(tables, full, strict=True)]))
+        """The probability of each occurrence, with the contribution of each kind of evidence to its log-odds."""
+        texts = iter(self._scored([self.counted(*each) for each in work if each[1]]))
+        return [next(texts) if candidates else Scores() for _, candidates in work]
+
+    def counted(self, document: Document, candidates: Sequence[Candidate]) -> TextEvidence:
+        """A text with the evidence that needs no model."""
+        return TextEvidence(counted(document, candidates, self.encoder.tokenizer), document, candidates)
+
+    def _scored(self, texts: Sequence[TextEvidence]) -> Iterator[Scores]:
+        """The scores of each text; the models read all of them together."""
+        weights = [self.weights_for(text.document) for text in texts]
+        texts = self.with_similarities(texts, [by.quick for by in weights])
+        sums = [QuickSums.of(text, by.quick, self.steered(text)) for text, by in zip(texts, weights, strict=True)]
+        if self.backbone is None or not self.leaders:
+            return (self._finished(text, quick, by.quick) for text, quick, by in zip(texts, sums, weights, strict=True))
+        orders = [ordered(quick.log_odds) for quick in sums]
+        texts = self.with_answers(texts, orders)
+        return (
+            self._finished(text, quick.corrected(text, by.with_model), by.with_model)
+            for text, quick, by in zip(texts, sums, weights, strict=True)
+        )
+
+    def _finished(self, text: TextEvidence, sums: QuickSums, weights: Sum) -> Scores:
+        """The scores of a text, with the spans that each model read."""
+        assert text.near is not None
+        encoder = self._encoder_for(text.document)
+        spans = [*text.near.windows, *self._steering.read(text.document)]
+        read = {
+            "encoder": [
+                Span(span.start, span.start + encoder.end_of_window(span.of(text.document.text))) for span in spans
+            ]
+        }
+        if text.read:
+            read["language_model"] = list(text.read)
+        return Scores(finished(text, sums, weights), **read)
+
+    def with_similarities(self, texts: Sequence[TextEvidence], weights: Sequence[Sum]) -> list[TextEvidence]:
+        """The texts with the similarity of those of their phrases that lead without it."""
+        chosen = [
+            leading(totals(text.neutral, quick), in_long_text(self.encoded, text.document.word_count))
+            for text, quick in zip(texts, weights, strict=True)
+        ]
+        cut = [windows(text.document) for text in texts]
+        rows = [
+            [*(window.of(text.document.text) for window in spans), *(text.candidates[row].phrase for row in leaders)]
+            for text, spans, leaders in zip(texts, cut, chosen, strict=True)
+        ]
+        vectors = self._vectors([text.document for text in texts], rows)
         return [
-            Scores(next(scores), **self.read(document)) if candidates else Scores() for document, candidates in work
+            text.adding_similarity(WindowCosines.of(leaders, spans, states[len(spans) :], states[: len(spans)]))
+            for text, spans, leaders, states in zip(texts, cut, chosen, vectors, strict=True)
         ]
 
-    def read(self, document: Document) -> dict[str, list[Span]]:
-        """The spans of a text that each model reads."""
-        encoder, pieces = self._encoder_for(document), [self.encoded_span(document), *self._steering.read(document)]
-        cut = [Span(piece.start, piece.start + encoder.end_of_window(piece.of(document.text))) for piece in pieces]
-        if self.backbone is None or not self.leaders:
-            return {"encoder": cut}
-        return {"encoder": cut, "language_model": [self.asked_span(document)]}
-
-    def encoded_span(self, document: Document) -> Span:
-        """The beginning of a text that is given to the encoder."""
-        return Span(0, document.end_of_words(self.encoded_words))
-
-    def asked_span(self, document: Document) -> Span:
-        """The beginning of a text that is given to the language model."""
-        return Span(0, document.end_of_words(self.read_words))
-
-    def _scored(self, texts: Sequence[TextEvidence]) -> Iterator[list[OccurrenceScore]]:
-        """The scores of each text; the language model scores the leaders of all of them at once."""
-        weights = [self.weights_for(text.document) for text in texts]
-        sums = [QuickSums.of(text, own.quick, self.steered(text)) for text, own in zip(texts, weights, strict=True)]
-        if self.backbone is None or not self.leaders:
-            return (finished(text, own, by.quick) for text, own, by in zip(texts, sums, weights, strict=True))
-        asked = [leading(own.log_odds, self.leaders) for own in sums]
-        tables = self.with_many_answers(texts, asked)
-        return (
-            finished(text, own.corrected(table, by.with_model, rows), by.with_model)
-            for text, own, table, rows, by in zip(texts, sums, tables, asked, weights, strict=True)
-        )
-
-    def with_similarities(self, texts: Sequence[TextEvidence], weights: Sum | None = None) -> list[Table]:
-        """The table of each text with the similarity of those of its phrases that lead without it."""
-        sums = [weights or self.weights_for(text.document).quick for text in texts]
-        chosen = [leading(totals(text.neutral, own), self.encoded) for text, own in zip(texts, sums, strict=True)]
-        near = self._similarities(
-            [text.document for text in texts],
-            [
-                (self.encoded_span(text.document).of(text.document.text), [text.candidates[row].phrase for row in rows])
-                for text, rows in zip(texts, chosen, strict=True)
-            ],
-        )
-        return [text.adding_similarity(rows, own) for text, rows, own in zip(texts, chosen, near, strict=True)]
-
-    def _similarities(self, documents: Sequence[Document], texts: Sequence[tuple[str, Sequence[str]]]) -> list[Numbers]:
-        """The similarity of phrases to their text, by the encoder that knows its language."""
-        pairs = list(zip(texts, map(self._encoder_for, documents), strict=True))
-        near = iter(similarities(self.encoder, [text for text, encoder in pairs if encoder is self.encoder]))
+    def _vectors(self, documents: Sequence[Document], rows: Sequence[Sequence[str]]) -> list[Numbers]:
+        """The vectors of texts that belong to documents, by the encoder that knows the language of each."""
+        pairs = list(zip(documents, rows, strict=True))
+        english = [row for document, row in pairs if self._encoder_for(document) is self.encoder]
+        known = iter(vectors_of(partial(vectors_alone, self.encoder), english))
         return [
-            next(near) if encoder is self.encoder else multilingual_similarity(encoder, *text)
-            for text, encoder in pairs
+            next(known) if self._encoder_for(document) is self.encoder else self._embed(document)(row)
+            for document, row in pairs
         ]
 
     def weights_for(self, document: Document) -> Weights:
         """The weights for the document's language: the built-in ones differ for English and other languages."""
-        return self.loaded_weights if self.weights is not None or document.language == "en" else other_languages()
+        return load_weights(None, self.style, document.language) if self.weights is None else self.loaded_weights
 
     def steered(self, text: TextEvidence) -> list[dict[str, float]]:
         """What seeds and query add to the log-odds of each phrase; nothing if there are none."""
@@ -221,27 +242,43 @@ class MudyPlus(BatchMethod):
         foreign = self.multilingual() if self.multilingual is not None and document.language != "en" else None
         return self.encoder if foreign is None else foreign
 
-    def with_answers(
-        self, table: Table, document: Document, candidates: Sequence[Candidate], rows: Sequence[int]
-    ) -> Table:
-        """The table of one text with what the language model says about some rows; 0 for the others."""
-        (found,) = self.with_many_answers([TextEvidence(table, document, candidates)], [rows])
-        return found
-
-    def with_many_answers(self, texts: Sequence[TextEvidence], rows: Sequence[Sequence[int]]) -> list[Table]:
-        """The table of each text with what the language model says about some of its rows; 0 for the others."""
-        beginnings = [
-            Beginning(
-                text.document.text,
-                self.asked_span(text.document).end,
-                [text.candidates[row] for row in own],
-                min(text.document.word_count, self.read_words),
-            )
-            for text, own in zip(texts, rows, strict=True)
+    def with_answers(self, texts: Sequence[TextEvidence], orders: Sequence[Sequence[int]]) -> list[TextEvidence]:
+        """The texts with what the language model says about the first rows of an order, after a digest about them."""
+        asked = [
+            sorted(order[: in_long_text(self.leaders, text.document.word_count)])
+            for text, order in zip(texts, orders, strict=True)
         ]
-        together = packs(beginnings, lambda each: each.words, ASKED_WORDS)
+        inquiries = [
+            Inquiry(
+                digest(text.document, [text.candidates[row] for row in order[:COVERED]], self.read_words),
+                [text.candidates[row] for row in rows],
+            )
+            for text, order, rows in zip(texts, orders, asked, strict=True)
+        ]
+        together = packs(inquiries, lambda inquiry: inquiry.digest.words, TOGETHER)
         answers = [answer for some in together for answer in ask(self.prompted, some)]
-        return [text.adding_answers(own, found) for text, own, found in zip(texts, rows, answers, strict=True)]
+        read = [inquiry.digest.pieces for inquiry in inquiries]
+        if self.read_all:
+            everywhere = [self._everywhere(*each) for each in zip(texts, inquiries, answers, strict=True)]
+            answers, read = [best for best, _ in everywhere], [spans for _, spans in everywhere]
+        return [
+            text.adding_answers(rows, about, spans)
+            for text, rows, about, spans in zip(texts, asked, answers, read, strict=True)
+        ]
+
+    def _everywhere(
+        self, text: TextEvidence, inquiry: Inquiry, answers: Sequence[Answer]
+    ) -> tuple[list[Answer], tuple[Span, ...]]:
+        """The best answer about each phrase, after the digest or a stretch that mentions it; and all that was read."""
+        known, read = [[answer] for answer in answers], list(inquiry.digest.pieces)
+        for stretch in stretches(text.document, self.read_words) if text.document.word_count > self.read_words else ():
+            held = [row for row, candidate in enumerate(inquiry.candidates) if stretch.holds(candidate)]
+            if held:
+                (local,) = ask(self.prompted, [Inquiry(stretch, [inquiry.candidates[row] for row in held])])
+                read += stretch.pieces
+                for row, answer in zip(held, local, strict=True):
+                    known[row].append(answer)
+        return [best_of(several) for several in known], tuple(read)
 
     @cached_property
     def prompted(self) -> Backbone:
@@ -255,28 +292,48 @@ class MudyPlus(BatchMethod):
 
 @dataclass(frozen=True)
 class TextEvidence:
-    """A text with its candidates, and a table of evidence about them."""
+    """A text with its candidates, a table of evidence about them, and what it was made of."""
 
     table: Table
     document: Document
     candidates: Sequence[Candidate]
+    near: WindowCosines | None = None
+    answers: Mapping[int, Answer] = field(default_factory=dict)  # of the rows that the language model scored
+    read: Sequence[Span] = ()  # what the language model read
 
     @property
     def neutral(self) -> Table:
         """The table as if all phrases were equally similar to the text."""
         return self.table.adding(similarity=np.zeros(len(self.candidates)))
 
-    def adding_similarity(self, rows: Sequence[int], values: Numbers) -> Table:
+    def adding_similarity(self, near: WindowCosines) -> TextEvidence:
         column = np.full(len(self.candidates), UNKNOWN_SIMILARITY)
-        column[list(rows)] = values
-        return self.table.adding(similarity=long(self.document.word_count) * column)
+        column[list(near.rows)] = near.similarity
+        table = self.table.adding(similarity=long(self.document.word_count) * column)
+        return replace(self, table=table, near=near)
 
-    def adding_answers(self, rows: Sequence[int], answers: Sequence[Answer]) -> Table:
+    def adding_answers(self, rows: Sequence[int], answers: Sequence[Answer], read: Sequence[Span]) -> TextEvidence:
         columns = {name: np.zeros(len(self.candidates)) for name in ANSWERS}
-        weight = long(self.document.word_count) ** 2
-        for row, (p, e, g) in zip(rows, answers, strict=True):
-            columns["likelihood"][row], columns["ending"][row], columns["attention"][row] = p, e, weight * g
-        return self.table.adding(**columns)
+        for row, answer in zip(rows, answers, strict=True):
+            columns["likelihood"][row], columns["ending"][row] = answer.likelihood, answer.ending
+            columns["attention"][row] = self._attended(answer.attention)
+        known = dict(zip(rows, answers, strict=True))
+        return replace(self, table=self.table.adding(**columns), answers=known, read=read)
+
+    def _attended(self, attention: float) -> float:
+        return long(self.document.word_count) ** 2 * attention
+
+    def local(self, row: int, weights: Sum) -> Numbers:
+        """What each occurrence of a phrase has less than the best one: similarity to its window, and attention."""
+        spans = [occurrence.span for occurrence in self.candidates[row].occurrences]
+        support = np.zeros(len(spans))
+        if len(spans) > 1 and self.near is not None and row in self.near:
+            weight = weights.evidence.get("similarity", 0.0) * long(self.document.word_count)
+            support += weight * self.near.at(row, [span.start for span in spans])
+        if len(spans) > 1 and row in self.answers:
+            received = [NOT_READ if value is None else value for value in self.answers[row].received]
+            support += weights.evidence.get("attention", 0.0) * np.array([self._attended(value) for value in received])
+        return np.asarray(support - support.max())
 
 
 @dataclass(frozen=True)
@@ -289,14 +346,14 @@ class QuickSums:
 
     @classmethod
     def of(cls, text: TextEvidence, weights: Sum, steered: list[dict[str, float]]) -> QuickSums:
-        parts = [{**contributions(text.table, weights, row), **own} for row, own in enumerate(steered)]
-        return cls(parts, np.array([sum(own.values()) for own in parts]), steered)
+        parts = [{**contributions(text.table, weights, row), **added} for row, added in enumerate(steered)]
+        return cls(parts, np.array([sum(part.values()) for part in parts]), steered)
 
-    def corrected(self, table: Table, weights: Sum, asked: Sequence[int]) -> QuickSums:
+    def corrected(self, text: TextEvidence, weights: Sum) -> QuickSums:
         """With the answers about some phrases; the others rank below them."""
-        parts, log_odds = list(self.parts), self.log_odds.copy()
+        parts, log_odds, asked = list(self.parts), self.log_odds.copy(), list(text.answers)
         for row in asked:
-            parts[row] = {**contributions(table, weights, row), **self.steered[row]}
+            parts[row] = {**contributions(text.table, weights, row), **self.steered[row]}
             log_odds[row] = sum(parts[row].values())
         rest, lead = not_asked(log_odds, asked)
         for row in rest:
@@ -305,14 +362,17 @@ class QuickSums:
         return QuickSums(parts, log_odds, self.steered)
 
 
-def finished(text: TextEvidence, sums: QuickSums, weights: Sum) -> list[OccurrenceScore]:
-    """Log-odds as probabilities, high ones bent."""
-    parts: list[Mapping[str, float]] = list(sums.parts)
-    bent = weights.calibration.bent(sums.log_odds)
-    for row, bend in enumerate(bent - sums.log_odds):
-        if bend:
-            parts[row] = {**parts[row], "calibration": float(bend)}
-    return same_at_each(text.candidates, np.clip(expit(bent), 1 - MOST, MOST).tolist(), parts)
+def finished(text: TextEvidence, sums: QuickSums, weights: Sum) -> Iterator[OccurrenceScore]:
+    """Log-odds of each occurrence as probabilities, high ones bent; the best occurrence has those of its phrase."""
+    for row, candidate in enumerate(text.candidates):
+        log_odds = sums.log_odds[row] + (local := text.local(row, weights))
+        bent = weights.calibration.bent(log_odds)
+        chances = np.clip(expit(bent), 1 - MOST, MOST).tolist()
+        for occurrence, chance, less, bend in zip(
+            candidate.occurrences, chances, local.tolist(), (bent - log_odds).tolist(), strict=True
+        ):
+            parts = {**sums.parts[row], **({"local": less} if less else {}), **({"calibration": bend} if bend else {})}
+            yield OccurrenceScore(row, occurrence, chance, parts)
 
 
 # -- Sums -------------------------------------------------------------------------------------------------------------
@@ -338,6 +398,16 @@ def totals(table: Table, weights: Sum) -> Numbers:
     return np.asarray(table.rows(list(weights.evidence)) @ np.array(list(weights.evidence.values())))
 
 
+def in_long_text(phrases: int, words: int) -> int:
+    """How many phrases pass a step of the cascade: in a long text up to LONG_TEXT times as many."""
+    return round(phrases * min(LONG_TEXT, max(1.0, words / FAST_WORDS)))
+
+
+def ordered(values: Numbers) -> list[int]:
+    """All rows, those with the highest values first, of equals the earlier ones."""
+    return [int(row) for row in np.argsort(-np.round(values, 9), kind="stable")]
+
+
 def leading(values: Numbers, most: int) -> list[int]:
     """The rows with the highest values, of equals the earlier ones, in the order of the text."""
-    return sorted(np.argsort(-np.round(values, 9), kind="stable")[:most].tolist())
+    return sorted(ordered(values)[:most])

@@ -5,8 +5,9 @@ Every function returns one number per candidate; its docstring says what the num
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,7 @@ from mudy.candidates.grammar import GRAMMARS, UNIVERSAL
 from mudy.candidates.phrase_index import PhraseIndex
 from mudy.candidates.stemming import stem_of, stems_of
 from mudy.methods.mudyplus.evidence_table import Numbers, Table, long
-from mudy.reading.document import Document
+from mudy.reading.document import Document, Span
 
 Key = tuple[str, ...]
 
@@ -29,6 +30,7 @@ FEWEST_WORDS, MOST_WORDS = 2, 6  # of a part that rows of words have in common
 COMMON, RARE = 2_200, 10_000  # ranks: up to the first a word is everyday, from the second on it is not
 UNKNOWN = 30_000  # rank of a word that is cut into pieces
 ENOUGH = 60  # occurrences at which a word is taken for a subject
+_SYMBOL = re.compile(r"[^\w\s\-'’.&]")
 FEW_NOUNS, MANY_NOUNS = 0.2, 0.3  # of all words and marks: with the first a text is plain, with the second it is not
 
 
@@ -39,8 +41,13 @@ def counted(document: Document, phrases: Sequence[Candidate], tokenizer: Any) ->
     whole, single = noun_phrase(document, phrases), one_word(index)
     plain, everyday = plainness(document), generic(index, [candidate.phrase for candidate in phrases], tokenizer)
     columns = {
+        **in_headings(document, index),
+        **appearance(document, phrases),
         "own_frequency": own_frequency(index),
         "nested_frequency": nested_frequency(index),
+        "cohesion": cohesion(index),
+        "first_mention": first_mention(index),
+        "rare_words": rare_words(document, index, tokenizer),
         "noun_phrase": whole,
         "one_word": single,
         "one_word_noun_phrase": whole * single,
@@ -58,6 +65,8 @@ class StemIndex:
 
     keys: tuple[Key, ...]  # the stems of each candidate
     starts: tuple[tuple[int, ...], ...]  # words at which each candidate begins, in text order; never empty
+    stems: Key = ()  # of all words of the text
+    firsts: tuple[int, ...] = ()  # the word at which the first occurrence of each candidate begins
 
     @classmethod
     def of(cls, document: Document, phrases: Sequence[Candidate]) -> StemIndex:
@@ -65,16 +74,17 @@ class StemIndex:
         word_starts = [word.span.start for word in document.words]
         word_ends = [word.span.end for word in document.words]
         stems = tuple(stem_of(word.span.of(document.text), document.language) for word in document.words)
-        keys = []
+        keys, firsts = [], []
         for candidate in phrases:  # the words that its first occurrence touches: at least one
             span = candidate.occurrences[0].span
             first = min(bisect_right(word_ends, span.start), len(stems) - 1)
             keys.append(stems[first : max(bisect_left(word_starts, span.end), first + 1)])
+            firsts.append(first)
         distinct = list(dict.fromkeys(keys))
         starts: dict[Key, list[int]] = {key: [] for key in distinct}
         for match in PhraseIndex(distinct).matches(stems):
             starts[distinct[match.phrase]].append(match.start)
-        return cls(tuple(keys), tuple(tuple(sorted(starts[key])) for key in keys))
+        return cls(tuple(keys), tuple(tuple(sorted(starts[key])) for key in keys), stems, tuple(firsts))
 
     @cached_property
     def counts(self) -> Numbers:
@@ -98,6 +108,16 @@ class StemIndex:
                     if last - first < len(key) and part in starts:
                         inside[part].update(start + first for start in starts[key])
         return np.array([len(inside[key]) for key in self.keys], dtype=np.float64)
+
+    @cached_property
+    def word_counts(self) -> Counter[str]:
+        """How often each stem occurs in the text."""
+        return Counter(self.stems)
+
+
+def parts_of(key: Key) -> set[Key]:
+    """All runs of consecutive stems, of at most MOST_WORDS."""
+    return {key[start:end] for start in range(len(key)) for end in range(start + 1, start + MOST_WORDS + 1)}
 
 
 # -- Frequency and position -------------------------------------------------------------------------------------------
@@ -123,6 +143,36 @@ def first_position(index: StemIndex) -> Numbers:
     return np.asarray(np.log1p(np.array([starts[0] for starts in index.starts], dtype=np.float64)))
 
 
+def first_mention(index: StemIndex) -> Numbers:
+    """Where in the text the first occurrence is, from 0 to 1."""
+    return np.array([starts[0] for starts in index.starts]) / max(1, len(index.stems))
+
+
+def cohesion(index: StemIndex) -> Numbers:
+    """The share of the occurrences of the phrase's rarest word that are occurrences of the phrase."""
+    rarest = [min(index.word_counts[stem] for stem in key) for key in index.keys]
+    return np.asarray(np.minimum(1.0, index.counts / np.maximum(1, rarest)))
+
+
+# -- Structure --------------------------------------------------------------------------------------------------------
+
+
+def in_headings(document: Document, index: StemIndex) -> dict[str, Numbers]:
+    """In how many headings a phrase occurs (dampened), and whether one of them consists of it."""
+    starts = [word.span.start for word in document.words]
+
+    def stems(span: Span) -> Key:
+        return index.stems[bisect_left(starts, span.start) : bisect_left(starts, span.end)]
+
+    rows = [stems(heading) for heading in document.headings]
+    held = Counter(part for row in rows for part in parts_of(row))
+    whole = {tuple(stem for stem in row if any(map(str.isalpha, stem))) for row in rows}  # without numbers and marks
+    return {
+        "in_heading": np.log1p(np.array([held[key] for key in index.keys], dtype=np.float64)),
+        "is_heading": np.array([float(key in whole) for key in index.keys]),
+    }
+
+
 # -- Form -------------------------------------------------------------------------------------------------------------
 
 
@@ -141,6 +191,29 @@ def usual_length(index: StemIndex) -> Numbers:
     held = np.array([alone[lengths == length].sum() for length in range(1, LONGEST + 1)])
     shares = (held + 1) / (alone.sum() + LONGEST)
     return np.asarray(np.log(shares[lengths.astype(int) - 1]))
+
+
+def appearance(document: Document, phrases: Sequence[Candidate]) -> dict[str, Numbers]:
+    """What a phrase looks like: digits, symbols and capitals in it, and the share of occurrences that are a name."""
+    text, sentence_starts = document.text, {sentence.start for sentence in document.sentences}
+    rows = []
+    for candidate in phrases:
+        spans = [occurrence.span for occurrence in candidate.occurrences]
+        phrase = spans[0].of(text)
+        inside = [span.of(text) for span in spans if span.start not in sentence_starts] or [phrase]
+        rows.append(
+            (
+                any(map(str.isdigit, phrase)),
+                bool(_SYMBOL.search(phrase)),
+                sum(map(_is_capitalised, inside)) / len(inside),
+                len(phrase) > 1 and phrase.isupper() and len(phrase.split()) == 1,
+            )
+        )
+    return dict(zip(("digit", "symbol", "capitalised", "acronym"), np.array(rows, dtype=np.float64).T, strict=True))
+
+
+def _is_capitalised(phrase: str) -> bool:
+    return all(word[0].isupper() or not word[0].isalpha() for word in phrase.split())
 
 
 def noun_phrase(document: Document, phrases: Sequence[Candidate]) -> Numbers:
@@ -203,6 +276,18 @@ def generic(index: StemIndex, phrases: Sequence[str], tokenizer: Any) -> Numbers
     values[single] = everyday(word_ranks(tokenizer, [phrases[row] for row in single]))
     values *= fading
     return values
+
+
+def rare_words(document: Document, index: StemIndex, tokenizer: Any) -> Numbers:
+    """The mean of log(rank / rank of an unknown word) over a phrase's words: 0 for rare ones, below for common ones."""
+    words = [word.span.of(document.text).lower() for word in document.words]
+    used = {
+        words[i] for first, key in zip(index.firsts, index.keys, strict=True) for i in range(first, first + len(key))
+    }
+    distinct = sorted(used)
+    logs = dict(zip(distinct, np.log(word_ranks(tokenizer, distinct) / UNKNOWN).tolist(), strict=True))
+    rows = (words[first : first + len(key)] for first, key in zip(index.firsts, index.keys, strict=True))
+    return np.array([sum(logs[word] for word in row) / len(row) for row in rows])
 
 
 def everyday(ranks: Numbers) -> Numbers:

@@ -13,17 +13,26 @@ Numbers = NDArray[np.float64]
 COUNTED = (
     "own_frequency",
     "nested_frequency",
+    "cohesion",
+    "first_position",
+    "first_mention",
+    "in_heading",
+    "is_heading",
     "noun_phrase",
     "one_word",
     "one_word_noun_phrase",
     "usual_length",
-    "first_position",
+    "digit",
+    "symbol",
+    "capitalised",
+    "acronym",
     "generic",
+    "rare_words",
 )
 PLAIN_PREFIX = "plain_"  # before the name of evidence that counts for more or less in plain language
 CHEAP = (*COUNTED, "plain_generic", "plain_own_frequency", "plain_one_word", "similarity", "plain_similarity")
 ANSWERS = ("likelihood", "ending", "attention")  # from the language model
-EVIDENCE = (*CHEAP, "likelihood", "ending", "plain_ending", "attention")
+EVIDENCE = (*CHEAP, *ANSWERS, "plain_ending")
 CONTEXT = ("words",)
 
 LONG = 400  # words; in shorter texts position, usual length, similarity and attention tell less

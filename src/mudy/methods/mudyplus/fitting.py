@@ -84,20 +84,6 @@ def fit(samples: Sequence[Sample], ridge: float = RIDGE, fixed: Mapping[int, flo
     return Fit(weights * scale, found[1:-1], float(found[-1]))
 
 
-def leave_one_out(
-    samples: Sequence[Sample],
-    ridge: float = RIDGE,
-    fixed: Mapping[int, float] | None = None,
-    parts: Sequence[str] | None = None,
-) -> dict[str, Fit]:
-    """For each data set, a fit on all the others; or for each part, where `parts` names that of each sample."""
-    parts = [sample.dataset for sample in samples] if parts is None else parts
-    return {
-        name: fit([sample for sample, own in zip(samples, parts, strict=True) if own != name], ridge, fixed)
-        for name in dict.fromkeys(parts)
-    }
-
-
 def ranking_weights(
     samples: Sequence[Sample], ridge: float = RIDGE, fixed: Mapping[int, float] | None = None
 ) -> Numbers:
@@ -219,11 +205,11 @@ def text_shares(samples: Sequence[Sample], *, per_phrase: bool = False) -> list[
     return [share / len(s.hits) for share, s in zip(shares, samples, strict=True)] if per_phrase else shares
 
 
-def logistic(rows: Numbers, hits: Numbers, shares: Numbers, ridge: Numbers, offset: Numbers | float = 0.0) -> Numbers:
-    """Logistic regression by Newton's method; `ridge` penalises each squared weight, `offset` is known beforehand."""
+def logistic(rows: Numbers, hits: Numbers, shares: Numbers, ridge: Numbers) -> Numbers:
+    """Logistic regression by Newton's method; `ridge` penalises each squared weight."""
 
     def loss(weights: Numbers) -> tuple[float, Numbers, Numbers]:
-        log_odds = rows @ weights + offset
+        log_odds = rows @ weights
         chances = expit(log_odds)
         return (
             float(shares @ np.logaddexp(0, (1 - 2 * hits) * log_odds) + ridge @ weights**2 / 2),

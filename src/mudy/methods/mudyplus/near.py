@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,10 +20,12 @@ from mudy.reading.stop_words import stop_words
 
 if TYPE_CHECKING:
     from mudy.engines.encoder import SentenceEncoder
-    from mudy.engines.universal_encoder import UniversalEncoder
 
 Embed = Callable[[Sequence[str]], Numbers]  # texts -> their vectors; (texts, width)
 FLAT = 1e-6  # a deviation below is float noise
+SHORT = 200  # words that one window may have if they are the whole text
+WINDOW = 150  # words at most of a window of a longer text
+NEAREST = 3  # windows that a phrase is compared with
 MOST_PHRASES = 300  # that are compared with seeds: those that lead without them
 MOST_SENTENCES = 200  # of a text, the first ones, that are compared with a query
 
@@ -27,36 +33,72 @@ MOST_SENTENCES = 200  # of a text, the first ones, that are compared with a quer
 # -- Similarity to the text -------------------------------------------------------------------------------------------
 
 
-def similarity(phrases: Numbers, document: Numbers) -> Numbers:
-    """Cosines of phrases and document, as in EmbedRank, brought to mean 0 and deviation 1; equal ones become 0.
+def windows(document: Document) -> list[Span]:
+    """All of a text in windows of at most WINDOW words; a heading begins a new one, unless the one before is short.
 
-    `phrases` are vectors (phrases, width), `document` is one (width,).
+    A short rest joins the last window. A text that fits into one window of SHORT words is not cut.
     """
-    norms = np.linalg.norm(phrases, axis=1) * np.linalg.norm(document)
-    cosines = phrases @ document / np.maximum(norms, 1e-12)
-    deviation = cosines.std()
-    return np.asarray((cosines - cosines.mean()) / deviation if deviation > FLAT else np.zeros_like(cosines))
+    spans = document.word_spans
+    if len(spans) <= SHORT:
+        return [Span(0, spans[-1].end)] if spans else []
+    starts = [span.start for span in spans]
+    cuts, last = [0], 0
+    for heading in [*(bisect_left(starts, heading.start) for heading in document.headings), len(spans)]:
+        if heading - last >= WINDOW // 2:
+            parts = ceil((heading - last) / WINDOW)
+            cuts += [last + round(part * (heading - last) / parts) for part in range(1, parts + 1)]
+            last = heading
+    cuts[-1] = len(spans)
+    return [Span(spans[start].start, spans[end - 1].end) for start, end in pairwise(cuts)]
 
 
-def similarities(encoder: SentenceEncoder, texts: Sequence[tuple[str, Sequence[str]]]) -> list[Numbers]:
-    """The similarity of phrases to their text, of which one window of the encoder is read; for each text.
+@dataclass(frozen=True)
+class WindowCosines:
+    """How similar the leading phrases of a text are to each of its windows."""
 
-    A phrase that several texts share is read once.
-    """
-    rows = [tuple(encoder.read_alone(text)) for text, _ in texts]
-    alone = [[tuple(encoder.read_alone(phrase)) for phrase in phrases] for _, phrases in texts]
-    distinct = list(dict.fromkeys([*rows, *(row for phrases in alone for row in phrases)]))
-    vectors = dict(zip(distinct, _means(encoder, distinct), strict=True))
-    return [
-        similarity(np.stack([vectors[row] for row in phrases]), vectors[text])
-        for text, phrases in zip(rows, alone, strict=True)
-    ]
+    rows: Sequence[int]  # the candidates that were encoded
+    windows: Sequence[Span]
+    cosines: Numbers  # (rows, windows)
+
+    @classmethod
+    def of(cls, rows: Sequence[int], windows: Sequence[Span], phrases: Numbers, texts: Numbers) -> WindowCosines:
+        """From the vectors of phrases and windows."""
+        return cls(rows, windows, _unit(phrases) @ _unit(texts).T)
+
+    @cached_property
+    def similarity(self) -> Numbers:
+        """The mean of each phrase's cosines to its nearest windows, brought to mean 0 and deviation 1.
+
+        With one window, as in EmbedRank; with many, a phrase may matter in a few of them alone.
+        """
+        return self._scaled(self._nearest)
+
+    @cached_property
+    def _nearest(self) -> Numbers:
+        return np.asarray(np.sort(self.cosines, axis=1)[:, -NEAREST:].mean(axis=1))
+
+    def _scaled(self, values: Numbers) -> Numbers:
+        """Cosines in the units of `similarity`; 0 where all phrases are equally similar."""
+        nearest = self._nearest
+        deviation = nearest.std()
+        return np.asarray((values - nearest.mean()) / deviation if deviation > FLAT else np.zeros_like(values))
+
+    def __contains__(self, row: int) -> bool:
+        place = bisect_left(self.rows, row)
+        return place < len(self.rows) and self.rows[place] == row
+
+    def at(self, row: int, positions: Sequence[int]) -> Numbers:
+        """The similarity of one encoded phrase to the windows in which it occurs."""
+        starts = [window.start for window in self.windows]
+        held = [max(0, bisect_right(starts, position) - 1) for position in positions]
+        return self._scaled(self.cosines[bisect_left(self.rows, row), held])
 
 
-def multilingual_similarity(encoder: SentenceEncoder | UniversalEncoder, text: str, phrases: Sequence[str]) -> Numbers:
-    """The similarity of phrases to a text in another language than English."""
-    of_text, *of_phrases = encoder.embed([text, *phrases]).astype(np.float64)
-    return similarity(np.stack(of_phrases), of_text)
+def vectors_of(embed: Embed, texts: Sequence[Sequence[str]]) -> list[Numbers]:
+    """The vectors of several rows of texts; what several of them share is read once."""
+    distinct = list(dict.fromkeys(text for row in texts for text in row))
+    vectors = dict(zip(distinct, embed(distinct), strict=True)) if distinct else {}
+    return [np.stack([vectors[text] for text in row]) for row in texts]
 
 
 def vectors_alone(encoder: SentenceEncoder, texts: Sequence[str]) -> Numbers:

@@ -12,10 +12,11 @@ from typing import Any
 
 from mudy._support.validation import seen
 from mudy.errors import SettingError
+from mudy.methods import DEFAULT_STYLE, Style
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE
 from mudy.methods.mudyplus.fitting import Bend
 
-VERSION = 3  # raise it when a kind of evidence changes its meaning: weights of another version are refused
+VERSION = 4  # raise it when a kind of evidence changes its meaning: weights of another version are refused
 SUMS = ("quick", "full")
 NO_BEND = Bend()
 _DIGITS = 4  # after the point, of a weight in a file
@@ -121,19 +122,19 @@ def _numbers(row: Any, source: str) -> dict[str, float]:
     return {name: float(value) for name, value in row.items()}
 
 
-def load_weights(path: str | Path | None = None) -> Weights:
-    """The weights in a file, or the built-in ones, fitted on the development halves of public data sets."""
-    return _built_in("weights.json") if path is None else _read(Path(path))
-
-
-def other_languages() -> Weights:
-    """The built-in weights for other languages than English, fitted on French, Portuguese and Spanish texts."""
-    return _built_in("weights_other_languages.json")
+def load_weights(path: str | Path | None = None, style: Style = DEFAULT_STYLE, language: str = "en") -> Weights:
+    """The weights in a file, or the built-in ones of a style for English or for other languages."""
+    if path is not None:
+        return _read(Path(path))
+    if language == "en":
+        return _built_in(style)
+    return _built_in("subjects_other_languages" if style == "subjects" else "other_languages")
 
 
 @cache
 def _built_in(name: str) -> Weights:
-    return Weights.of(json.loads((files("mudy.methods.mudyplus") / name).read_text(encoding="utf-8")), name)
+    file = files("mudy.methods.mudyplus") / "fitted" / f"{name}.json"
+    return Weights.of(json.loads(file.read_text(encoding="utf-8")), file.name)
 
 
 def _read(path: Path) -> Weights:
