@@ -112,7 +112,9 @@ def test_importing_the_room_imports_neither_torch_nor_transformers() -> None:
 
 def test_progress_adds_up_over_files_from_the_lines_pip_prints() -> None:
     lines = b"Collecting a\nProgress 5 of 10\nProgress 10 of 10\nSaved\nProgress 1 of 4\nProgress 4 of 4\n"
-    assert list(fetch.downloaded(io.BytesIO(lines))) == [5, 10, 11, 14]
+    others: list[str] = []
+    assert list(fetch.downloaded(io.BytesIO(lines), others)) == [5, 10, 11, 14]
+    assert others == ["Collecting a\n", "Saved\n"]
 
 
 def test_without_pip_the_error_says_how_to_get_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 from mudy import models
-from mudy._support.storage import file_sha256
 from mudy.cli.main import cli
 from mudy.errors import ModelUnavailable
 from mudy.models import cache
@@ -31,7 +30,7 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MUDY_HOME", str(tmp_path / "home"))
     folder = tmp_path / "home" / "models" / MINILM.name
     write_model(folder)
-    cache.write_model_manifest(MINILM, folder, {name: file_sha256(folder / name) for name in MINILM.needed})
+    cache.write_model_manifest(MINILM, folder)
     return folder
 
 
@@ -64,8 +63,7 @@ def test_a_damaged_model_is_pulled_again_where_it_may_be(known: Path, monkeypatc
     def build(model: models.KnownModel, partial: Path, report: Report) -> None:
         write_model(partial / "model")
         report("built", 0, None)
-        hashes = {name: file_sha256(partial / "model" / name) for name in MINILM.needed}
-        cache.write_model_manifest(model, partial / "model", hashes)
+        cache.write_model_manifest(model, partial / "model")
 
     monkeypatch.setattr(cache, "build", build)
     flip(known / "model.safetensors")

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from mudy import ModelUnavailable, models
-from mudy._support.storage import file_sha256
 from mudy.engines import light
 from mudy.engines.compute import Compute
 from mudy.models import cache
@@ -21,7 +20,7 @@ def build(model: models.KnownModel, partial: Path, report: Report) -> None:
     """A small encoder in the place of MiniLM."""
     folder = saved.encoder_folder(partial / "model")
     report("built", 0, None)
-    cache.write_model_manifest(model, folder, {name: file_sha256(folder / name) for name in MINILM.needed})
+    cache.write_model_manifest(model, folder)
 
 
 @pytest.fixture
@@ -37,7 +36,7 @@ def test_8_bit_weights_replace_those_in_float32(folder: Path) -> None:
     assert not (folder / WEIGHTS).exists()
     assert models.locate(MINILM.name, fetch=False, check="all but weights") == str(folder)
     assert models.verify(MINILM.name) is None
-    assert [row.name for row in models.status("quick hash") if row.cached] == [MINILM.name]
+    assert [row.name for row in models.status("all") if row.cached] == [MINILM.name]
     assert models.pull(MINILM.name) == folder
     assert not (folder / WEIGHTS).exists()
     assert (saved.light_encoder(folder, speed="fast").embed(["ice road"]) == vectors).all()
@@ -71,6 +70,16 @@ def test_damaged_8_bit_weights_are_noticed_and_regenerated(folder: Path) -> None
     saved.light_encoder(folder, speed="fast")
     assert (folder / INT8).read_bytes() == content
     assert not (folder / WEIGHTS).exists()
+
+
+def test_damaged_float32_weights_are_fetched_again_before_they_are_converted(folder: Path) -> None:
+    whole = (folder / WEIGHTS).read_bytes()
+    expected = saved.light_encoder(folder, speed="exact").embed(["ice road"])
+    (folder / WEIGHTS).write_bytes(whole[:-4] + b"abcd")
+    steps: list[str] = []
+    light.load_light_encoder(folder, Compute(speed="fast"), "small", lambda step, *_: steps.append(step))
+    assert any("again" in step and "is damaged" in step for step in steps)
+    assert (saved.light_encoder(folder, speed="exact").embed(["ice road"]) == expected).all()
 
 
 def test_a_folder_outside_the_cache_keeps_its_weights(folder: Path, tmp_path: Path) -> None:

@@ -49,16 +49,16 @@ def _requirements(extra: str) -> list[str]:
         lines = requires(PROJECT) or []
     except PackageNotFoundError:
         return []
-    found: list[str] = []
+    requirements: list[str] = []
     for line in lines:
         requirement, _, marker = (part.strip() for part in line.partition(";"))
         if re.search(rf"""extra == ['"]{re.escape(extra)}['"]""", marker):
             others = re.fullmatch(rf"{PROJECT}\[(.+)\]", requirement)
             if others is None:
-                found.append(requirement)
+                requirements.append(requirement)
             else:
-                found += [more for name in others[1].split(",") for more in _requirements(name.strip())]
-    return list(dict.fromkeys(found))
+                requirements += [more for name in others[1].split(",") for more in _requirements(name.strip())]
+    return list(dict.fromkeys(requirements))
 
 
 def _installed(requirement: str) -> bool:
@@ -70,8 +70,8 @@ def _installed(requirement: str) -> bool:
 
 def _pip() -> str:
     """The pip of this environment, as it is called from the user's shell."""
-    found = shutil.which("pip")
-    active = found is not None and Path(found).parent == Path(sys.executable).parent
+    pip = shutil.which("pip")
+    active = pip is not None and Path(pip).parent == Path(sys.executable).parent
     return "pip" if active else f"{_quoted(sys.executable)} -m pip"
 
 

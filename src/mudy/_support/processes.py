@@ -51,32 +51,22 @@ def usable_cpus() -> int:
 # -- Child processes --------------------------------------------------------------------------------------------------
 
 
-class ChildProcess:
+class ChildProcess(subprocess.Popen[bytes]):
     """A process that runs a module of this package, takes messages, and answers with messages.
 
     Its pipes have no buffers: a buffer has a lock, which a fork could leave locked for good.
     """
 
     def __init__(self, module: str, environment: Mapping[str, str], stderr: int | None = None) -> None:
-        self._process = subprocess.Popen(
-            python_command("-m", module),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            env=environment,
-            bufsize=0,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._requests, self._answers = self._process.stdin, self._process.stdout
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+        command, pipe = python_command("-m", module), subprocess.PIPE
+        super().__init__(command, stdin=pipe, stdout=pipe, stderr=stderr, env=environment, bufsize=0)
+        assert self.stdin is not None
+        assert self.stdout is not None
+        self._requests, self._answers = self.stdin, self.stdout
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        return self.poll() is None
 
     def send(self, header: Mapping[str, Any], body: bytes) -> None:
         send(self._requests, header, body)
@@ -85,13 +75,10 @@ class ChildProcess:
         """The next answer, of at most so many bytes; EOFError if the process has ended."""
         return receive(self._answers, most)
 
-    def kill(self) -> None:
-        self._process.kill()
-
     def close(self) -> int:
         """End the process, close its pipes, and return its exit code; for the thread that uses the pipes."""
         self.kill()
-        code = self._process.wait()
+        code = self.wait()
         self.forget()
         return code
 
@@ -100,8 +87,8 @@ class ChildProcess:
         for stream in (self._requests, self._answers):
             with suppress(OSError):
                 stream.close()
-        if self._process.returncode is None:
-            self._process.returncode = 0  # it is not a child of a forked process, which must not wait for it
+        if self.returncode is None:
+            self.returncode = 0  # it is not a child of a forked process, which must not wait for it
 
 
 def child_streams() -> tuple[IO[bytes], IO[bytes]]:

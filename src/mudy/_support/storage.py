@@ -37,16 +37,14 @@ def exclusive_lock(file: Path, waiting: Callable[[], None] | None = None) -> Ite
 
     lock = FileLock(file)
     try:
-        lock.acquire(timeout=0)
+        held = lock.acquire(timeout=0)
     except Timeout:
         if waiting is None:
             raise
         waiting()
-        lock.acquire()
-    try:
+        held = lock.acquire()
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 @contextmanager
@@ -100,26 +98,19 @@ def is_leftover(path: Path) -> bool:
 
 
 @contextmanager
-def _unfinished_file(beside: Path) -> Iterator[Path]:
-    """A new file that is deleted after an error."""
-    unfinished = new_file(beside)
-    try:
-        yield unfinished
-    except BaseException:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
     """A file beside `path`, which takes its name when all is on the disk; after an error it is gone.
 
     A link in the place of `path` is replaced, not followed: a name that the user gave goes through `real_path` first.
     """
-    with _unfinished_file(path) as unfinished:
+    unfinished = new_file(path)
+    try:
         yield unfinished
         publish(unfinished, path)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager
@@ -143,11 +134,11 @@ def publish(unfinished: Path, path: Path) -> None:
 def rewrite(path: Path, before: bytes, after: bytes) -> None:
     """Replace a file's content in one step; owner, permissions and attributes stay.
 
-    InputError if it cannot be replaced, or is no longer `before`: the last step before the rename compares.
+    InputError if it cannot be replaced, or is no longer `before`: that is compared once the new content is on the disk.
     """
     try:
         state = check_replaceable(path)
-        with _unfinished_file(path) as unfinished:
+        with atomic_write(path) as unfinished:
             unfinished.write_bytes(after)
             _give_owner(unfinished, state)
             shutil.copystat(path, unfinished)  # permissions, access lists, attributes, and times,
@@ -156,7 +147,6 @@ def rewrite(path: Path, before: bytes, after: bytes) -> None:
             check_replaceable(path)
             if path.read_bytes() != before:
                 raise InputError("was changed by another program meanwhile; it is left as it is.")
-            unfinished.replace(path)
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror or error}); it is left as it is.") from error
 
@@ -179,8 +169,8 @@ def check_replaceable(path: Path) -> os.stat_result:
 
 
 def _give_owner(path: Path, state: os.stat_result) -> None:
-    own = path.stat()
-    if (own.st_uid, own.st_gid) != (state.st_uid, state.st_gid):
+    now = path.stat()
+    if (now.st_uid, now.st_gid) != (state.st_uid, state.st_gid):
         try:
             os.chown(path, state.st_uid, state.st_gid)
         except PermissionError:

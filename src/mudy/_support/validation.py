@@ -237,12 +237,11 @@ def page_starts(value: Any) -> tuple[int, ...]:
 def checked_top_n(value: Any) -> TopN:
     """How many keyphrases are asked for: a number, a share of the text's words, "auto", or None for all."""
     top_n = python_scalar(value)
-    if isinstance(top_n, str) and top_n == "auto":
-        return "auto"
-    if top_n is None or (isinstance(top_n, int) and not isinstance(top_n, bool) and top_n >= 1):
-        return top_n
-    if isinstance(top_n, float) and 0 < top_n < 1:
-        return top_n
+    auto = isinstance(top_n, str) and top_n == "auto"
+    count = isinstance(top_n, int) and not isinstance(top_n, bool) and top_n >= 1
+    share = isinstance(top_n, float) and 0 < top_n < 1
+    if top_n is None or auto or count or share:
+        return top_n  # type: ignore[no-any-return]
     raise SettingError(
         f"top_n is {seen(top_n)}, but must be a whole number from 1 up, a share between 0 and 1, 'auto', or None for "
         "all."

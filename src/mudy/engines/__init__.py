@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mudy._support.extras import missing_extra
 from mudy.engines.compute import Compute
 from mudy.errors import ModelError, ModelUnavailable, UnsupportedModel
-from mudy.models.cache import keep_float32
+from mudy.models.cache import float32_source
 from mudy.models.fetch import silent
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def load_backbone(path: str, compute: Compute, name: str, report: Report | None 
     from mudy.engines.torch import causal, seq2seq
 
     kind = seq2seq.Seq2SeqBackbone if family in ENCODER_DECODERS else causal.CausalBackbone
-    backbone: Backbone = _loaded(kind, path, compute, name)
+    backbone: Backbone = _loaded(kind, path, compute, name, report=report or silent)
     return backbone
 
 
@@ -62,7 +62,7 @@ def load_encoder(path: str, compute: Compute, name: str, report: Report | None =
     _require_torch(f"{name} (of the family {family!r})", compute)
     from mudy.engines.torch.torch_encoder import TorchEncoder
 
-    loaded: SentenceEncoder = _loaded(TorchEncoder, path, compute, name)
+    loaded: SentenceEncoder = _loaded(TorchEncoder, path, compute, name, report=report or silent)
     return loaded
 
 
@@ -86,13 +86,6 @@ def computes_lightly(path: str, compute: Compute) -> bool:
     if compute.device not in (None, "cpu") or compute.dtype not in (None, "float32"):
         return False
     return light.supports(path) and not (compute.device is None and _gpu_at_hand())
-
-
-def reads_source(path: str, compute: Compute) -> bool:
-    """Whether a model's own weights will be read, and not those that were made of them in 8 bits before."""
-    from mudy.engines import light
-
-    return not (computes_lightly(path, compute) and light.in_8_bits(compute) and light.is_converted(path))
 
 
 def _gpu_at_hand() -> bool:
@@ -142,12 +135,12 @@ def _family(path: str, name: str, known: frozenset[str] | None = None, kind: str
     return family
 
 
-def _loaded(kind: Any, path: str, compute: Compute, name: str, *more: str) -> Any:
+def _loaded(kind: Any, path: str, compute: Compute, name: str, *more: str, report: Report = silent) -> Any:
     from transformers.utils import logging
 
     from mudy.engines.torch.machine import Machine
 
-    keep_float32(Path(path))
+    float32_source(Path(path), report)
     machine = Machine.of(compute.device, compute.dtype, compute.threads, compute.batch_tokens)
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()

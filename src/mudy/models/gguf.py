@@ -1,4 +1,4 @@
-"""A GGUF file -> the files that transformers loads: config.json, model.safetensors, tokenizer.json.
+"""A GGUF file -> the files that transformers loads: config.json, model.safetensors, tokenizer.json; and a token table.
 
 Reads the two architectures of the known models, Llama and Gemma 3, and their tokenizers. It gives bit by bit the
 weights that transformers' own GGUF loader gives, about ten times as fast. They are written as float32: rounding them to
@@ -11,7 +11,7 @@ The header is read here and not by gguf.GGUFReader, which makes an array of each
 import json
 import mmap
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy.models.fetch import Report, silent
+from mudy.models.token_table import TOKEN_TABLE, write_token_table
 
 _NUMBER_FORMATS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 STRING, ARRAY = 8, 9
@@ -110,14 +111,9 @@ def convert(source: Path, folder: Path, report: Report = silent) -> None:
     """Write config.json, model.safetensors, tokenizer.json and tokenizer_config.json of a GGUF file into a folder."""
     with source.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         metadata, tensors = header(data)
-        write_json(folder / "config.json", config(metadata))
+        (folder / "config.json").write_text(json.dumps(config(metadata), indent=2) + "\n", encoding="utf-8")
         write_weights(folder / "model.safetensors", metadata, tensors, data, report)
     write_tokenizer(folder, metadata)
-
-
-def write_json(path: Path, content: object) -> None:
-    """One JSON file, indented."""
-    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 def config(metadata: dict[str, Any]) -> dict[str, Any]:
@@ -169,22 +165,32 @@ def config(metadata: dict[str, Any]) -> dict[str, Any]:
 def write_weights(path: Path, metadata: dict[str, Any], tensors: list[Tensor], data: mmap.mmap, report: Report) -> None:
     """All tensors as float32 under transformers' names, in one safetensors file, written a few rows at a time."""
     architecture = metadata["general.architecture"]
-    table: dict[str, Any] = {"__metadata__": {"format": "pt"}}
-    total = 0
-    for tensor in tensors:
-        start, total = total, total + 4 * prod(tensor.shape)
-        name = rename(tensor.name, architecture)
-        table[name] = {"dtype": "F32", "shape": tensor.shape, "data_offsets": [start, total]}
-    head = json.dumps(table).encode()
-    head += b" " * (-len(head) % 8)
-    done = 0
+    table = [(rename(tensor.name, architecture), "F32", tensor.shape) for tensor in tensors]
+    done, total = 0, 4 * sum(prod(tensor.shape) for tensor in tensors)
     with path.open("wb") as file:
-        file.write(struct.pack("<Q", len(head)) + head)
+        file.write(safetensors_header(table, {"format": "pt"}))
         for tensor in tensors:
             for values in dequantised(tensor, data):
                 file.write(restored(values, tensor.name, metadata).astype("<f4").tobytes())
                 done += 4 * values.size
                 report("Converting", done, total)
+
+
+def safetensors_header(
+    tensors: Iterable[tuple[str, str, Sequence[int]]], metadata: Mapping[str, str], alignment: int = 8
+) -> bytes:
+    """The head of a safetensors file: the names, types and shapes of its tensors, which begin at a multiple.
+
+    `alignment` is that multiple, in bytes.
+    """
+    table: dict[str, Any] = {"__metadata__": dict(metadata)}
+    end = 0
+    for name, dtype, shape in tensors:
+        start, end = end, end + (4 if dtype == "F32" else 1) * prod(shape)
+        table[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
+    text = json.dumps(table).encode()
+    text += b" " * (-(8 + len(text)) % alignment)
+    return struct.pack("<Q", len(text)) + text
 
 
 def restored(values: NDArray[Any], name: str, metadata: dict[str, Any]) -> NDArray[Any]:
@@ -256,6 +262,9 @@ def write_tokenizer(folder: Path, metadata: dict[str, Any]) -> None:
             single=f"{bos} $A", pair=f"{bos} $A {bos} $B:1", special_tokens=[(bos, tokens.index(bos))]
         )
     (folder / "tokenizer.json").write_text(short(tokenizer.to_str()), encoding="utf-8")
+    if kind == "llama":  # what the merges are made of is all that is needed to cut a text
+        added = sorted(map(tokenizer.token_to_id, (*special, *whole)))
+        write_token_table(folder / TOKEN_TABLE, tokens, added, [metadata["tokenizer.ggml.bos_token_id"]])
     settings = {f"{name}_token": token for name, token in role.items()} | {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": metadata[f"{metadata['general.architecture']}.context_length"],

@@ -7,9 +7,9 @@ here too. Without the hub, what its cache holds is used.
 import os
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -81,22 +81,18 @@ def look_up(name: str, allowed: bool) -> Any:
 
 def with_timeout(seconds: float, work: Callable[[], T]) -> T:
     """The result of a call, or TimeoutError: looking up a host name has no time limit of its own."""
-    outcome: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
+    outcome: Future[T] = Future()
 
     def run() -> None:
         try:
-            outcome.put((work(), None))
+            outcome.set_result(work())
         except BaseException as error:  # handed to the caller
-            outcome.put((None, error))
+            outcome.set_exception(error)
 
-    Thread(target=run, daemon=True).start()
-    try:
-        result, error = outcome.get(timeout=seconds)
-    except Empty:
-        raise TimeoutError(f"no answer within {seconds:.0f} s") from None
-    if error is not None:
-        raise error
-    return result  # type: ignore[return-value]
+    Thread(target=run, daemon=True).start()  # an executor would wait for it at the end of the process
+    if not wait([outcome], seconds).done:
+        raise TimeoutError(f"no answer within {seconds:.0f} s")
+    return outcome.result()
 
 
 def fetched(name: str, info: Any, report: Report) -> Path:

@@ -3,16 +3,18 @@
 import json
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mudy.engines.light import byte_pairs
-from mudy.engines.light.byte_pairs import BYTES, SPACE, BytePairTokenizer, TokenTable, implied, packed, token_table
-from mudy.engines.light.conversion import converted_path
+from mudy import models
+from mudy.engines.light.byte_pairs import BYTES, BytePairTokenizer
+from mudy.engines.light.light_tokenizer import LightTokenizer
 from mudy.models.gguf import gemma_tokenizer
+from mudy.models.token_table import SPACE, TOKEN_TABLE, TokenTable, write_token_table
 
 WORDS = [
     "ri",
@@ -29,7 +31,8 @@ WORDS = [
     "rive",
 ]
 TOKENS = ["<pad>", "<bos>", *BYTES, "\n", "\n\n", "<b>", *WORDS, *"river>< b", SPACE, "é"]
-TOKENS = [token for token in TOKENS if token != " "]
+TOKENS = [token for token in dict.fromkeys(TOKENS) if token != " "]
+ADDED = ("<bos>", "\n", "\n\n", "<b>")
 
 
 @cache
@@ -38,20 +41,27 @@ def package() -> Any:
     from tokenizers import AddedToken
     from tokenizers.processors import TemplateProcessing
 
-    made = gemma_tokenizer(list(dict.fromkeys(TOKENS)))
+    made = gemma_tokenizer(TOKENS)
     made.model.unk_token = None
     made.add_special_tokens([AddedToken("<bos>", normalized=False)])
-    made.add_tokens([AddedToken(token, normalized=False) for token in ("\n", "\n\n", "<b>")])
+    made.add_tokens([AddedToken(token, normalized=False) for token in ADDED[1:]])
     bos = made.token_to_id("<bos>")
     made.post_processor = TemplateProcessing(single="<bos> $A", special_tokens=[("<bos>", bos)])
     return made
 
 
 @cache
+def token_table() -> TokenTable:
+    """The same tokens in a file."""
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # Windows deletes no file that is mapped
+        path = Path(folder) / TOKEN_TABLE
+        write_token_table(path, TOKENS, [TOKENS.index(token) for token in ADDED], [TOKENS.index("<bos>")])
+        return TokenTable.load(path)
+
+
+@cache
 def ours() -> BytePairTokenizer:
-    listed = implied(json.loads(package().to_str()))
-    assert listed is not None
-    return BytePairTokenizer(TokenTable(*packed(listed)))
+    return BytePairTokenizer(token_table())
 
 
 pieces = st.sampled_from(
@@ -67,60 +77,26 @@ def test_every_text_is_cut_as_the_package_cuts_it(text: str, special: bool) -> N
     assert found.offsets == [tuple(pair) for pair in expected.offsets]
 
 
-@pytest.mark.parametrize(
-    ("where", "key", "value"),
-    [
-        ("model", "merges", []),
-        ("model", "byte_fallback", False),
-        ("model", "type", "WordPiece"),
-        ("", "normalizer", None),
-        ("", "pre_tokenizer", None),
-        ("", "post_processor", {"type": "ByteLevel"}),
-    ],
-)
-def test_a_tokeniser_that_says_more_is_left_to_the_package(where: str, key: str, value: Any) -> None:
-    content = json.loads(package().to_str())
-    (content[where] if where else content)[key] = value
-    assert implied(content) is None
-
-
-@pytest.mark.parametrize("damage", [b"", b"{}", b"cut"])
-def test_the_table_is_kept_and_made_again_when_damaged(tmp_path: Path, damage: bytes) -> None:
-    package().save(str(tmp_path / "tokenizer.json"))
-    made = tokens_of(token_table(tmp_path))
-    path = converted_path(tmp_path).with_suffix(".table")
-    whole = path.read_bytes()
-    assert tokens_of(token_table(tmp_path)) == made == list(dict.fromkeys(TOKENS))
-    path.write_bytes(whole[:-5] if damage == b"cut" else damage)
-    assert tokens_of(token_table(tmp_path)) == made
-    assert path.read_bytes() == whole
-
-
-def tokens_of(table: TokenTable | None) -> list[str]:
-    assert table is not None
-    return [table.token(number) for number in range(len(table))]
-
-
-def test_every_token_has_its_number_and_nothing_else_has_one(tmp_path: Path) -> None:
-    package().save(str(tmp_path / "tokenizer.json"))
-    table = token_table(tmp_path)
-    assert table is not None
-    tokens = tokens_of(table)
+def test_every_token_has_its_number_and_nothing_else_has_one() -> None:
+    table = token_table()
+    tokens = [table.token(number) for number in range(len(table))]
+    assert tokens == TOKENS
     assert [table.number(token) for token in tokens] == list(range(len(tokens)))
     assert [table.number(text) for text in ("", "rivers", "\ud800", "氷")] == [None] * 4
     assert table.characters == [number for number, token in enumerate(tokens) if len(token) == 1]
 
 
-def test_that_there_is_no_table_is_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = json.loads(package().to_str())
-    (tmp_path / "tokenizer.json").write_text(json.dumps({**content, "normalizer": None}))
-    assert token_table(tmp_path) is None
-    monkeypatch.setattr(byte_pairs, "implied", None)
-    assert token_table(tmp_path) is None
-
-
-def test_a_cache_that_cannot_be_written_only_costs_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_outside_the_cache_is_not_trusted(tmp_path: Path) -> None:
     package().save(str(tmp_path / "tokenizer.json"))
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("MUDY_HOME", str(tmp_path / "file"))
-    assert token_table(tmp_path) is not None
+    (tmp_path / TOKEN_TABLE).write_bytes(b"of another tokeniser")
+    expected = package().encode("a river").ids
+    assert LightTokenizer(tmp_path)("a river")["input_ids"] == expected
+
+
+@pytest.mark.real
+def test_a_pull_writes_the_tokens_of_gemmas_tokeniser() -> None:
+    folder = models.pull("gemma3-270m")
+    table, content = TokenTable.load(folder / TOKEN_TABLE), json.loads((folder / "tokenizer.json").read_text())
+    assert {table.token(number): number for number in range(len(table))} == content["model"]["vocab"]
+    assert table.added == sorted(token["id"] for token in content["added_tokens"])
+    assert table.prefix == content["post_processor"]["special_tokens"]["<bos>"]["ids"]

@@ -4,15 +4,12 @@ import errno
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mudy import engines
-from mudy.engines.compute import Compute
 from mudy.engines.light import conversion
 from mudy.engines.light.conversion import WeightFile, converted_path, int8_weights
 from mudy.errors import ModelUnavailable
@@ -74,22 +71,6 @@ def test_a_copy_of_the_cache_is_used_as_it_is(model: Path) -> None:
     before = conversion.source_identity(source)
     os.utime(source, ns=(1, 1))
     assert conversion.source_identity(source) == before
-
-
-def test_a_cached_model_whose_weights_are_damaged_is_not_converted(model: Path) -> None:
-    (model / "manifest.json").write_text('{"files": {"model.safetensors": {"size": 1, "xxh3_128": "another"}}}')
-    with pytest.raises(ModelUnavailable, match=r"model\.safetensors is damaged. Delete"):
-        int8_weights(model)
-    assert not converted_path(model).exists()
-
-
-def test_the_source_is_read_only_until_it_is_converted(model: Path) -> None:
-    fast, exact = Compute(speed="fast"), Compute(speed="exact")
-    assert engines.reads_source(str(model), fast)
-    int8_weights(model)
-    assert not engines.reads_source(str(model), fast)
-    assert engines.reads_source(str(model), exact)
-    assert engines.reads_source(str(model), replace(fast, dtype="float32"))
 
 
 def test_two_that_convert_at_once_do_the_work_once(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def flat(values: list[list[list[float]]]) -> list[float]:
 
 def test_unsigned_weights_give_the_same_answers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     signed = likelihoods(saved.light_decoder(folder, speed="fast"), [TEXT])
-    monkeypatch.setattr("mudy.engines.light.decoder.signed_products_are_exact", lambda: False)
+    monkeypatch.setattr("mudy.engines.light.conversion.signed_products_are_exact", lambda: False)
     assert close(likelihoods(saved.light_decoder(folder, speed="fast"), [TEXT]), signed, 1e-4)
 
 

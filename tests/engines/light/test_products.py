@@ -5,8 +5,7 @@ import pytest
 
 from mudy._support.onnx.onnx_graph import Graph
 from mudy._support.onnx.sessions import Array, Feeds, Sessions
-from mudy.engines.light.conversion import round_rows, row_scales
-from mudy.engines.light.decoder import unsigned
+from mudy.engines.light.conversion import round_rows, row_scales, unsigned
 from mudy.engines.light.graphs import FloatProducts, Int8Products, signed_products_are_exact
 
 

@@ -27,13 +27,13 @@ class Graph:
         self.name = name
         self._nodes: list[bytes] = []
         self._constants: list[bytes] = []
-        self._inputs: list[bytes] = []
+        self.inputs: dict[str, ElementType] = {}
         self._outputs: list[bytes] = []
         self._count = 0
 
     def input(self, name: str, kind: ElementType = "float32") -> str:
         """A tensor that is given at each run, of whatever shape."""
-        self._inputs.append(_value_info(name, kind))
+        self.inputs[name] = kind
         return name
 
     def output(self, name: str, value: str, kind: ElementType = "float32") -> None:
@@ -68,7 +68,7 @@ class Graph:
     def model(self) -> bytes:
         """The graph as a serialised ModelProto."""
         graph = _strings(1, self._nodes) + _text(2, self.name) + _strings(5, self._constants)
-        graph += _strings(11, self._inputs) + _strings(12, self._outputs)
+        graph += _strings(11, (_value_info(*pair) for pair in self.inputs.items())) + _strings(12, self._outputs)
         opsets = [_text(1, "") + _number(2, OPSET), _text(1, CONTRIB) + _number(2, CONTRIB_OPSET)]
         return _number(1, IR_VERSION) + _bytes(7, graph) + _strings(8, opsets)
 
@@ -82,12 +82,12 @@ class Graph:
 
 def _varint(value: int) -> bytes:
     value &= (1 << 64) - 1
-    found = bytearray()
+    encoded = bytearray()
     while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    found.append(value)
-    return bytes(found)
+    encoded.append(value)
+    return bytes(encoded)
 
 
 def _number(field: int, value: int) -> bytes:

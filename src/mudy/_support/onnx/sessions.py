@@ -41,8 +41,8 @@ class Sessions:
     def run(self, name: str, graph: Callable[[], Graph], feeds: Feeds) -> list[Array]:
         """The results of a graph, which is built under its name at the first run."""
         session = self._made.get(name) or self._make(name, graph)
-        found: list[Array] = session.run(None, feeds)
-        return found
+        results: list[Array] = session.run(None, feeds)
+        return results
 
     def _make(self, name: str, graph: Callable[[], Graph]) -> Any:
         with self._making:

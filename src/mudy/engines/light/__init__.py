@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from mudy.engines.compute import Compute
 from mudy.errors import ModelError, ModelUnavailable
-from mudy.models.cache import WEIGHTS, in_8_bits_only
+from mudy.models.cache import INT8, WEIGHTS, float32_source
 from mudy.models.fetch import Report, silent
 
 if TYPE_CHECKING:
-    from mudy.engines.light.conversion import WeightFile
+    from mudy.engines.light.conversion import LightWeights
     from mudy.engines.light.light_decoder_backbone import LightDecoder
     from mudy.engines.light.light_encoder import LightEncoder
 
@@ -27,7 +27,8 @@ def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Re
 
     folder = Path(path)
     config = decoder_config(read_config(folder), name)
-    decoder = Decoder(config, _weights(folder, compute, report), Sessions(compute.threads), in_8_bits(compute))
+    weights = _weights(folder, compute, report, norm_offset=1.0 if config.gemma else 0.0)
+    decoder = Decoder(config, weights, Sessions(compute.threads))
     return LightDecoder(decoder, LightTokenizer(folder), name, compute.batch_tokens)
 
 
@@ -37,30 +38,24 @@ def load_light_encoder(path: str | Path, compute: Compute, name: str, report: Re
     from mudy.engines.light.light_encoder import LightEncoder, check_family
     from mudy.engines.light.light_tokenizer import LightTokenizer
 
-    folder, int8 = Path(path), in_8_bits(compute)
+    folder = Path(path)
     config = read_config(folder)
     check_family(config, name)
     weights, sessions = _weights(folder, compute, report), Sessions(compute.threads)
-    return LightEncoder(config, weights, LightTokenizer(folder), sessions, name, compute.batch_tokens, int8)
+    return LightEncoder(config, weights, LightTokenizer(folder), sessions, name, compute.batch_tokens)
 
 
-def _weights(folder: Path, compute: Compute, report: Report) -> WeightFile:
-    from mudy.engines.light.conversion import float32_weights, int8_weights
+def _weights(folder: Path, compute: Compute, report: Report, norm_offset: float = 0.0) -> LightWeights:
+    from mudy.engines.light.conversion import LightWeights, WeightFile, int8_weights
 
-    return int8_weights(folder, report) if in_8_bits(compute) else float32_weights(folder, report)
+    int8 = in_8_bits(compute)
+    file = int8_weights(folder, report) if int8 else WeightFile(float32_source(folder, report))
+    return LightWeights(file, int8, norm_offset)
 
 
 def in_8_bits(compute: Compute) -> bool:
     """Whether weights and states are rounded to 8 bits: for speed, unless a precision is asked for."""
     return compute.speed in ("fast", "quick") and compute.dtype is None
-
-
-def is_converted(path: str | Path) -> bool:
-    """Whether a model's weights in 8 bits are at hand; their bytes are checked when they are loaded."""
-    from mudy.engines.light.conversion import converted_path, finished_file, source_identity
-
-    folder = Path(path)
-    return finished_file(converted_path(folder), source_identity(folder / WEIGHTS)) is not None
 
 
 def supports(path: str | Path) -> bool:
@@ -69,7 +64,8 @@ def supports(path: str | Path) -> bool:
     from mudy.engines.light.light_encoder import check_family
 
     folder = Path(path)
-    if not (folder / "tokenizer.json").is_file() or not ((folder / WEIGHTS).is_file() or in_8_bits_only(folder)):
+    weights = (folder / WEIGHTS).is_file() or (folder / INT8).is_file()
+    if not weights or not (folder / "tokenizer.json").is_file():
         return False
     try:
         config = read_config(folder)

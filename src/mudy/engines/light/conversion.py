@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import mmap
-import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from math import prod
 from pathlib import Path
@@ -19,27 +18,34 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mudy._support.onnx.onnx_graph import Graph
 from mudy._support.storage import atomic_write, exclusive_lock
-from mudy.engines.light.graphs import LARGEST, MIDDLE
+from mudy.engines.light.graphs import (
+    LARGEST,
+    MIDDLE,
+    FloatProducts,
+    Int8Products,
+    Products,
+    signed_products_are_exact,
+)
 from mudy.errors import ModelUnavailable
 from mudy.models.cache import (
     INT8,
     WEIGHTS,
     drop_float32,
+    float32_source,
     home,
     is_cached,
     is_whole_int8,
-    keep_float32,
-    locate,
     quick_hash,
 )
 from mudy.models.fetch import FULL, Report, silent
+from mudy.models.gguf import safetensors_header
 
 # --- Reading: a start maps the file and reads nothing ------------------------------------------------------------
 
 
 _DTYPES = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "I8": np.int8, "U8": np.uint8, "I64": np.int64}
-_LARGEST_HEADER = 100_000_000  # bytes; as the format has it
 
 
 class WeightFile:
@@ -82,6 +88,52 @@ class WeightFile:
         return np.ascontiguousarray(self.tensor(name), np.float32)
 
 
+class Table(NamedTuple):
+    """Vectors of words or positions as a file holds them."""
+
+    values: NDArray[Any]  # (words, width)
+    scales: NDArray[np.float32] | None = None  # in 8 bits, of each word
+
+    def rows(self, ids: Iterable[int], factor: float = 1.0) -> NDArray[np.float32]:
+        """Some of them in float32, times a factor; (ids, width)."""
+        ids = list(ids)
+        rows: NDArray[np.float32] = self.values[ids].astype(np.float32)
+        scale: Any = np.float32(factor)
+        if self.scales is not None:
+            rows -= np.float32(MIDDLE)
+            scale = self.scales[ids, None] * scale
+        rows *= scale
+        return rows
+
+
+class LightWeights:
+    """The weights of a model in float32 or 8 bits, and how they are multiplied."""
+
+    def __init__(self, file: WeightFile, int8: bool, norm_offset: float = 0.0) -> None:
+        """`norm_offset` is added to the weights of norms: Gemma's are stored around 0."""
+        self.file, self.int8, self._norm_offset = file, int8, np.float32(norm_offset)
+        self.signed = not int8 or signed_products_are_exact()
+        self.products: Products = Int8Products(self.signed) if int8 else FloatProducts()
+
+    def feeds(self, graph: Graph, prefix: str) -> dict[str, NDArray[Any]]:
+        """The weights that a graph takes, under the names that it gives them; its other inputs have no dot."""
+        return {name: self._weight(prefix + name, kind) for name, kind in graph.inputs.items() if "." in name}
+
+    def _weight(self, name: str, kind: str) -> NDArray[Any]:
+        if kind == "float32":
+            weight = self.file.floats(name)
+            return weight + self._norm_offset if name.endswith("norm.weight") else weight
+        return unsigned(self.file.tensor(name)) if kind == "uint8" else self.file.tensor(name)
+
+    def table(self, name: str) -> Table:
+        return Table(self.file.tensor(name), self.file.tensor(f"{name}.scales") if self.int8 else None)
+
+
+def unsigned(weight: NDArray[np.int8]) -> NDArray[np.uint8]:
+    """The same weights around 128."""
+    return (weight.view(np.uint8) ^ np.uint8(MIDDLE)).astype(np.uint8)
+
+
 def widened(values: NDArray[np.uint16]) -> NDArray[np.float32]:
     """bfloat16 as float32, of which it is the upper half."""
     return (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
@@ -89,10 +141,8 @@ def widened(values: NDArray[np.uint16]) -> NDArray[np.float32]:
 
 def _header(data: mmap.mmap) -> tuple[dict[str, str], dict[str, Any], int]:
     """Metadata, the table of tensors, and where their bytes begin; ValueError if the file is cut short."""
-    if len(data) < 8:
-        raise ValueError("the file is cut short")
-    (size,) = struct.unpack_from("<Q", data, 0)
-    if size > min(_LARGEST_HEADER, len(data) - 8):
+    size = int.from_bytes(data[:8], "little")
+    if len(data) < 8 + size:
         raise ValueError("the file is cut short")
     table = json.loads(data[8 : 8 + size])
     metadata = table.pop("__metadata__", {})
@@ -112,6 +162,7 @@ def _header(data: mmap.mmap) -> tuple[dict[str, str], dict[str, Any], int]:
 
 _FORMAT = "mudy-int8-1"  # raise it when what is written changes
 _HASH_SIZE = 32  # hexadecimal digits of XXH3's 128 bits
+_ALIGNMENT = 64  # bytes
 _ROWS = 16_384  # rounded at a time
 
 
@@ -132,14 +183,13 @@ def int8_weights(folder: Path, report: Report = silent) -> WeightFile:
     path, source = converted_path(folder), source_identity(folder / WEIGHTS)
     if (weights := checked_file(path, source)) is not None:
         return weights
-    fetch_source(folder, report)
+    original = float32_source(folder, report, keep=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"Waiting for another process that converts {folder.name}"
         with exclusive_lock(path.with_name(f".{path.name}.lock"), waiting=lambda: report(waiting, 0, None)):
             if checked_file(path, source) is None:  # else another process did the work meanwhile
-                check_source(folder / WEIGHTS)
-                convert_to_int8(WeightFile(folder / WEIGHTS), path, source, report)
+                convert_to_int8(WeightFile(original), path, source, report)
             converted = checked_file(path, source)
             if converted is not None:
                 drop_float32(folder)
@@ -154,19 +204,6 @@ def int8_weights(folder: Path, report: Report = silent) -> WeightFile:
     return converted
 
 
-def float32_weights(folder: Path, report: Report = silent) -> WeightFile:
-    """The weights of a model's folder as they are; the cache keeps them from now on."""
-    keep_float32(folder)
-    fetch_source(folder, report)
-    return WeightFile(folder / WEIGHTS)
-
-
-def fetch_source(folder: Path, report: Report) -> None:
-    """Fetch the float32 weights of a cached model again if only those in 8 bits were kept."""
-    if is_cached(folder) and not (folder / WEIGHTS).exists():
-        locate(folder.resolve().name, report=report)
-
-
 def converted_path(folder: Path) -> Path:
     """Where the 8-bit weights are kept: with a model of our cache, else in a folder of their own under `home()`."""
     folder = folder.resolve()
@@ -178,10 +215,13 @@ def converted_path(folder: Path) -> Path:
 def source_identity(source: Path) -> str:
     """What tells one source from another without reading it: its size, and its hash in our manifest, else its time.
 
-    The source itself may be gone if the manifest lists it.
+    The source itself may be gone if the manifest, which a copy of the cache keeps, lists it.
     """
-    if entry := manifest_entry(source):
+    try:
+        entry = json.loads((source.parent / "manifest.json").read_text(encoding="utf-8"))["files"][source.name]
         return f"{entry['size']}-{entry['xxh3_128']}"
+    except (OSError, ValueError, KeyError, TypeError):  # not of our cache
+        pass
     try:
         state = source.stat()
     except OSError as error:
@@ -191,66 +231,31 @@ def source_identity(source: Path) -> str:
     return f"{state.st_size}-{state.st_mtime_ns}"
 
 
-def check_source(source: Path) -> None:
-    """Raise if the weights of a cached model are not those that its manifest lists."""
-    entry = manifest_entry(source)
-    if entry and quick_hash(source) != entry["xxh3_128"]:
-        raise ModelUnavailable(f"{source} is damaged. Delete {source.parent} to have it fetched again.")
-
-
-def manifest_entry(source: Path) -> dict[str, Any]:
-    """The size and hash of a file in the manifest of a cached model, which a copy of the cache keeps; or {}."""
-    try:
-        manifest = json.loads((source.parent / "manifest.json").read_text(encoding="utf-8"))
-        entry = manifest["files"][source.name]
-        return {key: entry[key] for key in ("size", "xxh3_128")}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-
-
 def checked_file(path: Path, source: str) -> WeightFile | None:
     """A finished conversion of a source, all bytes checked; None if there is none, or a damaged or outdated one."""
-    weights = finished_file(path, source)
-    return weights if weights is not None and is_whole_int8(path) else None
-
-
-def finished_file(path: Path, source: str) -> WeightFile | None:
-    """A conversion of a source that is as long as its header says; None if there is none."""
     try:
         weights = WeightFile(path)
     except ModelUnavailable:
         return None
     same = weights.metadata.get("format") == _FORMAT and weights.metadata.get("source") == source
-    return weights if same else None
+    return weights if same and is_whole_int8(path) else None
 
 
 def convert_to_int8(weights: WeightFile, path: Path, source: str, report: Report = silent) -> None:
     """Write the 8-bit weights; the file takes its name when all of it is on the disk."""
     pieces = list(pieces_of(weights))
     metadata = {"format": _FORMAT, "source": source, "xxh3_128": "0" * _HASH_SIZE}
+    table = [(piece.name, piece.dtype, piece.shape) for piece in pieces]
     with atomic_write(path) as unfinished:
         with unfinished.open("wb") as file:
-            file.write(safetensors_header(pieces, metadata))
+            start = file.write(safetensors_header(table, metadata, _ALIGNMENT))
             for done, piece in enumerate(pieces):
                 for values in piece.values():
                     file.write(np.ascontiguousarray(values).data)
                 report("Rounding weights to 8 bits", done + 1, len(pieces))
-        digest = quick_hash(unfinished, len(safetensors_header(pieces, metadata)))
+        metadata["xxh3_128"] = quick_hash(unfinished, start)
         with unfinished.open("rb+") as file:
-            file.write(safetensors_header(pieces, metadata | {"xxh3_128": digest}))
-
-
-def safetensors_header(pieces: list[StoredTensor], metadata: Mapping[str, str]) -> bytes:
-    """The head of a safetensors file, padded so that tensors begin at a multiple of 64 bytes."""
-    table: dict[str, Any] = {"__metadata__": dict(metadata)}
-    end = 0
-    for piece in pieces:
-        size = (4 if piece.dtype == "F32" else 1) * int(np.prod(piece.shape))
-        table[piece.name] = {"dtype": piece.dtype, "shape": piece.shape, "data_offsets": [end, end + size]}
-        end += size
-    text = json.dumps(table).encode()
-    text += b" " * (-(8 + len(text)) % 64)
-    return struct.pack("<Q", len(text)) + text
+            file.write(safetensors_header(table, metadata, _ALIGNMENT))
 
 
 def pieces_of(weights: WeightFile) -> Iterator[StoredTensor]:

@@ -10,18 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.cancellation import check
-from mudy._support.onnx.onnx_graph import Graph
 from mudy._support.onnx.sessions import Array, Sessions
 from mudy.engines.light import graphs
-from mudy.engines.light.conversion import WeightFile
-from mudy.engines.light.graphs import (
-    MIDDLE,
-    DecoderConfig,
-    FloatProducts,
-    Int8Products,
-    Products,
-    signed_products_are_exact,
-)
+from mudy.engines.light.conversion import LightWeights, Table
+from mudy.engines.light.graphs import DecoderConfig
 from mudy.engines.light.light_attention import Block, LightEdit
 
 ROWS = 160  # that pass through the linear layers at once: more take more memory, and fewer more time to lay out weights
@@ -33,59 +25,27 @@ _Feeds = dict[str, NDArray[Any]]
 class Decoder:
     """The weights of a decoder and its sessions."""
 
-    def __init__(self, config: DecoderConfig, weights: WeightFile, sessions: Sessions, int8: bool) -> None:
-        self.config, self.sessions, self.int8 = config, sessions, int8
-        self.signed = not int8 or signed_products_are_exact()
-        self._products: Products = Int8Products(self.signed) if int8 else FloatProducts()
-        self._weights = weights
-        self._words = weights.tensor("model.embed_tokens.weight")
-        self._word_scales = weights.tensor("model.embed_tokens.weight.scales") if int8 else None
-        names = graphs.BEFORE + (graphs.HEAD_NORMS if config.gemma else ())
-        self._before = [self._feeds(layer, names) for layer in range(config.depth)]
-        names = graphs.AFTER + (graphs.POST_NORMS if config.gemma else ())
-        self._after = [self._feeds(layer, names) for layer in range(config.depth)]
-        self._norm = self._norm_weight("model.norm.weight")
+    def __init__(self, config: DecoderConfig, weights: LightWeights, sessions: Sessions) -> None:
+        self.config, self.sessions, self.signed = config, sessions, weights.signed
+        self._graphs = {
+            "before": graphs.before_attention(config, weights.products),
+            "after": graphs.after_attention(config, weights.products),
+            "final_norm": graphs.final_norm(config),
+        }
+        self._before, self._after = (
+            [weights.feeds(self._graphs[name], f"model.layers.{layer}.") for layer in range(config.depth)]
+            for name in ("before", "after")
+        )
+        self._norm = weights.feeds(self._graphs["final_norm"], "model.")
+        self._words = weights.table("model.embed_tokens.weight")
+        self.vocabulary: Table = weights.table("lm_head.weight") if "lm_head.weight" in weights.file else self._words
         self._rotations: dict[float, tuple[Array, Array]] = {}
-
-    @property
-    def vocabulary(self) -> tuple[NDArray[Any], Array | None]:
-        """The last linear layer as the file holds it: (words, width), and in 8 bits the scale of each word."""
-        name = "lm_head.weight"
-        if name not in self._weights:
-            return self._words, self._word_scales
-        return self._weights.tensor(name), self._weights.tensor(f"{name}.scales") if self.int8 else None
-
-    # --- Weights -------------------------------------------------------------------------------------------------
-
-    def _feeds(self, layer: int, names: Iterable[str]) -> _Feeds:
-        """The weights of a layer under the names that its graphs give them."""
-        feeds: _Feeds = {}
-        for name in names:
-            full = f"model.layers.{layer}.{name}"
-            if name.endswith("norm.weight"):
-                feeds[name] = self._norm_weight(full)
-            elif self.int8:
-                weight = self._weights.tensor(full)
-                feeds[name] = weight if self.signed else unsigned(weight)
-                feeds[f"{name}.scales"] = self._weights.tensor(f"{full}.scales")
-            else:
-                feeds[name] = self._weights.floats(full)
-        return feeds
-
-    def _norm_weight(self, name: str) -> Array:
-        return self._weights.floats(name) + np.float32(self.config.norm_offset)
 
     # --- A forward pass ------------------------------------------------------------------------------------------
 
     def embed(self, ids: Sequence[int]) -> Array:
         """Word vectors; (rows, width)."""
-        found: Array = self._words[list(ids)].astype(np.float32)
-        factor: Any = np.float32(self.config.embedding_factor)
-        if self._word_scales is not None:
-            found -= np.float32(MIDDLE)
-            factor = self._word_scales[list(ids), None] * factor
-        found *= factor
-        return found
+        return self._words.rows(ids, self.config.embedding_factor)
 
     def layers(self, start: int, stop: int, states: Array, positions: Sequence[int], attend: Attend) -> Array | None:
         """States after some layers, and after the final norm with the last of them; None if attention was enough."""
@@ -98,8 +58,7 @@ class Decoder:
             given = {"attended": attended, "states": states}
             (states,) = self._run_rows("after", self._after[layer], given, [states.shape[1]])
         if stop == self.config.depth:
-            graph = partial(graphs.final_norm, self.config)
-            (states,) = self.sessions.run("final_norm", graph, {"states": states, "norm.weight": self._norm})
+            (states,) = self._run("final_norm", {"states": states, **self._norm})
         return states
 
     def _queries(self, layer: int, states: Array, positions: NDArray[np.int64]) -> list[Array]:
@@ -110,25 +69,23 @@ class Decoder:
         widths = [heads * config.head_width for heads in (config.heads, config.kv_heads, config.kv_heads)]
         return self._run_rows("before", weights, {"states": states, "positions": positions}, widths)
 
-    def _run_rows(self, name: str, weights: _Feeds, rows: _Feeds, widths: Sequence[int]) -> list[Array]:
+    def _run_rows(self, name: str, weights: _Feeds, states: _Feeds, widths: Sequence[int]) -> list[Array]:
         """The results of one of a layer's graphs, so many columns each, some rows at a time."""
-        count = len(next(iter(rows.values())))
+        count = len(next(iter(states.values())))
         results = [np.empty((count, width), np.float32) for width in widths]
 
         def run(part: slice) -> None:
-            given = {key: value[part] for key, value in rows.items()}
+            given = {key: value[part] for key, value in states.items()}
             if "positions" in given:
                 given["positions"] = given["positions"][None]
-            found = self.sessions.run(name, partial(self._graph, name), {**weights, **given})
-            for result, own in zip(results, found, strict=True):
-                result[part] = own.reshape(-1, result.shape[1])
+            for result, rows in zip(results, self._run(name, {**weights, **given}), strict=True):
+                result[part] = rows.reshape(-1, result.shape[1])
 
         self.sessions.map(run, row_blocks(count, self.sessions.threads))
         return results
 
-    def _graph(self, name: str) -> Graph:
-        make = {"before": graphs.before_attention, "after": graphs.after_attention}[name]
-        return make(self.config, self._products)
+    def _run(self, name: str, feeds: _Feeds) -> list[Array]:
+        return self.sessions.run(name, lambda: self._graphs[name], feeds)
 
     def _rotation(self, theta: float, positions: int) -> tuple[Array, Array]:
         """Cosines and sines of rotary positions, for at least so many of them; (positions, head_width / 2)."""
@@ -243,8 +200,3 @@ def row_blocks(rows: int, threads: int = 1) -> Iterator[slice]:
     size = -(-rows // count)
     for start in range(0, rows, size):
         yield slice(start, min(start + size, rows))
-
-
-def unsigned(weight: NDArray[np.int8]) -> NDArray[np.uint8]:
-    """The same weights around 128."""
-    return (weight.view(np.uint8) ^ np.uint8(MIDDLE)).astype(np.uint8)

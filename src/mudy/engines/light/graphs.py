@@ -113,7 +113,6 @@ class DecoderConfig:
 
     family: str
     depth: int
-    width: int
     heads: int
     kv_heads: int
     head_width: int
@@ -122,7 +121,6 @@ class DecoderConfig:
     activation: str
     scaling: float  # of attention scores
     embedding_factor: float  # of word vectors
-    norm_offset: float  # added to the weights of norms: Gemma's are stored around 0
     gemma: bool  # norms of queries and keys, and after each half of a layer
     windows: tuple[int | None, ...]  # for each layer, how far back it looks
     thetas: tuple[float, ...]  # for each layer, the base of its rotary positions
@@ -146,7 +144,6 @@ def decoder_config(config: Mapping[str, Any], name: str) -> DecoderConfig:
     return DecoderConfig(
         family,
         depth,
-        width,
         heads,
         int(config.get("num_key_value_heads") or heads),
         head_width,
@@ -155,7 +152,6 @@ def decoder_config(config: Mapping[str, Any], name: str) -> DecoderConfig:
         _activation(config, gemma, name),
         float(config.get("query_pre_attn_scalar", 256) if gemma else head_width) ** -0.5,
         width**0.5 if gemma else 1.0,
-        1.0 if gemma else 0.0,
         gemma,
         tuple(int(config["sliding_window"]) if slides else None for slides in sliding),
         tuple(_theta(config, slides, gemma, name) for slides in sliding),
@@ -195,13 +191,6 @@ def _other(name: str, what: str) -> str:
     known = ", ".join(sorted(FAMILIES))
     needed = f"{name} {what}, which only the torch engine computes (without torch: {known})."
     return f"{needed} Install it: {install_command('torch')}"
-
-
-BEFORE = ("input_layernorm.weight", *(f"self_attn.{part}_proj.weight" for part in "qkv"))
-HEAD_NORMS = ("self_attn.q_norm.weight", "self_attn.k_norm.weight")
-FEED_FORWARD = tuple(f"mlp.{part}_proj.weight" for part in ("gate", "up", "down"))
-AFTER = ("self_attn.o_proj.weight", "post_attention_layernorm.weight", *FEED_FORWARD)
-POST_NORMS = ("pre_feedforward_layernorm.weight", "post_feedforward_layernorm.weight")
 
 
 def before_attention(config: DecoderConfig, products: Products) -> Graph:
@@ -304,12 +293,6 @@ def activation(graph: Graph, states: str, kind: str) -> str:
 # --- BERT --------------------------------------------------------------------------------------------------------
 
 
-QUERY, KEY, VALUE = (f"attention.self.{part}" for part in ("query", "key", "value"))
-ATTENDED, INNER, OUTER = "attention.output.dense", "intermediate.dense", "output.dense"
-BERT_BEFORE, BERT_AFTER = (QUERY, KEY, VALUE), (ATTENDED, INNER, OUTER)  # linear layers
-BERT_NORMS = ("attention.output.LayerNorm", "output.LayerNorm")
-
-
 def embeddings(epsilon: float) -> Graph:
     """The sum of word, position and type vectors, normed."""
     graph = Graph("embeddings")
@@ -321,8 +304,8 @@ def queries_keys_values(products: Products) -> Graph:
     """States (tokens, width) -> query, key and value; (tokens, width)."""
     graph = Graph("before_attention")
     prepared = products.prepare(graph, graph.input("states"))
-    for name, result in ((QUERY, "query"), (KEY, "key"), (VALUE, "value")):
-        graph.output(result, _product(graph, products, prepared, name))
+    for name in ("query", "key", "value"):
+        graph.output(name, _product(graph, products, prepared, f"attention.self.{name}"))
     return graph
 
 
@@ -338,12 +321,12 @@ def layer_output(products: Products, epsilon: float) -> Graph:
     """Attended and states (tokens, width) -> the states after this layer."""
     graph = Graph("after_attention")
     attended = products.prepare(graph, graph.input("attended"))
-    states = graph.add("Add", graph.input("states"), _product(graph, products, attended, ATTENDED))
-    states = layer_norm(graph, states, BERT_NORMS[0], epsilon)
-    inner = _product(graph, products, products.prepare(graph, states), INNER)
+    states = graph.add("Add", graph.input("states"), _product(graph, products, attended, "attention.output.dense"))
+    states = layer_norm(graph, states, "attention.output.LayerNorm", epsilon)
+    inner = _product(graph, products, products.prepare(graph, states), "intermediate.dense")
     inner = graph.add("Gelu", inner, domain=CONTRIB)  # by the error function
-    states = graph.add("Add", states, _product(graph, products, products.prepare(graph, inner), OUTER))
-    graph.output("states_after", layer_norm(graph, states, BERT_NORMS[1], epsilon))
+    states = graph.add("Add", states, _product(graph, products, products.prepare(graph, inner), "output.dense"))
+    graph.output("states_after", layer_norm(graph, states, "output.LayerNorm", epsilon))
     return graph
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -16,9 +15,7 @@ from mudy._support.onnx.sessions import Array, Sessions
 from mudy.engines.batches import consecutive, packs
 from mudy.engines.encoder import SentenceEncoder
 from mudy.engines.light import graphs
-from mudy.engines.light.conversion import WeightFile
-from mudy.engines.light.decoder import unsigned
-from mudy.engines.light.graphs import MIDDLE, FloatProducts, Int8Products, Products, signed_products_are_exact
+from mudy.engines.light.conversion import LightWeights
 from mudy.engines.light.light_tokenizer import LightTokenizer
 from mudy.errors import UnsupportedModel
 
@@ -33,27 +30,33 @@ class LightEncoder(SentenceEncoder):
     def __init__(
         self,
         config: Mapping[str, Any],
-        weights: WeightFile,
+        weights: LightWeights,
         tokenizer: LightTokenizer,
         sessions: Sessions,
         name: str,
         batch_tokens: int | None = None,
-        int8: bool = False,
     ) -> None:
-        check_family(config, name)
-        self.tokenizer, self.sessions, self.name, self.int8 = tokenizer, sessions, name, int8
+        self.tokenizer, self.sessions, self.name = tokenizer, sessions, name
         self.batch_tokens = batch_tokens or _BATCH_TOKENS
         self.width, self.heads = int(config["hidden_size"]), int(config["num_attention_heads"])
         self.depth, self.positions = int(config["num_hidden_layers"]), int(config["max_position_embeddings"])
-        self._epsilon = float(config.get("layer_norm_eps", 1e-12))
-        self._signed = not int8 or signed_products_are_exact()
-        self._products: Products = Int8Products(self._signed) if int8 else FloatProducts()
-        self._weights, self._prefix = weights, "" if "embeddings.LayerNorm.weight" in weights else "bert."
-        self._layers = [self._layer_weights(layer) for layer in range(self.depth)]
-        self._norm = {f"LayerNorm.{part}": self._floats(f"embeddings.LayerNorm.{part}") for part in ("weight", "bias")}
-        self._place = self._table("position_embeddings", range(self.positions)) + self._table(
-            "token_type_embeddings", [0]
+        epsilon = float(config.get("layer_norm_eps", 1e-12))
+        self._graphs = {
+            "embeddings": graphs.embeddings(epsilon),
+            "before": graphs.queries_keys_values(weights.products),
+            "attention": graphs.heads_attention(self.heads),
+            "after": graphs.layer_output(weights.products, epsilon),
+        }
+        prefix = "" if "embeddings.LayerNorm.weight" in weights.file else "bert."
+        self._before, self._after = (
+            [weights.feeds(self._graphs[name], f"{prefix}encoder.layer.{layer}.") for layer in range(self.depth)]
+            for name in ("before", "after")
         )
+        self._norm = weights.feeds(self._graphs["embeddings"], f"{prefix}embeddings.")
+        self._words, places, types = (
+            weights.table(f"{prefix}embeddings.{kind}_embeddings.weight") for kind in ("word", "position", "token_type")
+        )
+        self._place = places.rows(range(self.positions)) + types.rows([0])
 
     # --- States --------------------------------------------------------------------------------------------------
 
@@ -76,70 +79,28 @@ class LightEncoder(SentenceEncoder):
         """States after so many layers, those of one text after those of another; (tokens, width)."""
         ids = [token for row in rows for token in row]
         places = np.concatenate([self._place[: len(row)] for row in rows])
-        norm = partial(graphs.embeddings, self._epsilon)
-        (states,) = self.sessions.run(
-            "embeddings", norm, {"states": self._table("word_embeddings", ids) + places, **self._norm}
-        )
+        (states,) = self._run("embeddings", self._norm, states=self._words.rows(ids) + places)
         groups = equal_lengths(rows)
-        for before, after in self._layers[:depth]:
+        for before, after in zip(self._before[:depth], self._after[:depth], strict=True):
             check()
             attended = self._attend(self._run("before", before, states=states), groups)
             (states,) = self._run("after", after, attended=attended, states=states)
         return states
 
     def _run(self, name: str, weights: _Feeds, **states: Array) -> list[Array]:
-        make = {
-            "before": partial(graphs.queries_keys_values, self._products),
-            "after": partial(graphs.layer_output, self._products, self._epsilon),
-        }[name]
-        return self.sessions.run(name, make, {**weights, **states})
+        return self.sessions.run(name, lambda: self._graphs[name], {**weights, **states})
 
     def _attend(self, parts: Sequence[Array], groups: Sequence[tuple[int, int]]) -> Array:
         """What the tokens of each text see; (tokens, width).
 
         Texts of equal length are computed together. None is padded, so no text's states depend on another's length.
         """
-        graph = partial(graphs.heads_attention, self.heads)
-        found = []
+        attended = []
         for (texts, tokens), part in zip(groups, consecutive(n * length for n, length in groups), strict=True):
-            given = [each[part].reshape(texts, tokens, self.width) for each in parts]
-            feeds = dict(zip(("query", "key", "value"), given, strict=True))
-            found.append(self.sessions.run("attention", graph, feeds)[0].reshape(-1, self.width))
-        return np.concatenate(found)
-
-    # --- Weights -------------------------------------------------------------------------------------------------
-
-    def _layer_weights(self, layer: int) -> tuple[_Feeds, _Feeds]:
-        """The weights of a layer that its two graphs want, under the names that they give them."""
-        prefix = f"encoder.layer.{layer}."
-        after = self._linears(prefix, graphs.BERT_AFTER)
-        for name in graphs.BERT_NORMS:
-            after |= {f"{name}.{part}": self._floats(f"{prefix}{name}.{part}") for part in ("weight", "bias")}
-        return self._linears(prefix, graphs.BERT_BEFORE), after
-
-    def _linears(self, prefix: str, names: Sequence[str]) -> _Feeds:
-        feeds: _Feeds = {}
-        for name in names:
-            feeds[f"{name}.bias"] = self._floats(f"{prefix}{name}.bias")
-            if self.int8:
-                weight = self._weights.tensor(f"{self._prefix}{prefix}{name}.weight")
-                feeds[f"{name}.weight"] = weight if self._signed else unsigned(weight)
-                feeds[f"{name}.weight.scales"] = self._floats(f"{prefix}{name}.weight.scales")
-            else:
-                feeds[f"{name}.weight"] = self._floats(f"{prefix}{name}.weight")
-        return feeds
-
-    def _floats(self, name: str) -> Array:
-        return self._weights.floats(self._prefix + name)
-
-    def _table(self, name: str, ids: Any) -> Array:
-        """Rows of a table of vectors."""
-        name = f"{self._prefix}embeddings.{name}.weight"
-        rows = self._weights.tensor(name)[list(ids)].astype(np.float32)
-        if not self.int8:
-            return rows
-        found: Array = (rows - np.float32(MIDDLE)) * self._weights.tensor(f"{name}.scales")[list(ids), None]
-        return found
+            query, key, value = (rows[part].reshape(texts, tokens, self.width) for rows in parts)
+            (seen,) = self._run("attention", {}, query=query, key=key, value=value)
+            attended.append(seen.reshape(-1, self.width))
+        return np.concatenate(attended)
 
 
 def equal_lengths(rows: Sequence[Sequence[int]]) -> list[tuple[int, int]]:

@@ -120,11 +120,12 @@ def _add(first: Tensor | None, second: Tensor | None) -> Tensor | None:
 # --- Observing: how much each token is looked at -----------------------------------------------------------------
 
 
-def received_sums(attention: Tensor, rows: Tensor) -> Tensor:
-    """Sum, for each token, the attention it gets from all real rows, averaged over heads (Eqs. 13-14).
+def received_sums(attention: Tensor) -> Tensor:
+    """Sum, for each token, the attention it gets from all rows, averaged over heads (Eqs. 13-14); (batch, tokens).
 
-    `attention` is (batch, heads, rows, tokens), `rows` is (batch, rows) with 1 for a real row and 0 for padding.
+    `attention` is (batch, heads, rows, tokens).
     """
+    rows = attention.new_ones(attention.shape[0], attention.shape[2])
     return torch.einsum("bhrt,br->bt", attention, rows) / attention.shape[1]
 
 
@@ -132,7 +133,6 @@ def received_sums(attention: Tensor, rows: Tensor) -> Tensor:
 class Observer:
     """Adds up the attention received in some layers, and leaves the model as it is."""
 
-    rows: Tensor  # (batch, rows): 1 for a real token, 0 for padding
     layers: frozenset[int]
     whole: bool = False  # whether the layers above the last one observed run too
     sums: dict[int, Tensor] = field(default_factory=dict)  # layer -> (batch, tokens)
@@ -146,13 +146,12 @@ class Observer:
 
     def see(self, call: Call) -> None:
         """Add up one layer in blocks of rows, so that no (heads, tokens, tokens) map is held."""
-        self.sums[call.layer] = torch.zeros_like(self.rows)
-        for rows, attention in row_maps(call):
-            self.sums[call.layer] += received_sums(attention, self.rows[:, rows])
+        for _, attention in row_maps(call):
+            self.sums[call.layer] = self.sums.get(call.layer, 0) + received_sums(attention)
 
     def mean(self) -> Floats:
-        """The average over the layers observed; (batch, tokens)."""
-        mean: Floats = torch.stack(list(self.sums.values())).mean(0).cpu().numpy()
+        """The average over the layers observed; (tokens,)."""
+        mean: Floats = torch.stack(list(self.sums.values())).mean(0)[0].cpu().numpy()
         return mean
 
 

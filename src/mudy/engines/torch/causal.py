@@ -5,14 +5,12 @@ The prompt follows the document, whose keys and values are computed once: all ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, DynamicCache
 
-from mudy._support.cancellation import check
 from mudy.engines.backbone import DecoderOnly, Received, TextRange
 from mudy.engines.tokens import LONGEST_PROMPT, Tokens, fast_tokenizer
 from mudy.engines.torch.attention import Edit, Following, Observer
@@ -47,24 +45,16 @@ class CausalBackbone(DecoderOnly, Transformer):
     def room(self) -> int:
         return int(self.model.config.max_position_embeddings) - LONGEST_PROMPT
 
-    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[PrefixEncoding]:
-        with self.machine.at_work():
-            return [self._encode(self.opened(text_range), frozenset(layers)) for text_range in ranges]
-
-    def _encode(self, tokens: Tokens, layers: frozenset[int]) -> PrefixEncoding:
-        check()
-        ids = torch.tensor([tokens.ids], device=self.device)
-        observer = Observer(torch.ones(ids.shape, device=self.device), layers, whole=True)
+    def _encode(self, text_range: TextRange, layers: frozenset[int]) -> PrefixEncoding:
+        tokens, observer = self.opened(text_range), Observer(layers, whole=True)
         cache = DynamicCache()  # without a configuration it forgets nothing: `Following` hides what is out of a window
-        self.model.model(input_ids=ids, past_key_values=cache, use_cache=True, visitor=observer)
-        return PrefixEncoding(tokens, cache, Received(tokens, observer.mean()[0]) if layers else None)
+        self.model.model(input_ids=self._ids(tokens), past_key_values=cache, use_cache=True, visitor=observer)
+        return PrefixEncoding(tokens, cache, Received(tokens, observer.mean()) if layers else None)
 
-    def _read(self, ids: Tensor, mask: Tensor, visitor: Observer) -> None:
-        check()
-        self.model.model(input_ids=ids, attention_mask=mask, use_cache=False, visitor=visitor)
+    def _observe(self, ids: Tensor, observer: Observer) -> None:
+        self.model.model(input_ids=ids, use_cache=False, visitor=observer)
 
     def _follow(self, encoding: PrefixEncoding, ids: Tensor, edit: Edit | None) -> Tensor:
-        check()
         positions = torch.arange(ids.shape[1], device=self.device)[None] + len(encoding.tokens)
         states: Tensor = self.model.model(
             input_ids=ids, position_ids=positions, use_cache=False, visitor=Following(edit, encoding.cache)

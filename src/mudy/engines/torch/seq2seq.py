@@ -15,9 +15,8 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForSeq2SeqLM, DynamicCache, EncoderDecoderCache
 
-from mudy._support.cancellation import check
 from mudy.engines.backbone import Floats, Received, Rule, TextRange
-from mudy.engines.tokens import Tokens, blank_pieces, fast_tokenizer, tokenise
+from mudy.engines.tokens import WORD_MARKS, Tokens, fast_tokenizer, tokenise
 from mudy.engines.torch.attention import Edit, Following, Observer
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.transformer import Transformer
@@ -69,7 +68,8 @@ class Seq2SeqBackbone(Transformer):
         return int(getattr(self.model.config, "n_positions", 512)) - len(PROMPT_OPENING) - len(PROMPT_CLOSING) - 1
 
     def blank_pieces(self, tokens: Tokens) -> list[int]:
-        return blank_pieces(self.tokenizer, tokens)
+        pieces = self.tokenizer.convert_ids_to_tokens(tokens.ids)
+        return [i for i, piece in enumerate(pieces) if piece in WORD_MARKS]
 
     def span_states(self, encoding: SourceEncoding, spans: Sequence[Span]) -> Floats | None:
         """The mean of the encoder's last states over each span (Sec. 4.2)."""
@@ -77,17 +77,11 @@ class Seq2SeqBackbone(Transformer):
         states: Floats = encoding.states[0].float().cpu().numpy()
         return np.stack([states[t.start : t.stop].mean(0) for t in tokens])
 
-    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[SourceEncoding]:
-        with self.machine.at_work():
-            return [self._encode(*text_range, frozenset(layers)) for text_range in ranges]
-
-    def _encode(self, text: str, span: Span, layers: frozenset[int]) -> SourceEncoding:
-        check()
-        tokens = tokenise(self.tokenizer, text, span, prefix=PROMPT_OPENING, suffix=PROMPT_CLOSING)
-        ids = torch.tensor([tokens.ids], device=self.device)
-        observer = Observer(torch.ones(ids.shape, device=self.device), layers, whole=True)
-        states = self.model.encoder(input_ids=ids, visitor=observer).last_hidden_state
-        received = Received(tokens, observer.mean()[0]) if layers else None
+    def _encode(self, text_range: TextRange, layers: frozenset[int]) -> SourceEncoding:
+        tokens = tokenise(self.tokenizer, *text_range, prefix=PROMPT_OPENING, suffix=PROMPT_CLOSING)
+        observer = Observer(layers, whole=True)
+        states = self.model.encoder(input_ids=self._ids(tokens), visitor=observer).last_hidden_state
+        received = Received(tokens, observer.mean()) if layers else None
         return SourceEncoding(tokens, states, self._cross_cache(states), received)
 
     def _cross_cache(self, states: Tensor) -> DynamicCache:
@@ -97,13 +91,11 @@ class Seq2SeqBackbone(Transformer):
         self.model.decoder(input_ids=start, encoder_hidden_states=states, past_key_values=cache, use_cache=True)
         return cache.cross_attention_cache
 
-    def _read(self, ids: Tensor, mask: Tensor, visitor: Observer) -> None:
-        check()
-        self.model.encoder(input_ids=ids, attention_mask=mask, visitor=visitor)
+    def _observe(self, ids: Tensor, observer: Observer) -> None:
+        self.model.encoder(input_ids=ids, visitor=observer)
 
     def _follow(self, encoding: SourceEncoding, ids: Tensor, edit: Edit | None) -> Tensor:
         """The start token takes the place of the template's first word, as in PromptRank."""
-        check()
         ids = torch.cat([torch.full_like(ids[:, :1], self._start), ids[:, 1:]], dim=1)
         states: Tensor = self.model.decoder(
             input_ids=ids,

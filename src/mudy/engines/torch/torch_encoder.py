@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
 from mudy._support.cancellation import check
 from mudy.engines.batches import in_order
 from mudy.engines.encoder import SentenceEncoder, States
 from mudy.engines.tokens import fast_tokenizer
 from mudy.engines.torch.machine import Machine
-from mudy.engines.torch.transformer import padded, presence
 
 OFFSET_FAMILIES = frozenset({"roberta", "xlm-roberta", "mpnet"})  # whose positions count on from the padding token's id
 
@@ -39,9 +41,9 @@ class TorchEncoder(SentenceEncoder):
     ) -> list[States]:
         def work(batch: list[int]) -> list[States]:
             check()
-            some = [rows[i] for i in batch]
-            ids = padded(some, int(self.tokenizer.pad_token_id or 0), self.machine.device)
-            mask = presence([len(row) for row in some], ids).long()
+            some = [torch.tensor(rows[i], device=self.machine.device) for i in batch]
+            ids = pad_sequence(some, batch_first=True, padding_value=int(self.tokenizer.pad_token_id or 0))
+            mask = pad_sequence([torch.ones_like(row) for row in some], batch_first=True)
             output = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=layer != -1)
             found = output.last_hidden_state if layer == -1 else output.hidden_states[layer]  # (batch, tokens, width)
             every = found.float().cpu().numpy()

@@ -47,34 +47,48 @@ class Transformer(Prompted, ABC):
     def device(self) -> torch.device:
         return self.machine.device
 
-    # --- Observing attention -------------------------------------------------------------------------------------
+    # --- Reading -------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _read(self, ids: Tensor, mask: Tensor, visitor: Observer) -> None:
-        """Show a batch of texts to a visitor; `mask` is 1 for a real token and 0 for padding."""
+    def _encode(self, text_range: TextRange, layers: frozenset[int]) -> Any:
+        """A range of text, read for prompts to follow, with attention observed in some layers."""
+
+    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[Any]:
+        encodings = []
+        with self.machine.at_work():
+            for text_range in ranges:
+                check()
+                encodings.append(self._encode(text_range, frozenset(layers)))
+        return encodings
+
+    @abstractmethod
+    def _observe(self, ids: Tensor, observer: Observer) -> None:
+        """Show a text to an observer."""
 
     def window(self, text: str, span: Span) -> Tokens:
         return tokenise(self.tokenizer, text, span, special=self.special_in_window)
 
     def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
         """One text after another: padding would change the last bits of a text's sums with its neighbours."""
-        return [self._received(self.window(*text_range), frozenset(layers)) for text_range in ranges]
-
-    def _received(self, tokens: Tokens, layers: frozenset[int]) -> Received:
-        ids = torch.tensor([tokens.ids], device=self.device)
-        observer = Observer(torch.ones(ids.shape, device=self.device), layers)
-        self._show(ids, observer)
-        (sums,) = observer.mean()
-        return Received(tokens, sums)
+        received = []
+        for tokens in (self.window(*text_range) for text_range in ranges):
+            observer = Observer(frozenset(layers))
+            self._show(tokens, observer)
+            received.append(Received(tokens, observer.mean()))
+        return received
 
     def observe(self, tokens: Tokens, observer: MapObserver) -> None:
-        ids = torch.tensor([tokens.ids], device=self.device)
-        self._show(ids, Showing(torch.ones(ids.shape, device=self.device), observer.layers, to=observer))
+        self._show(tokens, Showing(observer.layers, to=observer))
 
-    def _show(self, ids: Tensor, observer: Observer) -> None:
-        """Show texts to an observer, and run no layer above those that it asks for."""
+    def _show(self, tokens: Tokens, observer: Observer) -> None:
+        """Show a text to an observer, and run no layer above those that it asks for."""
+        check()
         with self.machine.at_work(), suppress(Enough):
-            self._read(ids, observer.rows.long(), observer)
+            self._observe(self._ids(tokens), observer)
+
+    def _ids(self, tokens: Tokens) -> Tensor:
+        """A text as a batch of one; (1, tokens)."""
+        return torch.tensor([tokens.ids], device=self.device)
 
     # --- Prompting -----------------------------------------------------------------------------------------------
 
@@ -90,6 +104,7 @@ class Transformer(Prompted, ABC):
         prompts = self._prompts(question.phrases)
         scores: dict[int, list[float]] = {}
         for same in of_one_shape(prompts, self.machine.batch_tokens):
+            check()
             one = prompts[same[0]]
             ids = torch.tensor([prompts[i].ids for i in same], device=self.device)
             states = self._follow(question.encoding, ids, self._edit(question.weighting, same, one))
@@ -118,14 +133,3 @@ class Transformer(Prompted, ABC):
             logits = soft_cap(self.model.lm_head(some_states).float(), cap)  # (states, vocabulary)
             values.append(logits.log_softmax(-1).gather(1, some_words[:, None])[:, 0])
         return torch.cat(values)
-
-
-def padded(rows: Sequence[Sequence[int]], fill: int, device: torch.device) -> Tensor:
-    """Rows of unequal length as one tensor, filled up on the right."""
-    width = max(map(len, rows))
-    return torch.tensor([[*row, *[fill] * (width - len(row))] for row in rows], device=device)
-
-
-def presence(lengths: Sequence[int], ids: Tensor) -> Tensor:
-    """1 for a real token, 0 for padding, in the shape of `ids`."""
-    return (torch.arange(ids.shape[1], device=ids.device) < torch.tensor(lengths, device=ids.device)[:, None]).float()
