@@ -35,10 +35,10 @@ SHORT = {
 }
 # Calls whose expression is made while the program runs, each with expressions as they come out.
 MADE = {
-    ("mudy.evaluation.promptrank_protocol", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
+    ("mudy.evaluation.dataset_protocols", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
     ("mudy._support.extras", r"{re.escape(extra)}"): r"""extra == ['"]corpus['"]""",
     ("mudy._support.extras", r"PROJECT"): r"mudy\[(.+)\]",
-    ("mudy.evaluation.promptrank_protocol", r"known"): r"semeval2017(?![a-z0-9])",
+    ("mudy.evaluation.dataset_protocols", r"known"): r"semeval2017(?![a-z0-9])",
     ("mudy.evaluation.dataset_formats", r"between"): r"[;,\n]",
     ("mudy.evaluation.measures", r"UNSPACED"): f"({UNSPACED})",
     ("mudy.reading.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
@@ -47,7 +47,7 @@ MADE = {
     ("mudy.candidates.grammar", r"grammar.inner"): r"[AN]{0,3}N",
     ("mudy.engines.torch.local_chat", r"marks"): r"<\|user\|>|</s>|<s>",
     ("mudy.engines.light.byte_pairs", r"self._added"): r"[<]",
-    ("mudy.engines.light.byte_pairs", r"(?={SPACE})"): r"[^▁](?=▁)",
+    ("mudy.models.token_table", r"(?={SPACE})"): r"[^▁](?=▁)",
     ("mudy.engines.light.byte_pairs", r"{joint}"): r"▁*(?:(?:[a]▁+)|[^▁])+|▁+",
     ("mudy.engines.endpoint", r"parameter"): r"\bmax_tokens\b",
 }  # fmt: skip

@@ -60,6 +60,14 @@ def test_the_example_gives_the_phrases_that_the_readme_shows() -> None:
             assert squeeze(EXAMPLE[occurrence.start : occurrence.end]) in (keyphrase.text, *keyphrase.variants)
 
 
+def test_a_licence_in_front_of_a_story_does_not_fill_the_list() -> None:
+    licence = " ".join((Path(__file__).parent.parent / "LICENSE").read_text().split()[:450])
+    result = Extractor(threads=1).extract(f"{licence}\n\n{EXAMPLE}", 10)
+    from_the_story = [k for k in result if min(o.start for o in k.occurrences) > len(licence)]
+    assert len(from_the_story) >= 5
+    assert any("flood" in keyphrase.text for keyphrase in result.keyphrases[:5])
+
+
 def test_promptrank_runs_on_the_same_model_and_prefers_early_phrases() -> None:
     backbone = extractor("smollm2-135m").scorer.backbone  # type: ignore[attr-defined]
     document = extractor("smollm2-135m").read(EXAMPLE[:1200])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mudy._support import lean_imports
+from mudy._support import loading
 
 HEAVY = ("torch", "transformers", "onnxruntime", "spacy", "scipy", "ray", "fastapi", "matplotlib")
 RUN = f"""
@@ -68,17 +68,17 @@ def test_only_a_process_of_our_own_keeps_torch_from_thinc() -> None:
 def test_thinc_keeps_torch_where_a_pipeline_may_compute_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     before = list(sys.meta_path)
     monkeypatch.setattr(sys, "meta_path", list(before))
-    monkeypatch.setattr(lean_imports, "find_spec", lambda name: ModuleSpec(name, None))
-    lean_imports.keep_torch_from_thinc()
+    monkeypatch.setattr(loading, "find_spec", lambda name: ModuleSpec(name, None))
+    loading.keep_torch_from_thinc()
     assert sys.meta_path == before
-    monkeypatch.setattr(lean_imports, "find_spec", lambda _: None)
-    lean_imports.keep_torch_from_thinc()
+    monkeypatch.setattr(loading, "find_spec", lambda _: None)
+    loading.keep_torch_from_thinc()
     assert sys.meta_path[1:] == before
 
 
 def test_only_a_process_of_our_own_shortens_spacy_and_its_command_line_can_still_be_imported() -> None:
     code = (
-        "import sys; from mudy._support import lean_imports; lean_imports.shorten_spacy(); import spacy; "
+        "import sys; from mudy._support import loading; loading.shorten_spacy(); import spacy; "
         "print('spacy.cli.download' in sys.modules, callable(spacy.load)); import spacy.cli.validate"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mudy._support import __version__ as __version__
 
 if TYPE_CHECKING:
+    from mudy.candidates.vocabularies import Concept, Vocabulary
     from mudy.errors import (
         CandidateTooLong,
         EndpointError,
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
         ModelUnavailable,
         MudyError,
         SettingError,
+        TextWarning,
         UnsupportedModel,
         VocabularyWarning,
         WorkerError,
     )
     from mudy.extraction.extractor import Extractor
-    from mudy.extraction.results import ConceptMatch, Coverage, Keyphrase, Result, ScoredOccurrence
-    from mudy.vocabularies import Concept, Vocabulary
+    from mudy.extraction.results import ConceptMatch, Coverage, Keyphrase, Result, ScoredOccurrence, SectionResult
 
 __all__ = [
     "CandidateTooLong",
@@ -46,7 +47,9 @@ __all__ = [
     "MudyError",
     "Result",
     "ScoredOccurrence",
+    "SectionResult",
     "SettingError",
+    "TextWarning",
     "UnsupportedModel",
     "Vocabulary",
     "VocabularyWarning",
@@ -54,8 +57,10 @@ __all__ = [
 ]
 _MODULES = {
     "Extractor": "extraction.extractor",
-    **dict.fromkeys(("ConceptMatch", "Coverage", "Keyphrase", "Result", "ScoredOccurrence"), "extraction.results"),
-    **dict.fromkeys(("Concept", "Vocabulary"), "vocabularies"),
+    **dict.fromkeys(
+        ("ConceptMatch", "Coverage", "Keyphrase", "Result", "ScoredOccurrence", "SectionResult"), "extraction.results"
+    ),
+    **dict.fromkeys(("Concept", "Vocabulary"), "candidates.vocabularies"),
 }
 
 

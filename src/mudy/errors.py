@@ -12,6 +12,7 @@
     ├── WorkerError            a worker process cannot be started, or ended before its work was done
     └── MissingExtra           an optional dependency is not installed (also an ImportError)
 
+    TextWarning                a warning: the text is a log or a table, not prose
     LanguageWarning            a warning: the text may be in another language than it was read by, or lacks a segmenter
     VocabularyWarning          a warning: entries of a vocabulary were left out, or a label has several meanings
 
@@ -64,6 +65,10 @@ class WorkerError(MudyError):
 
 class MissingExtra(MudyError, ImportError):
     """An optional dependency that is not installed."""
+
+
+class TextWarning(UserWarning):
+    """A text that is not prose: a log, or a table of numbers."""
 
 
 class LanguageWarning(UserWarning):

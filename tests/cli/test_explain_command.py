@@ -47,7 +47,7 @@ def test_help_is_shown_without_a_heavy_library_and_says_why_one_method_is_the_de
     code += "sys.exit(bool({'torch', 'spacy', 'transformers', 'numpy', 'rich'} & set(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.returncode == 0
-    assert "One is the default because" in " ".join(ended.stdout.split())
+    assert "The default is one because" in " ".join(ended.stdout.split())
 
 
 # -- Refused before the work ------------------------------------------------------------------------------------------
@@ -70,15 +70,16 @@ def test_help_is_shown_without_a_heavy_library_and_says_why_one_method_is_the_de
         (["--html", "-", "--json"], "both be written to standard output"),
         (["--methods", "mudy", "--set", "lamda=1"], "Did you mean 'lambda_'?"),
         (["--methods", "mudy", "--set", "lambda_=high"], "a number is needed"),
+        (["--set", "style=topics"], "'subjects' or 'terms' or 'keywords' or 'tags'"),
         (["--set", "promptrank.alpha=1"], "promptrank is not among the methods mudyplus"),
         (["--methods", "yake,textrank", "--set", "window=2"], "--set yake.window=2"),
-        (["--gold", " ; "], "holds no phrases"),
-        (["--gold", "empty.txt"], "holds no phrases"),
+        (["--gold", " ; "], "contains no phrases"),
+        (["--gold", "empty.txt"], "contains no phrases"),
         (["--candidates", "absent.txt"], "absent.txt: no such file"),
         (["--candidates", "gold.txt", "--max-candidate-words", "2"], "has no effect"),
         (["--top-n", "0"], "nor 'all'"),
         (["--text", "b"], "cannot be given together"),
-        (["--encoding", "klingon"], "no encoding of text"),
+        (["--encoding", "klingon"], "not a text encoding"),
     ],
 )
 def test_wrong_usage_ends_with_2_and_one_line_before_any_model(

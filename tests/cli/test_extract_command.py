@@ -93,3 +93,18 @@ def test_a_long_file_is_computed_without_waiting_for_the_next(batches: list[list
     Path("b.txt").write_text(small.TEXT * 60, encoding="utf-8")
     assert run("*.txt", "--top-n", "1").exit_code == 0
     assert batches == [["a.txt", "b.txt"], ["c.txt", "d.txt"]]
+
+
+def test_sections_are_listed_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+    path.write_text(
+        f"# Rivers\n\n{'A ferry crosses rivers. ' * 30}\n\n## Ice\n\n{'The ice road closes. ' * 30}", "utf-8"
+    )
+    command = ["extract", str(path), "--method", "yake", "--per-section", "--format"]
+    table = CliRunner().invoke(cli, [*command, "table"]).stdout
+    assert table.splitlines()[-1].startswith("Ice      ice road")
+    first, second = json.loads(CliRunner().invoke(cli, [*command, "json"]).stdout)["sections"]
+    assert (first["heading"], second["heading"], second["start"]) == ("Rivers", "Ice", first["end"])
+    refused = CliRunner().invoke(cli, [*command, "csv"])
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "no effect on csv" in refused.stderr

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,6 +37,24 @@ def test_json_escapes_what_utf_8_cannot_hold() -> None:
     assert dump_json("é") == '"é"'
 
 
+def test_sections_stand_below_the_table_those_without_a_heading_with_a_number() -> None:
+    phrases = result().keyphrases[:1]
+    sections = (
+        results.SectionResult(None, 0, 9, phrases),
+        results.SectionResult("2 Méthodes\x1b", 9, 20, phrases * 2),
+        results.SectionResult("Empty", 20, 30, ()),
+    )
+    form = formats.format_of("table", False, False)
+    written = form.one(replace(result(), sections=sections)).split("\n\n")[1]
+    assert written.splitlines() == [
+        "Section      Keyphrases",
+        "Part 1       naïve Bayes",
+        "2 Méthodes�  naïve Bayes; naïve Bayes",
+        "Empty",
+    ]
+    assert "Section" not in form.one(replace(result(), sections=sections[:1]))  # the whole text is no section
+
+
 def test_csv_has_a_head_once_and_a_row_a_keyphrase_at_its_best_place() -> None:
     form = formats.format_of("csv", True, False)
     rows = list(csv.DictReader(io.StringIO(form.one(result()) + form.one(result("b.txt")) + form.end())))
@@ -64,9 +83,9 @@ def test_csv_names_the_page_of_the_best_place_in_a_pdf_file() -> None:
 def test_a_plain_table_is_aligned_uncut_and_free_of_control_characters() -> None:
     written = formats.format_of("table", False, False).one(result())
     assert written.splitlines() == [
-        "#  Keyphrase          Score  Places  Also as",
-        "1  naïve Bayes      -1.5000       2  Naïve Bayes; naïve-Bayes",
-        "2  機械学習, �[31m  -2.2500       1",
+        "#  Keyphrase          Score  Count  Also as",
+        "1  naïve Bayes      -1.5000      2  Naïve Bayes; naïve-Bayes",
+        "2  機械学習, �[31m  -2.2500      1",
         "10 of 40 words read.",
     ]
 
@@ -75,24 +94,22 @@ def test_an_output_file_appears_whole_or_not_at_all(folder: Path) -> None:
     path = folder / "out.json"
     path.write_text("old", encoding="utf-8")
     path.chmod(0o640)
-    output = formats.Output(str(path))
-    output.write("new")
+    with suppress(ValueError), formats.Output(str(path)) as output:
+        output.write("new")
+        raise ValueError("an error before the end")
     assert path.read_text(encoding="utf-8") == "old"
-    output.discard()
-    assert path.read_text(encoding="utf-8") == "old"
-    output = formats.Output(str(path))
-    output.write("new")
-    output.close()
+    with formats.Output(str(path)) as output:
+        output.write("new")
+        assert path.read_text(encoding="utf-8") == "old"
     assert path.read_text(encoding="utf-8") == "new"
     assert path.stat().st_mode & 0o777 == 0o640
     assert not list(folder.glob(".out.json*"))
 
 
 def test_json_lines_stream_into_their_file(folder: Path) -> None:
-    output = formats.Output(str(folder / "out.jsonl"), streaming=True)
-    output.write("{}\n")
-    assert (folder / "out.jsonl").read_text(encoding="utf-8") == "{}\n"
-    output.close()
+    with formats.Output(str(folder / "out.jsonl"), streaming=True) as output:
+        output.write("{}\n")
+        assert (folder / "out.jsonl").read_text(encoding="utf-8") == "{}\n"
 
 
 def test_the_licence_is_named_once_even_where_nobody_looks_on(capsys: pytest.CaptureFixture[str]) -> None:

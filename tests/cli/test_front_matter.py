@@ -88,7 +88,7 @@ def test_a_tag_that_is_there_in_another_form_is_not_added(existing: str) -> None
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("---\ntitle: x\n", "has no end"),
+        ("---\ntitle: x\n", "is not closed"),
         ("---\na: b: c\n---\n", "not YAML"),
         ("---\n\ttags: x\n---\n", "not YAML"),
         ("---\nSome text between lines.\n---\n", "has no keys"),
@@ -110,7 +110,7 @@ def test_a_tag_that_is_there_in_another_form_is_not_added(existing: str) -> None
         ("--- # comment\ntitle: x\n---\nText", "first line is '--- # comment'"),
         ("---\u00a0\ntitle: x\n---\nText", "first line is"),
         ("\n--- # comment\ntitle: x\n---\nText", "first line is"),
-        ("---\ntitle: x\n--- # comment\nText", "has no end"),
+        ("---\ntitle: x\n--- # comment\nText", "is not closed"),
         ("\n---\ntitle: x\n---\nText", "space above"),
         (" ---\ntitle: x\n---\nText", "space above"),
         ("\ufeff\r\n \r\n---\r\n# c\r\n\r\ntitle: x\r\n---\r\nText", "space above"),

@@ -11,7 +11,7 @@ from tests.command_line import run
 def test_models_are_listed_with_size_licence_and_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUDY_HOME", str(folder / "home"))
     listed = {model["name"]: model for model in json.loads(run("models", "--format", "json").stdout)}
-    assert listed.keys() == {"gemma3-270m", "smollm2-135m", "t5-small-titles", "minilm-l6", "use-multilingual"}
+    assert listed.keys() == {"gemma3-270m", "smollm2-135m", "minilm-l6", "use-multilingual"}
     assert listed["gemma3-270m"]["licence"] == "Gemma Terms of Use"
     assert listed["smollm2-135m"]["cached"] is False
     assert listed["smollm2-135m"]["path"] == str(folder / "home" / "models" / "smollm2-135m")

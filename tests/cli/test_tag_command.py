@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from mudy._support.storage import rewrite
 from mudy.cli.front_matter import Note
-from mudy.cli.tag_command import read_note, tag_of, write_note
+from mudy.cli.tag_command import read_note, tag_of
 from mudy.errors import InputError
-from mudy.extraction import outcomes
+from mudy.extraction.outcomes import outcomes
 from mudy.extraction.results import Keyphrase
 from tests.command_line import run
 
@@ -111,7 +112,7 @@ def test_a_note_that_changed_meanwhile_is_not_overwritten(notes: Path) -> None:
     read = read_note(path, "tags", notes)
     path.write_text("Something else.\n")
     with pytest.raises(InputError, match="changed by another"):
-        write_note(read, "x")
+        rewrite(read.place, read.data, b"x")
     assert path.read_text() == "Something else.\n"
 
 
@@ -159,7 +160,7 @@ def test_a_note_that_is_deleted_meanwhile_is_named_and_the_run_goes_on(
     if moment == "last":
         at_the_last_moment(monkeypatch, path.unlink)
     else:
-        monkeypatch.setattr(outcomes, "outcomes", _after(path.unlink, outcomes.outcomes))
+        monkeypatch.setattr("mudy.cli.tag_command.outcomes", _after(path.unlink, outcomes))
     result = run("tag", notes, *YAKE, "-n", "2")
     assert result.exit_code == 1
     assert "old.md: is gone" in result.stderr

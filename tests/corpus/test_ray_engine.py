@@ -51,7 +51,7 @@ def test_a_table_in_memory_is_not_for_a_cluster(tmp_path: Path, cluster: Any) ->
 
 
 @pytest.mark.slow
-def test_tagging_beside_a_gpu_gives_the_same_rows_broken_ones_too(tmp_path: Path, cluster: Any) -> None:  # noqa: ARG001
+def test_an_actor_on_a_gpu_gives_the_same_rows_broken_ones_too(tmp_path: Path, cluster: Any) -> None:  # noqa: ARG001
     (source,) = files(tmp_path, 1, 60)
     source.write_text(source.read_text() + "broken\n" + '{"id": 7, "text": null}\n')
     run(source, tmp_path / "local.jsonl")

@@ -13,7 +13,7 @@ from mudy import corpus
 from mudy._support.progress import reported_to
 from mudy.corpus import Columns, runner
 from mudy.extraction.extractor import Extractor
-from mudy.methods.chunks import chunk_batches
+from mudy.methods.chunks import scored_in_chunks
 from mudy.methods.promptrank import PromptRank
 from mudy.methods.samrank import SAMRank
 from tests import small
@@ -124,7 +124,7 @@ def test_a_long_text_is_reported_section_by_section(name: str, made: Any) -> Non
 def test_nobody_need_listen() -> None:
     backbone = small.decoder("llama")
     document = english().document(small.TEXT)
-    assert list(chunk_batches([(document, [])], backbone, 64)) == []
+    assert scored_in_chunks([(document, [])], backbone, 64, lambda chunks: [[] for _ in chunks]) == [[]]
 
 
 def test_the_progress_of_one_long_text_is_a_share_of_the_corpus(

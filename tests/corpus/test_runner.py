@@ -130,7 +130,7 @@ def test_the_command_does_what_the_library_does_and_tells_how_it_went(tmp_path: 
     run(source, tmp_path / "same.jsonl", options={"top_n": 3}, columns=Columns(keep=("year",)))
     assert rows(tmp_path / "out.jsonl") == rows(tmp_path / "same.jsonl")
     again = command(str(source), output, "--method", "yake", "--top-n", "3", "--keep", "year")
-    assert "was done before: 6 rows" in again.stderr
+    assert "was already complete: 6 rows" in again.stderr
     other = command(str(source), output, "--method", "yake", "--keep", "year")
     assert other.returncode == 1
     assert "options.top_n was 3, now 10" in other.stderr
@@ -201,5 +201,5 @@ def test_the_command_tells_a_log_how_far_it_is(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(console, "monotonic", lambda: next(clock))
     ended = run_command("corpus", source, tmp_path / "out.jsonl", "--method", "yake", "--part-rows", "1")
     assert ended.exit_code == 0, ended.stderr
-    told = re.findall(r"^mudy: Extracting: \d+%, (\d) rows, [\d.]+ a second$", ended.stderr, re.MULTILINE)
+    told = re.findall(r"^mudy: Extracting: \d+%, (\d) rows, [\d.]+ per second$", ended.stderr, re.MULTILINE)
     assert {"1", "2", "3"} <= set(told)

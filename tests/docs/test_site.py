@@ -18,7 +18,6 @@ import pytest
 
 import mudy
 from tests.browser import launched, visiting
-from tests.served import until
 from tools.llms import DOCS, ROOT, llms, sections
 
 pytest.importorskip("mkdocs")
@@ -121,12 +120,6 @@ def test_every_page_fits_the_window_without_an_error_or_another_host(site: Path,
 @pytest.mark.slow
 def test_the_search_finds_a_page(address: str) -> None:
     with launched() as browser, visiting(browser, f"{address}/index.html") as visit:
-        link = visit.page.locator(".md-search-result__link[href*='offline.html']")
-
-        def found() -> bool:  # what is typed before the page's scripts listen is never searched for: type again
-            visit.page.fill("input[name=query]", "")
-            visit.page.fill("input[name=query]", "air-gapped")
-            visit.page.wait_for_timeout(500)
-            return link.count() > 0
-
-        until(found)
+        # Keys, not `fill`: the search listens to keyup. What is typed before its index is loaded is searched for then.
+        visit.page.locator("input[name=query]").press_sequentially("air-gapped")
+        visit.page.locator(".md-search-result__link[href*='offline.html']").first.wait_for(state="attached")

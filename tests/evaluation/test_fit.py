@@ -13,11 +13,12 @@ from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.fit import SET_BY_HAND, FittedWeights, fit_weights, in_parts
-from mudy.evaluation.fit_texts import ASKED, FitText, fit_text
+from mudy.evaluation.fit_texts import ASKED, EvidenceCache, FitText, fit_text, gather
 from mudy.evaluation.measures import DEPTHS, F1
 from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.weights import Weights, load_weights
+from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
+from mudy.reading.document import Block, Span
 from tests import small
 from tests.taggers import english
 
@@ -97,13 +98,13 @@ def test_figures_are_what_evaluate_finds_with_the_weights(
         figure.dataset: figure.fitted for figure in fitted.figures if figure.sum == ("quick", "full")[speed == "fast"]
     }
     for name in ("rivers", "roads"):
-        assert shown[name] == pytest.approx([(F1 @ depth)(run.outcomes(name)) for depth in DEPTHS])
+        assert shown[name] == pytest.approx([(F1 @ depth)(run.predictions(name)) for depth in DEPTHS])
     assert shown["mean"] == pytest.approx(np.mean([shown["rivers"], shown["roads"]], axis=0))
 
 
 def test_figures_before_are_those_of_the_shipped_weights(quick: FittedWeights) -> None:
     run = evaluate(extractor(), [RIVERS])
-    assert quick.figures[0].before == pytest.approx([(F1 @ depth)(run.outcomes("rivers")) for depth in DEPTHS])
+    assert quick.figures[0].before == pytest.approx([(F1 @ depth)(run.predictions("rivers")) for depth in DEPTHS])
 
 
 def test_what_a_text_repeats_is_found(quick: FittedWeights) -> None:
@@ -117,7 +118,7 @@ def test_what_a_text_repeats_is_found(quick: FittedWeights) -> None:
 def test_left_out_weights_have_not_seen_the_data_set(quick: FittedWeights, tmp_path: Path) -> None:
     path = written(fit_weights(extractor(), [ROADS]).weights, tmp_path)
     run = evaluate(extractor(weights=path), [RIVERS])
-    assert quick.figures[0].left_out == pytest.approx([(F1 @ depth)(run.outcomes("rivers")) for depth in DEPTHS])
+    assert quick.figures[0].left_out == pytest.approx([(F1 @ depth)(run.predictions("rivers")) for depth in DEPTHS])
 
 
 def test_one_data_set_is_left_out_in_folds_that_each_have_something_to_tell() -> None:
@@ -128,7 +129,8 @@ def test_one_data_set_is_left_out_in_folds_that_each_have_something_to_tell() ->
 
 
 def test_the_weights_set_by_hand_are_those_of_the_shipped_file() -> None:
-    for name, own in (("quick", load_weights().quick), ("full", load_weights().with_model)):
+    shipped = load_weights(style="terms")
+    for name, own in (("quick", shipped.quick), ("full", shipped.with_model)):
         scales = [own.evidence[kind] / weight for kind, weight in SET_BY_HAND[name].items()]
         assert scales == pytest.approx([scales[0]] * len(scales), rel=0.01)
 
@@ -148,14 +150,55 @@ def test_the_model_is_asked_once_a_text_and_about_more_phrases_than_lead(
     asked: list[int] = []
     ask = MudyPlus.with_answers
 
-    def noting(self: MudyPlus, table: Any, document: Any, candidates: Any, rows: Any) -> Any:
-        asked.append(len(rows) - min(ASKED, len(candidates)))
-        return ask(self, table, document, candidates, rows)
+    def noting(self: MudyPlus, texts: Any, orders: Any) -> Any:
+        answered = ask(self, texts, orders)
+        asked.extend(len(text.answers) for text in answered)
+        return answered
 
     monkeypatch.setattr(MudyPlus, "with_answers", noting)
     again = fit_weights(extractor("fast", leaders=4), [RIVERS, ROADS])
     assert again.weights == full.weights
-    assert asked == [0] * 12
+    assert asked == [round(ASKED * 4)] * 12
+
+
+def test_up_to_twice_as_many_phrases_of_a_long_text_lead_of_those_that_were_asked_about() -> None:
+    text = evidence()
+    mentions = Sum({"first_position": -1.0}, {}, 0.0)
+    everything = replace(text, asked=tuple(range(len(text.candidates))))
+    few = everything.leaders(mentions, 2)
+    assert len(few) == 2
+    many = replace(everything, words=700).leaders(mentions, 2)
+    assert len(many) == 4
+    assert set(few) < set(many)
+    assert replace(everything, words=700, asked=(many[1], many[3])).leaders(mentions, 2) == [many[1], many[3]]
+
+
+def without_protocol() -> Extractor:
+    made = Extractor("mudyplus", language=english(), speed="quick")
+    made.loader.in_memory.update({"encoder": small.bert()})
+    return made
+
+
+def test_the_words_of_a_text_are_those_of_the_document_and_are_in_the_cache(tmp_path: Path) -> None:
+    made = without_protocol()
+    for _ in range(2):  # computed, and read
+        texts = gather(made, [RIVERS], EvidenceCache.at(tmp_path, made), lambda *_: None)
+        assert [text.words for text in texts] == [len(record.text.split()) for record in RIVERS.documents]
+
+
+def test_the_headings_of_a_record_are_evidence(tmp_path: Path) -> None:
+    record = Record("d", None, "Ferry crew\n\nThe radar map helped the ferry crew.", ("radar map",), ())
+    headed = replace(record, blocks=(Block(Span(0, len("Ferry crew")), "heading", 1),))
+    made = without_protocol()
+    cache = EvidenceCache.at(tmp_path, made)
+
+    def headings(record: Record) -> list[str]:
+        (text,) = gather(made, [replace(RIVERS, documents=(record,))], cache, lambda *_: None)
+        return [c.phrase for c, value in zip(text.candidates, text.table.columns["is_heading"], strict=True) if value]
+
+    assert headings(record) == []
+    assert headings(headed) == ["ferry crew"]  # and not what the cache has for the same text
+    assert headings(record) == []
 
 
 def test_evidence_in_the_cache_is_not_computed_again(

@@ -17,8 +17,8 @@ from mudy.evaluation.measures import (
     MACRO,
     MICRO,
     Counts,
-    Outcome,
     P,
+    Predictions,
     R,
     present_and_absent,
     promptrank_counts,
@@ -26,9 +26,9 @@ from mudy.evaluation.measures import (
 )
 
 
-def outcome(predictions: str, gold: str, occurrences: int | None = None, name: str = "d") -> Outcome:
+def predictions(phrases: str, gold: str, occurrences: int | None = None, name: str = "d") -> Predictions:
     """Phrases with commas between them."""
-    return Outcome(name, predictions.split(", ") if predictions else [], gold.split(", "), occurrences)
+    return Predictions(name, phrases.split(", ") if phrases else [], gold.split(", "), occurrences)
 
 
 # -- Measures as values -----------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ def test_a_depth_that_is_no_number_from_1_up_is_refused(k: object) -> None:
 
 
 def test_precision_recall_and_f1_are_those_of_the_textbook() -> None:
-    one = [outcome("oil spill, crude, alaska, tanker", "oil spills, alaska, captain", 9)]
+    one = [predictions("oil spill, crude, alaska, tanker", "oil spills, alaska, captain", 9)]
     assert (P @ 4)(one) == pytest.approx(100 * 2 / 4)
     assert (R @ 4)(one) == pytest.approx(100 * 2 / 3)
     assert (F1 @ 4)(one) == pytest.approx(100 * 2 * (2 / 4) * (2 / 3) / (2 / 4 + 2 / 3))
@@ -58,7 +58,7 @@ def test_precision_recall_and_f1_are_those_of_the_textbook() -> None:
 @pytest.mark.parametrize("averaging", AVERAGINGS.values(), ids=AVERAGINGS)
 def test_no_prediction_is_worth_nothing(averaging: object) -> None:
     for measure in (P @ 5, R @ 5, F1 @ 5):
-        assert measure([outcome("", "a")], averaging) == 0  # type: ignore[arg-type]
+        assert measure([predictions("", "a")], averaging) == 0  # type: ignore[arg-type]
 
 
 def test_no_document_is_an_error() -> None:
@@ -68,44 +68,44 @@ def test_no_document_is_an_error() -> None:
 
 def test_a_document_without_gold_or_with_impossible_counts_is_refused() -> None:
     with pytest.raises(InputError, match="'x' has no gold"):
-        Outcome("x", ["a"], [])
+        Predictions("x", ["a"], [])
     with pytest.raises(InputError, match="2 phrases were predicted, but the candidates occur only 1 times"):
-        Outcome("x", ["a", "b"], ["a"], 1)
+        Predictions("x", ["a", "b"], ["a"], 1)
     with pytest.raises(InputError, match="a list is needed"):
-        Outcome("x", "oil spill", ["a"])
+        Predictions("x", "oil spill", ["a"])
 
 
 # -- The rules in which the lineages differ ---------------------------------------------------------------------------
 
 
 def test_micro_counts_predictions_by_occurrences_and_macro_by_phrases() -> None:
-    few, many = outcome("x, y", "z", 3), outcome("x, y", "z", 30)
+    few, many = predictions("x, y", "z", 3), predictions("x, y", "z", 30)
     assert [promptrank_counts(o, 5).predicted for o in (few, many)] == [3, 5]
     assert [stem_counts(o, 5).predicted for o in (few, many)] == [2, 2]
-    assert promptrank_counts(outcome("x, y", "z"), 5).predicted == 2
+    assert promptrank_counts(predictions("x, y", "z"), 5).predicted == 2
 
 
 def test_micro_counts_a_gold_phrase_hit_twice_as_two_hits_and_macro_as_one() -> None:
-    doubled = outcome("oil spill, oil spills, crude", "oil spill, captain", 8)
+    doubled = predictions("oil spill, oil spills, crude", "oil spill, captain", 8)
     assert promptrank_counts(doubled, 2) == Counts(2, 2, 2)
     assert stem_counts(doubled, 2) == Counts(1, 2, 2)  # the second of its two predictions is now "crude"
-    assert (R @ 5).of(outcome("map, maps", "map")) == 200
+    assert (R @ 5).of(predictions("map, maps", "map")) == 200
 
 
 def test_micro_counts_doubles_in_the_gold_and_macro_does_not() -> None:
-    doubled = outcome("a b", "a b, a b, oil spill, oil spills, c", 1)
+    doubled = predictions("a b", "a b, a b, oil spill, oil spills, c", 1)
     assert promptrank_counts(doubled, 5) == Counts(1, 1, 5)
     assert stem_counts(doubled, 5) == Counts(1, 1, 3)
 
 
 def test_absent_gold_counts_in_both() -> None:
-    absent = outcome("map", "map, a phrase that stands nowhere")
+    absent = predictions("map", "map, a phrase that stands nowhere")
     assert promptrank_counts(absent, 5).gold == stem_counts(absent, 5).gold == 2
 
 
 def test_case_and_inflection_do_not_matter() -> None:
-    assert promptrank_counts(outcome("oil spills, Alaska, tanker", "Oil Spill, alaska", 9), 5).hits == 2
-    assert stem_counts(outcome("oil spills, Alaska, tanker", "Oil Spill, alaska", 9), 5).hits == 2
+    assert promptrank_counts(predictions("oil spills, Alaska, tanker", "Oil Spill, alaska", 9), 5).hits == 2
+    assert stem_counts(predictions("oil spills, Alaska, tanker", "Oil Spill, alaska", 9), 5).hits == 2
 
 
 FORMS = ["map", "maps", "Map", "mapping", "oil", "Oil", "oils"]
@@ -116,11 +116,11 @@ PHRASES = st.lists(st.sampled_from(FORMS), min_size=1, max_size=3).map(" ".join)
 def test_the_published_rule_stem_or_surface_gives_the_same_hits(found: list[str], gold: list[str], k: int) -> None:
     stemmed = {stems(phrase) for phrase in gold}
     published = sum(stems(phrase) in stemmed or phrase in gold for phrase in found[:k])
-    assert promptrank_counts(Outcome("d", found, gold), k).hits == published
+    assert promptrank_counts(Predictions("d", found, gold), k).hits == published
 
 
 def test_micro_adds_up_before_it_divides_and_macro_divides_first() -> None:
-    both = [outcome("a, x, y, z, w", "a, b", 5), outcome("a, b, c, x, y", "a, b, c, d, e, f, g, h", 5)]
+    both = [predictions("a, x, y, z, w", "a, b", 5), predictions("a, b, c, x, y", "a, b, c, d, e, f, g, h", 5)]
     assert (P @ 5)(both, MICRO) == pytest.approx(100 * 4 / 10)
     assert (R @ 5)(both, MICRO) == pytest.approx(100 * 4 / 10)
     assert (F1 @ 5)(both, MICRO) == pytest.approx(100 * 2 * 0.4 * 0.4 / (0.4 + 0.4))
@@ -130,15 +130,15 @@ def test_micro_adds_up_before_it_divides_and_macro_divides_first() -> None:
 
 
 def test_a_list_shorter_than_k_is_divided_by_its_own_length_in_macro() -> None:
-    assert (P @ 10)([outcome("a, x", "a", 40)], MACRO) == 50
-    assert (P @ 10)([outcome("a, x", "a", 40)], MICRO) == 10
+    assert (P @ 10)([predictions("a, x", "a", 40)], MACRO) == 50
+    assert (P @ 10)([predictions("a, x", "a", 40)], MICRO) == 10
 
 
 @pytest.mark.parametrize("count", [promptrank_counts, stem_counts])
-def test_a_prediction_hits_by_the_stems_of_its_language(count: Callable[[Outcome, int], Counts]) -> None:
+def test_a_prediction_hits_by_the_stems_of_its_language(count: Callable[[Predictions, int], Counts]) -> None:
     given = ["réseaux électriques", "élections municipales"], ["réseau électrique", "élection municipale"]
-    assert count(Outcome("a", *given, language="fr"), 5).hits == 2
-    assert count(Outcome("a", *given), 5).hits < 2  # Porter knows no French
+    assert count(Predictions("a", *given, language="fr"), 5).hits == 2
+    assert count(Predictions("a", *given), 5).hits < 2  # Porter knows no French
 
 
 # -- Present and absent gold ------------------------------------------------------------------------------------------
@@ -172,8 +172,8 @@ def test_a_phrase_without_letters_is_looked_for_as_it_is() -> None:
 # -- Confidence -------------------------------------------------------------------------------------------------------
 
 
-def hit_or_miss(hits: list[bool]) -> list[Outcome]:
-    return [outcome("a" if hit else "x", "a", name=str(i)) for i, hit in enumerate(hits)]
+def hit_or_miss(hits: list[bool]) -> list[Predictions]:
+    return [predictions("a" if hit else "x", "a", name=str(i)) for i, hit in enumerate(hits)]
 
 
 def test_documents_that_are_all_alike_leave_no_doubt() -> None:
@@ -200,18 +200,18 @@ def test_a_95_per_cent_interval_covers_the_truth_about_95_times_in_100() -> None
 
 
 def test_an_interval_is_the_same_for_the_same_seed_only() -> None:
-    outcomes = hit_or_miss([i % 3 == 0 for i in range(50)])
-    first = (F1 @ 1).interval(outcomes, seed=1, samples=50)
-    assert first == (F1 @ 1).interval(outcomes, seed=1, samples=50)
-    assert first != (F1 @ 1).interval(outcomes, seed=2, samples=50)
+    documents = hit_or_miss([i % 3 == 0 for i in range(50)])
+    first = (F1 @ 1).interval(documents, seed=1, samples=50)
+    assert first == (F1 @ 1).interval(documents, seed=1, samples=50)
+    assert first != (F1 @ 1).interval(documents, seed=2, samples=50)
 
 
 def test_a_level_or_number_of_samples_that_means_nothing_is_refused() -> None:
-    outcomes = hit_or_miss([True, False])
+    documents = hit_or_miss([True, False])
     with pytest.raises(SettingError, match="level is 95"):
-        (F1 @ 1).interval(outcomes, level=95)
+        (F1 @ 1).interval(documents, level=95)
     with pytest.raises(SettingError, match="samples is 0"):
-        (F1 @ 1).interval(outcomes, samples=0)
+        (F1 @ 1).interval(documents, samples=0)
 
 
 # -- Two runs ---------------------------------------------------------------------------------------------------------
@@ -230,8 +230,8 @@ def test_the_t_test_equals_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
 
 
 def test_a_run_does_not_differ_from_itself() -> None:
-    outcomes = hit_or_miss([True, False, True])
-    same = compare(F1 @ 5, outcomes, outcomes)
+    documents = hit_or_miss([True, False, True])
+    same = compare(F1 @ 5, documents, documents)
     assert (same.difference.value, same.difference.low, same.difference.high) == (0, 0, 0)
     assert (same.t, same.p_t_test, same.p_bootstrap) == (0, 1, 1)
 
@@ -268,12 +268,12 @@ def test_documents_are_matched_by_id_whatever_their_order() -> None:
 
 
 def test_runs_that_cannot_be_paired_are_refused() -> None:
-    outcomes = hit_or_miss([True, False])
+    documents = hit_or_miss([True, False])
     with pytest.raises(InputError, match="no document in common"):
-        compare(F1 @ 5, outcomes, [outcome("a", "a", name="other")])
+        compare(F1 @ 5, documents, [predictions("a", "a", name="other")])
     with pytest.raises(InputError, match="'0' occurs twice"):
-        compare(F1 @ 5, outcomes, [*outcomes, outcomes[0]])
+        compare(F1 @ 5, documents, [*documents, documents[0]])
     with pytest.raises(InputError, match="'0' has different gold"):
-        compare(F1 @ 5, outcomes, [outcome("a", "b", name="0")])
+        compare(F1 @ 5, documents, [predictions("a", "b", name="0")])
     with pytest.raises(InputError, match="at least 2 documents"):
-        compare(F1 @ 5, outcomes[:1], outcomes[:1])
+        compare(F1 @ 5, documents[:1], documents[:1])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mudy.evaluation.probabilities import Calibration, brier, reliability_table, run_calibration
+from mudy.evaluation.probabilities import Calibration, brier, reliability_bins, run_calibration
 from mudy.evaluation.runs import JudgedDocument, Run
 
 HITS = [np.array([True, False]), np.array([False, False, True, False])]
@@ -39,12 +39,12 @@ def test_one_probability_for_all_has_the_brier_score_of_the_mean() -> None:
 
 
 def test_reliability_counts_every_phrase_once() -> None:
-    found = reliability_table(np.array([0.1, 0.2, 0.9]), np.array([False, True, True]), [0, 0.5, 1])
+    found = reliability_bins(np.array([0.1, 0.2, 0.9]), np.array([False, True, True]), [0, 0.5, 1])
     assert found == {"0.00-0.50": (pytest.approx(0.15), 0.5, 2), "0.50-1.00": (0.9, 1.0, 1)}
 
 
 def test_a_probability_of_1_has_a_bin() -> None:
-    assert reliability_table(np.array([1.0]), np.array([True])) == {"0.90-1.00": (1.0, 1.0, 1)}
+    assert reliability_bins(np.array([1.0]), np.array([True])) == {"0.90-1.00": (1.0, 1.0, 1)}
 
 
 def test_phrases_of_a_run_are_right_by_their_stems() -> None:

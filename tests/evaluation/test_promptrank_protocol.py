@@ -3,13 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mudy.candidates import Candidate
-from mudy.evaluation.promptrank_protocol import (
-    drop_before_newlines,
-    drop_percent,
+from mudy.evaluation.dataset_protocols import drop_before_newlines, drop_percent, space_stops
+from mudy.extraction.promptrank_protocol import (
     join_lines,
     promptrank_candidates,
     promptrank_text,
-    space_stops,
     squeeze_to_first,
     unbracket,
 )
@@ -20,9 +18,8 @@ def phrases(candidates: list[Candidate]) -> list[str]:
     return [candidate.phrase for candidate in candidates]
 
 
-def test_the_text_is_lower_cased_and_cut_to_its_first_words() -> None:
-    assert promptrank_text("Deep  Neural\nNetworks [13] learn.", max_words=4) == ("deep neural networks 13", 1)
-    assert promptrank_text("Deep Neural", lower=False) == ("Deep Neural", 0)
+def test_the_text_is_cleaned_and_cut_to_its_first_words() -> None:
+    assert promptrank_text("Deep  Neural\nNetworks [13] learn.", max_words=4) == ("Deep Neural Networks 13", 1)
     assert promptrank_text(" ".join(["w"] * 600)) == (" ".join(["w"] * 512), 88)
 
 
@@ -62,9 +59,3 @@ def test_candidates_reach_across_sentences_and_break_at_stop_words() -> None:
 def test_a_candidate_with_a_token_of_punctuation_only_is_dropped() -> None:
     document = tagged("rate/NN %/NN is/VBZ u.s./NNP army/NN has/VBZ -/NN sign/NN")
     assert phrases(promptrank_candidates(document)) == ["u.s. army", "- sign"]
-
-
-def test_the_filter_drops_rare_single_words_and_long_phrases() -> None:
-    document = tagged("once/NN is/VBZ twice/NN is/VBZ twice/NN is/VBZ a1/NN b/NN c/NN d1/NN e/NN is/VBZ f/NN g/NN")
-    assert phrases(promptrank_candidates(document, enable_filter=True)) == ["twice", "f g"]
-    assert len(promptrank_candidates(document)) == 3

@@ -5,14 +5,14 @@ from math import log2
 import pytest
 
 from mudy.evaluation.comparison import compare
-from mudy.evaluation.measures import F1, MACRO, MAP, MICRO, Averaging, Depth, Measure, Outcome, P, R, nDCG
+from mudy.evaluation.measures import F1, MACRO, MAP, MICRO, Averaging, Depth, Measure, P, Predictions, R, nDCG
 
 
-def outcome(predictions: str, gold: str, name: str = "d") -> Outcome:
-    return Outcome(name, predictions.split(", ") if predictions else [], gold.split(", "))
+def predictions(phrases: str, gold: str, name: str = "d") -> Predictions:
+    return Predictions(name, phrases.split(", ") if phrases else [], gold.split(", "))
 
 
-HITS_AT_1_AND_3 = outcome("oil spill, crude, alaska, tanker", "oil spills, alaska, captain")
+HITS_AT_1_AND_3 = predictions("oil spill, crude, alaska, tanker", "oil spills, alaska, captain")
 
 
 def test_average_precision_sums_the_precision_at_each_hit() -> None:
@@ -29,30 +29,30 @@ def test_ndcg_compares_with_the_best_order() -> None:
 
 @pytest.mark.parametrize("measure", [MAP @ 5, nDCG @ 5, nDCG @ 1], ids=str)
 def test_a_perfect_list_is_worth_100_and_an_empty_one_nothing(measure: Measure) -> None:
-    assert measure.of(outcome("a, b, c", "c, b, a")) == pytest.approx(100)
-    assert measure.of(outcome("", "a")) == 0
+    assert measure.of(predictions("a, b, c", "c, b, a")) == pytest.approx(100)
+    assert measure.of(predictions("", "a")) == 0
 
 
 def test_a_short_list_does_not_lower_what_ndcg_at_m_is_compared_with() -> None:
-    assert (nDCG @ Depth.RETURNED).of(outcome("a", "a, b")) == pytest.approx(100 / (1 + 1 / log2(3)))
+    assert (nDCG @ Depth.RETURNED).of(predictions("a", "a, b")) == pytest.approx(100 / (1 + 1 / log2(3)))
 
 
 def test_two_forms_of_one_phrase_hit_once() -> None:
-    doubled = outcome("map, maps, road", "map, road")
+    doubled = predictions("map, maps, road", "map, road")
     assert (MAP @ 3).of(doubled) == pytest.approx(100)
     assert (nDCG @ 3).of(doubled) == pytest.approx(100)
 
 
 @pytest.mark.parametrize("averaging", [MICRO, MACRO], ids=lambda averaging: averaging.name)
 def test_rank_measures_are_means_over_documents_in_either_averaging(averaging: Averaging) -> None:
-    outcomes = [outcome("a", "a", "one"), outcome("x", "a, b, c", "two")]
-    assert (MAP @ 5)(outcomes, averaging) == pytest.approx(50)
-    interval = (MAP @ 5).interval(outcomes, averaging)
+    documents = [predictions("a", "a", "one"), predictions("x", "a, b, c", "two")]
+    assert (MAP @ 5)(documents, averaging) == pytest.approx(50)
+    interval = (MAP @ 5).interval(documents, averaging)
     assert [interval.value, interval.low, interval.high] == pytest.approx([50, 0, 100])
 
 
 def test_depths_that_depend_on_the_document() -> None:
-    ranked = outcome("a, x, b, y, z", "a, b")
+    ranked = predictions("a, x, b, y, z", "a, b")
     assert str(F1 @ Depth.RETURNED) == "F1@M"
     assert str(F1 @ Depth.GOLD) == "F1@O"
     for averaging in (MICRO, MACRO):
@@ -60,22 +60,22 @@ def test_depths_that_depend_on_the_document() -> None:
         assert (R @ Depth.RETURNED).of(ranked, averaging) == 100
         assert (F1 @ Depth.RETURNED).of(ranked, averaging) == pytest.approx(100 * 4 / 7)
         assert (F1 @ Depth.GOLD).of(ranked, averaging) == pytest.approx(100 * 2 / 4)  # of a and x
-    assert (F1 @ Depth.RETURNED).of(outcome("", "a")) == 0
+    assert (F1 @ Depth.RETURNED).of(predictions("", "a")) == 0
 
 
 def test_rank_based_measures_compare_by_the_stems_of_the_language() -> None:
-    french = Outcome("a", ["réseaux électriques"], ["réseau électrique"], language="fr")
+    french = Predictions("a", ["réseaux électriques"], ["réseau électrique"], language="fr")
     assert (MAP @ 5)([french]) == (nDCG @ 5)([french]) == 100
 
 
 def test_gold_with_equal_stems_counts_once_at_o_in_macro_averaging() -> None:
-    doubled = outcome("x, map", "map, maps")
+    doubled = predictions("x, map", "map, maps")
     assert (P @ Depth.GOLD).of(doubled, MACRO) == 0  # one is read
     assert (P @ Depth.GOLD).of(doubled, MICRO) == 50  # two are read
 
 
 def test_runs_can_be_compared_by_a_rank_measure() -> None:
-    first = [outcome("x, a", "a", "one"), outcome("x, y, a", "a", "two")]
-    second = [outcome("a", "a", "one"), outcome("a", "a", "two")]
+    first = [predictions("x, a", "a", "one"), predictions("x, y, a", "a", "two")]
+    second = [predictions("a", "a", "one"), predictions("a", "a", "two")]
     found = compare(MAP @ 5, first, second)
     assert found.difference.value == pytest.approx(100 - (50 + 100 / 3) / 2)

@@ -56,9 +56,9 @@ def test_a_text_in_another_language_is_read_and_judged_by_its_rules(monkeypatch:
     assert found.language == "fr"
     assert found.reached == 2
     assert found.present == (True, True)
-    outcome = found.outcome()
-    assert outcome is not None
-    assert (R @ 15)([outcome]) == 100
+    predictions = found.predictions()
+    assert predictions is not None
+    assert (R @ 15)([predictions]) == 100
 
 
 def test_other_languages_keep_their_case_under_the_protocol_and_its_number_of_words() -> None:
@@ -73,7 +73,7 @@ def test_a_run_keeps_the_language_of_each_document(output: Path, monkeypatch: py
     monkeypatch.setattr("mudy.reading.tagging.tagger_is_here", lambda _: False)
     run = evaluate(Extractor("yake", protocol="promptrank"), [Dataset("nouvelles", "mudy", (FRENCH,))], output)
     assert [document.language for document in Run.load(output).documents] == ["fr"]
-    assert Run.load(output).outcomes("nouvelles") == run.outcomes("nouvelles")
+    assert Run.load(output).predictions("nouvelles") == run.predictions("nouvelles")
 
 
 # -- One document -----------------------------------------------------------------------------------------------------
@@ -94,11 +94,11 @@ def test_a_document_is_put_beside_its_gold() -> None:
 
 def test_present_and_absent_gold_are_measured_apart() -> None:
     found = judge(extractor(), RIVERS, RECORDS[0])
-    present, absent = found.outcome("present"), found.outcome("absent")
+    present, absent = found.predictions("present"), found.predictions("absent")
     assert present is not None
     assert absent is not None
     assert (present.gold, absent.gold) == (("river ice", "ice road"), ("hovercraft",))
-    assert replace(found, present=(True, True, True)).outcome("absent") is None
+    assert replace(found, present=(True, True, True)).predictions("absent") is None
 
 
 def test_a_document_without_candidates_counts_as_found_nothing() -> None:
@@ -106,7 +106,7 @@ def test_a_document_without_candidates_counts_as_found_nothing() -> None:
     run = evaluate(extractor(), [Dataset("rivers", "mudy", (empty, RECORDS[0]))])
     assert (run.documents[0].phrases, run.documents[0].occurrences, run.documents[0].reached) == ((), 0, 0)
     alone = evaluate(extractor(), [Dataset("rivers", "mudy", (RECORDS[0],))])
-    assert (F1 @ 5)(run.outcomes("rivers")) < (F1 @ 5)(alone.outcomes("rivers"))
+    assert (F1 @ 5)(run.predictions("rivers")) < (F1 @ 5)(alone.predictions("rivers"))
 
 
 def test_whole_texts_are_read_as_they_stand() -> None:
@@ -124,7 +124,7 @@ def test_a_run_says_what_it_came_from_and_what_it_came_to(output: Path) -> None:
     assert written["asked"]["settings"] == {"window": 5}
     assert written["used"]["settings"]["window"] == 5
     assert {"mudy", "spacy", "onnxruntime"} <= set(written["used"]["versions"])
-    assert written["totals"]["rivers"]["micro"]["F1@5"]["value"] == (F1 @ 5)(run.outcomes("rivers"))
+    assert written["totals"]["rivers"]["micro"]["F1@5"]["value"] == (F1 @ 5)(run.predictions("rivers"))
     assert Run.load(output) == run
     assert sorted(p.name for p in output.parent.iterdir()) == ["run.json"]  # no journal, no lock, no half file
 
@@ -204,11 +204,12 @@ def test_a_journal_cut_anywhere_gives_the_unbroken_run(output: Path, tmp_path: P
     whole = evaluate(extractor(), [RIVERS], output, places=True)
     file = RunFile(tmp_path / "cut.json")
     with file.locked():
-        file.begin(whole)
+        file.begin(replace(whole, documents=()))
         for document in whole.documents[:3]:
             file.add(document)
     journal = file.journal.read_bytes()
-    for length in [*range(0, len(journal), len(journal) // 12), len(journal)]:
+    head = journal.index(b"\n") + 1  # written atomically
+    for length in [*range(head, len(journal), len(journal) // 12), len(journal)]:
         file.path.unlink(missing_ok=True)
         file.journal.write_bytes(journal[:length])
         again = evaluate(extractor(), [RIVERS], file.path, places=True)

@@ -14,7 +14,7 @@ from mudy.errors import InputError, MudyError, SettingError
 from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import load
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.measures import F1, Outcome
+from mudy.evaluation.measures import F1, Predictions
 from mudy.methods import METHODS, method_class, settings_of
 from tests.taggers import english
 
@@ -43,7 +43,7 @@ def option(name: str) -> Any:
     return {name: 1}
 
 
-OUTCOMES = [Outcome(str(i), ["ice", "map"], ["ice"]) for i in range(3)]
+DOCUMENTS = [Predictions(str(i), ["ice", "map"], ["ice"]) for i in range(3)]
 CASES: dict[str, tuple[Callable[[Any], object], tuple[Any, ...]]] = {
     "method": (make_with("method"), (*NO_STR, None)),
     "model": (make_with("model"), (*NO_STR, None)),
@@ -96,12 +96,12 @@ CASES: dict[str, tuple[Callable[[Any], object], tuple[Any, ...]]] = {
     "limit": (lambda v: load("data.jsonl", limit=v), NO_COUNT),
     "form of data": (lambda v: load("data.jsonl", v), (5, b"mudy", "other", ["mudy"])),
     "k": (lambda v: F1 @ v, (0, -1, 1.5, "5", None, True)),
-    "outcomes": (lambda v: (F1 @ 5)(v), (None, 5, "a", [5], [None], {"a": 1})),
-    "averaging": (lambda v: (F1 @ 5)(OUTCOMES, v), (None, "micro", 5)),
-    "samples": (lambda v: (F1 @ 5).interval(OUTCOMES, samples=v), (*NO_COUNT, None)),
-    "level": (lambda v: (F1 @ 5).interval(OUTCOMES, level=v), (0, 1, NAN, "0.9", None, True)),
-    "a run to compare": (lambda v: compare(F1 @ 5, OUTCOMES, v), (None, 5, [5])),
-    "predictions": (lambda v: Outcome("a", v, ["ice"]), NO_PHRASES),
+    "documents": (lambda v: (F1 @ 5)(v), (None, 5, "a", [5], [None], {"a": 1})),
+    "averaging": (lambda v: (F1 @ 5)(DOCUMENTS, v), (None, "micro", 5)),
+    "samples": (lambda v: (F1 @ 5).interval(DOCUMENTS, samples=v), (*NO_COUNT, None)),
+    "level": (lambda v: (F1 @ 5).interval(DOCUMENTS, level=v), (0, 1, NAN, "0.9", None, True)),
+    "a run to compare": (lambda v: compare(F1 @ 5, DOCUMENTS, v), (None, 5, [5])),
+    "predictions": (lambda v: Predictions("a", v, ["ice"]), NO_PHRASES),
 }
 TABLE = [(name, value) for name, (_, values) in CASES.items() for value in values]
 

@@ -254,3 +254,12 @@ def test_a_pickle_keeps_what_was_asked_for_and_leaves_models_behind() -> None:
     assert again.arguments() | {"language": None} == used.arguments() | {"language": None}
     assert "scorer" not in vars(again)
     assert used.using("mudy", k_attn=2).loader.in_memory is used.loader.in_memory  # a copy in this process shares them
+
+
+def test_an_acronym_is_merged_with_what_it_stands_for_unless_merging_is_off() -> None:
+    made = Extractor("yake", language=english())
+    text = "The radar image (RI) shows ice. An RI is small, and the RI is cheap."
+    (image,) = [k for k in made.extract(text, None) if k.text == "radar image"]
+    assert image.variants == ("RI",)
+    assert {text[o.start : o.end] for o in image.occurrences} == {"radar image", "RI"}
+    assert {"RI", "radar image"} <= {k.text for k in made.extract(text, None, merge=False)}

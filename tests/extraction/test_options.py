@@ -16,7 +16,7 @@ from mudy import Extractor
 from mudy._support.validation import options_of
 from mudy.engines.compute import Compute
 from mudy.errors import SettingError
-from mudy.extraction.options import DEFAULT_OPTIONS, Focus, OptionArguments, Options, Setup
+from mudy.extraction.options import DEFAULT_OPTIONS, OptionArguments, Options, RankingFocus, Setup
 
 DECLARATION = '    shine: float = declared(0.5, "How much to shine.", least=0, most=2, assistants=float)\n'
 FOUND_BY = """
@@ -86,12 +86,12 @@ def test_the_typed_arguments_of_extract_are_the_options() -> None:
 
 def test_the_arguments_of_an_extractor_are_those_declared() -> None:
     arguments = inspect.signature(Extractor).parameters
-    declared = options_of(Setup) | options_of(Compute)
+    declared = options_of(Setup) | options_of(Compute) | {"style": options_of(RankingFocus)["style"]}
     assert set(arguments) == {*declared, "report", "settings"}
     assert {name: arguments[name].default for name in declared} == {n: option.default for n, option in declared.items()}
 
 
-@pytest.mark.parametrize("declaring", [Options, Focus, Setup, Compute])
+@pytest.mark.parametrize("declaring", [Options, RankingFocus, Setup, Compute])
 def test_every_option_has_help_and_a_default_that_is_valid(declaring: type) -> None:
     for option in options_of(declaring).values():
         assert option.help.endswith((".", "..."))

@@ -113,3 +113,38 @@ def test_top_n_is_a_number_a_share_or_all(top_n: float | None, words: int, expec
 def test_other_values_of_top_n_are_refused(top_n: object) -> None:
     with pytest.raises(SettingError, match="top_n"):
         how_many(top_n, 10)  # type: ignore[arg-type]
+
+
+# -- Acronyms ---------------------------------------------------------------------------------------------------------
+
+KINEMATICS = "Inverse kinematics (IK) moves arms. IK solvers: an inverse kinematics solver is fast. IK is hard."
+ACRONYMS = dict.fromkeys(("ik", "iks"), "inverse kinematics")
+
+
+@pytest.mark.parametrize("distinct", [False, True])
+def test_an_acronym_is_a_variant_of_its_long_form(distinct: bool) -> None:
+    values = {"ik": [-1.0, -4.0, -1.5], "arms": [-2.0], "inverse kinematics": [-3.0]}
+    found = rank(KINEMATICS, *scored(KINEMATICS, values), acronyms=ACRONYMS, distinct=distinct)
+    assert [(k.text, k.variants, k.score) for k in found] == [
+        ("Inverse kinematics", ("IK",), -1.0),
+        ("arms", (), -2.0),
+    ]
+    assert {(o.start, o.end) for o in found[0].occurrences} == {(0, 18), (20, 22), (36, 38), (86, 88)}
+
+
+def test_phrases_with_an_acronym_are_merged_with_those_that_spell_it_out() -> None:
+    values = {"ik solvers": [-1.0], "inverse kinematics solver": [-3.0]}
+    (only,) = rank(KINEMATICS, *scored(KINEMATICS, values), acronyms=ACRONYMS)
+    assert (only.text, only.variants) == ("inverse kinematics solver", ("IK solvers",))
+
+
+def test_a_phrase_that_contains_the_acronym_of_a_chosen_one_repeats_it() -> None:
+    values = {"inverse kinematics": [-1.0], "ik": [-1.0, -1.0, -1.0], "ik solvers": [-2.0], "arms": [-3.0]}
+    found = rank(KINEMATICS, *scored(KINEMATICS, values), acronyms=ACRONYMS, distinct=True)
+    assert [k.text for k in found] == ["Inverse kinematics", "arms"]
+
+
+def test_acronyms_stay_apart_where_nothing_is_merged() -> None:
+    values = {"inverse kinematics": [-1.0], "ik": [-2.0]}
+    found = rank(KINEMATICS, *scored(KINEMATICS, values), acronyms=ACRONYMS, merge=False)
+    assert [k.text for k in found] == ["Inverse kinematics", "IK"]

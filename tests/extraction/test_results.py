@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mudy import Coverage, Extractor, Keyphrase, MissingExtra, Result, ScoredOccurrence
-from mudy.corpus.row import START, InputRow, OutputRow
+from mudy import Coverage, Extractor, Keyphrase, MissingExtra, Result, ScoredOccurrence, TextWarning
+from mudy.corpus.row import InputRow, OutputRow, RowPosition
 from mudy.extraction.explanation import Explanation
 from mudy.extraction.results import ModelCoverage
 from mudy.reading.document import Span
@@ -94,8 +94,8 @@ def test_a_phrase_is_in_a_result_in_any_casing_or_variant(result: Result) -> Non
 
 def test_a_row_without_keyphrases_is_a_result_and_no_failure() -> None:
     assert not EMPTY
-    written = OutputRow.of(InputRow(START, "a"), EMPTY, None, 0.1)
-    assert written.result == EMPTY.to_dict()
+    written = OutputRow.of(InputRow(RowPosition(0, 0), "a"), EMPTY, None, 0.1).values
+    assert (written["coverage"], written["error"]) == (EMPTY.to_dict()["coverage"], None)
 
 
 def test_a_result_as_json_is_its_dict_also_where_a_text_holds_half_an_emoji(result: Result) -> None:
@@ -152,3 +152,13 @@ def test_a_table_without_its_library_says_what_to_install(
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingExtra, match=f"pip install {library}"):
         result.to_polars() if library == "polars" else result.to_arrow()
+
+
+def test_a_log_is_warned_of_and_has_a_result() -> None:
+    log = "".join(
+        f"2026-03-0{n % 9 + 1} 10:00:{n:02} backup job of volume {n} failed on server alpha\n" for n in range(40)
+    )
+    with pytest.warns(TextWarning, match="looks like a log"):
+        result = Extractor("yake").extract(log)
+    assert result.keyphrases
+    assert any("looks like a log" in message for message in result.warnings)

@@ -130,8 +130,6 @@ def test_a_data_set_is_never_the_output(rivers: Path, tmp_path: Path, link: str)
 @pytest.mark.parametrize("content", ["", "precious", "[1]\n", '{"format": 1}\n', "a,b\n1,2\n", '{"a": 1}'])
 def test_restart_throws_nothing_away_that_is_no_run(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
-    if name.endswith("journal") and not content:
-        return  # an empty journal is as good as none
     with pytest.raises(InputError, match=r"not a (run|journal)") as refused:
         evaluate(Extractor("yake", protocol="promptrank"), [RIVERS], tmp_path / "run.json", restart=True)
     assert (tmp_path / name).read_text() == content
@@ -157,8 +155,6 @@ def test_a_damaged_line_of_the_journal_costs_its_document_alone(
     file = RunFile(tmp_path / "run.json")
     with file.locked():
         file.begin(whole)
-        for document in whole.documents:
-            file.add(document)
     lines = file.journal.read_bytes().splitlines(keepends=True)
     lines[2] = lines[2][:40] + b"\n"
     lines.insert(4, b'{"not": "a document"}\n')

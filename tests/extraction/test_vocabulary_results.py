@@ -135,7 +135,7 @@ def test_a_near_concept_is_marked_and_its_phrase_stands_in_the_text(near: Extrac
     for keyphrase in result:
         assert all(TEXT[o.start : o.end] for o in keyphrase.occurrences)
     assert all(k.concept and k.concept.label == "volcano" and k.concept.similarity is not None for k in marked)
-    assert len(marked) == 1  # the others stand in the text, and no concept is given twice
+    assert len(marked) == 1  # the others occur in the text, and no concept is given twice
 
 
 def test_a_threshold_that_nothing_reaches_leaves_what_stands_in_the_text(near: Extractor) -> None:
@@ -147,7 +147,8 @@ def test_a_threshold_that_nothing_reaches_leaves_what_stands_in_the_text(near: E
 def test_a_near_concept_goes_to_the_phrase_nearest_to_it(near: Extractor) -> None:
     (marked,) = [k for k in near.extract(TEXT, None, vocabulary=["volcano"], near=0.0) if k.concept]
     best = [k.text for k in near.extract(TEXT, None)[:MOST_PHRASES]]
-    similarities = [n.similarity for n in LabelVectors(small.bert(), Vocabulary.of(["volcano"])).nearest(best)]
+    vectors = LabelVectors(small.bert(), Vocabulary.of(["volcano"]))
+    similarities = [similarity for _, similarity in vectors.nearest(best)]
     assert marked.concept is not None
     assert marked.concept.similarity == max(similarities)
 
@@ -156,10 +157,10 @@ def test_the_nearest_label_is_that_of_a_plain_loop() -> None:
     vocabulary = Vocabulary.of(["ice road", "radar map", "river"])
     found = LabelVectors(small.bert(), vocabulary).nearest(["ice", "the crew"])
     vectors = small.bert().embed(["ice", "the crew", "ice road", "radar map", "river"])
-    for row, nearest in enumerate(found):
+    for row, (concept, similarity) in enumerate(found):
         cosines = [float(vectors[row] @ vectors[2 + label]) for label in range(3)]
-        assert nearest.concept == vocabulary.concepts[int(np.argmax(cosines))]
-        assert nearest.similarity == pytest.approx(max(cosines), abs=2e-3)
+        assert concept == vocabulary.concepts[int(np.argmax(cosines))]
+        assert similarity == pytest.approx(max(cosines), abs=2e-3)
 
 
 # -- The command line -------------------------------------------------------------------------------------------------

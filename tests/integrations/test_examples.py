@@ -10,20 +10,20 @@ from tests.integrations.texts import EXAMPLES
 
 pytestmark = [pytest.mark.real, pytest.mark.filterwarnings("ignore")]
 HEAVY = ("bertopic", "haystack", "keyllm", "llama_index")
-PRINTED = {  # by the tool
-    "bertopic": "Oyster reefs",
-    "duckdb": "sourdough starters",
-    "haystack": "floodplain restoration",
-    "keybert_calls": "floodplain restoration",
-    "keyllm": "floodplain restoration",
-    "langchain": "floodplain restoration",
-    "llama_index": "floodplain restoration",
-    "llm": "floodplain restoration",
-    "mcp": "floodplain restoration",
-    "pandas": "sourdough starters",
-    "polars": "sourdough starters",
+PRINTED = {  # by the tool: a word that any good list of its text has
+    "bertopic": "reefs",
+    "duckdb": "sourdough",
+    "haystack": "floodplain",
+    "keybert_calls": "floodplain",
+    "keyllm": "floodplain",
+    "langchain": "floodplain",
+    "llama_index": "floodplain",
+    "llm": "floodplain",
+    "mcp": "floodplain",
+    "pandas": "sourdough",
+    "polars": "sourdough",
     "sklearn": "['water', 'food']",
-    "spacy": "floodplain restoration",
+    "spacy": "floodplain",
 }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mudy import Extractor, SettingError
-from mudy.integrations.extraction import shared_extractor
+from mudy.integrations.extraction import plain_settings, shared_extractor
 from tests.integrations.texts import PARAGRAPHS
 
 pytestmark = [pytest.mark.heavy_package, pytest.mark.filterwarnings("ignore")]
@@ -58,7 +58,7 @@ def test_warming_up_twice_loads_what_the_first_document_needs() -> None:
     made = annotator(settings={"window": 7})
     made.warm_up()
     made.warm_up()
-    assert "tagger" in shared_extractor(made._plain_settings()).extractor.loaded
+    assert "tagger" in shared_extractor(plain_settings(made)).extractor.loaded
 
 
 def test_wrong_settings_raise_at_once() -> None:

@@ -14,12 +14,16 @@ from mudy import Extractor
 from mudy.methods import METHODS
 from tests.integrations.texts import EXAMPLES, TEXT
 
+SECTIONS = f"# Rivers\n\n{'The ferry crosses the river. ' * 25}\n\n## Ice\n\n{'The ice road closes. ' * 30}"
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "extract": ("extract_keyphrases", {"text": TEXT, "top_n": 4}),
     "another method": ("extract_keyphrases", {"text": TEXT, "top_n": 4, "method": "textrank"}),
+    "sections": ("extract_keyphrases", {"text": SECTIONS, "per_section": True}),
     "empty text": ("extract_keyphrases", {"text": ""}),
     "unknown method": ("extract_keyphrases", {"text": TEXT, "method": "yakke"}),
     "wrong number": ("extract_keyphrases", {"text": TEXT, "top_n": -1}),
+    "style of another method": ("extract_keyphrases", {"text": TEXT, "style": "terms"}),
+    "unknown style": ("explain_phrase", {"text": TEXT, "phrase": "flood wall", "style": "subject"}),
     "explain": ("explain_phrase", {"text": TEXT, "phrase": "flood wall"}),
     "explain absent": ("explain_phrase", {"text": TEXT, "phrase": "submarine"}),
     "explain verb": ("explain_phrase", {"text": TEXT, "phrase": "were raised"}),
@@ -73,6 +77,14 @@ def structured(said: dict[str, Any], name: str) -> dict[str, Any]:
 def error(said: dict[str, Any], name: str) -> str:
     assert said[name].is_error
     return str(said[name].content[0].text)
+
+
+def test_sections_have_lists_where_they_are_asked_for(said: dict[str, Any]) -> None:
+    rivers, ice = structured(said, "sections")["sections"]
+    assert (rivers["heading"], rivers["start"], rivers["end"]) == ("Rivers", 0, ice["start"])
+    best = ice["keyphrases"][0]
+    assert (best["text"], SECTIONS[best["start"] : best["end"]]) == ("ice road", "ice road")
+    assert structured(said, "extract")["sections"] == []
 
 
 def test_all_tools_only_read_and_describe_what_they_give(said: dict[str, Any]) -> None:
@@ -160,7 +172,12 @@ def test_a_document_is_read_in_parts(said: dict[str, Any]) -> None:
         ("extract outside", "There is no document '../pyproject.toml'"),
         ("text and path", "Give either text or path"),
         ("no text", "Give either text or path"),
-        ("unknown argument", "Unknown argument 'topn'. Did you mean 'top_n'? Known: method, path, text, top_n."),
+        (
+            "unknown argument",
+            "Unknown argument 'topn'. Did you mean 'top_n'? Known: method, path, per_section, style, text, top_n.",
+        ),
+        ("style of another method", "yake takes no style: only mudyplus has styles."),
+        ("unknown style", "Input should be 'subjects', 'terms', 'keywords' or 'tags'"),
         ("argument of another tool", "Unknown argument 'text'. Known: none."),
         ("read outside", "There is no document '../pyproject.toml'"),
         ("read too much", "characters between 1 and 200,000"),

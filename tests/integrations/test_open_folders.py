@@ -68,7 +68,7 @@ def test_an_absolute_path_outside_is_not_read(opened: OpenFolders) -> None:
 
 
 def test_files_that_are_no_documents_are_not_read(opened: OpenFolders) -> None:
-    with pytest.raises(InputError, match=r"none of the documents that can be read: \.txt"):
+    with pytest.raises(InputError, match=r"is not a supported document. Supported: \.txt"):
         opened.read("key.pem")
 
 
@@ -112,7 +112,7 @@ def test_a_pdf_is_read_with_its_pages() -> None:
 
 
 def test_what_is_no_folder_cannot_be_opened() -> None:
-    with pytest.raises(SettingError, match="is no folder"):
+    with pytest.raises(SettingError, match="is not a folder"):
         OpenFolders.of([str(EXAMPLES / "paper.pdf")])
 
 

@@ -1,9 +1,12 @@
 """Jobs and extractors for tests of the queue: one extractor waits at a gate, the other has a small model."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from threading import Event
 from typing import Any, cast
+
+from starlette.types import Message
 
 from mudy import Extractor, InputError
 from mudy._support.cancellation import check
@@ -35,6 +38,12 @@ def job(*texts: str, key: ExtractorKey = MUDY, **given: Any) -> ExtractionJob:
 def local_scorers(load: Callable[[], Extractor]) -> Callable[[], list[LocalScorer]]:
     """What a queue loads: one scorer in this process, with the extractor that `load` makes."""
     return lambda: [LocalScorer(load())]
+
+
+async def staying() -> Message:
+    """Nothing more comes from a client that keeps its connection open."""
+    await asyncio.Event().wait()
+    raise AssertionError
 
 
 def answer(of: ExtractionJob) -> str:

@@ -1,7 +1,8 @@
 """Which texts form a batch."""
 
 from mudy.extraction.outcomes import BATCH_TEXTS, BATCH_WORDS, Item
-from mudy.server.queue import ClientGone, ExtractionJob, QueuedText, next_batch
+from mudy.server.problems import HttpProblem
+from mudy.server.queue import ExtractionJob, QueuedText, next_batch
 from mudy.server.scorer import ExtractorKey
 from tests.server.gate import LONG, MEDIUM, SHORT, YAKE, job
 
@@ -38,7 +39,7 @@ def test_a_batch_holds_no_more_texts_than_allowed() -> None:
 
 def test_jobs_that_are_over_are_not_taken_up() -> None:
     gone = job("gone")
-    gone.settle(ClientGone())
+    gone.settle(HttpProblem("client-gone"))
     assert together(gone, job("a")) == ["a"]
     assert together(gone) == []
 

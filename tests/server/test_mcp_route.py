@@ -73,7 +73,10 @@ def test_calls_go_through_the_queue(service: Served) -> None:
         ({"text": "river " * 1000}, "at most 5,000 are allowed"),
         ({"text": TEXT, "method": "empirical"}, "There is no method 'empirical'"),
         ({"text": TEXT, "top_n": 0}, "a whole number from 1"),
-        ({"text": TEXT, "language": "de"}, "Unknown argument 'language'. Known: method, text, top_n."),
+        (
+            {"text": TEXT, "language": "de"},
+            "Unknown argument 'language'. Known: method, per_section, style, text, top_n.",
+        ),
         ({"path": "/etc/hostname"}, "Unknown argument 'path'"),
     ],
 )

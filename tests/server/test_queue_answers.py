@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from mudy._support.cancellation import check
-from mudy.engines.torch import seq2seq
+from mudy.engines.torch import transformer
 from mudy.extraction.options import Options
 from mudy.extraction.outcomes import Item
 from mudy.reading.document import Document
-from mudy.server.queue import ClientGone, ExtractionJob, QueuedText, RequestQueue
+from mudy.server.problems import HttpProblem
+from mudy.server.queue import ExtractionJob, QueuedText, RequestQueue
 from mudy.server.scorer import ExtractorKey
 from tests import small
 from tests.served import PATIENCE, alike
@@ -54,14 +55,14 @@ def test_a_model_that_was_ended_in_the_middle_works_as_before(monkeypatch: pytes
         if victim.began is not None and not victim.over:
             calls += 1
             if calls == 3:
-                victim.settle(ClientGone())
+                victim.settle(HttpProblem("client-gone"))
         check()
 
-    monkeypatch.setattr(seq2seq, "check", counting)
+    monkeypatch.setattr(transformer, "check", counting)
     queue = RequestQueue(local_scorers(extractor))
     queue.start()
     queue.admit(victim)
-    with pytest.raises(ClientGone):
+    with pytest.raises(HttpProblem, match="client-gone"):
         victim.answer.result(PATIENCE)
     found = json.loads(queue.admit(asking(small.TEXT)).answer.result(PATIENCE))
     queue.stop()
@@ -75,9 +76,9 @@ def test_an_explanation_reads_its_text_once_and_equals_the_librarys(monkeypatch:
     reads: list[str] = []
     read = made.tagger.document
 
-    def reading(text: str, *more: Any) -> Document:
+    def reading(text: str, *more: Any, **named: Any) -> Document:
         reads.append(text)
-        return read(text, *more)
+        return read(text, *more, **named)
 
     monkeypatch.setattr(made.tagger, "document", reading)
     queued = [
@@ -99,7 +100,7 @@ def test_an_explanation_reads_its_text_once_and_equals_the_librarys(monkeypatch:
 
 def test_short_texts_are_computed_by_one_thread_which_is_not_the_services(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: set[int] = set()
-    monkeypatch.setattr(seq2seq, "check", lambda: threads.add(get_ident()))
+    monkeypatch.setattr(transformer, "check", lambda: threads.add(get_ident()))
     queue = RequestQueue(local_scorers(extractor))
     queue.start()
     for text in TEXTS:

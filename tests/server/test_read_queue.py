@@ -13,12 +13,13 @@ from starlette.types import Message
 from mudy.reading.formats import Limits
 from mudy.server.app import create_app
 from mudy.server.config import Config
-from mudy.server.queue import ClientGone, QueueFull, ShuttingDown, TimeLimit
+from mudy.server.problems import HttpProblem
 from mudy.server.read_queue import MAX_WAITING_FILES, READER_PROCESSES, ReadQueue, reader_limits
 from mudy.server.telemetry import Metrics
 from tests import hostile
 from tests.reading.test_pool import RIVER, gone, slow_file, unsupported
 from tests.served import PATIENCE
+from tests.server.gate import staying
 
 BYTES = {"Content-Type": "application/octet-stream"}
 NAME = "a.docx"
@@ -28,12 +29,6 @@ async def until(fact: Callable[[], object]) -> None:
     async with asyncio.timeout(PATIENCE):
         while not fact():
             await asyncio.sleep(0.01)
-
-
-async def staying() -> Message:
-    """What a client sends that waits for its answer: nothing."""
-    await asyncio.Event().wait()
-    raise AssertionError
 
 
 @asynccontextmanager
@@ -71,9 +66,9 @@ def test_few_files_are_read_at_once_and_few_wait() -> None:
     async def test() -> None:
         async with opened() as queue, busy(queue, READER_PROCESSES + MAX_WAITING_FILES):
             assert len(queue.pool._busy) == READER_PROCESSES
-            with pytest.raises(QueueFull) as full:
+            with pytest.raises(HttpProblem, match="queue-full") as full:
                 await queue.read(RIVER, NAME, staying)
-            assert full.value.retry_after >= 1
+            assert int(full.value.headers["Retry-After"]) >= 1
             assert metric(queue, 'mudy_refused_total{reason="queue-full"} 1.0')
 
     run(test)
@@ -93,7 +88,7 @@ def test_when_a_client_leaves_its_file_is_let_go_and_the_next_is_read() -> None:
             pids = {process.pid for process in queue.pool._busy}
             waiting = asyncio.create_task(queue.read(RIVER, NAME, staying))
             left.set()
-            with pytest.raises(ClientGone):
+            with pytest.raises(HttpProblem, match="client-gone"):
                 await reading
             assert (await waiting).text == "River gauge"
             await until(lambda: any(map(gone, pids)))
@@ -106,7 +101,7 @@ def test_a_file_waits_no_longer_than_a_request_may_take() -> None:
     async def test() -> None:
         async with opened() as queue, busy(queue, READER_PROCESSES):
             queue._timeout = 0.2
-            with pytest.raises(TimeLimit):
+            with pytest.raises(HttpProblem, match="time-limit"):
                 await queue.read(RIVER, NAME, staying)
 
     run(test)
@@ -126,7 +121,7 @@ def test_a_queue_that_is_closed_leaves_no_process_behind() -> None:
             pids = [process.pid for process in queue.pool._busy]
             queue.close()
             for task in tasks:
-                with pytest.raises(ShuttingDown):
+                with pytest.raises(HttpProblem, match="shutting-down"):
                     await task
             await until(lambda: all(map(gone, pids)))
 

@@ -37,6 +37,9 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"text": SHORT, "method": "mudyplus", "settings": {"weights": "/etc/hostname"}},
         "settings.weights",
     ),
+    "unknown style": ({"text": SHORT, "method": "mudyplus", "style": "subject"}, "style"),
+    "style of another method": ({"text": SHORT, "method": "mudy", "style": "terms"}, "style"),
+    "style twice": ({"text": SHORT, "method": "mudyplus", "style": "terms", "settings": {"style": "terms"}}, "style"),
     "a number and a half": ({"text": SHORT, "top_n": 1.5}, "top_n"),
     "blank candidate": ({"text": SHORT, "candidates": [" "]}, "candidates.0"),
     "blank to us": ({"text": SHORT, "candidates": ["ice", "\x1c"]}, "candidates.1"),
@@ -114,16 +117,16 @@ def test_what_is_not_json_is_told_with_its_place(content: bytes) -> None:
 @pytest.mark.parametrize(
     ("path", "content", "detail"),
     [
-        ("/v1/extract", b"{}", "text: is missing; send text, or texts for several"),
-        ("/v1/extract", b'{"txt": "a"}', "text: is missing; send text, or texts for several"),
+        ("/v1/extract", b"{}", "text: is missing; send text, or texts for several texts"),
+        ("/v1/extract", b'{"txt": "a"}', "text: is missing; send text, or texts for several texts"),
         (
             "/v1/extract",
             b'{"text": "a", "texts": ["b"]}',
-            "body: both text and texts are given, but only one is needed",
+            "body: send either text or texts, not both",
         ),
         ("/v1/explain", b"{}", "text: is missing"),
         ("/v1/extract", b"", "body: is missing"),
-        ("/v1/extract", b"[]", "body: a JSON object is needed"),
+        ("/v1/extract", b"[]", "body: must be a JSON object"),
     ],
 )
 def test_what_is_missing_is_named(path: str, content: bytes, detail: str) -> None:

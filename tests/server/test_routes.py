@@ -43,6 +43,16 @@ def test_options_reach_the_library(client: httpx.Client, library: Extractor) -> 
     assert expected["not_found"] == ["no such phrase"]
 
 
+def test_each_section_has_a_list_if_that_is_asked_for(client: httpx.Client, library: Extractor) -> None:
+    text = f"# One\n\n{TEXT}\n\n## Two\n\n{TEXT}"
+    asked = {"text": text, "method": "yake", "per_section": True}
+    expected = library.using("yake").extract(text, per_section=True).to_dict()
+    assert [section["heading"] for section in expected["sections"]] == ["One", "Two"]
+    assert alike(client.post("/v1/extract", json=asked).json(), {"results": [expected]})
+    answer = client.post("/v1/explain", json={"text": text, "methods": ["yake"], "per_section": True}).json()
+    assert len(answer["methods"][0]["sections"]) == 2
+
+
 def test_no_candidates_give_no_keyphrases(client: httpx.Client) -> None:
     answer = client.post("/v1/extract", json={"texts": [SHORT, SHORT], "method": "yake", "candidates": []})
     assert [result["keyphrases"] for result in answer.json()["results"]] == [[], []]

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from mudy import Extractor, ModelError
+from mudy._support.cancellation import checked_by
+from mudy._support.workers import Cancelling
 from mudy.engines.compute import Compute
 from mudy.errors import WorkerError
 from mudy.extraction.options import Options
 from mudy.extraction.outcomes import Item
 from mudy.extraction.results import Result
 from mudy.server.config import Config
-from mudy.server.queue import Cancelled
 from mudy.server.scorer import Batch, ExtractorKey, ProcessScorer, ScoringWork, process_scorers
 from mudy.server.telemetry import Eta
 from tests import small
@@ -123,14 +124,10 @@ def batch(*texts: str, key: ExtractorKey = YAKE) -> Batch:
     return Batch(key, 0, [Item(number, text, Options(top_n=3)) for number, text in enumerate(texts)])
 
 
-def never() -> None:
-    """A check that lets the work go on."""
-
-
 def test_a_text_that_fails_fails_alone(scorer: ProcessScorer) -> None:
     options = Options(top_n="auto")  # which yake does not know
     mixed = Batch(YAKE, 0, [Item(0, small.TEXT, Options(top_n=3)), Item(1, small.TEXT, options)])
-    good, bad = scorer.compute(mixed, never)
+    good, bad = scorer.compute(mixed)
     assert "top_n='auto'" in str(bad.result)
     assert good.result == Extractor("yake").extract(small.TEXT, 3)
 
@@ -141,12 +138,12 @@ def test_what_is_cancelled_is_left_at_once(scorer: ProcessScorer) -> None:
     def leave() -> None:
         nonlocal calls
         calls += 1
-        raise Cancelled
+        raise Cancelling
 
-    with pytest.raises(Cancelled):
-        scorer.compute(batch(" ".join([small.TEXT] * 3000)), leave)
+    with pytest.raises(Cancelling), checked_by(leave):
+        scorer.compute(batch(" ".join([small.TEXT] * 3000)))
     assert calls == 1
-    assert scorer.compute(batch(small.TEXT), never)
+    assert scorer.compute(batch(small.TEXT))
     assert scorer.pid == pid
 
 
@@ -162,10 +159,11 @@ def test_a_text_that_ends_its_process_twice_fails_alone(scorer: ProcessScorer) -
             until(lambda: scorer._process.failure is not None)
             deaths += 1
 
-    (outcome,) = scorer.compute(batch(" ".join([small.TEXT] * 3000)), kill)
+    with checked_by(kill):
+        (outcome,) = scorer.compute(batch(" ".join([small.TEXT] * 3000)))
     assert isinstance(outcome.result, WorkerError)
     assert "signal 9" in str(outcome.result)
-    (again,) = scorer.compute(batch(small.TEXT), never)
+    (again,) = scorer.compute(batch(small.TEXT))
     assert isinstance(again.result, Result)
 
 

@@ -43,5 +43,5 @@ def test_lines_of_progress_go_on_until_the_answer_is_there(
 def test_who_waits_is_told_so(gate: Gate, queue: RequestQueue) -> None:
     held(gate, queue)
     waiting = queue.admit(job("waiting"))
-    state = ProgressResponse(queue, waiting)._state()
+    state = queue.state(waiting)
     assert (state["state"], state["ahead"]) == ("waiting", 1)

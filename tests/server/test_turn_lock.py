@@ -1,5 +1,6 @@
 """Long texts take turns with short ones, and no answer depends on it."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from threading import Event, Thread, get_ident
@@ -8,10 +9,12 @@ import pytest
 
 from mudy._support.cancellation import check
 from mudy.server import scorer
-from mudy.server.queue import RequestQueue, TimeLimit
+from mudy.server.answers import whole_answer
+from mudy.server.problems import HttpProblem
+from mudy.server.queue import RequestQueue
 from mudy.server.scorer import ExtractorKey, TurnLock
 from tests.served import PATIENCE, alike, until
-from tests.server.gate import LONG, MEDIUM, SHORT, Gate, answer, asking, extractor, job, local_scorers
+from tests.server.gate import LONG, MEDIUM, SHORT, Gate, answer, asking, extractor, job, local_scorers, staying
 
 METHODS = ["mudy", "promptrank", "samrank", "yake", "topicrank"]
 
@@ -68,9 +71,9 @@ def test_who_waits_is_told_of_those_ahead_in_its_own_lane_alone(gate: Gate, queu
     gate.open.clear()
     queue.admit(job(LONG))
     held = queue.admit(job("held"))
-    until(lambda: queue.state(held).working)
+    until(lambda: queue.state(held)["state"] == "working")
     later = [queue.admit(job("later", key=ExtractorKey("yake"))), queue.admit(job(LONG))]
-    assert [queue.state(each).ahead for each in later] == [1, 1]
+    assert [queue.state(each)["ahead"] for each in later] == [1, 1]
 
 
 def test_a_long_request_has_a_time_limit_while_others_have_their_turns(gate: Gate) -> None:
@@ -79,8 +82,8 @@ def test_a_long_request_has_a_time_limit_while_others_have_their_turns(gate: Gat
     until(lambda: queue.ready)
     gate.open.clear()
     late = queue.admit(job(LONG))
-    with pytest.raises(TimeLimit):
-        late.answer.result(PATIENCE)
+    with pytest.raises(HttpProblem, match="time-limit"):
+        asyncio.run(whole_answer(queue, late, staying))
     gate.open.set()
     queue.stop()
     until(queue.join)
@@ -104,7 +107,7 @@ def test_answers_in_between_and_the_long_answer_are_the_librarys(method: str) ->
 
 def test_a_short_text_is_computed_between_two_passes_of_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The long text stops at its third pass until the short one is answered: only a turn in between can do that."""
-    from mudy.engines.torch import seq2seq
+    from mudy.engines.torch import transformer
 
     passes, answered = 0, Event()
     queue = RequestQueue(local_scorers(extractor))
@@ -121,7 +124,7 @@ def test_a_short_text_is_computed_between_two_passes_of_a_long_one(monkeypatch: 
     def long_thread() -> int | None:
         return queue._workers[1].ident if len(queue._workers) > 1 else None
 
-    monkeypatch.setattr(seq2seq, "check", third_pass)
+    monkeypatch.setattr(transformer, "check", third_pass)
     queue.start()
     queue.admit(long_job)
     until(lambda: passes == 3)
@@ -153,7 +156,7 @@ def test_turns_come_in_the_order_of_asking() -> None:
         threads = []
         for number in range(5):
             threads.append(in_a_thread(asking_for(number)))
-            until(lambda expected=number + 1: len(shared._waiting) == expected)
+            until(lambda expected=number + 1: len(shared._line) == 1 + expected)
     for thread in threads:
         thread.join(PATIENCE)
     assert order == [0, 1, 2, 3, 4]
@@ -169,7 +172,7 @@ def test_an_offer_that_nobody_takes_costs_nothing_and_one_that_is_taken_comes_ba
     with shared:
         assert shared.offer(after=0.0) == 0.0
         thread = in_a_thread(other)
-        until(lambda: len(shared._waiting) == 1)
+        until(lambda: len(shared._line) == 2)
         assert seen == []
         shared.offer(after=0.0)
         assert seen == ["other"]
@@ -185,7 +188,7 @@ def test_a_turn_that_has_just_begun_is_not_offered() -> None:
 
     with shared:
         thread = in_a_thread(other)
-        until(lambda: len(shared._waiting) == 1)
+        until(lambda: len(shared._line) == 2)
         assert shared.offer(after=3600.0) == 0.0
         assert seen == []
     thread.join(PATIENCE)

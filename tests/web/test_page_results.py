@@ -53,6 +53,21 @@ def test_the_page_says_what_each_model_read(visit: Visit) -> None:
     assert said.endswith("encoder read the first 32 % · language model read 99 %")
 
 
+def test_a_style_is_offered_for_the_method_that_has_styles_and_sent_with_it(visit: Visit) -> None:
+    page = visit.page
+    assert not page.locator("#style").is_visible()
+    page.select_option("#method", "mudyplus")
+    page.select_option("#style", "terms")
+    assert page.locator("#style-help").text_content() == "terms: every technical term that an indexer would mark"
+    assert "style=terms" in page.url
+    occurrence = {"start": 2, "end": 5, "score": 0.5}
+    keyphrase = {"rank": 1, "text": "dam", "score": 0.5, "variants": [], "occurrences": [occurrence]}
+    answer(page, [{"method": "mudyplus", "model": None, "keyphrases": [keyphrase], "settings": {}, "free": []}])
+    with page.expect_request("**/v1/explain") as request:
+        find(page, "A dam and dams.")
+    assert json.loads(request.value.post_data or "")["settings"] == {"mudyplus": {"style": "terms"}}
+
+
 def test_two_methods_stand_side_by_side_line_by_line(visit: Visit, served: Served) -> None:
     page = visit.page
     page.select_option("#compare", "promptrank")

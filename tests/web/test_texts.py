@@ -9,7 +9,7 @@ import pytest
 
 from tests.browser import Visit
 from tests.page import EXAMPLE, answer, asked, find, marks, places, rows, slide
-from tests.served import Served
+from tests.served import Served, until
 
 if TYPE_CHECKING:
     pass
@@ -88,5 +88,5 @@ def test_200_kb_are_shown_whole_and_can_be_walked_through(visit: Visit, between:
     page.click("[aria-label='Next occurrence']")
     page.click("[aria-label='Previous occurrence']")
     page.keyboard.press("End")
-    assert page.evaluate("document.activeElement.getBoundingClientRect().top < innerHeight")
+    until(lambda: page.evaluate("document.activeElement.getBoundingClientRect().top < innerHeight"))  # it scrolls
     assert page.locator(".mv-text").first.evaluate("text => text.textContent") == text

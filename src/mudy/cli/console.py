@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mudy._support.validation import SHORT
 from mudy.cli.formats import printable
 
 if TYPE_CHECKING:
@@ -17,6 +19,22 @@ if TYPE_CHECKING:
 
 
 _SECONDS_BETWEEN_LINES = 10
+_NAMED = 5  # inputs or phrases named in a warning
+
+
+def debugging() -> bool:
+    return os.environ.get("MUDY_DEBUG", "0") not in ("", "0")
+
+
+def first_names(names: Sequence[str]) -> str:
+    """The first few of many names."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def first_phrases(phrases: Iterable[str]) -> str:
+    """The first few of many phrases, in quotes, long ones shortened."""
+    return first_names([SHORT.repr(phrase) for phrase in phrases])
 
 
 class Screen:

@@ -8,20 +8,24 @@ import click
 
 from mudy.cli.console import Screen
 from mudy.cli.extract_command import warn_of_vocabulary
-from mudy.cli.parameters import SET, WORKERS, given_options, on_machine, settings, with_focus, with_options
+from mudy.cli.parameters import (
+    WORKERS,
+    given_options,
+    on_machine,
+    settings,
+    with_focus,
+    with_method,
+    with_options,
+    with_quiet,
+    with_settings,
+)
 from mudy.extraction.options import Options, Setup
 
 
 @click.command("corpus")
 @click.argument("names", nargs=-1, required=True, metavar="INPUT... OUTPUT")
-@click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Column with the text.")
-@click.option(
-    "--id-column",
-    default="id",
-    show_default=True,
-    metavar="NAME",
-    help="Column with the id, if any.",
-)
+@click.option("--text-column", default="text", metavar="NAME", help="Column with the text.")
+@click.option("--id-column", default="id", metavar="NAME", help="Column with the id, if any.")
 @click.option("--keep", metavar="NAMES|all", help="Columns to copy to the output, separated by commas, or all.")
 @click.option(
     "-f",
@@ -34,7 +38,6 @@ from mudy.extraction.options import Options, Setup
     "--part-rows",
     type=click.IntRange(1),
     default=500,
-    show_default=True,
     help="Rows per part; after a minute, a part is written with fewer.",
 )
 @click.option(
@@ -45,19 +48,20 @@ from mudy.extraction.options import Options, Setup
 @click.option(
     "--tfidf",
     metavar="FILE",
-    help="Also write the rows with scores weighted by how rare phrases are; ends like OUTPUT.",
+    help="Also write the rows with scores weighted by how rare phrases are; same ending as OUTPUT.",
 )
 @click.option("--restart", is_flag=True, help="Discard an earlier run to OUTPUT.")
 @click.option("--workers", **WORKERS, help="Worker processes; each loads its own model. The rows are the same.")
-@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True)
+@click.option("--engine", type=click.Choice(["local", "ray"]), default="local")
 @click.option("--address", metavar="ADDRESS", help="Address of a Ray cluster, or auto.  [default: one on this machine]")
 @click.option("--actors", type=click.IntRange(1), help="Ray actors; each loads its own model.  [default: CPUs - 1]")
-@with_options(Setup, without=["endpoint"])
-@with_options(Options)
+@with_method
+@with_options(Setup, without=["method", "endpoint"])
+@with_options(Options, without=["per_section"])
 @with_focus
-@click.option("--set", "pairs", **SET)
+@with_settings
 @on_machine
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors are still shown.")
+@with_quiet
 def corpus_command(
     names: tuple[str, ...],
     text_column: str,
@@ -73,9 +77,9 @@ def corpus_command(
 ) -> None:
     """Extract the keyphrases of a corpus: one output row per input row, in order.
 
-    INPUT is JSON lines, CSV or Parquet (.jsonl .csv .tsv .parquet), documents (.txt .md .html .pdf .docx), or a folder
-    or a pattern of such files; all but Parquet may be compressed (.gz .zst). OUTPUT ends in .jsonl, .parquet, .csv or
-    .tsv, or is a folder. CSV has one line per keyphrase.
+    INPUT is JSON lines, CSV or Parquet (.jsonl .csv .tsv .parquet), documents (.txt .md .html .pdf .docx ...), or a
+    folder or a pattern of such files; all but Parquet may be compressed (.gz .zst). OUTPUT ends in .jsonl, .parquet,
+    .csv or .tsv, or is a folder. CSV has one line per keyphrase.
 
     A row that fails has an `error` and does not stop the run; the exit code is then 1. After a kill, a crash or a full
     disk, run the same command to resume; at most one part is computed again. Other settings or inputs are refused.
@@ -101,8 +105,7 @@ def corpus_command(
                 tfidf=tfidf,
                 method=method,
                 **given,
-                **settings(method, pairs),
-                **focus,
+                **settings(method, pairs, focus.settings()),
             )
         except KeyboardInterrupt:
             screen.warning("interrupted; run the same command to resume.")
@@ -121,14 +124,14 @@ def _kept(keep: str | None) -> tuple[str, ...] | None:
 def _show(screen: Screen, progress: Any) -> None:
     rate = progress.new / progress.seconds if progress.seconds else 0.0
     failed = f", {progress.failed:,} failed" if progress.failed else ""
-    amount = f"{progress.share:.0%}, {progress.rows:,} rows, {rate:,.1f} a second{failed}"
+    amount = f"{progress.share:.0%}, {progress.rows:,} rows, {rate:,.1f} per second{failed}"
     screen.show("Extracting", round(1000 * progress.share), 1000, amount=amount)
 
 
 def _told(summary: Any) -> str:
     failed = f" {summary.failed:,} of them failed: see their `error`." if summary.failed else ""
     if summary.resumed == summary.rows and not summary.seconds:
-        return f"{summary.output} was done before: {summary.rows:,} rows.{failed}"
+        return f"{summary.output} was already complete: {summary.rows:,} rows.{failed}"
     before = f", {summary.resumed:,} of them by an earlier run" if summary.resumed else ""
     rate = (summary.rows - summary.resumed) / summary.seconds if summary.seconds else 0.0
-    return f"{summary.output}: {summary.rows:,} rows{before}, {rate:,.1f} a second.{failed}"
+    return f"{summary.output}: {summary.rows:,} rows{before}, {rate:,.1f} per second.{failed}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +10,8 @@ from mudy._support.storage import dump_json
 from mudy.cli import formats
 from mudy.cli.console import Screen
 from mudy.cli.evaluation_options import counting, loaded, on_data, reporting, sentence_encoder
-from mudy.cli.parameters import THREADS
+from mudy.cli.parameters import with_options
+from mudy.engines.compute import Compute
 from mudy.extraction.options import DEFAULT_ENCODER
 
 if TYPE_CHECKING:
@@ -22,24 +22,24 @@ _HEAD = ("Data set", "Documents", "Words", "Sentences", "Keyphrases", "Absent %"
 
 @click.group("data")
 def data_command() -> None:
-    """Look at data sets of documents with gold keyphrases."""
+    """Inspect data sets with gold keyphrases."""
 
 
 @data_command.command("describe")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @on_data
 @click.option("--no-drift", is_flag=True, help="Leave out the topic drift, which needs a sentence encoder.")
-@click.option("--threads", **THREADS)
+@with_options(Compute, "threads")
 @reporting
 @click.pass_context
 def describe_command(
     ctx: click.Context,
     paths: tuple[str, ...],
-    form: str | None,
+    data_format: str | None,
     limit: int | None,
     no_drift: bool,
     threads: int | None,
-    form_out: str,
+    form: str,
     quiet: bool,
 ) -> None:
     """Print the figures of the paper's Table 1 for data sets.
@@ -54,16 +54,16 @@ def describe_command(
     from mudy.reading.tagging import Tagger
 
     with Screen(quiet) as screen:
-        sets = loaded(screen, paths, form, limit)
+        sets = loaded(screen, paths, data_format, limit)
         rows: list[Description] = []
         if sets:
             encoder = None if no_drift else sentence_encoder(screen, threads, DEFAULT_ENCODER)
             tagger, show = Tagger("en"), counting(screen, "Reading ")
             rows = [describe(data, tagger, encoder, show) for data in sets]
-    if rows and form_out == "json":
+    if rows and form == "json":
         click.echo(dump_json([row.to_dict() for row in rows], indent=2))
     elif rows:
-        click.echo(formats.text_table(_HEAD, map(_cells, rows), set(_HEAD[1:]), sys.stdout.isatty()), nl=False)
+        click.echo(formats.text_table(_HEAD, map(_cells, rows), set(_HEAD[1:])), nl=False)
     if len(sets) < len(paths):
         ctx.exit(1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
@@ -26,14 +25,22 @@ from mudy.cli.evaluation_options import (
     reporting,
     sentence_encoder,
 )
-from mudy.cli.parameters import ENDPOINT, METHOD, MODEL_OPTION, PRESET, SET, on_machine, settings
+from mudy.cli.parameters import (
+    declared_option,
+    given_focus,
+    on_machine,
+    settings,
+    with_method,
+    with_options,
+    with_settings,
+)
 from mudy.errors import InputError
-from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
+from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
     from mudy.evaluation.comparison import Comparison
     from mudy.evaluation.datasets import Dataset
-    from mudy.evaluation.measures import Measure, Outcome
+    from mudy.evaluation.measures import Measure, Predictions
     from mudy.evaluation.runs import Run
     from mudy.extraction.extractor import Extractor
 
@@ -42,18 +49,11 @@ _SIGNIFICANT = 0.05  # p of a significant difference is below
 
 @click.command("evaluate")
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
-@click.option("-m", "--method", **METHOD, default=DEFAULT_METHOD, show_default=True, help="See `mudy methods`.")
-@click.option("--model", **MODEL_OPTION, default=DEFAULT_MODEL, show_default=True, help="As for `mudy extract`.")
-@click.option(
-    "--encoder",
-    **MODEL_OPTION,
-    default=DEFAULT_ENCODER,
-    show_default=True,
-    help="For methods that embed, and for SemF1.",
-)
-@click.option("--endpoint", **ENDPOINT, help="As for `mudy extract`.")
-@click.option("--preset", **PRESET)
-@click.option("--set", "pairs", **SET)
+@with_method
+@with_options(Setup, "model")
+@declared_option(Setup, "encoder", help="For methods that embed, and for SemF1.")
+@with_options(Setup, "endpoint", "preset")
+@with_settings
 @on_data
 @click.option("-o", "--output", metavar="FILE", help="Keep the run here, as JSON. Resumable after an interruption.")
 @click.option("--restart", is_flag=True, help="Discard the run in the output and start over.")
@@ -68,10 +68,10 @@ def evaluate_command(
     /,
     paths: tuple[str, ...],
     output: str | None,
-    form: str | None,
+    data_format: str | None,
     limit: int | None,
     measured: Measured,
-    form_out: str,
+    form: str,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -83,7 +83,7 @@ def evaluate_command(
     phrases of each range of probability are right.
 
     With --output every document is saved as soon as it is done. Run the same command to resume after an interruption,
-    or with a larger --limit to add documents; an output of other settings or another model is refused.
+    or with a larger --limit to add documents; an output with other settings or another model is refused.
 
     All data sets are read before the first document is computed; if one cannot be read, nothing is computed. The exit
     code is then 1, and also if a document failed.
@@ -91,13 +91,15 @@ def evaluate_command(
     if output is not None:
         refuse_inputs(output, paths)
     with Screen(quiet) as screen:
-        sets = all_loaded(screen, paths, form, limit)
+        sets = all_loaded(screen, paths, data_format, limit)
         extractor, run = _evaluated(screen, sets, output, **options)
         _warn_of_documents(screen, run)
         screen.show("Measuring")
         measures = measured.measures(lambda phrases: extractor.loader.encoder().embed(phrases))
-        measurements = {name: _measurement(run.outcomes(name, measured.gold), measures, measured) for name in run.names}
-    if form_out == "json":
+        measurements = {
+            name: _measurement(run.predictions(name, measured.gold), measures, measured) for name in run.names
+        }
+    if form == "json":
         named_here = ctx.get_parameter_source("named") is not ParameterSource.DEFAULT
         rows = {"measures": measurements} if named_here else {}
         click.echo(dump_json({"title": run.title, **rows, **run.to_dict()}, indent=2))
@@ -122,7 +124,8 @@ def _evaluated(
     from mudy.evaluation.experiment import evaluate
     from mudy.extraction.extractor import Extractor
 
-    extractor = Extractor(method, report=screen.report, **options, **settings(method, pairs))
+    chosen = settings(method, pairs, given_focus(options).settings())
+    extractor = Extractor(method, report=screen.report, **options, **chosen)
     screen.show(f"Loading {method}")
     progress = counting(screen, "Evaluating ")
     try:
@@ -144,10 +147,10 @@ def _warn_of_documents(screen: Screen, run: Run) -> None:
             screen.warning(f"{name}: {dropped:,} generated phrases do not occur in the text and are left out")
 
 
-def _measurement(outcomes: Sequence[Outcome], measures: Sequence[Measure], measured: Measured) -> dict[str, Any]:
+def _measurement(documents: Sequence[Predictions], measures: Sequence[Measure], measured: Measured) -> dict[str, Any]:
     """The measures on one data set, ready for JSON; none of them where no document has such gold."""
-    about = {"averaging": measured.averaging_name, "gold": measured.gold, "documents": len(outcomes)}
-    values = {str(m): asdict(m.interval(outcomes, measured.averaging)) for m in measures} if outcomes else {}
+    about = {"averaging": measured.averaging_name, "gold": measured.gold, "documents": len(documents)}
+    values = {str(m): asdict(m.interval(documents, measured.averaging)) for m in measures} if documents else {}
     return {**about, **values}
 
 
@@ -163,7 +166,7 @@ def _table(run: Run, measures: Sequence[str], measurements: Mapping[str, Mapping
         cost = sum(document.cpu_seconds for document in documents) / len(documents)
         rows.append([name, f"{row['documents']:,}", *cells, f"{ceiling(documents):.1f}", f"{cost:.2f}"])
     probabilities = [f"\n{brier_line(own, own.name)}{reliability_table(own)}" for own in run.calibrations]
-    return formats.text_table(head, rows, set(head[1:]), sys.stdout.isatty()) + "".join(probabilities)
+    return formats.text_table(head, rows, set(head[1:])) + "".join(probabilities)
 
 
 # -- compare ----------------------------------------------------------------------------------------------------------
@@ -172,16 +175,16 @@ def _table(run: Run, measures: Sequence[str], measurements: Mapping[str, Mapping
 @click.command("compare")
 @click.argument("first", metavar="A.json")
 @click.argument("second", metavar="B.json")
-@click.option("--encoder", **MODEL_OPTION, default=DEFAULT_ENCODER, show_default=True, help="For SemP, SemR and SemF1.")
+@declared_option(Setup, "encoder", help="For SemP, SemR and SemF1.")
 @measured
 @reporting
-def compare_command(first: str, second: str, encoder: str, measured: Measured, form_out: str, quiet: bool) -> None:
+def compare_command(first: str, second: str, encoder: str, measured: Measured, form: str, quiet: bool) -> None:
     """Compare two runs of `mudy evaluate`.
 
-    Over the documents that both have: the measure of each run (F1 unless --measures says otherwise), the difference
-    B - A with its 95 % interval by paired bootstrap, and the two-sided p of a paired t-test on the documents' values
-    and of the bootstrap. A difference is called significant where both are below 0.05. Each row is tested alone: of
-    twenty rows without any difference, one may look like one.
+    Prints, over the documents that both have, the measure of each run (F1 or other --measures), the difference B - A
+    with its 95 % interval by paired bootstrap, and the two-sided p of a paired t-test on the documents' values and of
+    the bootstrap. A difference is called significant if both are below 0.05. Each row is tested separately: of twenty
+    rows without a difference, one may still seem significant.
     """
     from mudy.evaluation.runs import Run
 
@@ -200,18 +203,18 @@ def compare_command(first: str, second: str, encoder: str, measured: Measured, f
                 screen.warning(
                     f"{row['data']}: {row['unmatched']:,} documents are in only one of the runs, and left out"
                 )
-    if form_out == "json":
+    if form == "json":
         click.echo(dump_json(rows, indent=2))
         return
     head = ["Data set", "Documents", "Measure", "A", "B", "B - A", "p (t-test)", "p (bootstrap)", "Verdict"]
     click.echo(f"A: {a.title}\nB: {b.title}")
-    click.echo(formats.text_table(head, map(_cells, rows), {*head[1:2], *head[3:8]}, sys.stdout.isatty()), nl=False)
+    click.echo(formats.text_table(head, map(_cells, rows), {*head[1:2], *head[3:8]}), nl=False)
 
 
 def _compared(a: Run, b: Run, name: str, measures: Sequence[Measure], measured: Measured) -> list[dict[str, Any]]:
     from mudy.evaluation.comparison import compare
 
-    one, other = a.outcomes(name, measured.gold), b.outcomes(name, measured.gold)
+    one, other = a.predictions(name, measured.gold), b.predictions(name, measured.gold)
     if not one or not other:
         raise InputError(f"{name}: no document has gold that is {measured.gold}.")
     return [_row(name, compare(measure, one, other, measured.averaging)) for measure in measures]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,9 @@ import click
 
 from mudy.cli.console import Screen
 from mudy.cli.formats import text_table
-from mudy.cli.parameters import LANGUAGE, Command
-from mudy.errors import InputError, SettingError, unknown
+from mudy.cli.parameters import Command, KnownName, declared_option, together, with_format, with_options, with_quiet
+from mudy.errors import InputError, SettingError
+from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
     from mudy.engines.encoder import SentenceEncoder
@@ -25,60 +25,45 @@ if TYPE_CHECKING:
 _PROBLEMS_SHOWN = 5  # per data set
 
 
-def _known_form(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+def _data_formats() -> Collection[str]:
     from mudy.evaluation.datasets import DATASET_FORMATS
 
-    if value is not None and value not in DATASET_FORMATS:
-        raise click.BadParameter(unknown("form", value, DATASET_FORMATS), ctx, param)
-    return value
+    return DATASET_FORMATS
 
 
-_FORM: dict[str, Any] = {
-    "callback": _known_form,
-    "metavar": "NAME",
-    "help": "The format of the data.  [default: detected from the contents]",
-}
-_LIMIT: dict[str, Any] = {
-    "type": click.IntRange(1),
-    "help": "Only the first documents of each data set.  [default: all]",
-}
-_PROTOCOL: dict[str, Any] = {
-    "type": click.Choice(["promptrank", "none"]),
-    "default": "promptrank",
-    "show_default": True,
-    "callback": lambda _ctx, _param, value: None if value == "none" else value,
-    "help": "Read texts as in published experiments (512 words), or whole and unchanged.",
-}
-_MAX_WORDS: dict[str, Any] = {"type": click.IntRange(1), "help": "Read only the first words of each text."}
-_FORMAT: dict[str, Any] = {"type": click.Choice(["table", "json"]), "default": "table", "show_default": True}
+on_data = together(
+    click.option(
+        "--form",
+        "data_format",
+        type=KnownName("form", _data_formats),
+        help="The format of the data.  [default: detected from the contents]",
+    ),
+    click.option("--limit", type=click.IntRange(1), help="Only the first documents of each data set.  [default: all]"),
+)
+reading_texts = together(
+    declared_option(
+        Setup,
+        "protocol",
+        type=click.Choice(["promptrank", "none"]),
+        default="promptrank",
+        show_default=True,
+        callback=lambda _ctx, _param, value: None if value == "none" else value,
+        help="Read texts as in published experiments (512 words), or whole and unchanged.",
+    ),
+    with_options(Setup, "language"),
+    declared_option(Setup, "max_words", help="Read only the first words of each text."),
+)
+reporting = together(with_format, with_quiet)
 
 
-def on_data(command: Command) -> Command:
-    """Add the options that say which documents are loaded."""
-    return click.option("--limit", **_LIMIT)(click.option("--form", **_FORM)(command))
-
-
-def reading_texts(command: Command) -> Command:
-    """Add the options that say how the texts of data sets are read."""
-    command = click.option("--max-words", **_MAX_WORDS)(click.option("--language", **LANGUAGE)(command))
-    return click.option("--protocol", **_PROTOCOL)(command)
-
-
-def reporting(command: Command) -> Command:
-    """Add the options that say what is printed."""
-    quiet: dict[str, Any] = {"is_flag": True, "help": "No progress and no warnings; errors are still shown."}
-    command = click.option("-q", "--quiet", **quiet)(command)
-    return click.option("-f", "--format", "form_out", **_FORMAT)(command)
-
-
-def loaded(screen: Screen, paths: Sequence[str], form: str | None, limit: int | None) -> list[Dataset]:
+def loaded(screen: Screen, paths: Sequence[str], data_format: str | None, limit: int | None) -> list[Dataset]:
     """The data sets that can be read; the others are reported, and rows that cannot be used."""
     from mudy.evaluation.datasets import load
 
     sets: list[Dataset] = []
     for path in paths:
         try:
-            sets.append(load(path, form, limit=limit))
+            sets.append(load(path, data_format, limit=limit))
         except InputError as error:
             screen.error(str(error))
             continue
@@ -90,9 +75,9 @@ def loaded(screen: Screen, paths: Sequence[str], form: str | None, limit: int | 
     return sets
 
 
-def all_loaded(screen: Screen, paths: Sequence[str], form: str | None, limit: int | None) -> list[Dataset]:
+def all_loaded(screen: Screen, paths: Sequence[str], data_format: str | None, limit: int | None) -> list[Dataset]:
     """The data sets; the command ends with exit code 1 if one of them cannot be read."""
-    sets = loaded(screen, paths, form, limit)
+    sets = loaded(screen, paths, data_format, limit)
     if len(sets) < len(paths):
         screen.error("Nothing was computed: every data set must exist and have a known format.")
         click.get_current_context().exit(1)
@@ -153,24 +138,26 @@ def _parsed_measures(ctx: click.Context, param: click.Parameter, value: str) -> 
         raise click.BadParameter(str(error), ctx, param) from error
 
 
-_NAMED: dict[str, Any] = {
-    "metavar": "NAME,NAME",
-    "callback": _parsed_measures,
-    "default": "F1",
-    "show_default": True,
-    "help": "P, R, F1, MAP, nDCG, SemP, SemR or SemF1; with a depth, F1@10, F1@M (all) or F1@O (as many as gold).",
-}
-_GOLD: dict[str, Any] = {"default": "all", "show_default": True, "help": "Which gold counts."}
-_DEPTHS: dict[str, Any] = {"multiple": True, "help": "Measure the first K; may be repeated.  [default: 5, 10 and 15]"}
-
-
 def measured(command: Command) -> Command:
     """Add the options that say what is measured of a run; the command gets them as `measured`."""
 
-    @click.option("--measures", "named", **_NAMED)
-    @click.option("--averaging", type=click.Choice(["micro", "macro"]), default="micro", show_default=True)
-    @click.option("--gold", type=click.Choice(["all", "present", "absent"]), **_GOLD)
-    @click.option("-k", "depths", type=click.IntRange(1), **_DEPTHS)
+    @click.option(
+        "--measures",
+        "named",
+        metavar="NAME,NAME",
+        callback=_parsed_measures,
+        default="F1",
+        help="P, R, F1, MAP, nDCG, SemP, SemR or SemF1; with a depth: F1@10, F1@M (all) or F1@O (as many as gold).",
+    )
+    @click.option("--averaging", type=click.Choice(["micro", "macro"]), default="micro")
+    @click.option("--gold", type=click.Choice(["all", "present", "absent"]), default="all", help="Which gold counts.")
+    @click.option(
+        "-k",
+        "depths",
+        type=click.IntRange(1),
+        multiple=True,
+        help="Measure the first K; may be repeated.  [default: 5, 10 and 15]",
+    )
     @wraps(command)
     def bundled(*arguments: Any, named: Any, averaging: str, gold: GoldKind, depths: Any, **options: Any) -> Any:
         return command(*arguments, measured=Measured(named, averaging, gold, depths), **options)
@@ -188,4 +175,4 @@ def reliability_table(calibration: Calibration) -> str:
     head = ["Probability", "Mean", "Right", "Phrases"]
     bins = calibration.reliability.items()
     rows = [[name, f"{mean:.3f}", f"{right:.3f}", f"{count:,}"] for name, (mean, right, count) in bins]
-    return text_table(head, rows, {*head[1:]}, sys.stdout.isatty())
+    return text_table(head, rows, {*head[1:]})

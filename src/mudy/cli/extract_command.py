@@ -1,24 +1,102 @@
-"""Many inputs through one extractor: a failure stays with its input, and the others are still written."""
+"""The command `mudy extract`: a failure stays with its input, and the others are still written."""
 
 from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+import click
+
 from mudy._support.progress import reported_to
-from mudy.cli.console import Screen
-from mudy.cli.formats import Format, Output, Texts
-from mudy.cli.sources import Source
+from mudy.cli import formats
+from mudy.cli.console import Screen, debugging, first_names, first_phrases
+from mudy.cli.parameters import (
+    PHRASE_FILES,
+    WORKERS,
+    given_options,
+    on_machine,
+    settings,
+    with_encoding,
+    with_focus,
+    with_method,
+    with_options,
+    with_quiet,
+    with_settings,
+)
+from mudy.cli.sources import Source, text_sources
 from mudy.errors import InputError, MissingExtra, MudyError
-from mudy.extraction.options import Options
+from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, Outcome, error_message, outcomes
 from mudy.extraction.results import Result
+from mudy.reading.formats import is_pattern
 
-_NAMED = 5  # phrases named in a warning
 _Numbered = tuple[int, Source]  # an input and its number
+
+
+@click.command("extract")
+@click.argument("files", nargs=-1, metavar="[FILES|-]...")
+@click.option("--text", help="Extract from this text instead of files.")
+@with_method
+@with_options(Setup, without=["method"])
+@with_options(Options)
+@with_focus
+@with_settings
+@click.option("-f", "--format", "form", type=click.Choice(formats.OUTPUT_FORMATS), default="table")
+@click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+@click.option(
+    "--save-text",
+    metavar="FOLDER",
+    help="Save the texts that offsets refer to here, as NAME.txt: for PDF and other formats.",
+)
+@with_encoding
+@click.option("--workers", **WORKERS, help="Worker processes for several inputs; each loads its own model.")
+@on_machine
+@with_quiet
+def extract_command(
+    files: tuple[str, ...],
+    text: str | None,
+    method: str,
+    pairs: tuple[str, ...],
+    form: str,
+    output: str | None,
+    save_text: str | None,
+    encoding: str | None,
+    workers: int,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Print the keyphrases of texts.
+
+    FILES are names of text files, patterns such as "docs/*.txt" (with ** for nested folders), or - for standard input,
+    which is also read when no file is given. Mark-up, mail, notebooks and office files are read too, and with the
+    extra `readers` PDF and HTML.
+
+    An input that fails is named on standard error and left out of the output; the others are still written, and the
+    exit code is 1. JSON is an object for one input, and a list for several or for a pattern; with jsonl each object is
+    written as soon as it is ready. If no input can be read, nothing is written. Offsets count characters (Unicode code
+    points) of the file, without a byte-order mark.
+    """
+    inputs = text_sources(files, text)
+    target = formats.Output(None if output == "-" else output, streaming=form == "jsonl")
+    read = [source.name for source in inputs if source.text is None] + [given[name] for name in PHRASE_FILES]
+    target.check(read)
+    texts = formats.Texts(save_text, read) if save_text is not None else None
+    options, focus = given_options(given, encoding)
+    if options.per_section and form == "csv":
+        raise click.UsageError("--per-section has no effect on csv; use --format table, json or jsonl.")
+    several = len(inputs) > 1 or any(map(is_pattern, files))
+    written_as = formats.format_of(form, several, target.terminal, concepts=options.concepts is not None)
+    arguments = {"method": method, **given, **settings(method, pairs, focus.settings())}
+    with Screen(quiet) as screen:
+        run = ExtractRun(screen, written_as, target, options, texts, len(inputs))
+        with target:
+            run.extract(arguments, inputs, encoding, workers)
+        run.warn()
+    if run.failed:
+        click.get_current_context().exit(1)
 
 
 @dataclass
@@ -26,43 +104,30 @@ class ExtractRun:
     """One run of `mudy extract`."""
 
     screen: Screen
-    form: Format
-    target: Output
-    extractor: dict[str, Any]  # arguments of Extractor
+    form: formats.Format
+    target: formats.Output
     options: Options
-    texts: Texts | None = None  # where the texts that offsets refer to are kept
-    workers: int = 1
-    debug: bool = False
-    _total: int = 0  # inputs
-    _failed: int = 0
+    texts: formats.Texts | None  # where the texts that offsets refer to are kept
+    total: int  # inputs
+    failed: int = 0
     _at_work: Sequence[Item[_Numbered]] = ()
     _missing: list[set[str]] = field(default_factory=list)
     _dropped: list[str] = field(default_factory=list)
     _warnings: dict[str, list[str]] = field(default_factory=dict)  # each with the inputs that it is about
 
-    def run(self, sources: Sequence[Source], encoding: str | None) -> int:
-        """Extract from all inputs, short texts together, and return the number that failed."""
+    def extract(self, arguments: dict[str, Any], sources: Sequence[Source], encoding: str | None, workers: int) -> None:
+        """Extract from all inputs, short texts together; `arguments` are those of the Extractor."""
         from mudy.extraction.extractor import Extractor
 
-        self._total = len(sources)
         warn_of_vocabulary(self.screen, self.options)
-        self.screen.show(f"Loading {self.extractor['model']}")
-        items, workers = self._items(sources, encoding), self.workers if len(sources) > 1 else 1
-        try:
-            extractor = Extractor(**self.extractor, report=self.screen.report)
-            computed = outcomes(extractor, items, workers=workers, began=self._begin)
-            with closing(computed), reported_to(self._show):
-                for outcome in computed:
-                    self._finish(outcome)
-            self._write(self.form.end())
-            self.target.close()
-        except BaseException:
-            self.target.discard()
-            raise
-        self._warn_of_results()
-        self._warn_of_missing()
-        self._warn_of_dropped()
-        return self._failed
+        self.screen.show(f"Loading {arguments['model']}")
+        extractor = Extractor(**arguments, report=self.screen.report)
+        items = self._items(sources, encoding)
+        computed = outcomes(extractor, items, workers=workers if self.total > 1 else 1, began=self._begin)
+        with closing(computed), reported_to(self._show):
+            for outcome in computed:
+                self._finish(outcome)
+        self._write(self.form.end())
 
     def _items(self, sources: Sequence[Source], encoding: str | None) -> Iterator[Item[_Numbered]]:
         """The texts of all inputs, or why they cannot be read."""
@@ -73,7 +138,9 @@ class ExtractRun:
             except (InputError, MissingExtra) as error:
                 yield Item(numbered, error)
             else:
-                options = self.options.changed({"source": source.label, "pages": reading.pages})
+                options = self.options.changed(
+                    {"source": source.label, "pages": reading.pages, "blocks": reading.blocks}
+                )
                 yield Item(numbered, reading.text, options)
 
     def _finish(self, outcome: Outcome[_Numbered]) -> None:
@@ -84,12 +151,15 @@ class ExtractRun:
         except FATAL:
             raise
         except Exception as error:  # of whatever kind: the other inputs are still written
-            self._fail(source, error)
+            self.failed += 1
+            if debugging() and not isinstance(error, MudyError):
+                traceback.print_exception(error)
+            self.screen.error(f"{source.shown_name}: {error_message(error)}")
         else:
             self._write(written)
 
     def _formatted(self, source: Source, result: Result) -> str:
-        """A result as it is written; what is to be warned of is kept for the end."""
+        """A result as it is written; its warnings are kept for the end."""
         written = self.form.one(result)
         if self.texts is not None:
             self.texts.keep(source, result.text)
@@ -97,23 +167,11 @@ class ExtractRun:
             self._missing.append(set(result.not_found))
         self._dropped += result.dropped
         for warning in result.warnings:
-            self._warnings.setdefault(warning, []).append(source.name)
+            self._warnings.setdefault(warning, []).append(source.shown_name)
         return written
 
-    def _fail(self, source: Source, error: Exception) -> None:
-        """Count an input that failed, and say why."""
-        self._failed += 1
-        if self.debug and not isinstance(error, MudyError):
-            traceback.print_exception(error)
-        self.screen.error(f"{source.name or repr(source.name)}: {error_message(error)}")
-
-    # -- Writing ------------------------------------------------------------------------------------------------------
-
     def _write(self, text: str) -> None:
-        if self.target.terminal:
-            with self.screen.paused():
-                self.target.write(text)
-        else:
+        with self.screen.paused() if self.target.terminal else nullcontext():
             self.target.write(text)
 
     def _begin(self, items: Sequence[Item[_Numbered]]) -> None:
@@ -125,47 +183,28 @@ class ExtractRun:
         if not self._at_work:  # the models are being loaded
             return
         (done, first), (last, _) = self._at_work[0].key, self._at_work[-1].key
-        amount = f"{done:,} of {self._total:,}" if self._total > 1 else f"{share:.0%}"
+        amount = f"{done:,} of {self.total:,}" if self.total > 1 else f"{share:.0%}"
         more = f" and {len(self._at_work) - 1:,} more" if len(self._at_work) > 1 else ""
         thousandths = round(1000 * (done + share * (last + 1 - done)))
-        self.screen.show("Extracting", thousandths, 1000 * self._total, amount=amount, detail=first.name + more)
+        self.screen.show("Extracting", thousandths, 1000 * self.total, amount=amount, detail=first.name + more)
 
-    def _warn_of_results(self) -> None:
-        """Every warning once, with the inputs that it is about."""
+    def warn(self) -> None:
+        """Print every warning once, with its inputs, and phrases that occur in none of the texts."""
         for warning, names in self._warnings.items():
-            self.screen.warning(f"{first_names([name or repr(name) for name in names])}: {warning}")
-
-    def _warn_of_missing(self) -> None:
-        """Name the candidates that occur in none of the texts."""
+            self.screen.warning(f"{first_names(names)}: {warning}")
         if self.options.phrases == ():
-            self.screen.warning("the file of --candidates holds no phrases, so there are no keyphrases")
-        if not self._missing:
-            return
-        nowhere = set.intersection(*self._missing)
-        names = [repr(shorten(p, 60)) for p in self.options.candidates or () if p in nowhere]
-        if names:
+            self.screen.warning("the file of --candidates contains no phrases, so there are no keyphrases")
+        nowhere = set.intersection(*self._missing) if self._missing else set()
+        if absent := [phrase for phrase in self.options.candidates or () if phrase in nowhere]:
             where = "the text" if len(self._missing) == 1 else "any of the texts"
-            self.screen.warning(f"candidates not found in {where}: {first_names(names)}")
-
-    def _warn_of_dropped(self) -> None:
-        """Count the phrases that a model wrote in vain, and name a few."""
+            self.screen.warning(f"candidates not found in {where}: {first_phrases(absent)}")
         if self._dropped:
             count = "1 phrase" if len(self._dropped) == 1 else f"{len(self._dropped):,} phrases"
-            names = [repr(shorten(phrase, 60)) for phrase in self._dropped]
-            self.screen.warning(f"{count} of the model not in the text, or not to be returned: {first_names(names)}")
+            phrases = first_phrases(self._dropped)
+            self.screen.warning(f"{count} of the model not in the text, or excluded: {phrases}")
 
 
 def warn_of_vocabulary(screen: Screen, options: Options) -> None:
     """Say what was left out of a vocabulary, and what is ambiguous in it."""
     for note in options.concepts.notes if options.concepts is not None else ():
         screen.warning(f"vocabulary: {note}")
-
-
-def first_names(names: Sequence[str]) -> str:
-    """The first few of many names."""
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
-
-
-def shorten(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 3] + "..."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,8 @@ from mudy.cli.evaluation_options import (
     reliability_table,
     reporting,
 )
-from mudy.cli.parameters import MODEL_OPTION, on_machine
-from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_MODEL
+from mudy.cli.parameters import on_machine, with_options
+from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
     from mudy.engines.compute import Speed
@@ -31,16 +30,15 @@ if TYPE_CHECKING:
 @click.command("fit")
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the weights here, as JSON.")
-@click.option("--quick", "without_model", is_flag=True, help="Fit without a language model, for --speed quick alone.")
+@click.option("--quick", "without_model", is_flag=True, help="Fit without a language model, only for --speed quick.")
 @click.option(
     "--fit-all",
     is_flag=True,
     help="Also fit the weights that are set by hand: those of everyday words and of occurrences in longer phrases.",
 )
-@click.option("--cache", metavar="FOLDER", help="Keep the evidence here: fitting again then takes seconds.")
+@click.option("--cache", metavar="FOLDER", help="Keep the evidence here; fitting again then takes seconds.")
 @on_data
-@click.option("--model", **MODEL_OPTION, default=DEFAULT_MODEL, show_default=True, help="As for `mudy extract`.")
-@click.option("--encoder", **MODEL_OPTION, default=DEFAULT_ENCODER, show_default=True, help="As for `mudy extract`.")
+@with_options(Setup, "model", "encoder")
 @reading_texts
 @on_machine
 @reporting
@@ -50,10 +48,10 @@ def fit_command(
     without_model: bool,
     fit_all: bool,
     cache: str | None,
-    form: str | None,
+    data_format: str | None,
     limit: int | None,
     speed: Speed | None,
-    form_out: str,
+    form: str,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -61,8 +59,8 @@ def fit_command(
 
     DATA are files or folders, as for `mudy evaluate`, and read in the same way. Prints F1@5/10/15 of the shipped
     weights, of those fitted, and of weights fitted on the other data sets alone (for a single one: on four fifths of
-    its texts). Only the last says what to expect of other texts. Then the Brier score, and how often phrases of a given
-    probability are right.
+    its texts). Only the last says what to expect on other texts. Also prints the Brier score, and how often phrases
+    of a given probability are right.
 
     Use the weights with `--set weights=FILE`, or Extractor(weights="FILE").
     """
@@ -72,18 +70,18 @@ def fit_command(
     target = _checked_output(output, paths)
     speed = _speed(without_model, speed)
     with Screen(quiet) as screen:
-        sets = all_loaded(screen, paths, form, limit)
+        sets = all_loaded(screen, paths, data_format, limit)
         extractor = Extractor("mudyplus", speed=speed, report=screen.report, **options)
         screen.show("Loading mudyplus")
         fitted = fit_weights(extractor, sets, fit_all=fit_all, cache=cache, progress=counting(screen))
         if fitted.telling < ENOUGH_TEXTS:
             screen.warning(
                 f"only {fitted.telling:,} texts have a gold phrase among their candidates; "
-                f"with fewer than {ENOUGH_TEXTS} the weights depend on which texts they are"
+                f"with fewer than {ENOUGH_TEXTS} the weights depend on the choice of texts"
             )
-    target.write(dump_json(fitted.weights.to_dict(), indent=1) + "\n")
-    target.close()
-    click.echo(dump_json(fitted.to_dict(), indent=2) if form_out == "json" else _tables(fitted), nl=form_out == "json")
+    with target:
+        target.write(dump_json(fitted.weights.to_dict(), indent=1) + "\n")
+    click.echo(dump_json(fitted.to_dict(), indent=2) if form == "json" else _tables(fitted), nl=form == "json")
 
 
 def _checked_output(output: str, paths: Sequence[str]) -> formats.Output:
@@ -91,7 +89,7 @@ def _checked_output(output: str, paths: Sequence[str]) -> formats.Output:
     if output == "-":
         raise click.UsageError("--output must be a file: standard output holds the figures.")
     target = formats.Output(output)
-    formats.check_output(target, paths)
+    target.check(paths)
     refuse_inputs(output, paths)
     return target
 
@@ -117,7 +115,7 @@ def _tables(fitted: FittedWeights) -> str:
     last = fitted.calibrations[-1]
     parts = [
         f"mudyplus, fitted on {texts:,} texts; micro F1@5/10/15 in per cent; left out: {fitted.left_out}\n",
-        formats.text_table(head, rows, {*head} - {"Data set", "Sum"}, sys.stdout.isatty()),
+        formats.text_table(head, rows, {*head} - {"Data set", "Sum"}),
         "\n",
         *(brier_line(calibration, f"{calibration.name}, texts left out") for calibration in fitted.calibrations),
         f"\nProbabilities of {last.name}, texts left out\n",

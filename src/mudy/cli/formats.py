@@ -6,17 +6,17 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import chain, count
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from mudy._support.storage import atomic_write, dump_json, encode_text, new_file, publish, same_file
+from mudy._support.storage import atomic_write, dump_json, encode_text, same_file
 from mudy.cli.sources import STDIN, Source
-from mudy.extraction.results import Keyphrase, Result
+from mudy.extraction.results import Keyphrase, Result, SectionResult
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,58 +26,55 @@ CONCEPT_COLUMNS = ("concept_id", "concept_label", "concept_match", "concept_simi
 CSV_COLUMNS = ("source", "rank", "text", "score", "variants", "start", "end", "page", "occurrences")
 
 
-class Format(Protocol):
-    """How results become text; what is returned is ready to be written."""
-
-    def one(self, result: Result) -> str: ...
-
-    def end(self) -> str: ...
-
-
 def format_of(name: str, several: bool, terminal: bool, concepts: bool = False) -> Format:
     """A format by name. `several`: more than one result may come. `terminal`: a person looks on."""
-    makers: dict[str, Callable[[], Format]] = {
-        "table": lambda: Tables(several, terminal),
-        "json": lambda: Json(several),
-        "jsonl": JsonLines,
-        "csv": lambda: Csv(concepts),
-    }
-    return makers[name]()
+    if name == "table":
+        return Tables(several, terminal)
+    if name == "json":
+        return Json(several)
+    return Csv(concepts) if name == "csv" else JsonLines()
 
 
 # -- Formats ----------------------------------------------------------------------------------------------------------
 
 
-class JsonLines:
+class Format:
+    """How results become text that is ready to be written."""
+
+    def one(self, result: Result) -> str:
+        raise NotImplementedError
+
+    def end(self) -> str:
+        return ""
+
+
+class JsonLines(Format):
     """One object per line, each written as soon as it is there."""
 
     def one(self, result: Result) -> str:
         return dump_json(result.to_dict()) + "\n"
 
-    def end(self) -> str:
-        return ""
 
-
-class Json:
+class Json(Format):
     """One object for one input, a list for several; written at the end, so that it is whole or absent."""
 
     def __init__(self, several: bool) -> None:
         self._several = several
-        self._found: list[Any] = []
+        self._results: list[Any] = []
 
     def one(self, result: Result) -> str:
-        found = result.to_dict()
-        dump_json(found)  # what cannot be written fails here, alone
-        self._found.append(found)
+        fields = result.to_dict()
+        dump_json(fields)  # what cannot be written fails here, alone
+        self._results.append(fields)
         return ""
 
     def end(self) -> str:
-        if not self._found:
+        if not self._results:
             return ""
-        return dump_json(self._found if self._several else self._found[0], indent=2) + "\n"
+        return dump_json(self._results if self._several else self._results[0], indent=2) + "\n"
 
 
-class Csv:
+class Csv(Format):
     """One row per keyphrase, at its best occurrence, with a header; `concepts`: with the columns for concepts."""
 
     def __init__(self, concepts: bool = False) -> None:
@@ -93,23 +90,20 @@ class Csv:
             best = phrase.occurrences[0]
             variants = ";".join(phrase.variants)
             row = (phrase.rank, phrase.text, phrase.score, variants, best.start, best.end, best.page)
-            concept = concept_cells(phrase) if self._concepts else ()
+            concept = _concept_cells(phrase) if self._concepts else ()
             rows.writerow((result.source or "", *row, len(phrase.occurrences), *concept))
         return lines.getvalue()
 
-    def end(self) -> str:
-        return ""
 
-
-def concept_cells(phrase: Keyphrase) -> tuple[Any, ...]:
-    """What CONCEPT_COLUMNS hold of a keyphrase."""
+def _concept_cells(phrase: Keyphrase) -> tuple[Any, ...]:
+    """What CONCEPT_COLUMNS hold of a keyphrase; the writer leaves the cells of None empty."""
     concept = phrase.concept
     if concept is None:
-        return ("",) * len(CONCEPT_COLUMNS)
-    return (concept.id, concept.label, concept.match, "" if concept.similarity is None else concept.similarity)
+        return (None,) * len(CONCEPT_COLUMNS)
+    return (concept.id, concept.label, concept.match, concept.similarity)
 
 
-class Tables:
+class Tables(Format):
     """One table per document, for people."""
 
     def __init__(self, several: bool, terminal: bool) -> None:
@@ -119,27 +113,31 @@ class Tables:
     def one(self, result: Result) -> str:
         gap = "\n" if self._begun else ""
         self._begun = True
-        return gap + self._table(result)
-
-    def _table(self, result: Result) -> str:
-        title = f"{result.source}\n" if self._several else ""
+        title = f"{printable(result.source or '')}\n" if self._several else ""
         note = "" if result.coverage.complete else f"{result.coverage}.\n"
-        if not result.keyphrases:
-            return f"{printable(title)}No keyphrases.\n{note}"
-        head = ["#", "Keyphrase", "Score", "Places", "Also as"]
-        rows = [
-            [str(k.rank), k.text, f"{k.score:.4f}", str(len(k.occurrences)), "; ".join(k.variants)]
-            for k in result.keyphrases
-        ]
-        if not any(k.variants for k in result.keyphrases):
-            head, rows = head[:-1], [row[:-1] for row in rows]
-        if any(k.concept for k in result.keyphrases):
-            head = [*head, "Concept"]
-            rows = [[*row, _concept(k)] for row, k in zip(rows, result.keyphrases, strict=True)]
-        return printable(title) + text_table(head, rows, {"#", "Score", "Places"}, self._terminal) + note
+        table = self._table(result.keyphrases) if result.keyphrases else "No keyphrases.\n"
+        sections = f"\n{self._sections(result.sections)}" if len(result.sections) > 1 else ""
+        return f"{gap}{title}{table}{note}{sections}"
 
-    def end(self) -> str:
-        return ""
+    def _table(self, phrases: Sequence[Keyphrase]) -> str:
+        columns = {
+            "#": [str(phrase.rank) for phrase in phrases],
+            "Keyphrase": [phrase.text for phrase in phrases],
+            "Score": [f"{phrase.score:.4f}" for phrase in phrases],
+            "Count": [str(len(phrase.occurrences)) for phrase in phrases],
+            "Also as": ["; ".join(phrase.variants) for phrase in phrases],
+            "Concept": [_concept(phrase) for phrase in phrases],
+        }
+        filled = {name: cells for name, cells in columns.items() if any(cells)}
+        return text_table([*filled], zip(*filled.values(), strict=True), {"#", "Score", "Count"}, self._terminal)
+
+    def _sections(self, sections: Sequence[SectionResult]) -> str:
+        """One row per section; those without a heading are numbered."""
+        rows = [
+            (section.heading or f"Part {number}", "; ".join(phrase.text for phrase in section.keyphrases))
+            for number, section in enumerate(sections, start=1)
+        ]
+        return text_table(["Section", "Keyphrases"], rows, set(), self._terminal)
 
 
 def _concept(keyphrase: Keyphrase) -> str:
@@ -156,13 +154,16 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
 
-def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: set[str], terminal: bool) -> str:
+def text_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], right: set[str], terminal: bool | None = None
+) -> str:
     """Rows under a head: drawn for a terminal, else plain, aligned and never cut. `right`: columns set to the right."""
     safe = [[printable(cell) for cell in row] for row in rows]
-    return drawn(head, safe, right) if terminal else aligned(head, safe, right)
+    drawn = sys.stdout.isatty() if terminal is None else terminal
+    return _drawn(head, safe, right) if drawn else _aligned(head, safe, right)
 
 
-def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], right: set[str]) -> str:
+def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]], right: set[str]) -> str:
     from rich.cells import cell_len  # Chinese characters are two columns wide
 
     widths = [max(map(cell_len, column)) for column in zip(head, *rows, strict=True)]
@@ -174,7 +175,7 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], right: set[str])
     return "\n".join(lines) + "\n"
 
 
-def drawn(head: Sequence[str], rows: Sequence[Sequence[str]], right: set[str]) -> str:
+def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]], right: set[str]) -> str:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -198,101 +199,80 @@ def captured(console: Console, drawing: Any) -> str:
 
 
 class Output:
-    """Standard output, or a file that takes its name only when it is whole.
+    """Standard output, or a file that is written when the `with` block ends without an error: whole, or not at all.
 
-    `streaming` writes to the file itself as data comes. Nothing is opened before the first byte is there to write.
+    `streaming` writes to the file itself as data comes, and opens it when the first is there.
     """
 
     def __init__(self, path: str | None, streaming: bool = False, option: str = "--output") -> None:
-        self.option = option  # that named it
-        self._path = Path(path).resolve() if path is not None else None
-        special = self._path is not None and self._path.exists() and not self._path.is_file()  # a pipe, /dev/null
-        self._direct = streaming or special
+        self.path = Path(path).resolve() if path is not None else None
+        self._option = option  # that named it
+        special = self.path is not None and self.path.exists() and not self.path.is_file()  # a pipe, /dev/null
+        self._direct = self.path is None or streaming or special
         self._stream: IO[bytes] | None = None
-        self._unfinished: Path | None = None
-
-    @property
-    def path(self) -> Path | None:
-        return self._path
+        self._content: list[bytes] = []  # of a file that is written at the end
 
     @property
     def terminal(self) -> bool:
-        return self._path is None and sys.stdout is not None and sys.stdout.isatty()
+        return self.path is None and sys.stdout is not None and sys.stdout.isatty()
 
-    def check(self) -> None:
-        """Say before the work, not after it, that the file cannot be written."""
-        if self._path is None:
+    def check(self, inputs: Iterable[str | None]) -> None:
+        """Say before the work, not after it, that the file cannot be written, or is one of the inputs."""
+        if self.path is None:
             if sys.stdout is None:
-                raise click.UsageError(f"Standard output is closed; use {self.option} FILE.")
+                raise click.UsageError(f"Standard output is closed; use {self._option} FILE.")
             return
-        if self._path.is_dir():
-            raise click.UsageError(f"{self.option} {self._path} is a directory; a file is needed.")
-        if not self._path.parent.is_dir():
-            raise click.UsageError(f"{self.option} {self._path}: the folder {self._path.parent} does not exist.")
-        place = self._path if self._direct and self._path.exists() else self._path.parent
+        if self.path.is_dir():
+            raise click.UsageError(f"{self._option} {self.path} is a directory; a file is needed.")
+        if not self.path.parent.is_dir():
+            raise click.UsageError(f"{self._option} {self.path}: the folder {self.path.parent} does not exist.")
+        place = self.path if self._direct and self.path.exists() else self.path.parent
         if not os.access(place, os.W_OK):
-            raise click.UsageError(f"{self.option} {self._path}: {place} may not be written (permission denied).")
+            raise click.UsageError(f"{self._option} {self.path}: {place} may not be written (permission denied).")
+        same = [name for name in inputs if name and self.path.is_file() and _is_input(name, self.path)]
+        if same:
+            raise click.UsageError(f"{self._option} {self.path} is also an input ({same[0]}) and would be overwritten.")
 
-    def write(self, data: str | bytes) -> None:
+    def write(self, data: str) -> None:
         if not data:
             return
-        try:
-            if self._stream is None:
-                self._stream = self._opened()
-            self._stream.write(encode_text(data) if isinstance(data, str) else data)
-            self._stream.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            self._failed(error)
-
-    def close(self) -> None:
-        """All is written: give the file its name."""
-        if self._path is None or self._stream is None:
+        if not self._direct:
+            self._content.append(encode_text(data))
             return
-        try:
-            self._stream.close()
-            if self._unfinished is not None:
-                publish(self._unfinished, self._path)
-                self._unfinished = None
-        except OSError as error:
-            self._failed(error)
+        with _writing(self.path):
+            if self._stream is None:
+                self._stream = sys.stdout.buffer if self.path is None else self.path.open("wb")
+            self._stream.write(encode_text(data))
+            self._stream.flush()
 
-    def discard(self) -> None:
-        """Leave no half file behind."""
-        if self._path is not None and self._stream is not None:
-            with suppress(OSError):
+    def __enter__(self) -> Output:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if self.path is not None and self._stream is not None:
+            with suppress(OSError) if error else _writing(self.path):
                 self._stream.close()
-        if self._unfinished is not None:
-            self._unfinished.unlink(missing_ok=True)
+        if self.path is not None and self._content and not error:
+            with _writing(self.path), atomic_write(self.path) as unfinished:
+                unfinished.write_bytes(b"".join(self._content))
 
-    def _opened(self) -> IO[bytes]:
-        if self._path is None:
-            return sys.stdout.buffer
-        if self._direct:
-            return self._path.open("wb")
-        self._unfinished = new_file(self._path)
-        return self._unfinished.open("wb")
 
-    def _failed(self, error: OSError) -> None:
-        self.discard()
-        if self._path is None:
+@contextmanager
+def _writing(path: Path | None) -> Iterator[None]:
+    """Report an error of writing to a file, or to standard output, in words; a broken pipe ends the command."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if path is None:
             silence_stdout()
-        place = self._path or "standard output"
-        raise click.ClickException(f"{place} cannot be written: {error.strerror or error}") from error
-
-
-def check_output(target: Output, files: Iterable[str | None]) -> None:
-    """The output can be written, and is none of the files that are read, through whatever links."""
-    target.check()
-    if target.path is None or not target.path.is_file():
-        return
-    for name in filter(None, files):
-        if _is_input(name, target.path):
-            raise click.UsageError(f"{target.option} {target.path} is also an input ({name}); it would be overwritten.")
+        name = path or "standard output"
+        raise click.ClickException(f"{name} cannot be written: {error.strerror or error}") from error
 
 
 def _is_input(name: str, output: Path) -> bool:
+    """Whether a file that is read is the output, through whatever links."""
     if name != STDIN:
         return same_file(name, output)
     try:
@@ -302,15 +282,15 @@ def _is_input(name: str, output: Path) -> bool:
 
 
 class Texts:
-    """A folder of texts, each under the name of what it was read from; none is written over a file that is read."""
+    """A folder of texts, each under the name of what it was read from; none is written over a file that is read.
+
+    The folder is made at once, so that one that cannot be made is reported before the work.
+    """
 
     def __init__(self, folder: str, read: Iterable[str | None] = ()) -> None:
         self.folder = Path(folder)
         self._taken: set[str] = set()
         self._read = [name for name in read if name]
-
-    def check(self) -> None:
-        """Make the folder, or say before the work that it cannot be."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -321,11 +301,8 @@ class Texts:
     def keep(self, source: Source, text: str) -> None:
         """Write a text; line ends stay as they are, so that offsets count in it."""
         path = self.folder / self._name(source)
-        try:
-            with atomic_write(path) as unfinished:
-                unfinished.write_bytes(encode_text(text))
-        except OSError as error:
-            raise click.ClickException(f"{path} cannot be written: {error.strerror or error}") from error
+        with _writing(path), atomic_write(path) as unfinished:
+            unfinished.write_bytes(encode_text(text))
 
     def _name(self, source: Source) -> str:
         """The file's name with .txt behind it, and a number if it was taken."""

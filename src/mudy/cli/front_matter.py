@@ -56,7 +56,7 @@ class Note:
             return cls(content, begin, begin, begin, newline[0] if newline else "\n", False)
         closing = _END.search(content, opening.end())
         if closing is None:
-            raise InputError("the front matter begins with --- but has no end. Close it with a line ---")
+            raise InputError("the front matter begins with --- but is not closed. Close it with a line ---")
         return cls(content, opening.end(), closing.start(), closing.end(), opening[1], True)
 
     @property

@@ -2,38 +2,73 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from mudy._support.storage import dump_json
-from mudy.cli import formats
 from mudy.cli.console import Screen
-from mudy.cli.parameters import KNOWN_MODEL
+from mudy.cli.formats import text_table
+from mudy.cli.parameters import KNOWN_MODEL, Decorator, with_format, with_quiet
 from mudy.errors import MudyError
 from mudy.methods import METHODS
+
+
+def add_cache_commands(
+    group: click.Group, things: str, argument: Decorator, cache: Callable[[], tuple[Callable[..., Any], ...]]
+) -> None:
+    """Add `pull` and `remove` to a group; `cache` imports the functions that do so."""
+
+    @group.command("pull", help=f"Fetch {things} into the cache, and print the path of each.")
+    @argument
+    @click.option("--force", is_flag=True, help="Fetch even what is in the cache.")
+    @with_quiet
+    @click.pass_context
+    def pull_command(ctx: click.Context, names: tuple[str, ...], force: bool, quiet: bool) -> None:
+        pull, _ = cache()
+        failed = False
+        with Screen(quiet) as screen:
+            for name in names:
+                try:
+                    path = pull(name, force=force, report=screen.report)
+                except MudyError as error:
+                    failed = True
+                    screen.error(str(error))
+                else:
+                    with screen.paused():
+                        click.echo(f"{name}\t{path}")
+        if failed:
+            ctx.exit(1)
+
+    @group.command("remove", help=f"Delete {things} from the cache.")
+    @argument
+    def remove_command(names: tuple[str, ...]) -> None:
+        _, remove = cache()
+        for name in names:
+            click.echo(f"Removed {name}." if remove(name) else f"{name} was not in the cache.", err=True)
+
 
 # -- models -----------------------------------------------------------------------------------------------------------
 
 
 @click.group("models", invoke_without_command=True)
-@click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@with_format
 @click.pass_context
 def models_command(ctx: click.Context, form: str) -> None:
     """List the known models, or pull, verify and remove them.
 
-    A model counts as cached only if all of its bytes are as they were when it was pulled.
+    A model counts as cached only if all of its bytes are unchanged since it was pulled.
     """
     if ctx.invoked_subcommand is None:
-        click.echo(_models_as_json() if form == "json" else _models_as_table(), nl=False)
+        click.echo(dump_json(_models(), indent=2) if form == "json" else _model_table())
 
 
-def _models_as_json() -> str:
+def _models() -> list[dict[str, Any]]:
     from mudy import models
 
-    rows = [
+    return [
         {
             "name": model.name,
             "kind": model.kind,
@@ -47,69 +82,43 @@ def _models_as_json() -> str:
             "cached": model.cached,
             "path": str(model.path),
         }
-        for model in models.status("quick hash")
+        for model in models.status("all")
     ]
-    return dump_json(rows, indent=2) + "\n"
 
 
-def _models_as_table() -> str:
+def _model_table() -> str:
     from mudy import models
 
-    known = models.status("quick hash")
+    listed = _models()
     rows = [
         (
-            m.name,
-            m.kind,
-            f"{models.KNOWN[m.name].parameters / 1e6:.0f} M",
-            f"{m.download_bytes / 1e6:,.0f} MB",
-            f"{m.disk_bytes / 1e6:,.0f} MB",
-            m.licence,
-            "yes" if m.cached else "damaged" if m.path.exists() else "no",
+            model["name"],
+            model["kind"],
+            f"{model['parameters'] / 1e6:.0f} M",
+            f"{model['download_bytes'] / 1e6:,.0f} MB",
+            f"{model['disk_bytes'] / 1e6:,.0f} MB",
+            model["licence"],
+            "yes" if model["cached"] else "damaged" if Path(model["path"]).exists() else "no",
         )
-        for m in known
+        for model in listed
     ]
     head = ("Name", "Kind", "Size", "Download", "On disk", "Licence", "Cached")
-    right = {"Size", "Download", "On disk"}
-    about = [f"{m.name}: {m.description}; from the Python package {m.packages[0].requirement}" for m in known]
+    about = "\n".join("{name}: {description}; from the Python package {packages[0]}".format(**m) for m in listed)
     return (
-        formats.text_table(head, rows, right, sys.stdout.isatty())
-        + "\n"
-        + "".join(f"{line}\n" for line in about)
-        + f"\nKept in {models.home() / 'models'}/NAME; MUDY_HOME moves them.\n"
-        + "Local folders and ids on the Hugging Face hub are accepted as models too.\n"
+        f"{text_table(head, rows, {'Size', 'Download', 'On disk'})}\n{about}\n\n"
+        f"Kept in {models.home() / 'models'}/NAME; set MUDY_HOME to keep them elsewhere.\n"
+        "Local folders and ids on the Hugging Face hub are accepted as models too."
     )
 
 
-@models_command.command("pull")
-@click.argument("names", nargs=-1, required=True, **KNOWN_MODEL, metavar="NAME...")
-@click.option("--force", is_flag=True, help="Fetch even what is in the cache.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
-def pull_model_command(names: tuple[str, ...], force: bool, quiet: bool) -> None:
-    """Fetch models into the cache; prints where each one is."""
+def _model_cache() -> tuple[Callable[..., Any], ...]:
     from mudy import models
 
-    _pull(models.pull, names, force, quiet)
-
-
-def _pull(pull: Callable[..., Any], names: Sequence[str], force: bool, quiet: bool) -> None:
-    """Fetch all that can be fetched; exit code 1 if something cannot."""
-    failed = False
-    with Screen(quiet) as screen:
-        for name in names:
-            try:
-                path = pull(name, force=force, report=screen.report)
-            except MudyError as error:
-                failed = True
-                screen.error(str(error))
-            else:
-                with screen.paused():
-                    click.echo(f"{name}\t{path}")
-    if failed:
-        click.get_current_context().exit(1)
+    return models.pull, models.remove
 
 
 @models_command.command("verify")
-@click.argument("names", nargs=-1, **KNOWN_MODEL, metavar="[NAME]...")
+@click.argument("names", nargs=-1, type=KNOWN_MODEL, metavar="[NAME]...")
 @click.pass_context
 def verify_model_command(ctx: click.Context, names: tuple[str, ...]) -> None:
     """Hash every file of cached models; exit code 1 if one is damaged."""
@@ -118,83 +127,56 @@ def verify_model_command(ctx: click.Context, names: tuple[str, ...]) -> None:
     wanted = names or [model.name for model in models.status() if model.path.exists()]
     if not wanted:
         click.echo("No model is in the cache.", err=True)
-    failed = False
-    for name in wanted:
-        problem = models.verify(name)
-        failed = failed or problem is not None
+    problems = {name: models.verify(name) for name in wanted}
+    for name, problem in problems.items():
         click.echo(f"{name}\t{problem or 'good'}")
-    if failed:
+    if any(problems.values()):
         click.echo("To repair: mudy models pull --force NAME", err=True)
         ctx.exit(1)
 
 
-@models_command.command("remove")
-@click.argument("names", nargs=-1, required=True, **KNOWN_MODEL, metavar="NAME...")
-def remove_model_command(names: tuple[str, ...]) -> None:
-    """Delete models from the cache."""
-    from mudy import models
-
-    for name in names:
-        click.echo(f"Removed {name}." if models.remove(name) else f"{name} was not in the cache.", err=True)
+_MODEL_NAMES = click.argument("names", nargs=-1, required=True, type=KNOWN_MODEL, metavar="NAME...")
+add_cache_commands(models_command, "models", _MODEL_NAMES, _model_cache)
 
 
 # -- languages --------------------------------------------------------------------------------------------------------
 
 
 @click.group("languages", invoke_without_command=True)
-@click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@with_format
 @click.pass_context
 def languages_command(ctx: click.Context, form: str) -> None:
     """List the languages that have a checked tagger, or pull and remove taggers."""
-    if ctx.invoked_subcommand is None:
-        click.echo(_languages_as_json() if form == "json" else _languages_as_table(), nl=False)
-
-
-def _languages_as_json() -> str:
     from mudy.reading import languages
 
+    if ctx.invoked_subcommand is not None:
+        return
     fields = ("code", "name", "package", "version", "licence", "download_bytes", "state")
-    rows = [
+    taggers = [
         {field: getattr(tagger, field) for field in fields} | {"path": tagger.path and str(tagger.path)}
         for tagger in languages.tagger_statuses()
     ]
-    return dump_json(rows, indent=2) + "\n"
+    click.echo(dump_json(taggers, indent=2) if form == "json" else _tagger_table(taggers))
 
 
-def _languages_as_table() -> str:
-    from mudy.reading import languages
-
-    rows = [
-        (t.code, t.name, t.package, t.version, t.licence, f"{t.download_bytes / 1e6:,.0f} MB", t.state)
-        for t in languages.tagger_statuses()
-    ]
+def _tagger_table(taggers: list[dict[str, Any]]) -> str:
+    shown = [tagger | {"download_bytes": f"{tagger['download_bytes'] / 1e6:,.0f} MB"} for tagger in taggers]
     head = ("Code", "Language", "Package", "Version", "Licence", "Download", "State")
     return (
-        formats.text_table(head, rows, {"Download"}, sys.stdout.isatty())
-        + "\nA text is read by the tagger of its language where it is installed or was pulled, by `mudy languages pull "
-        "CODE`.\nTexts in other languages are read by stop words, or by a segmenter (extra `languages`).\n"
+        f"{text_table(head, [list(tagger.values())[:-1] for tagger in shown], {'Download'})}\n"
+        "A text is read by the tagger of its language if it is installed or pulled (`mudy languages pull CODE`).\n"
+        "Texts in other languages are split at stop words, or by a segmenter (extra `languages`)."
     )
 
 
-@languages_command.command("pull")
-@click.argument("codes", nargs=-1, required=True, metavar="CODE...")
-@click.option("--force", is_flag=True, help="Fetch even what is in the cache.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
-def pull_tagger_command(codes: tuple[str, ...], force: bool, quiet: bool) -> None:
-    """Fetch the taggers of languages into the cache; prints where each one is."""
+def _tagger_cache() -> tuple[Callable[..., Any], ...]:
     from mudy.reading import languages
 
-    _pull(languages.pull_tagger, codes, force, quiet)
+    return languages.pull_tagger, languages.remove_tagger
 
 
-@languages_command.command("remove")
-@click.argument("codes", nargs=-1, required=True, metavar="CODE...")
-def remove_tagger_command(codes: tuple[str, ...]) -> None:
-    """Delete the taggers of languages from the cache."""
-    from mudy.reading import languages
-
-    for code in codes:
-        click.echo(f"Removed {code}." if languages.remove_tagger(code) else f"{code} was not in the cache.", err=True)
+_CODES = click.argument("names", nargs=-1, required=True, metavar="CODE...")
+add_cache_commands(languages_command, "the taggers of languages", _CODES, _tagger_cache)
 
 
 # -- methods and completion -------------------------------------------------------------------------------------------
@@ -202,20 +184,20 @@ def remove_tagger_command(codes: tuple[str, ...]) -> None:
 
 @click.command("methods")
 @click.argument("names", nargs=-1, type=click.Choice(list(METHODS)), metavar="[NAME]...")
-@click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@with_format
 def methods_command(names: tuple[str, ...], form: str) -> None:
-    """List the methods; with names, explain every setting of these."""
+    """List the methods; with names, describe all of their settings."""
     described = map(_described, names or METHODS)
     if form == "json":
         click.echo(dump_json(list(described), indent=2))
     elif names:
         click.echo("\n".join(map(_explained, described)))
-        click.echo("Shown are the defaults; for models on which others were measured to be better, those are used.")
+        click.echo("These are the defaults; models for which other values were measured to be better use those.")
     else:
         widest = max(map(len, METHODS))
         for method in described:
             click.echo(f"{method['name']:{widest}}  {method['description']}")
-        click.echo("\nThe settings of a method, each explained: mudy methods NAME")
+        click.echo("\nTo describe the settings of a method: mudy methods NAME")
 
 
 def _described(name: str) -> dict[str, Any]:
@@ -255,7 +237,7 @@ Set it up:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    """Print a script that completes commands, options and names."""
+    """Print a shell script that completes commands, options and names."""
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import reduce
 from typing import Any, Literal, get_args, get_origin
 
 import click
@@ -12,24 +13,81 @@ from click.shell_completion import CompletionItem
 
 from mudy._support.validation import Option, TopN, checked_top_n, options_of, parse_value, type_in_words
 from mudy.candidates import CandidateKind
+from mudy.candidates.vocabularies import Vocabulary
 from mudy.cli import sources
 from mudy.engines.compute import Compute
 from mudy.errors import InputError, ModelError, SettingError, VocabularyWarning, unknown
-from mudy.extraction.options import Focus, Options, Setup
+from mudy.extraction.options import Options, RankingFocus, Setup
 from mudy.methods import METHODS, check_settings, setting_types
 from mudy.reading.languages import AUTO
-from mudy.vocabularies import Vocabulary
 
 Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
+NO_FOCUS = RankingFocus()
 
 
 # -- Words -> values --------------------------------------------------------------------------------------------------
 
 
-def top_n(ctx: click.Context, param: click.Parameter, value: str) -> TopN:
+class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases
+    """One of several names, with completion; `known` gives them when they are needed."""
+
+    name = "name"
+
+    def __init__(self, what: str, known: Callable[[], Collection[str]]) -> None:
+        self.what, self.known = what, known
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value not in self.known():
+            self.fail(unknown(self.what, value, self.known()), param, ctx)
+        return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        return [CompletionItem(name) for name in self.known() if name.startswith(incomplete)]
+
+
+class MethodNames(KnownName):
+    """Names of methods, separated by commas, none twice."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        names = tuple(name.strip() for name in value.split(",") if name.strip())
+        if not names:
+            self.fail("No method is named; see `mudy methods`.", param, ctx)
+        for name in names:
+            super().convert(name, param, ctx)
+            if names.count(name) > 1:
+                self.fail(f"{name} is named twice; each method is shown once.", param, ctx)
+        return names
+
+
+class ModelName(KnownName):
+    """A known model, a folder, or an id on the hub; nothing is fetched yet. A model behind an endpoint has any name."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from mudy import models
+
+        if param is None or param.name != "model" or ctx is None or ctx.params.get("endpoint") is None:
+            try:
+                models.check_name(value)
+            except ModelError as error:
+                self.fail(str(error), param, ctx)
+        return value
+
+
+def _known_models() -> Collection[str]:
+    from mudy import models
+
+    return models.KNOWN
+
+
+METHOD, METHODS_LISTED = KnownName("method", lambda: METHODS), MethodNames("method", lambda: METHODS)
+MODEL, KNOWN_MODEL = ModelName("model", _known_models), KnownName("model", _known_models)
+
+
+def top_n(ctx: click.Context, param: click.Parameter, value: Any) -> TopN:
     """A number, a share of the words (0.02 or 2%), "auto", or "all"."""
     try:
-        return checked_top_n(_top_n(value.strip().lower()))
+        return checked_top_n(_top_n(str(value).strip().lower()))
     except ValueError:  # SettingError is one
         reason = f"{value!r} is neither a number from 1 up, nor a share such as 0.02 or 2%, nor 'auto', nor 'all'."
         raise click.BadParameter(reason, ctx, param) from None
@@ -43,91 +101,33 @@ def _top_n(value: str) -> int | float | str | None:
     return float(value) if "." in value else int(value)
 
 
-def method(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """The name of a method."""
-    if value not in METHODS:
-        raise click.BadParameter(unknown("method", value, METHODS), ctx, param)
-    return value
-
-
-def method_names(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
-    """Names of methods with commas between them, none twice."""
-    names = tuple(name.strip() for name in value.split(",") if name.strip())
-    if not names:
-        raise click.BadParameter("No method is named; see `mudy methods`.", ctx, param)
-    for name in names:
-        method(ctx, param, name)
-        if names.count(name) > 1:
-            raise click.BadParameter(f"{name} is named twice; each method is shown once.", ctx, param)
-    return names
-
-
-def model(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """The name of a known model, a folder, or an id on the hub; nothing is fetched yet. An endpoint has its own."""
-    from mudy import models
-
-    if param.name == "model" and ctx.params.get("endpoint") is not None:
-        return value
+def _encoding(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
+    """The name of a text encoding; SettingError for any other."""
     try:
-        models.check_name(value)
-    except ModelError as error:
-        raise click.BadParameter(str(error), ctx, param) from error
+        b"x".decode(value or "utf-8")
+    except LookupError:
+        raise SettingError(f"{value!r} is not a text encoding; try utf-8, utf-16, latin-1 or cp1252.") from None
+    except UnicodeError:
+        pass  # a known encoding in which x alone means nothing
     return value
-
-
-def _known_model_names(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of known models alone."""
-    from mudy import models
-
-    for value in values:
-        if value not in models.KNOWN:
-            raise click.BadParameter(unknown("model", value, models.KNOWN), ctx, param)
-    return values
-
-
-def _methods(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
-    return [CompletionItem(name) for name in METHODS if name.startswith(incomplete)]
-
-
-def _models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
-    from mudy import models
-
-    return [CompletionItem(name) for name in models.KNOWN if name.startswith(incomplete)]
-
-
-TOP_N: dict[str, Any] = {"callback": top_n, "metavar": "NUMBER|SHARE|auto|all"}
-METHOD: dict[str, Any] = {"callback": method, "metavar": "NAME", "shell_complete": _methods}
-SEVERAL: dict[str, Any] = {"callback": method_names, "metavar": "NAME,NAME", "shell_complete": _methods}
-MODEL_OPTION: dict[str, Any] = {"callback": model, "metavar": "NAME", "shell_complete": _models}
-KNOWN_MODEL: dict[str, Any] = {"callback": _known_model_names, "shell_complete": _models}
-ENDPOINT: dict[str, Any] = {"metavar": "URL", "is_eager": True}  # for it decides what --model may be
-WORKERS: dict[str, Any] = {"type": click.IntRange(1), "default": 1, "show_default": True}
-ENCODING: dict[str, Any] = {"help": "Encoding of the files.  [default: by byte-order mark, else UTF-8]"}
-SET: dict[str, Any] = {
-    "metavar": "NAME=VALUE",
-    "multiple": True,
-    "help": "A setting of the method (see `mudy methods`); may be repeated. Lists: 1,2,3.",
-}
-_READERS: dict[str, dict[str, Any]] = {  # of options whose words are not plain values
-    "top_n": TOP_N
-    | {
-        "default": str(options_of(Options)["top_n"].default),
-        "help": f"{options_of(Options)['top_n'].help} Also 2%, or all.",
-    },
-    "method": METHOD,
-    "model": MODEL_OPTION,
-    "encoder": MODEL_OPTION,
-    "endpoint": ENDPOINT,
-    "seeds": {"multiple": True},
-}
 
 
 # -- Declared options -------------------------------------------------------------------------------------------------
 
+_DETAILS: dict[str, dict[str, Any]] = {  # of options whose words are not plain values
+    "top_n": {"type": str, "callback": top_n, "help": f"{options_of(Options)['top_n'].help} Also 2%, or all."},
+    "method": {"type": METHOD},
+    "model": {"type": MODEL},
+    "encoder": {"type": MODEL},
+    "endpoint": {"is_eager": True},  # it decides what --model may be
+    "seeds": {"multiple": True},
+}
 
-def parameter(option: Option, **changes: Any) -> Callable[[Command], Command]:
-    """A declared option as one of a command; `changes` are arguments of `click.option`."""
-    return click.option(*_names(option), option.name, **_arguments(option) | changes)
+
+def declared_option(declaring: type, name: str, **changes: Any) -> Decorator:
+    """An option that a dataclass declares as one of a command; `changes` are arguments of `click.option`."""
+    option = options_of(declaring)[name]
+    return click.option(*_names(option), name, **_arguments(option) | changes)
 
 
 def _names(option: Option) -> list[str]:
@@ -139,17 +139,16 @@ def _names(option: Option) -> list[str]:
 
 def _arguments(option: Option) -> dict[str, Any]:
     """A declaration as arguments of `click.option`."""
-    shown = option.default is not None and bool not in option.types
     text = f"Do not {option.help[0].lower()}{option.help[1:]}" if option.default is True else option.help
     file = f" A file: {option.file}." if option.file else ""
     default = f"  [default: {option.none}]" if option.default is None and option.none else ""
     return {
         "default": None if option.file else option.default,
-        "show_default": shown and option.default != (),
+        "show_default": option.default is not None,
         "metavar": option.metavar or ("FILE" if option.file else None),
         "help": f"{text}{file}{default}",
         **_kind(option),
-        **_READERS.get(option.name, {}),
+        **_DETAILS.get(option.name, {}),
     }
 
 
@@ -170,29 +169,39 @@ def _negated(ctx: click.Context, param: click.Parameter, value: bool) -> bool:  
     return not value
 
 
-def with_options(declaring: type, *names: str, without: Iterable[str] = ()) -> Callable[[Command], Command]:
+def together(*options: Decorator) -> Decorator:
+    """Several options as one decorator, in their order."""
+    return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
+def with_options(declaring: type, *names: str, without: Collection[str] = ()) -> Decorator:
     """The options that a dataclass declares, in its order: those named, or all that commands offer."""
-    declared = options_of(declaring)
-    chosen = [declared[name] for name in names] or [option for option in declared.values() if option.commands]
-
-    def add(command: Command) -> Command:
-        for option in reversed(chosen):
-            command = command if option.name in without else parameter(option)(command)
-        return command
-
-    return add
+    offered = [name for name, option in options_of(declaring).items() if option.commands and name not in without]
+    return together(*(declared_option(declaring, name) for name in names or offered))
 
 
 on_machine = with_options(Compute)
-with_models = with_options(Setup, "model", "encoder")
-with_focus = with_options(Focus)
-LANGUAGE, PRESET = (_arguments(options_of(Setup)[name]) for name in ("language", "preset"))
-DTYPE, THREADS = (_arguments(options_of(Compute)[name]) for name in ("dtype", "threads"))
+with_style = with_options(RankingFocus, "style")
+with_method = together(with_options(Setup, "method"), with_style)
+with_focus = with_options(RankingFocus, without=["style"])
+with_settings = click.option(
+    "--set",
+    "pairs",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A setting of the method (see `mudy methods`); may be repeated. Lists: 1,2,3.",
+)
+with_encoding = click.option(
+    "--encoding", callback=_encoding, help="Encoding of the files.  [default: by byte-order mark, else UTF-8]"
+)
+with_quiet = click.option("-q", "--quiet", is_flag=True, help="Print no progress, warnings or summary, only errors.")
+with_format = click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table")
+WORKERS: dict[str, Any] = {"type": click.IntRange(1), "default": 1}
 PHRASE_FILES = tuple(name for name, option in options_of(Options).items() if option.file)  # options that may name one
 
 
-def given_options(given: dict[str, Any], encoding: str | None = None) -> tuple[Options, dict[str, Any]]:
-    """The options of each text, and the settings that turn a ranking; files of phrases are read.
+def given_options(given: dict[str, Any], encoding: str | None = None) -> tuple[Options, RankingFocus]:
+    """The options of each text, and what a ranking is turned towards; files of phrases are read.
 
     All of it is taken out of what a command was given; what is left makes an extractor.
     """
@@ -205,8 +214,12 @@ def given_options(given: dict[str, Any], encoding: str | None = None) -> tuple[O
         values["candidates"] = phrases_option("--candidates", values["candidates"], encoding)
     values["stop_phrases"] = phrases_option("--stop-phrases", values["stop_phrases"], encoding) or ()
     values["vocabulary"] = vocabulary_option(values["vocabulary"], given["language"], encoding)
-    focus = Focus(**{name: given.pop(name) for name in options_of(Focus)})
-    return Options(**{"top_n": None, **values}), focus.settings()
+    return Options(**{"top_n": None, **values}), given_focus(given)
+
+
+def given_focus(given: dict[str, Any]) -> RankingFocus:
+    """What a ranking is turned towards, taken out of what a command was given."""
+    return RankingFocus(**{name: given.pop(name) for name in options_of(RankingFocus) if name in given})
 
 
 def _names_a_file(candidates: str | None) -> bool:
@@ -239,8 +252,8 @@ def phrases_option(option: str, path: str | None, encoding: str | None) -> list[
 # -- Settings of a method ---------------------------------------------------------------------------------------------
 
 
-def settings(method: str, pairs: Iterable[str]) -> dict[str, Any]:
-    """NAME=VALUE pairs as the method's settings, each of the type that its field has."""
+def settings(method: str, pairs: Iterable[str], focus: dict[str, Any] | None = None) -> dict[str, Any]:
+    """NAME=VALUE pairs as the method's settings, each of the type that its field has; with those of `focus`."""
     values: dict[str, Any] = {}
     for pair in pairs:
         name, equals, word = (part.strip() for part in pair.partition("="))
@@ -252,10 +265,17 @@ def settings(method: str, pairs: Iterable[str]) -> dict[str, Any]:
             values[name] = parse_value(word, kind)
         except ValueError:
             raise SettingError(f"--set {name}: {word!r} was given, but {type_in_words(kind)} is needed.") from None
+    if focus:
+        check_settings(method, focus)
+        if repeated := [name for name in focus if name in values]:
+            raise SettingError(f"--set {repeated[0]} repeats what another option says. Give one of them.")
+        values |= focus
     return values
 
 
-def settings_of_each(methods: Sequence[str], pairs: Iterable[str]) -> dict[str, dict[str, Any]]:
+def settings_of_each(
+    methods: Sequence[str], pairs: Iterable[str], focus: RankingFocus = NO_FOCUS
+) -> dict[str, dict[str, Any]]:
     """The settings of several methods: METHOD.NAME=VALUE; NAME=VALUE alone is for mudy, or for the only method."""
     pairs_of: dict[str, list[str]] = {method: [] for method in methods}
     default = methods[0] if len(methods) == 1 else "mudy"
@@ -267,4 +287,5 @@ def settings_of_each(methods: Sequence[str], pairs: Iterable[str]) -> dict[str, 
             hint = "" if named else f" For another method: --set {methods[0]}.{pair}"
             raise SettingError(f"--set {pair}: {method} is not among the methods {', '.join(methods)}.{hint}")
         pairs_of[method].append(rest if named else pair)
-    return {method: settings(method, chosen) for method, chosen in pairs_of.items()}
+    focus_of = focus.settings_of_each(methods)
+    return {method: settings(method, chosen, focus_of[method]) for method, chosen in pairs_of.items()}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from mudy.errors import InputError, SettingError
+from mudy.errors import InputError
 from mudy.reading.formats import matching_files, read
 from mudy.reading.formats.reading import Reading
 
@@ -30,6 +30,11 @@ class Source:
         """What results call it."""
         return self.name if self.text is None else None
 
+    @property
+    def shown_name(self) -> str:
+        """What messages call it."""
+        return self.name or repr(self.name)
+
     def read(self, encoding: str | None = None) -> Reading:
         """The text; InputError or MissingExtra says why there is none."""
         if self.text is not None:
@@ -41,7 +46,7 @@ class Source:
 
 
 def sources(arguments: Iterable[str]) -> Iterator[Source]:
-    """One source a file; a pattern that no shell has expanded gives its files in order."""
+    """One source per file; a pattern that no shell has expanded gives its files in order."""
     for argument in arguments:
         names = matching_files(argument)
         yield from map(Source, names)
@@ -65,19 +70,10 @@ def text_sources(files: tuple[str, ...], text: str | None) -> list[Source]:
 
 
 def phrases_in(path: str, encoding: str | None = None) -> list[str]:
-    """The phrases of a file, one a line; blank lines and those that start with # are left out."""
-    lines = (line.strip() for line in Source(path).read(encoding).text.splitlines())
+    """The phrases of a file, one per line; blank lines and those that start with # are left out."""
+    data = _standard_input() if path == STDIN else _file(path)
+    lines = (line.strip() for line in read(data, ".txt", encoding).text.splitlines())
     return [line for line in lines if line and not line.startswith("#")]
-
-
-def check_encoding(name: str) -> None:
-    """SettingError for the name of no text encoding."""
-    try:
-        b"x".decode(name)
-    except LookupError:
-        raise SettingError(f"{name!r} is no encoding of text; try utf-8, utf-16, latin-1 or cp1252.") from None
-    except UnicodeError:
-        pass  # a known encoding in which x alone means nothing
 
 
 # -- Bytes ------------------------------------------------------------------------------------------------------------

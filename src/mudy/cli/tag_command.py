@@ -15,13 +15,24 @@ import click
 
 from mudy._support.storage import check_replaceable, real_path, rewrite
 from mudy._support.validation import TopN
+from mudy.candidates.vocabularies import Concept, Vocabulary
 from mudy.cli.console import Screen
 from mudy.cli.formats import printable
-from mudy.cli.parameters import SET, TOP_N, on_machine, settings, vocabulary_option, with_options
-from mudy.errors import InputError, MudyError, VocabularyWarning
+from mudy.cli.parameters import (
+    declared_option,
+    given_focus,
+    on_machine,
+    settings,
+    vocabulary_option,
+    with_method,
+    with_options,
+    with_quiet,
+    with_settings,
+)
+from mudy.errors import InputError, VocabularyWarning
 from mudy.extraction.options import Options, Setup
+from mudy.extraction.outcomes import FATAL, Item, error_message, outcomes
 from mudy.reading.formats import is_pattern, matching_files
-from mudy.vocabularies import Concept, Vocabulary
 
 if TYPE_CHECKING:
     from mudy.cli.front_matter import Note
@@ -40,24 +51,24 @@ Examples:
 
 @click.command("tag", epilog=_EXAMPLES)
 @click.argument("names", nargs=-1, required=True, metavar="NOTES...")
-@click.option("-n", "--top-n", **TOP_N, default="5", show_default=True, help="Tags per note, including existing ones.")
+@declared_option(Options, "top_n", default="5", help="Tags per note, including existing ones.")
 @click.option("--dry-run", is_flag=True, help="Print what would change, as a diff, and write nothing.")
-@click.option("--key", default="tags", show_default=True, metavar="NAME", help="The key of the front matter.")
+@click.option("--key", default="tags", metavar="NAME", help="The key of the front matter.")
 @click.option("--keep-spaces", is_flag=True, help="Write flood wall, not flood-wall: Obsidian allows no spaces.")
 @click.option("--vocabulary", metavar="FILE", help="More known tags, as for `mudy extract`.")
 @click.option(
     "--boost",
     type=click.FloatRange(0),
     default=BOOST,
-    show_default=True,
-    help="What known tags, those of all notes given, gain over new ones; see `mudy extract`.",
+    help="How much known tags (those of all given notes) gain over new ones; see `mudy extract`.",
 )
 @click.option("--only-known", is_flag=True, help="Write no new tags: only those of other notes and the vocabulary.")
-@with_options(Setup, "method", "model", "encoder", "language")
+@with_method
+@with_options(Setup, "model", "encoder", "language")
 @with_options(Options, "min_score")
-@click.option("--set", "pairs", **SET)
+@with_settings
 @on_machine
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors are still shown.")
+@with_quiet
 def tag_command(
     names: tuple[str, ...],
     top_n: TopN,
@@ -80,41 +91,35 @@ def tag_command(
     safely (front matter other than YAML, read-only, hard links, a link out of the folder, changed in the meantime) is
     reported and left alone, and the exit code is then 1. Each file is replaced atomically.
     """
-    given = vocabulary_option(vocabulary, machine_and_model["language"], None)
+    chosen = settings(method, pairs, given_focus(machine_and_model).settings())
+    vocabulary_given = vocabulary_option(vocabulary, machine_and_model["language"], None)
     from mudy.extraction.extractor import Extractor
-    from mudy.extraction.outcomes import Item, error_message, outcomes
 
     with Screen(quiet) as screen:
         files = _files(names)
-        notes, failed = _notes(screen, files, key)
-        known = known_tags(notes, key, given)
+        notes = _notes(screen, files, key)
+        known = known_tags(notes, key, vocabulary_given)
         if only_known and known is None:
             raise click.UsageError("--only-known, but no note has a tag, and there is no --vocabulary.")
-        options = Options(
-            top_n, min_score=min_score, vocabulary=known, boost=None if only_known or known is None else boost
-        )
+        boost_given = None if only_known or known is None else boost
+        options = Options(top_n, min_score=min_score, vocabulary=known, boost=boost_given)
         screen.show("Loading")
-        extractor = Extractor(method, **machine_and_model, **settings(method, pairs), report=screen.report)
-        changed = 0
+        extractor = Extractor(method, **machine_and_model, **chosen, report=screen.report)
+        failed, changed = len(files) - len(notes), 0
         items = [Item(note, note.note.text, options) for note in notes]
         for number, outcome in enumerate(outcomes(extractor, items)):
-            note = outcome.key
-            screen.show("Tagging", number, len(notes), detail=str(note.path))
-            if isinstance(outcome.result, Exception):
-                failed += 1
-                screen.error(f"{note.path}: {error_message(outcome.result)}")
-                continue
+            screen.show("Tagging", number, len(notes), detail=str(outcome.key.path))
             try:
-                content = _tagged(note.note, outcome.result, key, keep_spaces, top_n)
-                if content == note.note.content:
-                    continue
-                check_replaceable(note.place) if dry_run else write_note(note, content)
-                changed += 1
-                with screen.paused():
-                    click.echo(_diff(note, content) if dry_run else _added(note, content, key), nl=not dry_run)
-            except MudyError as error:
+                change = tag_note(outcome.key, outcome.value, key, top_n, keep_spaces, dry_run)
+            except FATAL:
+                raise
+            except Exception as error:  # of whatever kind: the other notes are still tagged
                 failed += 1
-                screen.error(f"{note.path}: {error}")
+                screen.error(f"{outcome.key.path}: {error_message(error)}")
+                continue
+            changed += bool(change)
+            with screen.paused():
+                click.echo(change, nl=False)
         verb = "would change" if dry_run else "changed"
         screen.warning(f"{changed:,} of {len(files):,} notes {verb}.")
     if failed:
@@ -143,8 +148,7 @@ def _files(names: Sequence[str]) -> list[tuple[Path, Path]]:
     for name in names:
         folder = Path(name)
         if folder.is_dir():
-            inner = (path for path in sorted(folder.rglob("*")) if path.suffix.lower() in _ENDINGS and path.is_file())
-            paths = [path for path in inner if not _is_hidden(path.relative_to(folder))]
+            paths = [path for path in sorted(folder.rglob("*")) if _is_visible_note(path, folder)]
         else:
             paths, folder = [Path(path) for path in matching_files(name)], _folder(name)
             if not paths:
@@ -153,6 +157,11 @@ def _files(names: Sequence[str]) -> list[tuple[Path, Path]]:
             place = real_path(path)
             files.setdefault(place if _is_within(place, folder) else path, (path, folder))
     return list(files.values())
+
+
+def _is_visible_note(path: Path, folder: Path) -> bool:
+    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+    return path.suffix.lower() in _ENDINGS and not hidden and path.is_file()
 
 
 def _folder(name: str) -> Path:
@@ -165,20 +174,15 @@ def _is_within(place: Path, folder: Path) -> bool:
     return place.is_relative_to(real_path(folder))
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
-
-
-def _notes(screen: Screen, paths: Iterable[tuple[Path, Path]], key: str) -> tuple[list[NoteFile], int]:
-    """The notes that can be read and tagged, and how many cannot."""
-    notes, failed = [], 0
-    for path, folder in paths:
+def _notes(screen: Screen, files: Iterable[tuple[Path, Path]], key: str) -> list[NoteFile]:
+    """The notes that can be read and tagged; the others are reported."""
+    notes = []
+    for path, folder in files:
         try:
             notes.append(read_note(path, key, folder))
         except InputError as error:
-            failed += 1
             screen.error(f"{path}: {error}")
-    return notes, failed
+    return notes
 
 
 def read_note(path: Path, key: str, folder: Path) -> NoteFile:
@@ -206,10 +210,8 @@ def read_note(path: Path, key: str, folder: Path) -> NoteFile:
 def known_tags(notes: Iterable[NoteFile], key: str, vocabulary: Vocabulary | None) -> Vocabulary | None:
     """The tags of all notes and the labels of a vocabulary; None if there are neither."""
     tags = {tag.casefold(): tag for note in notes for tag in note.note.tags(key)}
-    concepts = [
-        *(vocabulary.concepts if vocabulary is not None else ()),
-        *(Concept(f"tag {t}", t) for t in tags.values()),
-    ]
+    concepts = list(vocabulary.concepts) if vocabulary is not None else []
+    concepts += [Concept(f"tag {tag}", tag) for tag in tags.values()]
     if not concepts:
         return None
     with warnings.catch_warnings():
@@ -220,10 +222,23 @@ def known_tags(notes: Iterable[NoteFile], key: str, vocabulary: Vocabulary | Non
 # -- Tags -------------------------------------------------------------------------------------------------------------
 
 
-def _tagged(note: Note, result: Result, key: str, spaces: bool, top_n: TopN) -> str:
-    """The content of a note with its tags."""
+def tag_note(file: NoteFile, result: Result, key: str, top_n: TopN, spaces: bool, dry_run: bool) -> str:
+    """Add keyphrases to a note, and return the change: the new tags, or a diff in a dry run, which writes nothing.
+
+    InputError if the file changed since it was read, or must not be replaced.
+    """
+    from mudy.cli.front_matter import Note
+
     total = top_n if top_n is None or isinstance(top_n, int) else len(result)
-    return note.with_tags([tag_of(keyphrase, spaces) for keyphrase in result], key, total)
+    content = file.note.with_tags([tag_of(keyphrase, spaces) for keyphrase in result], key, total)
+    if content == file.note.content:
+        return ""
+    if dry_run:
+        check_replaceable(file.place)
+        return _diff(file, content)
+    rewrite(file.place, file.data, content.encode())
+    added = Note.of(content).tags(key)[len(file.note.tags(key)) :]
+    return printable(f"{file.path}: {', '.join(added)}") + "\n"
 
 
 def tag_of(keyphrase: Keyphrase, spaces: bool = False) -> str:
@@ -238,19 +253,7 @@ def tag_of(keyphrase: Keyphrase, spaces: bool = False) -> str:
     return (" " if spaces else "-").join(words)
 
 
-def write_note(file: NoteFile, content: str) -> None:
-    """Replace a file in one step; InputError if it changed since it was read, or must not be replaced."""
-    rewrite(file.place, file.data, content.encode())
-
-
 def _diff(file: NoteFile, content: str) -> str:
     before, after = (text.splitlines(keepends=True) for text in (file.note.content, content))
     lines = difflib.unified_diff(before, after, str(file.path), str(file.path), n=2)
     return "".join(printable(line.rstrip("\r\n")) + "\n" for line in lines)
-
-
-def _added(file: NoteFile, content: str, key: str) -> str:
-    from mudy.cli.front_matter import Note
-
-    before, after = file.note.tags(key), Note.of(content).tags(key)
-    return printable(f"{file.path}: {', '.join(after[len(before) :])}")

@@ -1,6 +1,6 @@
 """From a file to a corpus: reading, batching, resuming and scaling out. `run` does what `mudy corpus` does."""
 
-from mudy.corpus.columns import Columns
+from mudy.corpus.row import Columns
 from mudy.corpus.runner import Progress, Summary, run
 
 __all__ = ["Columns", "Progress", "Summary", "run"]

@@ -53,8 +53,8 @@ def read_manifest(path: Path) -> Manifest | None:
 def read_summary(path: Path) -> Manifest | None:
     """The manifest of a complete run."""
     manifest = read_manifest(path) or {}
-    found = manifest.get("found")
-    good = isinstance(found, dict) and all(isinstance(found.get(name), int) for name in ("rows", "failed", "parts"))
+    totals = manifest.get("found")
+    good = isinstance(totals, dict) and all(isinstance(totals.get(name), int) for name in ("rows", "failed", "parts"))
     return manifest if good else None
 
 
@@ -82,7 +82,7 @@ class Reached:
     def after_rows(self, rows: Sequence[OutputRow]) -> Reached:
         """The same after one more part with these rows."""
         last = rows[-1].place
-        failed = self.failed + sum(row.error is not None for row in rows)
+        failed = self.failed + sum(row.values["error"] is not None for row in rows)
         return Reached(self.parts + 1, self.rows + len(rows), failed, last.file, last.row + 1)
 
     def line(self) -> bytes:
@@ -140,12 +140,12 @@ class Parts:
         if summary is None or (self.single and not self.output.exists()):
             return None
         self._refuse_changes(summary, asked)
-        found: dict[str, Any] = summary["found"]
+        totals: dict[str, Any] = summary["found"]
         if self.single:
             self._clean_up()  # what a kill may have left
-        elif any(_size(self.folder / name) != size for name, size in found.get("files", {}).items()):
+        elif any(_size(self.folder / name) != size for name, size in totals.get("files", {}).items()):
             return None
-        return found
+        return totals
 
     def _refuse_changes(self, manifest: Manifest, asked: Manifest) -> None:
         if changes := differences(manifest["asked"], asked):
@@ -214,7 +214,7 @@ class Parts:
         """Write one more part; it is on the disk when this returns."""
         part = self.part(before.parts)
         with atomic_output(part) as unfinished:
-            self.form.write(unfinished, [row.to_dict() for row in rows])
+            self.form.write(unfinished, [row.values for row in rows])
             reached = replace(before.after_rows(rows), part=part.name, size=unfinished.stat().st_size)
             with open_to_append(self._journal) as stream:
                 stream.write(reached.line())
@@ -226,16 +226,16 @@ class Parts:
     def finish(self, asked: Manifest, inputs: Sequence[Mapping[str, Any]], reached: Reached) -> None:
         """Join the parts, write the summary, and delete what is no longer needed."""
         parts = [self.part(index) for index in range(reached.parts)]
-        found = {"rows": reached.rows, "failed": reached.failed, "parts": reached.parts}
+        totals = {"rows": reached.rows, "failed": reached.failed, "parts": reached.parts}
         if not self.single:
             files = {part.name: part.stat().st_size for part in parts}
-            write_manifest(self.summary, asked, inputs=inputs, found={**found, "files": files})
+            write_manifest(self.summary, asked, inputs=inputs, found={**totals, "files": files})
             return
         self._check_output()
         with atomic_output(self.output) as unfinished:
             self.form.join(unfinished, parts)
             size = unfinished.stat().st_size
-            write_manifest(self.summary, asked, inputs=inputs, found={**found, "bytes": size})
+            write_manifest(self.summary, asked, inputs=inputs, found={**totals, "bytes": size})
         self._clean_up()
 
     def written(self) -> list[Path]:

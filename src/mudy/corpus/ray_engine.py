@@ -10,13 +10,13 @@ import logging
 import os
 import pickle
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from itertools import islice
+from typing import Any
 
 from mudy._support.extras import from_extra
-from mudy.corpus.columns import Columns
-from mudy.corpus.row import OutputRow, RowPosition
+from mudy.corpus.row import Columns, OutputRow, RowPosition
 from mudy.corpus.row_readers import File
 from mudy.corpus.row_sources import Files, RowSource
 from mudy.corpus.scoring import Recipe, RowScorer
@@ -58,24 +58,17 @@ def _in_order(context: Any) -> Iterator[None]:
 
 
 def _plan(ray: Any, source: Files, columns: Columns, after: RowPosition, recipe: Recipe, actors: int | None) -> Any:
-    """Files are read, then tagged and scored by actors; where there are GPUs, tagged beside them on CPUs."""
+    """Files are read, then scored by actors: `actors` of them, or as many as there is work and room for."""
     work = [{"file": i, "skip": after.row if i == after.file else 0} for i in range(after.file, len(source.names))]
     rows = ray.data.from_items(work, override_num_blocks=len(work)).map_batches(
-        _Read(source.names, columns), batch_size=1, num_cpus=_READER_CPUS
+        _read, fn_args=(source.names, columns), batch_size=1, num_cpus=_READER_CPUS
     )
-    gpus = int(ray.cluster_resources().get("GPU", 0))
-    cpus = max(1, int(ray.cluster_resources().get("CPU", 2)) - 1)  # but for one, else nothing would ever be read
-
-    def by_actors(step: str, most: int, size: int | None, **needs: float) -> Any:
-        """`size` actors; if it is None, as many as there is work for, up to `most`."""
-        pool = ray.data.ActorPoolStrategy(**{"size": size} if size else {"min_size": 1, "max_size": most})
-        made_of = {"fn": _Actor, "fn_constructor_args": (recipe, step)}
-        return {**made_of, "batch_size": BATCH_TEXTS, "compute": pool, **needs}
-
-    if gpus and recipe.extractor.get("device") != "cpu":
-        tagged = rows.map_batches(**by_actors("tag", cpus, None, num_cpus=1))
-        return tagged.map_batches(**by_actors("finish", gpus, actors, num_gpus=1))
-    return rows.map_batches(**by_actors("score", cpus, actors, num_cpus=1))
+    resources = ray.cluster_resources()
+    gpus = 0 if recipe.extractor.get("device") == "cpu" else int(resources.get("GPU", 0))
+    most = gpus or max(1, int(resources.get("CPU", 2)) - 1)  # but for one CPU, else nothing would ever be read
+    pool = ray.data.ActorPoolStrategy(**{"size": actors} if actors else {"min_size": 1, "max_size": most})
+    needs = {"num_gpus": 1} if gpus else {"num_cpus": 1}
+    return rows.map_batches(_Actor, fn_constructor_args=(recipe,), batch_size=BATCH_TEXTS, compute=pool, **needs)
 
 
 def imported_ray() -> Any:
@@ -104,33 +97,23 @@ class _Places(list[str]):
     """Where workers look for modules: not in the current folder, which Ray would add, unless this process does."""
 
     def extend(self, places: Iterable[str]) -> None:
-        own = {os.path.abspath(place) for place in sys.path}  # noqa: PTH100 ("" is the current folder)
-        super().extend(place for place in places if place in own)
+        known = {os.path.abspath(place) for place in sys.path}  # noqa: PTH100 ("" is the current folder)
+        super().extend(place for place in places if place in known)
 
 
-class _Read:
-    """A file as batches of rows."""
-
-    def __init__(self, names: tuple[str, ...], columns: Columns) -> None:
-        self.names, self.columns = names, columns
-
-    def __call__(self, batch: Batch) -> Iterator[dict[str, list[bytes]]]:
-        for file, skip in zip(batch["file"], batch["skip"], strict=True):
-            rows: list[bytes] = []
-            for row in File(self.names[file]).rows(int(file), self.columns, int(skip)):
-                rows.append(pickle.dumps(row))
-                if len(rows) == BATCH_TEXTS:
-                    yield {"row": rows}
-                    rows = []
-            if rows:
-                yield {"row": rows}
+def _read(batch: Batch, names: Sequence[str], columns: Columns) -> Iterator[dict[str, list[bytes]]]:
+    """Files as batches of rows."""
+    for file, skip in zip(batch["file"], batch["skip"], strict=True):
+        rows = map(pickle.dumps, File(names[file]).rows(int(file), columns, int(skip)))
+        while block := list(islice(rows, BATCH_TEXTS)):
+            yield {"row": block}
 
 
 class _Actor:
-    """A scorer of rows, made once, and the step of its work that this actor does."""
+    """A scorer of rows, made once."""
 
-    def __init__(self, recipe: Recipe, step: Literal["score", "tag", "finish"]) -> None:
-        self.step = getattr(RowScorer(recipe), step)
+    def __init__(self, recipe: Recipe) -> None:
+        self.scorer = RowScorer(recipe)
 
     def __call__(self, batch: Batch) -> dict[str, list[bytes]]:
-        return {"row": [pickle.dumps(row) for row in self.step(map(pickle.loads, batch["row"]))]}
+        return {"row": [pickle.dumps(row) for row in self.scorer.score(map(pickle.loads, batch["row"]))]}

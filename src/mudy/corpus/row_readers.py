@@ -6,29 +6,32 @@ file that breaks in the middle yields one such row in place of the rest, and rea
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
-from mudy._support.extras import missing_extra
-from mudy.corpus.columns import Columns, RowValues
-from mudy.corpus.row import InputRow, RowPosition
-from mudy.corpus.table_rows import arrow, csv_rows, parquet_rows
+from mudy._support.extras import from_extra, missing_extra
+from mudy.corpus.row import Columns, InputRow, RowPosition, RowValues
 from mudy.errors import InputError, MudyError
-from mudy.reading.formats import PLAIN_ENDINGS, WEB_ENDINGS, read
+from mudy.reading.formats import ENDINGS, read
 from mudy.reading.formats import endings as readable_endings
 
 LabelledValues = tuple[str, RowValues | str]  # a name for rows without an id; and the row's columns, or its problem
 TableReader = Callable[[IO[bytes], Columns], Iterator[LabelledValues]]
 
 COMPRESSED = (".gz", ".zst")
-DOCUMENTS = (*PLAIN_ENDINGS, *WEB_ENDINGS, ".pdf", ".docx")
+DOCUMENTS = tuple(ending for endings in ENDINGS.values() for ending in endings)  # tables are read row by row
+BATCH_ROWS = 64  # of a Parquet file, read at once
+LONGEST_CELL = 1 << 26  # characters; a quote that is never closed must not fill the memory
+_ARROW_ERRORS = (ValueError, OverflowError, ArithmeticError)  # what Arrow raises where Python has no such value
 
 
 @dataclass(slots=True)
@@ -103,7 +106,7 @@ class File:
         if self.table_reader is None:
             with self.opened() as stream:
                 reading = read(stream.read(), self.content_name)
-            yield InputRow(RowPosition(number, 0), self.name, reading.text, pages=reading.pages)
+            yield InputRow(RowPosition(number, 0), self.name, reading.text, pages=reading.pages, blocks=reading.blocks)
             return
         for count, (label, values) in enumerate(self._values(columns)):
             yield columns.row(RowPosition(number, count), f"{self.name}:{label}", values)
@@ -135,6 +138,9 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, MudyError) else f"cannot be read: {type(error).__name__}: {error}"
 
 
+# -- JSON lines -------------------------------------------------------------------------------------------------------
+
+
 def _jsonl(stream: IO[bytes], columns: Columns) -> Iterator[LabelledValues]:  # noqa: ARG001
     for number, line in enumerate(stream, start=1):
         if line.strip():
@@ -151,10 +157,115 @@ def _object(line: bytes) -> RowValues | str:
     return values if isinstance(values, dict) else f"is {type(values).__name__}, not an object with columns"
 
 
+# -- CSV --------------------------------------------------------------------------------------------------------------
+
+
+def _csv_rows(stream: IO[bytes], columns: Columns, delimiter: str = ",") -> Iterator[LabelledValues]:
+    """The rows under a head, each with its number. A broken quote costs the lines that it took, which are named."""
+    csv.field_size_limit(LONGEST_CELL)
+    text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
+    try:
+        records = (cells for cells in _records(text, delimiter) if cells)
+        head = next(records, [])
+        if isinstance(head, str):
+            raise InputError(f"the head cannot be read: {head}")
+        columns.of(head)  # raises if one of these stands there twice
+        for number, cells in enumerate(records, start=1):
+            yield str(number), cells if isinstance(cells, str) else _cells(head, cells)
+    finally:
+        text.detach()  # or it would close what is not its own
+
+
+def _records(text: Iterator[str], delimiter: str) -> Iterator[list[str] | str]:
+    """The records of a CSV file, or what is wrong with one.
+
+    Where a quote turns out to be broken in a later line, that line is taken for the first of a new record.
+    """
+    line, before = "", 0  # the last line that was read, and how many came before those of the reader
+
+    def remembered(lines: Iterator[str]) -> Iterator[str]:
+        nonlocal line
+        for line in lines:  # noqa: UP028 (it is looked at outside)
+            yield line
+
+    table = csv.reader(remembered(text), delimiter=delimiter, strict=True)
+    while True:
+        first = before + table.line_num + 1
+        try:
+            yield next(table)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            ended, last = str(error) == "unexpected end of data", before + table.line_num
+            if not ended and last > first:
+                before = last = last - 1
+                table = csv.reader(remembered(chain([line], text)), delimiter=delimiter, strict=True)
+            where = f"lines {first} to {last} are" if last > first else f"line {first} is"
+            what = f"a quote that line {first} opens is not closed, or not where its cell ends"
+            yield f"{where} not read: {what} ({'the end of the file' if ended else error})"
+
+
+def _cells(head: Sequence[str], cells: Sequence[str]) -> RowValues | str:
+    if len(cells) != len(head):
+        return f"has {len(cells)} cells, but the head names {len(head)} columns"
+    if any("\udc80" <= c <= "\udcff" for cell in cells for c in cell):
+        return "is not UTF-8"
+    return dict(zip(head, cells, strict=True))
+
+
+# -- Parquet and Arrow ------------------------------------------------------------------------------------------------
+
+
+def _parquet_rows(stream: IO[bytes], columns: Columns) -> Iterator[LabelledValues]:
+    """The rows of a Parquet file, of which only the columns that are needed are read."""
+    file = arrow().parquet.ParquetFile(stream)
+    wanted = columns.of(file.schema_arrow.names)
+    every = dict.fromkeys(file.schema_arrow.names)  # so that a row can name those that are not read
+    number = 0
+    for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=wanted):
+        for values in arrow_rows(batch, wanted):
+            number += 1
+            yield str(number), {**every, **values}
+
+
+def arrow_rows(batch: Any, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The rows of a record batch, some columns of them."""
+    columns = [_python(batch.column(name)) for name in names]
+    for index in range(batch.num_rows):
+        yield {name: column[index] for name, column in zip(names, columns, strict=True)}
+
+
+def _python(column: Any) -> list[Any]:
+    """A column's values; one that Python cannot hold, such as a date of the year 20000, as Arrow's text for it."""
+    try:
+        values: list[Any] = column.to_pylist()
+        return values
+    except _ARROW_ERRORS:
+        return [_value(scalar) for scalar in column]
+
+
+def _value(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except _ARROW_ERRORS:
+        try:
+            return str(scalar.cast("string"))
+        except Exception:  # of whatever kind: there is no text for it
+            return f"unreadable {scalar.type}"
+
+
+def arrow() -> Any:
+    """The package pyarrow, with pyarrow.parquet; MissingExtra where it is not installed."""
+    with from_extra("corpus", "This format"):
+        import pyarrow
+        import pyarrow.parquet
+    return pyarrow
+
+
 TABLES: Mapping[str, TableReader] = {
     ".jsonl": _jsonl,
     ".ndjson": _jsonl,
-    ".csv": csv_rows,
-    ".tsv": partial(csv_rows, delimiter="\t"),
-    ".parquet": parquet_rows,
+    ".csv": _csv_rows,
+    ".tsv": partial(_csv_rows, delimiter="\t"),
+    ".parquet": _parquet_rows,
 }

@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from mudy._support.storage import encode_text, file_sha256
 from mudy.corpus.checkpoint import MANIFEST_NAME, read_manifest
-from mudy.corpus.columns import Columns, RowValues
-from mudy.corpus.row import InputRow, RowPosition
-from mudy.corpus.row_readers import COMPRESSED, DOCUMENTS, TABLES, File
-from mudy.corpus.table_rows import BATCH_ROWS, arrow, arrow_rows, needed
+from mudy.corpus.row import Columns, InputRow, RowPosition, RowValues
+from mudy.corpus.row_readers import BATCH_ROWS, COMPRESSED, DOCUMENTS, TABLES, File, arrow, arrow_rows
 from mudy.errors import InputError
 from mudy.reading.formats import matching_files
 
@@ -25,28 +23,6 @@ SETTLED = 2 * 10**9  # nanoseconds: a file that changed more recently may change
 
 Fingerprint = Mapping[str, Any]  # name, size and hash of an input, and its stamp when the hash was taken
 IsOutput = Callable[[Path], bool]  # whether a run writes to a path
-
-
-class RowSource(Protocol):
-    """Rows that can be read again from any position."""
-
-    @property
-    def ignored(self) -> tuple[str, ...]:
-        """Files in folders that are not read."""
-
-    def rows(self, columns: Columns, after: RowPosition) -> Iterator[InputRow]: ...
-
-    def heads(self, columns: Columns) -> Iterator[tuple[str, Iterator[RowValues | str]]]:
-        """The first tables by name, each with the columns of its rows."""
-
-    def fingerprints(self, known: Mapping[str, Fingerprint]) -> list[Fingerprint]:
-        """What distinguishes these inputs from others; `known` are those of an earlier run, by name."""
-
-    def changed(self) -> str | None:
-        """An input that changed since its fingerprint was taken."""
-
-    def share(self, after: RowPosition) -> float:
-        """How much of the input comes before a position, from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +59,7 @@ class Files:
         return cls(tuple(names), tuple(ignored))
 
     def rows(self, columns: Columns, after: RowPosition) -> Iterator[InputRow]:
+        """The rows from a position on."""
         for number in range(after.file, len(self.names)):
             file = File(self.names[number])
             self._reading.clear()
@@ -90,20 +67,23 @@ class Files:
             yield from file.rows(number, columns, after.row if number == after.file else 0)
 
     def heads(self, columns: Columns) -> Iterator[tuple[str, Iterator[RowValues | str]]]:
+        """The first tables by name, each with the columns of its rows."""
         tables = [name for name in self.names if File(name).table_reader is not None]
         return ((name, File(name).head(columns)) for name in tables[:HEAD_FILES])
 
     def fingerprints(self, known: Mapping[str, Fingerprint]) -> list[Fingerprint]:
-        stamps = [_stamp(name) for name in self.names]
-        fingerprints = [input_fingerprint(name, known) for name in self.names]
-        self._taken.update(zip(self.names, zip(stamps, fingerprints, strict=True), strict=True))
-        return fingerprints
+        """What distinguishes these inputs from others; `known` are those of an earlier run, by name."""
+        for name in self.names:
+            self._taken[name] = _stamp(name), input_fingerprint(name, known)
+        return [self._taken[name][1] for name in self.names]
 
-    def changed(self) -> str | None:
+    def refuse_changes(self) -> None:
+        """InputError if an input has changed since its fingerprint was taken."""
         for name, (stamp, before) in self._taken.items():
             if _stamp(name) != stamp and input_fingerprint(name, {})["hash"] != before["hash"]:
-                return name
-        return None
+                raise InputError(
+                    f"{name} changed while it was read, so old and new rows may be mixed. Pass --restart to start over."
+                )
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -112,7 +92,10 @@ class Files:
         return list(accumulate(sizes, initial=0))
 
     def share(self, after: RowPosition) -> float:
-        """By the bytes that were read here; where other processes read, by the files before a position."""
+        """How much of the input comes before a position, from 0 to 1: by the bytes that were read here.
+
+        Where other processes read, by the files before the position.
+        """
         number, file = next(iter(self._reading.items()), (after.file, File("")))
         return (self._starts[number] + file.position()) / max(1, self._starts[-1])
 
@@ -150,19 +133,19 @@ def input_fingerprint(name: str, known: Mapping[str, Fingerprint]) -> Fingerprin
 
 
 @dataclass(frozen=True)
-class _Table:
-    """A table in memory."""
+class Table:
+    """A table in memory, with the methods of `Files`."""
 
     table: Any  # pyarrow.Table
     ignored: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, value: Any) -> _Table:
+    def of(cls, value: Any) -> Table:
         pa = arrow()
         return cls(value if isinstance(value, pa.Table) else pa.table(value))
 
     def rows(self, columns: Columns, after: RowPosition) -> Iterator[InputRow]:
-        wanted = needed(self.table.schema.names, columns)
+        wanted = columns.of(self.table.schema.names)
         for number, values in enumerate(self._values(wanted, after.row), start=after.row):
             yield columns.row(RowPosition(0, number), str(number + 1), values)
 
@@ -180,22 +163,24 @@ class _Table:
             digest.update(encode_text(repr(values)))
         return [{"name": "table", "rows": self.table.num_rows, "hash": digest.hexdigest()}]
 
-    def changed(self) -> str | None:
-        return None
+    def refuse_changes(self) -> None:
+        """A table in memory stays as it is."""
 
     def share(self, after: RowPosition) -> float:
         return after.row / max(1, int(self.table.num_rows))
 
 
+RowSource = Files | Table  # rows that can be read again from any position
+
+
 def source_of(value: Any, is_output: IsOutput) -> RowSource:
     """The files that one or several names stand for, without those that the run writes; or a table."""
     if hasattr(value, "__arrow_c_stream__"):
-        return _Table.of(value)
+        return Table.of(value)
     if hasattr(value, "with_format"):  # a dataset of the library datasets
-        return _Table.of(value.with_format("arrow")[:])
-    if isinstance(value, str | Path):
-        return Files.of([value], is_output)
-    if isinstance(value, Sequence) and all(isinstance(name, str | Path) for name in value):
-        return Files.of(value, is_output)
+        return Table.of(value.with_format("arrow")[:])
+    names = [value] if isinstance(value, str | Path) else value
+    if isinstance(names, Sequence) and all(isinstance(name, str | Path) for name in names):
+        return Files.of(names, is_output)
     kinds = "files, or a table that speaks Arrow (pandas, polars, pyarrow, datasets)"
     raise InputError(f"A corpus is {kinds}, not {type(value).__name__}.")

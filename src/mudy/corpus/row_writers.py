@@ -6,14 +6,13 @@ import csv
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from mudy._support.storage import dump_json, encode_text
-from mudy.corpus.columns import OURS, carried
-from mudy.corpus.table_rows import BATCH_ROWS, LONGEST_CELL, arrow
+from mudy.corpus.row import OURS, carried
+from mudy.corpus.row_readers import BATCH_ROWS, LONGEST_CELL, arrow
 from mudy.errors import SettingError
 
 Row = Mapping[str, Any]
@@ -95,29 +94,21 @@ class ParquetRowWriter:
     complete: ClassVar[bool] = True
 
     def __init__(self) -> None:
-        arrow()  # MissingExtra where it is not installed
-
-    @cached_property
-    def _types(self) -> list[tuple[str, Any]]:
-        return [(name, _arrow_type(kind)) for name, kind in _TYPES.items()]
+        self._schema = arrow().schema([(name, _arrow_type(kind)) for name, kind in _TYPES.items()])
 
     def write(self, path: Path, rows: Sequence[Row]) -> None:
-        pa = arrow()
-        kept = _kept(rows)
-        schema = pa.schema([*self._types, *((name, pa.string()) for name in kept.values())])
+        pa, kept = arrow(), _kept(rows)
+        schema = pa.schema([*self._schema, *(pa.field(name, pa.string()) for name in kept.values())])
         table = pa.Table.from_pylist([_typed(row, kept) for row in rows], schema=schema)
         pa.parquet.write_table(table, path, compression="zstd")
 
     def join(self, path: Path, parts: Sequence[Path]) -> None:
         pa = arrow()
-        schema = pa.unify_schemas([pa.parquet.read_schema(part) for part in parts]) if parts else pa.schema(self._types)
+        schema = pa.unify_schemas([pa.parquet.read_schema(part) for part in parts] or [self._schema])
         with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             for part in parts:
                 table = pa.parquet.read_table(part)
-                for name in schema.names:
-                    if name not in table.column_names:
-                        table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
-                writer.write_table(table.select(schema.names))
+                writer.write_table(pa.concat_tables([schema.empty_table(), table], promote_options="default"))
 
     def read(self, path: Path) -> Iterator[Row]:
         with arrow().parquet.ParquetFile(path) as file:
@@ -172,17 +163,11 @@ class CsvWriter:
     def write(self, path: Path, rows: Sequence[Row]) -> None:
         kept = {name: carried(column, _CSV_COLUMNS) for name, column in _kept(rows).items()}
         lines = ({**line, **_columns(row, kept)} for row in rows for line in _flat(row))
-        self._write_lines(path, kept.values(), lines)
+        write_csv(path, [*_CSV_COLUMNS, *kept.values()], lines, self.delimiter)
 
     def join(self, path: Path, parts: Sequence[Path]) -> None:
         kept = dict.fromkeys(name for part in parts for name in self._head(part)[len(_CSV_COLUMNS) :])
-        self._write_lines(path, kept, chain.from_iterable(map(self._lines, parts)))
-
-    def _write_lines(self, path: Path, kept: Iterable[str], lines: Iterable[Mapping[str, Any]]) -> None:
-        with path.open("w", encoding="utf-8-sig", newline="") as stream:
-            table = csv.DictWriter(stream, [*_CSV_COLUMNS, *kept], delimiter=self.delimiter, lineterminator="\n")
-            table.writeheader()
-            table.writerows(lines)
+        write_csv(path, [*_CSV_COLUMNS, *kept], chain.from_iterable(map(self._lines, parts)), self.delimiter)
 
     def _head(self, path: Path) -> list[str]:
         with path.open(encoding="utf-8-sig", newline="") as stream:
@@ -214,6 +199,13 @@ class TsvWriter(CsvWriter):
 
     ending: ClassVar[str] = ".tsv"
     delimiter: ClassVar[str] = "\t"
+
+
+def write_csv(path: Path, columns: Sequence[str], lines: Iterable[Row], delimiter: str) -> None:
+    with path.open("w", encoding="utf-8-sig", newline="") as stream:
+        table = csv.DictWriter(stream, columns, delimiter=delimiter, lineterminator="\n")
+        table.writeheader()
+        table.writerows(lines)
 
 
 def _flat(row: Row) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,14 +12,14 @@ from typing import Any, Literal
 from mudy._support.progress import reported_to
 from mudy._support.storage import output_lock
 from mudy._support.validation import checked, known_names, seen
+from mudy.corpus import ray_engine
 from mudy.corpus.checkpoint import Parts, Reached
-from mudy.corpus.columns import Columns
-from mudy.corpus.row import OutputRow
+from mudy.corpus.row import Columns, OutputRow, RowPosition
 from mudy.corpus.row_sources import Fingerprint, RowSource, source_of
 from mudy.corpus.row_writers import WRITERS, RowWriter, writer_for
 from mudy.corpus.scoring import Recipe, RowScorer
 from mudy.corpus.views import Views
-from mudy.errors import InputError, SettingError, unknown
+from mudy.errors import SettingError, unknown
 from mudy.extraction.options import SHARED_OPTION_NAMES, Options
 
 PART_ROWS, PART_SECONDS = 500, 60  # a part is written when it has so many rows, or took so long
@@ -84,8 +84,6 @@ def run(
     _check_settings(**settings, address=address, actors=actors, report=report, warn=warn)
     recipe = Recipe(extractor, _checked_options(options))
     if engine == "ray":
-        from mudy.corpus import ray_engine
-
         ray_engine.imported_ray()
     path = Path(output)
     parts = Parts(path, writer_for(path, form))
@@ -96,6 +94,12 @@ def run(
     columns.check(source.heads(columns))
     if workers > 1:
         recipe.check_portable(workers)
+
+    def score(after: RowPosition) -> Any:
+        if engine == "ray":
+            return ray_engine.score_with_ray(source, columns, after, recipe, address, actors)
+        return RowScorer(recipe, workers).score(source.rows(columns, after))
+
     start = perf_counter()
     with output_lock(path):
         parts.check()
@@ -104,25 +108,16 @@ def run(
         if restart:
             parts.discard()
         if (done := parts.finished(asked)) is not None:
-            views.write(parts.written(), parts.form)
-            return Summary(str(path), done["rows"], done["failed"], done["rows"], 0.0)
-        reached = parts.begin(asked, fingerprints)
-        reporter = ProgressReporter(report, source, reached.rows, reached, start)
-        with reported_to(reporter.within):
-            rows: Any  # a generator
-            if engine == "ray":
-                rows = ray_engine.score_with_ray(source, columns, reached.after, recipe, address, actors)
-            else:
-                rows = RowScorer(recipe, workers).score(source.rows(columns, reached.after))
-            with closing(rows):
-                reached = _write_parts(rows, parts, reached, part_rows, reporter)
-        if (changed := source.changed()) is not None:
-            raise InputError(
-                f"{changed} changed while it was read, so old and new rows may be mixed. Pass --restart to start over."
-            )
-        parts.finish(asked, fingerprints, reached)
+            ended = Summary(str(path), done["rows"], done["failed"], done["rows"], 0.0)
+        else:
+            before = parts.begin(asked, fingerprints)
+            reporter = ProgressReporter(report, source, before.rows, before, start)
+            reached = _write_parts(score(before.after), parts, before, part_rows, reporter)
+            source.refuse_changes()
+            parts.finish(asked, fingerprints, reached)
+            ended = Summary(str(path), reached.rows, reached.failed, before.rows, perf_counter() - start)
         views.write(parts.written(), parts.form)
-    return Summary(str(path), reached.rows, reached.failed, reporter.resumed, perf_counter() - start)
+    return ended
 
 
 def _check_output(output: Any, form: Any) -> None:
@@ -146,7 +141,8 @@ def _checked_options(options: Any) -> Options:
         return options
     if options is not None and not isinstance(options, Mapping):
         raise SettingError(f"options is {seen(options)}, but must be a dict of options of Extractor.extract.")
-    known_names("option", map(str, options or ()), SHARED_OPTION_NAMES)
+    allowed = [name for name in SHARED_OPTION_NAMES if name != "per_section"]  # rows have no sections
+    known_names("option", map(str, options or ()), allowed)
     return Options(**(options or {}))
 
 
@@ -162,20 +158,19 @@ def _check_settings(workers: Any, engine: Any, **settings: Any) -> None:
     checked("warn", settings["warn"], Callable | None)
 
 
-def _write_parts(
-    rows: Iterator[OutputRow], parts: Parts, reached: Reached, part_rows: int, reporter: ProgressReporter
-) -> Reached:
+def _write_parts(rows: Any, parts: Parts, reached: Reached, part_rows: int, reporter: ProgressReporter) -> Reached:
     """Write a part whenever there are enough rows or enough time has passed; return how far the run has come."""
     part: list[OutputRow] = []
     start = perf_counter()
-    for row in rows:
-        part.append(row)
-        reporter.add(row)
-        if len(part) >= part_rows or perf_counter() - start > PART_SECONDS:
-            reached, part, start = parts.add(part, reached), [], perf_counter()
-            reporter.report_now()
-        elif reporter.due():
-            reporter.report_now()
+    with reported_to(reporter.within), closing(rows):
+        for row in rows:
+            part.append(row)
+            reporter.add(row)
+            if len(part) >= part_rows or perf_counter() - start > PART_SECONDS:
+                reached, part, start = parts.add(part, reached), [], perf_counter()
+                reporter.report_now()
+            elif reporter.due():
+                reporter.report_now()
     if part:
         reached = parts.add(part, reached)
         reporter.report_now()

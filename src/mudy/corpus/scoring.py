@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from mudy._support import __version__
@@ -12,7 +12,7 @@ from mudy.corpus.row import InputRow, OutputRow
 from mudy.errors import InputError, ModelError
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import Options
-from mudy.extraction.outcomes import FATAL, Item, error_message, outcomes, portable_arguments, prepare
+from mudy.extraction.outcomes import FATAL, Item, error_message, outcomes, portable_arguments
 from mudy.extraction.run_identity import json_values, model_fingerprints, requested_settings
 
 _ENDS_THE_RUN: tuple[type[Exception], ...] = (*FATAL, ModelError)  # no row's fault, and no row would fare better
@@ -51,18 +51,7 @@ class RowScorer:
 
     def score(self, rows: Iterable[InputRow]) -> Iterator[OutputRow]:
         """Every row with its keyphrases or its error."""
-        return self.finish(map(self._item, rows))
-
-    def tag(self, rows: Iterable[InputRow]) -> Iterator[Item[InputRow]]:
-        """Every row, its text tagged and its candidates found, to be sent to another process."""
-        for row in rows:
-            item = prepare(self.extractor, self._item(row), _ENDS_THE_RUN)
-            if isinstance(item.text, Exception):  # of whatever kind: its message can always be sent
-                item = replace(item, text=InputError(error_message(item.text)))
-            yield item
-
-    def finish(self, items: Iterable[Item[InputRow]]) -> Iterator[OutputRow]:
-        """Every row, tagged or not, with its keyphrases or its error."""
+        items = map(self._item, rows)
         with closing(outcomes(self.extractor, items, workers=self.workers, fatal=_ENDS_THE_RUN)) as computed:
             for outcome in computed:
                 result = outcome.result
@@ -74,4 +63,4 @@ class RowScorer:
     def _item(self, row: InputRow) -> Item[InputRow]:
         if row.problem is not None:
             return Item(row, InputError(row.problem))
-        return Item(row, row.text, self.options.changed({"source": row.id, "pages": row.pages}))
+        return Item(row, row.text, self.options.changed({"source": row.id, "pages": row.pages, "blocks": row.blocks}))

@@ -7,7 +7,6 @@ them. Singular and plural count as one phrase, and so do phrases of one concept.
 
 from __future__ import annotations
 
-import csv
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,9 +22,9 @@ from typing import Any, NamedTuple, get_type_hints
 
 from mudy._support.storage import atomic_output, encode_text, real_path, same_file
 from mudy._support.validation import checked
-from mudy.corpus.columns import OURS
-from mudy.corpus.row_writers import WRITERS, JsonLinesWriter, Row, RowWriter
-from mudy.corpus.table_rows import arrow
+from mudy.corpus.row import OURS
+from mudy.corpus.row_readers import arrow
+from mudy.corpus.row_writers import WRITERS, JsonLinesWriter, Row, RowWriter, write_csv
 from mudy.errors import InputError, SettingError
 from mudy.extraction.ranking import variant_key
 
@@ -132,24 +131,22 @@ def _write_rows(path: Path, rows: Iterator[Row], form: RowWriter) -> None:
 
 
 def _write_terms(path: Path, terms: Iterator[Term], ending: str) -> None:
+    rows = (term._asdict() for term in terms)
     if ending == ".jsonl":
-        JsonLinesWriter().write(path, (term._asdict() for term in terms))
+        JsonLinesWriter().write(path, rows)
     elif ending == ".parquet":
-        _write_parquet(path, terms)
+        _write_parquet(path, rows)
     else:
-        with path.open("w", encoding="utf-8-sig", newline="") as stream:
-            table = csv.writer(stream, delimiter="\t" if ending == ".tsv" else ",", lineterminator="\n")
-            table.writerow(Term._fields)
-            table.writerows(terms)
+        write_csv(path, Term._fields, rows, "\t" if ending == ".tsv" else ",")
 
 
-def _write_parquet(path: Path, terms: Iterator[Term]) -> None:
+def _write_parquet(path: Path, rows: Iterator[Row]) -> None:
     pa = arrow()
     types = {int: pa.int64(), float: pa.float64()}
     schema = pa.schema([(name, types.get(hint, pa.string())) for name, hint in get_type_hints(Term).items()])
     with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        while block := list(islice(terms, BLOCK)):
-            writer.write_table(pa.Table.from_pylist([term._asdict() for term in block], schema=schema))
+        while block := list(islice(rows, BLOCK)):
+            writer.write_table(pa.Table.from_pylist(block, schema=schema))
 
 
 # -- Counts -----------------------------------------------------------------------------------------------------------

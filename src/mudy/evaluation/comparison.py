@@ -17,9 +17,9 @@ from mudy.evaluation.measures import (
     FloatArray,
     Interval,
     Measure,
-    Outcome,
+    Predictions,
     bootstrap_draws,
-    checked_outcomes,
+    checked_documents,
     percentiles,
 )
 
@@ -44,8 +44,8 @@ class Comparison:
 
 def compare(
     measure: Measure,
-    first: Iterable[Outcome],
-    second: Iterable[Outcome],
+    first: Iterable[Predictions],
+    second: Iterable[Predictions],
     averaging: Averaging = MICRO,
     *,
     level: float = 0.95,
@@ -110,8 +110,10 @@ def _two_sided(drawn: FloatArray) -> float:
     return min(1.0, 2 * (min(below, above) + 1) / (len(drawn) + 1))
 
 
-def _matched(first: Iterable[Outcome], second: Iterable[Outcome]) -> tuple[list[Outcome], list[Outcome], int]:
-    """The outcomes of documents that both runs have, in the order of the first, and how many only one has."""
+def _matched(
+    first: Iterable[Predictions], second: Iterable[Predictions]
+) -> tuple[list[Predictions], list[Predictions], int]:
+    """The documents that both runs have, in the order of the first, and how many only one has."""
     one, other = _by_id(first), _by_id(second)
     common = [key for key in one if key in other]
     if not common:
@@ -122,10 +124,9 @@ def _matched(first: Iterable[Outcome], second: Iterable[Outcome]) -> tuple[list[
     return [one[key] for key in common], [other[key] for key in common], len(one.keys() ^ other.keys())
 
 
-def _by_id(outcomes: Iterable[Outcome]) -> dict[str, Outcome]:
-    known: dict[str, Outcome] = {}
-    for outcome in checked_outcomes(outcomes):
-        if outcome.id in known:
-            raise InputError(f"The id {outcome.id!r} occurs twice in one run, so documents cannot be matched by it.")
-        known[outcome.id] = outcome
-    return known
+def _by_id(documents: Iterable[Predictions]) -> dict[str, Predictions]:
+    listed = checked_documents(documents)
+    for name, count in Counter(document.id for document in listed).items():
+        if count > 1:
+            raise InputError(f"The id {name!r} occurs twice in one run, so documents cannot be matched by it.")
+    return {document.id: document for document in listed}

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mudy.errors import InputError
-from mudy.evaluation.promptrank_protocol import set_name
-from mudy.reading.document import squeeze
+from mudy.evaluation.dataset_protocols import set_name
+from mudy.reading.document import Block, squeeze
 
 _INSPECTED_LINES = 100  # lines of a file from which its format is detected
 ABSTRACTS = ("abstract", "question", "body")  # what the releases call the text, the gold, and a paper's remainder
@@ -41,6 +41,7 @@ class Record:
     title: str | None
     text: str
     keyphrases: tuple[str, ...]
+    blocks: tuple[Block, ...] | None = None  # of a file that was read; None: they are detected in the text
 
 
 class BadRow(Exception):
@@ -48,14 +49,6 @@ class BadRow(Exception):
 
 
 Row = tuple[Path, int | None, Callable[[], Record]]  # its file and line (from 1; None for a whole file), and the record
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetFormat:
-    """A format of data sets on disk."""
-
-    description: str
-    read: Callable[[Path], Iterator[Row]]
 
 
 def _bad(reason: str) -> NoReturn:
@@ -77,12 +70,10 @@ def recognised(path: Path) -> str | None:
 
 def _form_of_line(line: str, path: Path) -> str | None:
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        row = _json_object(line)
+    except BadRow:
         columns = next(csv.reader([line]), [])
         return "wikihow" if {"text", "label"} <= set(columns) else None
-    if not isinstance(row, dict):
-        return None
     if "text" in row and "keyphrases" in row:
         return "mudy"
     if _first(row, ABSTRACTS + FULL_TEXTS) is None or _first(row, KEYWORDS) is None:
@@ -96,7 +87,7 @@ def advice(path: Path) -> str:
     keys = _first_keys(path)
     if not keys & {*_NEEDED, *(name for names in _NEEDED.values() for name in names)}:
         ours, *published = DATASET_FORMATS
-        described = f"{ours} ({DATASET_FORMATS[ours].description})"
+        described = f"{ours} (JSON lines with id, title, text, keyphrases)"
         return f"Known formats: {', '.join([described, *published])}. Name one if it was not recognised."
     changes = []
     for name, others in _NEEDED.items():
@@ -120,12 +111,14 @@ def _first_keys(path: Path) -> set[str]:
 def _read_json_lines(path: Path, make: Callable[[dict[str, Any], int], Record]) -> Iterator[Row]:
     _needs_file(path)
     for number, line in _lines(path):
-        if line is None or line.strip():
+        if line is None:
+            yield path, number, partial(_bad, _NOT_UTF8)
+        elif line.strip():
             yield path, number, partial(_json_record, make, line, number)
 
 
-def _json_record(make: Callable[[dict[str, Any], int], Record], line: str | None, number: int) -> Record:
-    return make(_json_object(line if line is not None else _bad(_NOT_UTF8)), number)
+def _json_record(make: Callable[[dict[str, Any], int], Record], line: str, number: int) -> Record:
+    return make(_json_object(line), number)
 
 
 def _json_object(line: str) -> dict[str, Any]:
@@ -138,8 +131,12 @@ def _json_object(line: str) -> dict[str, Any]:
     return row if isinstance(row, dict) else _bad(f"a JSON object is needed, not {_kind(row)}")
 
 
-def _ours(row: dict[str, Any], _: int) -> Record:
-    return Record(_id(row), _optional_text(row, ("title",)), _text(row, "text"), _gold(row, ("keyphrases",)))
+def _record(row: Mapping[str, Any], _: int | None = None) -> Record:
+    """A row of our format."""
+    text = _optional_text(row, ("text",))
+    if not text or not text.strip():
+        _bad(f"its text is {'missing' if text is None else 'empty'}")
+    return Record(_id(row), _optional_text(row, ("title",)), text, _gold(row, ("keyphrases",)))
 
 
 def _paper(row: dict[str, Any], number: int, *, whole: bool, between: str) -> Record:
@@ -153,6 +150,7 @@ def _paper(row: dict[str, Any], number: int, *, whole: bool, between: str) -> Re
 
 
 def _read_wikihow(path: Path) -> Iterator[Row]:
+    """A CSV with the columns title, text and label."""
     _needs_file(path)
     # Bytes that are not UTF-8 come in as lone surrogates, so that one bad row does not end the reading.
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
@@ -179,13 +177,13 @@ def _wikihow(columns: list[str], cells: list[str], number: int) -> Record:
         _bad(_NOT_UTF8)
     if len(cells) != len(columns):
         _bad(f"has {len(cells)} columns, but {len(columns)} are needed")
-    row: dict[str, Any] = dict(zip(columns, cells, strict=True))
+    row = dict(zip(columns, cells, strict=True))
     try:
-        row["label"] = ast.literal_eval(row["label"].strip())
+        gold = ast.literal_eval(row["label"].strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise BadRow("its label is not a list in Python notation") from None
-    name = _id(row) if row.get("id") else str(number)
-    return Record(name, _optional_text(row, ("title",)) or None, _text(row, "text"), _gold(row, ("label",)))
+    name, title = row.get("id") or str(number), row.get("title") or None
+    return _record({"id": name, "title": title, "text": row["text"], "keyphrases": gold})
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str | None]]:
@@ -214,7 +212,7 @@ def _read_duc2001(path: Path) -> Iterator[Row]:
         elif line.strip() and not at:
             yield annotations, number, partial(_bad, "is not of the form docid@phrase;phrase;")
         elif name.strip() in gold:
-            yield annotations, number, partial(_bad, repeated(name.strip()))
+            yield annotations, number, partial(_bad, duplicate_id(name.strip()))
         elif at:
             gold[name.strip()] = number, phrases
     without_file = set(gold)
@@ -227,7 +225,7 @@ def _read_duc2001(path: Path) -> Iterator[Row]:
         yield annotations, gold[name][0], partial(_bad, f"there is no file for {name!r}")
 
 
-def repeated(name: str) -> str:
+def duplicate_id(name: str) -> str:
     """Why a second row of an id cannot be used."""
     return f"the id {name!r} occurred before"
 
@@ -240,8 +238,8 @@ def _duc_record(name: str, file: Path, phrases: str | None) -> Record:
     if text is None:
         _bad("it has no <TEXT>...</TEXT>")
     heading = next((h for tag in ("HEADLINE", "HEAD", "HL", "H3") if (h := _element(source, tag))), "")
-    row = {"text": _untagged(text).strip(), "gold": phrases}
-    return Record(name, squeeze(_untagged(heading)) or None, _text(row, "text"), _gold(row, ("gold",)))
+    title = squeeze(_untagged(heading)) or None
+    return _record({"id": name, "title": title, "text": _untagged(text).strip(), "keyphrases": phrases})
 
 
 def _element(source: str, tag: str) -> str | None:
@@ -274,9 +272,9 @@ def _pair(file: Path, key: Path | None, separator: str, titled: bool) -> Record:
     if key is None:
         _bad("there is no gold for it")
     text = _whole(file).strip()
-    row = {"text": text, "gold": _whole(key).replace("\r\n", "\n").split(separator)}
     title = squeeze(text.split("\n")[0]) if titled else None
-    return Record(file.stem, title, _text(row, "text"), _gold(row, ("gold",)))
+    gold = _whole(key).replace("\r\n", "\n").split(separator)
+    return _record({"id": file.stem, "title": title, "text": text, "keyphrases": gold})
 
 
 def _files(folder: Path, suffix: str) -> list[Path]:
@@ -326,11 +324,6 @@ def _optional_text(row: Mapping[str, Any], names: Iterable[str]) -> str | None:
     return None
 
 
-def _text(row: Mapping[str, Any], name: str) -> str:
-    text = _optional_text(row, (name,))
-    return text if text and text.strip() else _bad(f"its {name} is {'missing' if text is None else 'empty'}")
-
-
 def _gold(row: Mapping[str, Any], names: tuple[str, ...], between: str = ";") -> tuple[str, ...]:
     """The gold phrases of a list, or of one text with one of the characters `between` them; blank ones are dropped."""
     given = _first(row, names)
@@ -353,34 +346,28 @@ def _kind(value: Any) -> str:
 # -- Formats ----------------------------------------------------------------------------------------------------------
 
 
-def _json_lines(description: str, make: Callable[[dict[str, Any], int], Record]) -> DatasetFormat:
-    return DatasetFormat(f"JSON lines with {description}", partial(_read_json_lines, make=make))
+Reader = Callable[[Path], Iterator[Row]]
 
 
-def _papers(reading: str, *, whole: bool, between: str = ";") -> DatasetFormat:
-    return _json_lines(f"title, abstract, fulltext, keywords; {reading}", partial(_paper, whole=whole, between=between))
+def _papers(*, whole: bool, between: str = ";") -> Reader:
+    """JSON lines with title, abstract, fulltext and keywords; `whole`: the full text is read after the abstract."""
+    return partial(_read_json_lines, make=partial(_paper, whole=whole, between=between))
 
 
-PAPERS: Mapping[str, DatasetFormat] = {
-    "nus": _papers("abstract and full text are read", whole=True),
-    "krapivin": _papers("abstract and full text are read", whole=True),
-    "semeval2010": _papers("the abstract is read", whole=False),
-    "kp20k": _papers("the abstract is read", whole=False),
-    "kptimes": _papers("the abstract, which is the article, is read", whole=False, between=";,"),  # a comma: variants
-    "stackexchange": _papers("the abstract or question is read", whole=False),
-    "papers": _papers("all of it is read", whole=True),
+PAPERS: Mapping[str, Reader] = {
+    "nus": _papers(whole=True),
+    "krapivin": _papers(whole=True),
+    "semeval2010": _papers(whole=False),
+    "kp20k": _papers(whole=False),
+    "kptimes": _papers(whole=False, between=";,"),  # the abstract is the article; a comma: variants
+    "stackexchange": _papers(whole=False),
+    "papers": _papers(whole=True),
 }
-DATASET_FORMATS: Mapping[str, DatasetFormat] = {
-    "mudy": _json_lines("id, title, text, keyphrases", _ours),
-    "duc2001": DatasetFormat("a folder of files with <TEXT>, and annotations.txt", _read_duc2001),
-    "semeval2017": DatasetFormat(
-        "docsutf8/*.txt and keys/*.key",
-        partial(_read_pairs, texts=".txt", keys=".key", separator="\n", titled=False),
-    ),
-    "inspec": DatasetFormat(
-        "*.abstr and *.uncontr",
-        partial(_read_pairs, texts=".abstr", keys=".uncontr", separator=";", titled=True),
-    ),
-    "wikihow": DatasetFormat("a CSV with the columns title, text, label", _read_wikihow),
+DATASET_FORMATS: Mapping[str, Reader] = {
+    "mudy": partial(_read_json_lines, make=_record),
+    "duc2001": _read_duc2001,
+    "semeval2017": partial(_read_pairs, texts=".txt", keys=".key", separator="\n", titled=False),  # docsutf8, keys
+    "inspec": partial(_read_pairs, texts=".abstr", keys=".uncontr", separator=";", titled=True),
+    "wikihow": _read_wikihow,
     **PAPERS,
 }

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from mudy._support.validation import checked, seen
 from mudy.errors import InputError, SettingError, unknown
-from mudy.evaluation.dataset_formats import DATASET_FORMATS, BadRow, Record, Row, advice, recognised, repeated
-from mudy.evaluation.promptrank_protocol import PLAIN_PROTOCOL, PROTOCOL_WORDS, PROTOCOLS, DatasetProtocol, set_name
+from mudy.evaluation.dataset_formats import DATASET_FORMATS, BadRow, Record, Row, advice, duplicate_id, recognised
+from mudy.evaluation.dataset_protocols import PLAIN_PROTOCOL, PROTOCOLS, DatasetProtocol, set_name
 
 __all__ = ["DATASET_FORMATS", "PROTOCOLS", "Dataset", "DatasetProblem", "Record", "load", "recognised", "set_name"]
 
@@ -43,9 +43,9 @@ class Dataset:
     form: str
     documents: tuple[Record, ...]
     problems: tuple[DatasetProblem, ...] = ()
-    protocol: DatasetProtocol = field(default=PLAIN_PROTOCOL)
+    protocol: DatasetProtocol = PLAIN_PROTOCOL
 
-    def promptrank_text(self, record: Record, *, max_words: int = PROTOCOL_WORDS) -> tuple[str, int]:
+    def promptrank_text(self, record: Record, *, max_words: int | None = None) -> tuple[str, int]:
         """A record's text as published runs read it, and how many words were cut off.
 
         By the rules of this data set, known by its name; one of another name is read in lower case, title and all.
@@ -71,18 +71,15 @@ def load(path: str | Path, form: str | None = None, *, limit: int | None = None)
         chosen = form or recognised(path)
         if chosen is None:
             raise InputError(f"{path}: not a data set in a known format. {advice(path)}")
-        documents, problems = _records(DATASET_FORMATS[chosen].read(path), limit)
+        documents, problems = _records(DATASET_FORMATS[chosen](path), limit)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from error
     if not documents:
         reasons = "; ".join(map(str, problems[:_QUOTED_PROBLEMS])) or "it is empty"
         raise InputError(f"{path}: read as {chosen}, it holds no usable document: {reasons}.")
-    name = path.name.partition(".")[0] or path.name
-    name = name if chosen in ("mudy", "papers") else chosen
-    published = set_name(name)
-    return Dataset(
-        name, chosen, tuple(documents), tuple(problems), PROTOCOLS[published] if published else PLAIN_PROTOCOL
-    )
+    name = (path.name.partition(".")[0] or path.name) if chosen in ("mudy", "papers") else chosen
+    protocol = PROTOCOLS.get(set_name(name) or "", PLAIN_PROTOCOL)
+    return Dataset(name, chosen, tuple(documents), tuple(problems), protocol)
 
 
 def _records(rows: Iterable[Row], limit: int | None) -> tuple[list[Record], list[DatasetProblem]]:
@@ -93,7 +90,7 @@ def _records(rows: Iterable[Row], limit: int | None) -> tuple[list[Record], list
         try:
             record = make()
             if record.id in documents:
-                raise BadRow(repeated(record.id))
+                raise BadRow(duplicate_id(record.id))
         except BadRow as error:
             problems.append(DatasetProblem(file, line, str(error)))
             continue

@@ -1,7 +1,7 @@
 """Evaluate one method on data sets with gold keyphrases, document by document.
 
 >>> run = evaluate(Extractor("yake", protocol="promptrank"), [load("duc2001.jsonl")], "run.json")
->>> print((F1 @ 10).interval(run.outcomes("duc2001")))
+>>> print((F1 @ 10).interval(run.predictions("duc2001")))
 """
 
 from __future__ import annotations
@@ -13,26 +13,24 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from mudy._support.validation import checked, seen
-from mudy.candidates.stemming import stems_of
 from mudy.errors import InputError, ModelError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
-from mudy.evaluation.measures import present_and_absent
-from mudy.evaluation.promptrank_protocol import PROTOCOL_WORDS
+from mudy.evaluation.measures import have_stems_of, present_and_absent
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extraction.extractor import Extractor
+from mudy.extraction.promptrank_protocol import PROTOCOL_WORDS
 from mudy.extraction.results import Keyphrase, Result
 from mudy.extraction.run_identity import differences, model_fingerprints, requested_settings
 from mudy.methods import settings_of
 from mudy.methods.method import GenerativeMethod
 from mudy.reading.document import Document, first_words
 from mudy.reading.languages import AUTO, detection_of
-from mudy.reading.tagging import TextReader
 
 PACKAGES = ("mudy", "onnxruntime", "torch", "transformers", "spacy", "numpy")
 ProgressCallback = Callable[[str, int, int], None]  # name of the data set, documents done, of how many
@@ -60,7 +58,7 @@ def evaluate(
         if file and restart:
             file.forget()
         run = _completed(extractor, datasets, file, places, progress or (lambda *_: None))
-    known = {(document.data, document.id): document for document in run.documents}
+    known = run.by_key()
     return replace(run, documents=tuple(known[data.name, record.id] for data in datasets for record in data.documents))
 
 
@@ -85,21 +83,23 @@ def _completed(
     run = file.found(asked) if file else None
     if file and run:
         file.refuse(_other_models(extractor, run), "computed")
-    known = {(document.data, document.id): document for document in run.documents} if run else {}
+    known = {} if run is None else run.by_key()
     todo = [(data, record) for data in datasets for record in data.documents if not _done(known, data, record)]
     if run and not todo:
         return run
-    fresh = Run(asked, used_by(extractor), (), machine())
+    used = used_by(extractor)
+    if file and run:
+        file.refuse(differences(run.used, used), "computed")
+    run = run or Run(asked, used, (), machine())
     if file:
-        file.refuse(differences(run.used, fresh.used) if run else [], "computed")
-        file.begin(run or fresh)
+        file.begin(run)
     for data, record in todo:
         progress(data.name, sum(name == data.name for name, _ in known), len(data.documents))
         judged = judge(extractor, data, record, places=places)
         known[data.name, record.id] = judged
         if file:
             file.add(judged)
-    run = replace(run or fresh, documents=tuple(known.values()))
+    run = replace(run, documents=tuple(known.values()))
     if file:
         file.finish(run)
     return run
@@ -124,9 +124,9 @@ def _done(known: Mapping[tuple[str, str], JudgedDocument], data: Dataset, record
 
 def _other_models(extractor: Extractor, before: Run) -> list[str]:
     """Models whose files have changed since a run was computed, in words; missing models do not count."""
-    now = _models_here(extractor)
-    known = {name: fingerprint for name, fingerprint in before.used.get("models", {}).items() if name in now}
-    return differences({"models": known}, {"models": {name: now[name] for name in known}})
+    then, now = before.used.get("models", {}), _models_here(extractor)
+    both = [name for name in then if name in now]
+    return differences({"models": {name: then[name] for name in both}}, {"models": {name: now[name] for name in both}})
 
 
 def _models_here(extractor: Extractor) -> dict[str, str]:
@@ -150,17 +150,17 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
     keyphrases = () if result is None else result.keyphrases
     gold = tuple(phrase.lower() for phrase in record.keyphrases)
     standing = present_and_absent(gold, document.text, document.language)[0]
-    candidates = {stems_of(keyphrase.text.lower(), document.language) for keyphrase in keyphrases}
+    phrases = tuple(keyphrase.text.lower() for keyphrase in keyphrases)
     return JudgedDocument(
         data=data.name,
         id=record.id,
         hash=hash_of(record),
         gold=gold,
         present=tuple(phrase in standing for phrase in gold),
-        phrases=tuple(keyphrase.text.lower() for keyphrase in keyphrases),
+        phrases=phrases,
         scores=tuple(keyphrase.score for keyphrase in keyphrases),
         occurrences=prediction_count(extractor, keyphrases),
-        reached=sum(stems_of(phrase, document.language) in candidates for phrase in gold),
+        reached=sum(have_stems_of(gold, phrases, document.language)),
         words=len(document.text.split()),
         seconds=round(wall, 4),
         cpu_seconds=round(cpu, 4),
@@ -192,20 +192,17 @@ def read_record(extractor: Extractor, data: Dataset, record: Record) -> Document
     Published protocols are for English; of texts in other languages the same number of words is read, case kept.
     """
     if extractor.protocol is None:
-        return extractor.read(record.text)
-    reader, words = _reader(extractor, record.text), extractor.max_words or PROTOCOL_WORDS
+        return extractor.read(record.text, blocks=record.blocks)
+    detected = extractor.language == AUTO
+    reader = extractor.loader.reader(detection_of(record.text).likely) if detected else extractor.tagger
     if reader.language == "en":
-        return reader.document(*data.promptrank_text(record, max_words=words))
-    return reader.document(*first_words(record.text, words))
-
-
-def _reader(extractor: Extractor, text: str) -> TextReader:
-    """The reader for the given language, or for the language of the whole text."""
-    return extractor.tagger if extractor.language != AUTO else extractor.loader.reader(detection_of(text).likely)
+        return reader.document(*data.promptrank_text(record, max_words=extractor.max_words))
+    return reader.document(*first_words(record.text, extractor.max_words or PROTOCOL_WORDS))
 
 
 def hash_of(record: Record) -> str:
-    content = json.dumps([record.title, record.text, record.keyphrases])
+    blocks = [] if record.blocks is None else [[*map(asdict, record.blocks)]]
+    content = json.dumps([record.title, record.text, record.keyphrases, *blocks])
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 

@@ -22,32 +22,22 @@ import numpy as np
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.experiment import refuse_equal_names
-from mudy.evaluation.fit_texts import EvidenceCache, FitProgress, FitText, gather, log_odds
-from mudy.evaluation.measures import DEPTHS, F1, Outcome
+from mudy.evaluation.fit_texts import EvidenceCache, FitProgress, FitText, fit_settings, gather, log_odds
+from mudy.evaluation.measures import DEPTHS, F1, Predictions
 from mudy.evaluation.probabilities import Calibration
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.ranking import rank
-from mudy.extraction.run_identity import requested_settings
 from mudy.methods.method import same_at_each
 from mudy.methods.mudyplus.cascade import MOST, MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE, Numbers
-from mudy.methods.mudyplus.fitting import (
-    RIDGE,
-    Bend,
-    Fit,
-    Sample,
-    calibrate,
-    expit,
-    fit,
-    leave_one_out,
-    text_shares,
-)
+from mudy.methods.mudyplus.fitting import RIDGE, Bend, Sample, calibrate, expit, fit, text_shares
 from mudy.methods.mudyplus.weights import Sum, Weights
 
 FOLDS = 5  # of the texts, where there is one data set
 LEAST_TEXTS = 2  # one to fit on, one to measure on
 ENOUGH_TEXTS = 50  # with fewer, the weights follow the texts' chances
-SET_BY_HAND: Mapping[str, Mapping[str, float]] = {  # as for the shipped weights; before the calibration scales all
+ByHand = Mapping[str, Mapping[str, float]]  # sum -> evidence -> its weight
+SET_BY_HAND: ByHand = {  # as for the shipped weights; before the calibration scales all
     "quick": {"generic": -2.5, "plain_generic": -1.0, "nested_frequency": 0.3},
     "full": {"generic": -3.0, "plain_generic": -1.5, "nested_frequency": 0.18},
 }
@@ -75,7 +65,7 @@ def fit_weights(
     if not isinstance(method, MudyPlus):
         raise SettingError(f"Weights are fitted for mudyplus; {extractor.method} has none.")
     refuse_equal_names(datasets)
-    by_hand: Mapping[str, Mapping[str, float]] = {name: {} for name in SET_BY_HAND} if fit_all else SET_BY_HAND
+    by_hand: ByHand = {name: {} for name in SET_BY_HAND} if fit_all else SET_BY_HAND
     known = None if cache is None else EvidenceCache.at(cache, extractor)
     texts = gather(extractor, datasets, known, progress or (lambda *_: None))
     leaders = method.leaders if method.backbone is not None else 0
@@ -86,35 +76,28 @@ def fit_on_texts(
     texts: Sequence[FitText],
     before: Weights,
     leaders: int,
-    by_hand: Mapping[str, Mapping[str, float]] = SET_BY_HAND,
+    by_hand: ByHand = SET_BY_HAND,
     options: Mapping[str, Any] | None = None,
+    ridge: float = RIDGE,
 ) -> FittedWeights:
     """Weights fitted on texts, and on all parts of them but one, with the texts that they are judged on."""
     usable = in_parts([text for text in texts if text.candidates])
-    samples = [text.sample(CHEAP) for text in usable]
-    telling = check_samples(samples, "its candidates")
-    fitted_on = dict(Counter(text.dataset for text in usable))
-    overall = Weights(_fitted_sum(samples, CHEAP, by_hand["quick"]), None, fitted_on, dict(options or {}))
+    telling = check_samples([text.sample(CHEAP) for text in usable], "its candidates")
+    overall = replace(_fitted(usable, leaders, by_hand, ridge), options=dict(options or {}))
     without = {
-        part: replace(overall, quick=own)
-        for part, own in _left_out_sums(usable, samples, CHEAP, by_hand["quick"]).items()
+        part: _fitted([text for text in usable if text.part != part], leaders, by_hand, ridge)
+        for part in dict.fromkeys(text.part for text in usable)
     }
-    if leaders:
-        overall = _with_full(usable, overall, leaders, by_hand["full"])
-        without = {
-            part: _with_full([text for text in usable if text.part != part], own, leaders, by_hand["full"])
-            for part, own in without.items()
-        }
-    overall, without = _calibrated(usable, overall, without, leaders)
+    bends = {name: _bend(usable, without, name, leaders) for name in (("quick", "full") if leaders else ("quick",))}
     empty = [text for text in texts if not text.candidates]
-    return FittedWeights(usable, empty, before, leaders, overall, without, telling)
-
-
-# -- Parts ---------------------------------------------------------------------------------------------------------
+    bent = {part: _with_bends(weights, bends) for part, weights in without.items()}
+    return FittedWeights(usable, empty, before, leaders, _with_bends(overall, bends), bent, telling)
 
 
 def in_parts(texts: Sequence[FitText]) -> list[FitText]:
-    """The texts in parts that are left out in turn: data sets or, of a single one, folds of its texts."""
+    """The texts in parts that are left out in turn: as they say, else data sets or, of a single one, folds of it."""
+    if all(text.part for text in texts):
+        return list(texts)
     if len({text.dataset for text in texts}) != 1:
         return [replace(text, part=text.dataset) for text in texts]
     folds = min(FOLDS, sum(text.tells for text in texts))
@@ -139,62 +122,44 @@ def check_samples(samples: Sequence[Sample], among: str) -> int:
     return telling.total()
 
 
-# -- Sums -------------------------------------------------------------------------------------------------------------
-
-
-def _fitted_sum(samples: Sequence[Sample], names: Sequence[str], by_hand: Mapping[str, float]) -> Sum:
-    return _sum(fit(samples, RIDGE, _columns(names, by_hand)), names)
-
-
-def _with_full(texts: Sequence[FitText], weights: Weights, leaders: int, by_hand: Mapping[str, float]) -> Weights:
-    """The weights with a sum of all evidence, fitted on the phrases that lead without the language model."""
-    samples = [text.sample(EVIDENCE, text.leaders(weights.quick, leaders)) for text in texts]
+def _fitted(texts: Sequence[FitText], leaders: int, by_hand: ByHand, ridge: float) -> Weights:
+    """Both sums: `quick` of all candidates, `full` of those that lead by it; without leaders, `quick` alone."""
+    fitted_on = dict(Counter(text.dataset for text in texts))
+    quick = _fitted_sum([text.sample(CHEAP) for text in texts], CHEAP, by_hand["quick"], ridge)
+    if not leaders:
+        return Weights(quick, None, fitted_on)
+    samples = [text.sample(EVIDENCE, text.leaders(quick, leaders)) for text in texts]
     check_samples(samples, "the phrases that the language model was asked about")
-    return replace(weights, full=_fitted_sum(samples, EVIDENCE, by_hand))
+    return Weights(quick, _fitted_sum(samples, EVIDENCE, by_hand["full"], ridge), fitted_on)
 
 
-def _left_out_sums(
-    texts: Sequence[FitText], samples: Sequence[Sample], names: Sequence[str], by_hand: Mapping[str, float]
-) -> dict[str, Sum]:
-    """For each part, a sum fitted on the others."""
-    fits = leave_one_out(samples, RIDGE, _columns(names, by_hand), [text.part for text in texts])
-    return {part: _sum(own, names) for part, own in fits.items()}
+def _fitted_sum(samples: Sequence[Sample], names: Sequence[str], by_hand: Mapping[str, float], ridge: float) -> Sum:
+    fitted = fit(samples, ridge, {names.index(name): weight for name, weight in by_hand.items()})
+    evidence = dict(zip(names, fitted.weights.tolist(), strict=True))
+    return Sum(evidence, dict(zip(CONTEXT, fitted.context_weights.tolist(), strict=True)), fitted.intercept)
 
 
-def _calibrated(
-    texts: Sequence[FitText], overall: Weights, without: Mapping[str, Weights], leaders: int
-) -> tuple[Weights, dict[str, Weights]]:
-    """The weights with the bend that texts left out ask for: one number for each sum, the same for all weights."""
-    hits = [text.hits for text in texts]
+def _bend(texts: Sequence[FitText], without: Mapping[str, Weights], name: str, leaders: int) -> Bend:
+    """The bend that texts left out ask for: one number for each sum, the same for all weights."""
     shares = text_shares([text.sample(CHEAP) for text in texts], per_phrase=True)
-
-    def bend(*, with_model: bool) -> Bend:
-        used = {part: own if with_model else replace(own, full=None) for part, own in without.items()}
-        return calibrate([log_odds(text, used[text.part], leaders) for text in texts], hits, shares)
-
-    quick = bend(with_model=False)
-    full = None if overall.full is None else bend(with_model=True)
-
-    def bent(weights: Weights) -> Weights:
-        last = replace(weights.full, calibration=full) if weights.full is not None and full is not None else None
-        return replace(weights, quick=replace(weights.quick, calibration=quick), full=last)
-
-    return bent(overall), {part: bent(own) for part, own in without.items()}
+    sums = [log_odds(text, only(name, without[text.part]), leaders) for text in texts]
+    return calibrate(sums, [text.hits for text in texts], shares)
 
 
-def _columns(names: Sequence[str], by_hand: Mapping[str, float]) -> dict[int, float]:
-    return {names.index(name): weight for name, weight in by_hand.items()}
+def _with_bends(weights: Weights, bends: Mapping[str, Bend]) -> Weights:
+    full = None if weights.full is None else replace(weights.full, calibration=bends["full"])
+    return replace(weights, quick=replace(weights.quick, calibration=bends["quick"]), full=full)
 
 
-def _sum(own: Fit, names: Sequence[str]) -> Sum:
-    evidence = dict(zip(names, own.weights.tolist(), strict=True))
-    return Sum(evidence, dict(zip(CONTEXT, own.context_weights.tolist(), strict=True)), own.intercept)
+def only(name: str, weights: Weights) -> Weights:
+    """The weights as one sum uses them: `quick` asks no language model."""
+    return replace(weights, full=None) if name == "quick" else weights
 
 
-def fit_options(extractor: Extractor, by_hand: Mapping[str, Mapping[str, float]] = SET_BY_HAND) -> dict[str, Any]:
+def fit_options(extractor: Extractor, by_hand: ByHand = SET_BY_HAND, ridge: float = RIDGE) -> dict[str, Any]:
     """How the weights were fitted, ready for JSON."""
-    asked = {name: value for name, value in requested_settings(extractor).items() if value not in (None, {})}
-    return {**asked, "ridge": RIDGE, "set_by_hand": {name: dict(own) for name, own in by_hand.items()}}
+    asked = {name: value for name, value in fit_settings(extractor).items() if value not in (None, {})}
+    return {**asked, "ridge": ridge, "set_by_hand": {name: dict(weights) for name, weights in by_hand.items()}}
 
 
 # -- What the weights are worth ---------------------------------------------------------------------------------------
@@ -234,7 +199,8 @@ class FittedWeights:
     @cached_property
     def calibrations(self) -> tuple[Calibration, ...]:
         """How far the probabilities of texts left out can be trusted, for each sum."""
-        hits, shares = [text.hits for text in self.texts], _phrase_shares(self.texts)
+        hits = [text.hits for text in self.texts]
+        shares = text_shares([replace(text, weight=1.0).sample(CHEAP) for text in self.texts], per_phrase=True)
         chances = {name: self.chances(self.texts, name, self.weights_without) for name in self.sums}
         return tuple(Calibration.of(name, chances[name], hits, shares) for name in self.sums)
 
@@ -250,8 +216,7 @@ class FittedWeights:
         """The probabilities of the candidates of each text."""
         chances = []
         for text in texts:
-            weights = weights_of(text)
-            used = replace(weights, full=None) if name == "quick" else weights
+            used = only(name, weights_of(text))
             bent = (used.full or used.quick).calibration.bent(log_odds(text, used, self.leaders))
             chances.append(np.clip(expit(bent), 1 - MOST, MOST))
         return chances
@@ -285,8 +250,8 @@ class Figure:
 
 def _f1_values(texts: Sequence[FitText], chances: Sequence[Numbers]) -> F1Values:
     """Micro F1 in per cent, ranked and counted as `mudy evaluate` does."""
-    outcomes = [outcome(text, numbers, max(DEPTHS)) for text, numbers in zip(texts, chances, strict=True)]
-    return tuple((F1 @ depth)(outcomes) for depth in DEPTHS)
+    documents = [predictions(text, numbers, max(DEPTHS)) for text, numbers in zip(texts, chances, strict=True)]
+    return tuple((F1 @ depth)(documents) for depth in DEPTHS)
 
 
 def _mean_figure(figures: Sequence[Figure]) -> Figure:
@@ -298,25 +263,9 @@ def _mean_figure(figures: Sequence[Figure]) -> Figure:
     return Figure(MEAN, sum(figure.documents for figure in figures), figures[0].sum, *columns)
 
 
-def _phrase_shares(texts: Sequence[FitText]) -> list[float]:
-    """What one candidate of each text weighs: every data set weighs the same for each of its texts."""
-    samples = [Sample(text.dataset, np.zeros((len(text.hits), 0)), text.hits, np.zeros(0)) for text in texts]
-    return text_shares(samples, per_phrase=True)
-
-
-def outcome(
-    text: FitText, chances: Numbers, top_n: int | None, *, min_score: float | None = None, distinct: bool = False
-) -> Outcome:
-    """The best phrases of a text next to its gold."""
+def predictions(text: FitText, chances: Numbers, top_n: int | None, **ranking: Any) -> Predictions:
+    """The best phrases of a text next to its gold; `ranking` are other arguments of `rank`."""
     scores = same_at_each(text.candidates, chances.tolist())
-    best = rank(
-        text.text,
-        text.candidates,
-        scores,
-        merge=distinct,
-        top_n=top_n,
-        min_score=min_score,
-        distinct=distinct,
-        language=text.language,
-    )
-    return Outcome(text.id, [keyphrase.text.lower() for keyphrase in best], text.gold, len(scores), text.language)
+    arguments = {"merge": False, **ranking}
+    best = rank(text.text, text.candidates, scores, top_n=top_n, language=text.language, **arguments)
+    return Predictions(text.id, [keyphrase.text.lower() for keyphrase in best], text.gold, len(scores), text.language)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,38 +18,41 @@ from numpy.typing import NDArray
 
 from mudy._support.storage import atomic_write, dump_json, open_to_append
 from mudy.candidates import Candidate, Occurrence
-from mudy.candidates.stemming import stems_of
 from mudy.errors import InputError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import hash_of, read_record
+from mudy.evaluation.measures import have_stems_of
 from mudy.evaluation.runs import parsed_line
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.run_identity import differences, json_values, model_fingerprints, requested_settings
-from mudy.methods.mudyplus.cascade import MudyPlus, TextEvidence, leading, not_asked, totals
-from mudy.methods.mudyplus.counted import counted
+from mudy.methods.mudyplus.cascade import MudyPlus, in_long_text, leading, not_asked, ordered, totals
 from mudy.methods.mudyplus.evidence_table import CONTEXT, EVIDENCE, Numbers, Table
 from mudy.methods.mudyplus.fitting import Sample
 from mudy.methods.mudyplus.weights import VERSION, Sum, Weights
 from mudy.reading.document import Span
 
-ASKED = 45  # phrases that the language model is asked about while fitting: more than will lead
+ASKED = 1.5  # times as many phrases are scored by the language model while fitting as will lead
 START = Sum(  # chooses the phrases that are encoded and asked about while fitting, whatever weights there are
     {
-        "own_frequency": 1.3,
-        "nested_frequency": 0.3,
-        "noun_phrase": 1.0,
-        "one_word": -0.4,
-        "one_word_noun_phrase": -0.2,
-        "usual_length": 0.25,
-        "first_position": -0.3,
-        "generic": -1.5,
-        "similarity": 0.7,
+        "own_frequency": 2.3,
+        "nested_frequency": 1.4,
+        "cohesion": -0.2,
+        "first_mention": -0.55,
+        "in_heading": 0.2,
+        "is_heading": 1.8,
+        "noun_phrase": 1.2,
+        "one_word": -1.0,
+        "one_word_noun_phrase": -0.3,
+        "digit": -1.25,
+        "symbol": -1.3,
+        "generic": -1.9,
+        "rare_words": 0.5,
+        "similarity": 0.66,
     },
     {},
     0.0,
 )
 _HEAD = "made-with.json"
-Rows = dict[str, dict[str, Any]]  # hash of a record -> its line
 FitProgress = Callable[[str, int, int], None]  # what is being done, texts done, of how many
 
 
@@ -65,20 +69,14 @@ class FitText:
     asked: tuple[int, ...] = ()  # rows that the language model was asked about
     part: str = ""
     language: str = "en"
+    words: int = 0
     weight: float = 1.0  # of its data set in a fit, beside one of as many texts
 
-    @property
+    @cached_property
     def hits(self) -> NDArray[np.bool_]:
         """Which candidates have the stems of a gold phrase."""
-        right = {stems_of(phrase, self.language) for phrase in self.gold}
-        phrases = (stems_of(candidate.phrase, self.language) for candidate in self.candidates)
-        return np.fromiter((phrase in right for phrase in phrases), dtype=bool, count=len(self.candidates))
-
-    @property
-    def reached(self) -> int:
-        """How many gold phrases have the stems of a candidate."""
-        phrases = {stems_of(candidate.phrase, self.language) for candidate in self.candidates}
-        return sum(stems_of(phrase, self.language) in phrases for phrase in self.gold)
+        phrases = [candidate.phrase for candidate in self.candidates]
+        return np.array(have_stems_of(phrases, self.gold, self.language), dtype=bool)
 
     def sample(self, names: Sequence[str], rows: Sequence[int] | None = None) -> Sample:
         """Some evidence of some rows, or of all, to fit on."""
@@ -93,7 +91,8 @@ class FitText:
 
     def leaders(self, weights: Sum, most: int) -> list[int]:
         """The rows that lead by a sum, of those that the language model was asked about."""
-        return sorted(set(leading(sums(self.table, weights), most)).intersection(self.asked))
+        rows = leading(sums(self.table, weights), in_long_text(most, self.words))
+        return sorted(set(rows).intersection(self.asked))
 
 
 def fit_text(extractor: Extractor, method: MudyPlus, data: Dataset, record: Record) -> FitText:
@@ -101,23 +100,21 @@ def fit_text(extractor: Extractor, method: MudyPlus, data: Dataset, record: Reco
     prepared = extractor.prepare(read_record(extractor, data, record))
     document, candidates = prepared.document, prepared.candidates
     gold = tuple(phrase.lower() for phrase in record.keyphrases)
+    about = data.name, record.id, document.text
     if not candidates:
-        return FitText(data.name, record.id, document.text, candidates, gold, Table({}, {}), language=document.language)
-    table = counted(document, candidates, method.encoder.tokenizer)
-    (table,) = method.with_similarities([TextEvidence(table, document, candidates)], START)
-    rows: list[int] = []
+        return FitText(*about, candidates, gold, Table({}, {}), language=document.language)
+    asking = replace(method, leaders=round(ASKED * method.leaders))
+    (text,) = asking.with_similarities([method.counted(document, candidates)], [START])
     if method.backbone is not None and method.leaders:
-        rows = leading(totals(table, START), max(ASKED, method.leaders))
-        table = method.with_answers(table, document, candidates, rows)
-    asked = tuple(rows)
-    return FitText(data.name, record.id, document.text, candidates, gold, table, asked, language=document.language)
+        (text,) = asking.with_answers([text], [ordered(totals(text.table, START))])
+    asked = tuple(text.answers)
+    return FitText(*about, candidates, gold, text.table, asked, language=document.language, words=document.word_count)
 
 
 def sums(table: Table, weights: Sum) -> Numbers:
     """The log-odds of every row by one sum."""
     base = weights.intercept + sum(weight * table.context[name] for name, weight in weights.context.items())
-    log_odds: Numbers = totals(table, weights) + base
-    return log_odds
+    return np.asarray(totals(table, weights) + base)
 
 
 def log_odds(text: FitText, weights: Weights, leaders: int) -> Numbers:
@@ -125,10 +122,7 @@ def log_odds(text: FitText, weights: Weights, leaders: int) -> Numbers:
     if not text.candidates:
         return np.zeros(0)
     values = sums(text.table, weights.quick)
-    if weights.full is None:
-        return values
-    asked = text.leaders(weights.quick, leaders)
-    if not asked:
+    if weights.full is None or not (asked := text.leaders(weights.quick, leaders)):
         return values
     values[asked] = sums(text.table, weights.full)[asked]
     rest, lead = not_asked(values, asked)
@@ -144,7 +138,6 @@ class EvidenceCache:
     """A folder of evidence, all computed in one way."""
 
     folder: Path
-    lines: dict[str, Rows] = field(default_factory=dict)  # by data set, read when first asked for
 
     @classmethod
     def at(cls, folder: str | Path, extractor: Extractor) -> EvidenceCache:
@@ -169,23 +162,15 @@ class EvidenceCache:
             )
         return cache
 
-    def get(self, data: Dataset, record: Record) -> FitText | None:
-        """A text with its evidence; None where it is not in the cache."""
-        line = self._of(data.name).get(hash_of(record))
-        return None if line is None else _text(data.name, line)
+    def texts(self, dataset: str) -> dict[str, FitText]:
+        """The texts of a data set that are in the cache, by the hash of their records."""
+        file = self._file(dataset)
+        lines = map(parsed_line, file.read_bytes().split(b"\n")) if file.exists() else ()
+        return {line["hash"]: _text(dataset, line) for line in lines if line}  # without one that was cut off
 
-    def add(self, data: Dataset, record: Record, text: FitText) -> None:
-        line = {"hash": hash_of(record), **_line(text)}
-        self._of(data.name)[line["hash"]] = line
-        with open_to_append(self._file(data.name)) as file:
-            file.write(dump_json(line).encode() + b"\n")
-
-    def _of(self, dataset: str) -> Rows:
-        if dataset not in self.lines:
-            file = self._file(dataset)
-            lines = map(parsed_line, file.read_bytes().split(b"\n")) if file.exists() else ()
-            self.lines[dataset] = {line["hash"]: line for line in lines if line}  # without one that was cut off
-        return self.lines[dataset]
+    def add(self, record: Record, text: FitText) -> None:
+        with open_to_append(self._file(text.dataset)) as file:
+            file.write(dump_json({"hash": hash_of(record), **_line(text)}).encode() + b"\n")
 
     def _file(self, dataset: str) -> Path:
         return self.folder / f"{dataset}.jsonl"
@@ -198,10 +183,16 @@ def _made_with(extractor: Extractor) -> dict[str, Any]:
             "evidence": VERSION,
             "columns": EVIDENCE,
             "asked": ASKED,
-            **requested_settings(extractor),
+            "start": START.to_dict(),
+            **fit_settings(extractor),
             "models": model_fingerprints(extractor),
         }
     )
+
+
+def fit_settings(extractor: Extractor) -> dict[str, Any]:
+    """What a fit was asked to do. Its weights belong to no style."""
+    return {name: value for name, value in requested_settings(extractor).items() if name != "style"}
 
 
 def _line(text: FitText) -> dict[str, Any]:
@@ -218,6 +209,7 @@ def _line(text: FitText) -> dict[str, Any]:
         "context": dict(text.table.context),
         "plainness": text.table.plainness,
         "asked": text.asked,
+        "words": text.words,
     }
 
 
@@ -228,15 +220,9 @@ def _text(dataset: str, line: Mapping[str, Any]) -> FitText:
     )
     columns = {name: np.array(column, dtype=np.float64) for name, column in line["columns"].items()}
     table = Table(columns, line["context"], line["plainness"])
+    about = {"language": line["language"], "words": line["words"]}
     return FitText(
-        dataset,
-        line["id"],
-        line["text"],
-        candidates,
-        tuple(line["gold"]),
-        table,
-        tuple(line["asked"]),
-        language=line.get("language", "en"),
+        dataset, line["id"], line["text"], candidates, tuple(line["gold"]), table, tuple(line["asked"]), **about
     )
 
 
@@ -247,11 +233,13 @@ def gather(
     method, texts = extractor.scorer, []
     assert isinstance(method, MudyPlus)
     for data in datasets:
+        known = cache.texts(data.name) if cache else {}
         for done, record in enumerate(data.documents):
             show(f"Reading {data.name}", done, len(data.documents))
-            known = cache.get(data, record) if cache else None
-            text = known or fit_text(extractor, method, data, record)
-            if cache and known is None:
-                cache.add(data, record, text)
+            text = known.get(hash_of(record))
+            if text is None:
+                text = fit_text(extractor, method, data, record)
+                if cache:
+                    cache.add(record, text)
             texts.append(text)
     return texts

@@ -1,9 +1,9 @@
 """How good ranked keyphrases are: measures as values, `[F1 @ 5, F1 @ 10, F1 @ 15]`, averaged in two ways.
 
-A measure is computed over `Outcome`s, one per document, and is given in per cent:
+A measure is computed over the `Predictions` of documents, and is given in per cent:
 
-    >>> outcomes = [Outcome("a", ["oil spill", "tanker"], ["oil spills", "alaska"])]
-    >>> (F1 @ 5)(outcomes), (P @ 5)(outcomes, MACRO)
+    >>> documents = [Predictions("a", ["oil spill", "tanker"], ["oil spills", "alaska"])]
+    >>> (F1 @ 5)(documents), (P @ 5)(documents, MACRO)
     (50.0, 50.0)
 
 MICRO is PromptRank's averaging, which MDERank and MUDY share; MACRO that of JointGL, SAMRank and Attention-Seeker.
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import log2
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,20 @@ _DRAWN_AT_ONCE = 1_000_000  # documents
 # -- One document -----------------------------------------------------------------------------------------------------
 
 
+class Depth(StrEnum):
+    """A number of predictions that depends on the document."""
+
+    RETURNED = "M"  # all that were returned: F1@M
+    GOLD = "O"  # as many as there are gold keyphrases: F1@O
+
+    @staticmethod
+    def number(depth: int | Depth, returned: int, gold: int) -> int:
+        """How many predictions a depth stands for in one document."""
+        return {Depth.RETURNED: returned, Depth.GOLD: gold}[depth] if isinstance(depth, Depth) else depth
+
+
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Predictions:
     """The predictions for one document, best first, and its gold keyphrases.
 
     `occurrences` is how often all candidates together occur in the text; None where there are no candidates, and the
@@ -45,23 +57,23 @@ class Outcome:
     """
 
     id: str
-    predictions: Sequence[str]
+    phrases: Sequence[str]
     gold: Sequence[str]
     occurrences: int | None = None
     language: str = "en"
 
     def __post_init__(self) -> None:
-        for name in ("predictions", "gold"):
-            given = getattr(self, name)
+        for field_name, name in (("phrases", "predictions"), ("gold", "gold")):
+            given = getattr(self, field_name)
             if isinstance(given, str):
                 raise InputError(f"Document {self.id!r}: {name} is the single text {given!r}; a list is needed.")
-            object.__setattr__(self, name, tuple(phrases(name, given)))
+            object.__setattr__(self, field_name, tuple(phrases(name, given)))
         if not self.gold:
             raise InputError(f"Document {self.id!r} has no gold keyphrases, so nothing can be measured on it.")
         checked("occurrences", self.occurrences, int | None, least=0)
-        if self.occurrences is not None and self.occurrences < len(set(self.predictions)):
+        if self.occurrences is not None and self.occurrences < len(set(self.phrases)):
             raise InputError(
-                f"Document {self.id!r}: {len(set(self.predictions))} phrases were predicted, but the candidates occur "
+                f"Document {self.id!r}: {len(set(self.phrases))} phrases were predicted, but the candidates occur "
                 f"only {self.occurrences} times. Count every occurrence of every candidate, or pass None."
             )
         checked("language", self.language, str)
@@ -71,37 +83,30 @@ class Outcome:
         """The stems of the gold phrases; phrases with equal stems count once."""
         return frozenset(stems_of(phrase, self.language) for phrase in self.gold)
 
-    @property
-    def predicted_stems(self) -> list[tuple[str, ...]]:
-        """The stems of every prediction, best first."""
-        return [stems_of(phrase, self.language) for phrase in self.predictions]
-
     def distinct_hits(self, depth: int | Depth) -> list[bool]:
         """Whether each of the first predictions is gold, where predictions with equal stems are one."""
-        gold, predicted = self.gold_stems, list(dict.fromkeys(self.predicted_stems))
-        return [phrase in gold for phrase in predicted[: predictions_counted(depth, len(predicted), len(gold))]]
+        gold, predicted = self.gold_stems, dict.fromkeys(stems_of(phrase, self.language) for phrase in self.phrases)
+        return [phrase in gold for phrase in predicted][: Depth.number(depth, len(predicted), len(gold))]
+
+    def distinct_phrases(self, depth: int | Depth) -> tuple[list[str], list[str]]:
+        """The first predictions and the gold, in lower case, each phrase once."""
+        predicted, gold = (list(dict.fromkeys(map(str.lower, listed))) for listed in (self.phrases, self.gold))
+        return predicted[: Depth.number(depth, len(predicted), len(gold))], gold
 
 
-class Depth(StrEnum):
-    """A number of predictions that depends on the document."""
-
-    RETURNED = "M"  # all that were returned: F1@M
-    GOLD = "O"  # as many as there are gold keyphrases: F1@O
-
-
-def predictions_counted(depth: int | Depth, returned: int, gold: int) -> int:
-    """How many predictions a depth stands for in one document."""
-    if isinstance(depth, Depth):
-        return returned if depth is Depth.RETURNED else gold
-    return depth
+def have_stems_of(phrases: Iterable[str], others: Iterable[str], language: str) -> list[bool]:
+    """Whether each phrase has the stems of one of the others, as a hit has those of a gold phrase."""
+    stems = {stems_of(phrase, language) for phrase in others}
+    return [stems_of(phrase, language) in stems for phrase in phrases]
 
 
-def checked_outcomes(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
-    """The outcomes; InputError where one is something else."""
-    for outcome in several("outcomes", outcomes, "outcomes"):
-        if not isinstance(outcome, Outcome):
-            raise InputError(f"outcomes holds {seen(outcome)}, but each must be an Outcome.")
-        yield outcome
+def checked_documents(documents: Iterable[Predictions]) -> list[Predictions]:
+    """The documents; InputError where one is something else."""
+    listed = list(several("documents", documents, "Predictions"))
+    for document in listed:
+        if not isinstance(document, Predictions):
+            raise InputError(f"documents holds {seen(document)}, but each must be Predictions.")
+    return listed
 
 
 def present_and_absent(gold: Iterable[str], text: str, language: str = "en") -> tuple[list[str], list[str]]:
@@ -135,8 +140,7 @@ def _spaced(text: str) -> str:
 # -- Counting and averaging -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """Hits, predictions and gold phrases of one document."""
 
     hits: int
@@ -149,28 +153,28 @@ class Averaging:
     """How the predictions of a document are counted, and how documents become one number."""
 
     name: str
-    count: Callable[[Outcome, int | Depth], Counts]
+    count: Callable[[Predictions, int | Depth], Counts]
     pooled: bool  # counts are summed before the division; otherwise the mean of the documents' values is taken
 
 
-def promptrank_counts(outcome: Outcome, k: int | Depth) -> Counts:
+def promptrank_counts(document: Predictions, k: int | Depth) -> Counts:
     """One document at k, to the letter of the published code.
 
     A prediction hits if its stems are those of a gold phrase. (Published: or if it equals one as written; equal forms
     have equal stems, so that adds nothing.) Two predictions with the stems of one gold phrase are two hits. Predictions
     are counted by candidate occurrences, not by phrases; gold phrases with duplicates and those not in the text.
     """
-    gold = outcome.gold_stems
-    k = predictions_counted(k, len(outcome.predictions), len(outcome.gold))
-    hits = sum(phrase in gold for phrase in outcome.predicted_stems[:k])
-    occurrences = len(outcome.predictions) if outcome.occurrences is None else outcome.occurrences
-    return Counts(hits, min(k, occurrences), len(outcome.gold))
+    returned, gold = len(document.phrases), len(document.gold)
+    k = Depth.number(k, returned, gold)
+    occurrences = returned if document.occurrences is None else document.occurrences
+    hits = have_stems_of(document.phrases[:k], document.gold, document.language)
+    return Counts(sum(hits), min(k, occurrences), gold)
 
 
-def stem_counts(outcome: Outcome, k: int | Depth) -> Counts:
+def stem_counts(document: Predictions, k: int | Depth) -> Counts:
     """One document at k where phrases with equal stems are one, among the gold and among the predictions."""
-    hits = outcome.distinct_hits(k)
-    return Counts(sum(hits), len(hits), len(outcome.gold_stems))
+    hits = document.distinct_hits(k)
+    return Counts(sum(hits), len(hits), len(document.gold_stems))
 
 
 MICRO = Averaging("micro", promptrank_counts, pooled=True)
@@ -186,7 +190,7 @@ class MeasureKind:
     """What is measured; with a depth it is a measure: `F1 @ 5`, `F1 @ Depth.GOLD`."""
 
     name: str
-    table: Callable[[Sequence[Outcome], int | Depth, Averaging], FloatArray]  # one row per document
+    table: Callable[[Sequence[Predictions], int | Depth, Averaging], FloatArray]  # one row per document
     values: Callable[[FloatArray], FloatArray]  # of each row, in per cent
     poolable: bool = True  # rows of several documents may be summed before `values` is taken
 
@@ -210,17 +214,17 @@ class Measure:
     def __str__(self) -> str:
         return f"{self.kind.name}@{self.k}"
 
-    def __call__(self, outcomes: Iterable[Outcome], averaging: Averaging = MICRO) -> float:
+    def __call__(self, documents: Iterable[Predictions], averaging: Averaging = MICRO) -> float:
         """The measure over all documents."""
-        return self.overall(self.table(outcomes, averaging), averaging)
+        return self.overall(self.table(documents, averaging), averaging)
 
-    def of(self, outcome: Outcome, averaging: Averaging = MICRO) -> float:
+    def of(self, document: Predictions, averaging: Averaging = MICRO) -> float:
         """The measure of one document."""
-        return float(self.kind.values(self.table([outcome], averaging))[0])
+        return float(self.kind.values(self.table([document], averaging))[0])
 
     def interval(
         self,
-        outcomes: Iterable[Outcome],
+        documents: Iterable[Predictions],
         averaging: Averaging = MICRO,
         *,
         level: float = 0.95,
@@ -228,19 +232,19 @@ class Measure:
         seed: int = 0,
     ) -> Interval:
         """The measure with its confidence interval, by the percentiles of a bootstrap over documents."""
-        table = self.table(outcomes, averaging)
+        table = self.table(documents, averaging)
         draws = bootstrap_draws(len(table), samples, seed)
         drawn = np.concatenate([self.over_draws(table, times, averaging) for times in draws])
         return Interval(self.overall(table, averaging), *percentiles(drawn, level), level)
 
-    def table(self, outcomes: Iterable[Outcome], averaging: Averaging) -> FloatArray:
+    def table(self, documents: Iterable[Predictions], averaging: Averaging) -> FloatArray:
         """The numbers that the measure is computed from; (documents, columns)."""
         if not isinstance(averaging, Averaging):
             raise SettingError(f"averaging is {seen(averaging)}, but must be MICRO or MACRO.")
-        documents = list(checked_outcomes(outcomes))
-        if not documents:
+        listed = checked_documents(documents)
+        if not listed:
             raise InputError(f"{self} needs at least one document.")
-        return self.kind.table(documents, self.k, averaging)
+        return self.kind.table(listed, self.k, averaging)
 
     def overall(self, table: FloatArray, averaging: Averaging) -> float:
         """The measure over all documents of a table."""
@@ -296,9 +300,8 @@ def _percentage(part: FloatArray, whole: FloatArray) -> FloatArray:
 # -- Precision, recall and F1: in micro averaging a document's recall may exceed 100, as a gold phrase may be hit twice
 
 
-def _count_table(outcomes: Sequence[Outcome], depth: int | Depth, averaging: Averaging) -> FloatArray:
-    counts = [averaging.count(outcome, depth) for outcome in outcomes]
-    return np.array([(c.hits, c.predicted, c.gold) for c in counts], dtype=np.float64)  # (documents, 3)
+def _count_table(documents: Sequence[Predictions], depth: int | Depth, averaging: Averaging) -> FloatArray:
+    return np.array([averaging.count(document, depth) for document in documents], dtype=np.float64)  # (documents, 3)
 
 
 P = MeasureKind("P", _count_table, lambda table: _percentage(table[:, 0], table[:, 1]))
@@ -309,32 +312,28 @@ F1 = MeasureKind("F1", _count_table, lambda table: _percentage(2 * table[:, 0], 
 # -- Mean average precision and nDCG: a gold phrase is hit at most once, and both are means over documents ------------
 
 
-def _rank_kind(name: str, value: Callable[[Sequence[bool], int, int], float]) -> MeasureKind:
-    """A measure from one document's hits in order, its number of gold phrases, and how many of them can be hit."""
-
-    def of(outcome: Outcome, depth: int | Depth) -> float:
-        gold = len(outcome.gold_stems)
-        return 100 * value(outcome.distinct_hits(depth), gold, gold if isinstance(depth, Depth) else min(depth, gold))
-
-    def table(outcomes: Sequence[Outcome], depth: int | Depth, averaging: Averaging) -> FloatArray:  # noqa: ARG001
-        return np.array([[of(outcome, depth)] for outcome in outcomes], dtype=np.float64)  # (documents, 1)
+def _rank_kind(name: str, value: Callable[[Predictions, int | Depth], float]) -> MeasureKind:
+    def table(documents: Sequence[Predictions], depth: int | Depth, averaging: Averaging) -> FloatArray:  # noqa: ARG001
+        return np.array([[100 * value(document, depth)] for document in documents], dtype=np.float64)  # (documents, 1)
 
     return MeasureKind(name, table, lambda table: table[:, 0], poolable=False)
 
 
-def average_precision(hits: Sequence[bool], gold: int, reachable: int) -> float:  # noqa: ARG001
+def average_precision(document: Predictions, depth: int | Depth) -> float:
     """The precision at each hit, summed and divided by the number of gold phrases, as trec_eval does at any depth."""
     correct, total = 0, 0.0
-    for rank, hit in enumerate(hits, start=1):
+    for rank, hit in enumerate(document.distinct_hits(depth), start=1):
         correct += hit
         total += correct / rank if hit else 0.0
-    return total / gold
+    return total / len(document.gold_stems)
 
 
-def normalised_gain(hits: Sequence[bool], gold: int, reachable: int) -> float:  # noqa: ARG001
+def normalised_gain(document: Predictions, depth: int | Depth) -> float:
     """Hits discounted by 1 / log2(rank + 1), divided by what the best possible order would give."""
+    gold = len(document.gold_stems)
+    reachable = gold if isinstance(depth, Depth) else min(depth, gold)
     ideal = sum(1 / log2(rank + 1) for rank in range(1, reachable + 1))
-    return sum(1 / log2(rank + 1) for rank, hit in enumerate(hits, start=1) if hit) / ideal
+    return sum(1 / log2(rank + 1) for rank, hit in enumerate(document.distinct_hits(depth), start=1) if hit) / ideal
 
 
 MAP = _rank_kind("MAP", average_precision)
@@ -355,31 +354,20 @@ class PhraseVectors:
     embed: Callable[[Sequence[str]], Any]
     _known: dict[str, FloatArray] = field(default_factory=dict, repr=False)
 
-    def embed_new(self, phrases: Iterable[str]) -> None:
-        """Embed, together, those phrases that are not known yet."""
-        new = [phrase for phrase in dict.fromkeys(phrases) if phrase not in self._known]
-        if new:
+    def table(self, documents: Sequence[Predictions], depth: int | Depth, averaging: Averaging) -> FloatArray:  # noqa: ARG002
+        """The best cosines of the predictions, summed, and their number; both for the gold phrases; (documents, 4)."""
+        pairs = [document.distinct_phrases(depth) for document in documents]
+        phrases = dict.fromkeys(phrase for pair in pairs for listed in pair for phrase in listed)
+        if new := [phrase for phrase in phrases if phrase not in self._known]:
             self._known.update(zip(new, np.asarray(self.embed(new), dtype=np.float64), strict=True))
+        return np.array([self._best_cosines(*pair) for pair in pairs], dtype=np.float64)
 
-    def best_cosines(self, predictions: Sequence[str], gold: Sequence[str]) -> tuple[float, int, float, int]:
-        """The best cosines of predictions, summed, how many these are, and both for gold phrases."""
+    def _best_cosines(self, predictions: Sequence[str], gold: Sequence[str]) -> tuple[float, int, float, int]:
         if not predictions:
             return 0.0, 0, 0.0, len(gold)
-        a, b = (np.array([self._known[phrase] for phrase in phrases]) for phrases in (predictions, gold))
+        a, b = (np.array([self._known[phrase] for phrase in listed]) for listed in (predictions, gold))
         cosines: FloatArray = np.clip(a @ b.T, 0, 1)  # 0 where negative
         return float(cosines.max(1).sum()), len(predictions), float(cosines.max(0).sum()), len(gold)
-
-    def table(self, outcomes: Sequence[Outcome], depth: int | Depth, averaging: Averaging) -> FloatArray:  # noqa: ARG002
-        pairs = [_distinct(outcome, depth) for outcome in outcomes]
-        self.embed_new(phrase for pair in pairs for phrases in pair for phrase in phrases)
-        return np.array([self.best_cosines(*pair) for pair in pairs], dtype=np.float64)  # (documents, 4)
-
-
-def _distinct(outcome: Outcome, depth: int | Depth) -> tuple[list[str], list[str]]:
-    """The first predictions and the gold, in lower case, each phrase once."""
-    predictions = list(dict.fromkeys(map(str.lower, outcome.predictions)))
-    gold = list(dict.fromkeys(map(str.lower, outcome.gold)))
-    return predictions[: predictions_counted(depth, len(predictions), len(gold))], gold
 
 
 def _semantic_precision(table: FloatArray) -> FloatArray:

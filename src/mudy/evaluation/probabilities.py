@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.candidates.stemming import stems_of
+from mudy.evaluation.measures import have_stems_of
 from mudy.methods.mudyplus.evidence_table import Numbers
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class Calibration:
     @classmethod
     def of(cls, name: str, chances: Sequence[Numbers], hits: Sequence[Hits], shares: Sequence[float]) -> Calibration:
         """From the probabilities of the phrases of several texts; `shares` are what one phrase of each text weighs."""
-        rate = sum(share * float(own.sum()) for share, own in zip(shares, hits, strict=True))
-        table = reliability_table(np.concatenate(chances), np.concatenate(hits))
+        rate = sum(share * float(right.sum()) for share, right in zip(shares, hits, strict=True))
+        table = reliability_bins(np.concatenate(chances), np.concatenate(hits))
         return cls(name, brier(chances, hits, shares), rate * (1 - rate), table)
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,13 +54,8 @@ def run_calibration(name: str, documents: Sequence[JudgedDocument]) -> Calibrati
     if not telling:
         return None
     chances = [np.array(document.scores, dtype=np.float64) for document in telling]
-    shares = [1 / len(telling) / len(own) for own in chances]
-    return Calibration.of(name, chances, list(map(_hits, telling)), shares)
-
-
-def _hits(document: JudgedDocument) -> Hits:
-    gold = {stems_of(phrase, document.language) for phrase in document.gold}
-    return np.array([stems_of(phrase, document.language) in gold for phrase in document.phrases], dtype=bool)
+    hits = [np.array(have_stems_of(document.phrases, document.gold, document.language)) for document in telling]
+    return Calibration.of(name, chances, hits, [1 / len(telling) / len(numbers) for numbers in chances])
 
 
 def brier(chances: Sequence[Numbers], hits: Sequence[Hits], shares: Sequence[float]) -> float:
@@ -68,15 +63,15 @@ def brier(chances: Sequence[Numbers], hits: Sequence[Hits], shares: Sequence[flo
     return float(sum(share * np.sum((c - h) ** 2) for c, h, share in zip(chances, hits, shares, strict=True)))
 
 
-def reliability_table(chances: Numbers, hits: Hits, edges: Sequence[float] = _EDGES) -> Reliability:
+def reliability_bins(chances: Numbers, hits: Hits, edges: Sequence[float] = _EDGES) -> Reliability:
     """For each bin of probability: the mean probability, the share of hits, and how many phrases there are."""
-    found = {}
+    bins = {}
     for low, high in pairwise(edges):
         inside = (chances >= low) & (chances < high)
         if inside.any():
-            found[f"{low:.2f}-{high:.2f}"] = (
+            bins[f"{low:.2f}-{high:.2f}"] = (
                 float(chances[inside].mean()),
                 float(hits[inside].mean()),
                 int(inside.sum()),
             )
-    return found
+    return bins

@@ -7,10 +7,9 @@ atomically. Nothing is computed twice, and documents of different settings are n
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -24,7 +23,7 @@ from mudy._support.storage import (
     unwritable,
 )
 from mudy.errors import InputError
-from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, Outcome, P, R
+from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, P, Predictions, R
 from mudy.evaluation.probabilities import Calibration, run_calibration
 from mudy.extraction.run_identity import differences
 from mudy.methods import method_class
@@ -54,10 +53,11 @@ class JudgedDocument:
     places: tuple[Mapping[str, float], ...] = ()  # every occurrence: "phrase" (index), "start", "end", "score", parts
     language: str = "en"  # phrases are compared by its stems
 
-    def outcome(self, gold: GoldKind = "all") -> Outcome | None:
+    def predictions(self, gold: GoldKind = "all") -> Predictions | None:
         """For the measures; None where no such gold is left."""
-        kept = [g for g, is_present in zip(self.gold, self.present, strict=True) if _wanted(gold, is_present)]
-        return Outcome(self.id, self.phrases, kept, self.occurrences, self.language) if kept else None
+        wanted = {"all": (True, False), "present": (True,), "absent": (False,)}[gold]
+        kept = [phrase for phrase, is_present in zip(self.gold, self.present, strict=True) if is_present in wanted]
+        return Predictions(self.id, self.phrases, kept, self.occurrences, self.language) if kept else None
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> JudgedDocument:
@@ -69,10 +69,6 @@ class JudgedDocument:
 
 
 _ALWAYS = {"phrases", "scores", "gold", "present"}
-
-
-def _wanted(gold: GoldKind, is_present: bool) -> bool:
-    return gold == "all" or is_present == (gold == "present")
 
 
 @dataclass(frozen=True)
@@ -89,19 +85,23 @@ class Run:
         """The data sets, in order."""
         return list(dict.fromkeys(document.data for document in self.documents))
 
+    def by_key(self) -> dict[tuple[str, str], JudgedDocument]:
+        """The documents by the name of their data set and their id."""
+        return {(document.data, document.id): document for document in self.documents}
+
     def of(self, data: str) -> list[JudgedDocument]:
         return [document for document in self.documents if document.data == data]
 
-    def outcomes(self, data: str, gold: GoldKind = "all") -> list[Outcome]:
-        return [outcome for document in self.of(data) if (outcome := document.outcome(gold))]
+    def predictions(self, data: str, gold: GoldKind = "all") -> list[Predictions]:
+        return [predictions for document in self.of(data) if (predictions := document.predictions(gold))]
 
     @property
     def title(self) -> str:
         """Method, model and settings in a few words."""
-        words = [str(self.asked["method"]), str(self.asked.get("model") or "")]
-        words += [str(self.asked.get("speed") or "")]
+        words = [self.asked["method"], self.asked.get("model"), self.asked.get("speed")]
+        words += [f"style={self.asked['style']}"] if self.asked.get("style") else []
         words += [f"{name}={value}" for name, value in (self.asked.get("settings") or {}).items()]
-        return " ".join(filter(None, words))
+        return " ".join(str(word) for word in words if word)
 
     @property
     def calibrations(self) -> list[Calibration]:
@@ -111,45 +111,43 @@ class Run:
         calibrations = (run_calibration(name, self.of(name)) for name in self.names)
         return [calibration for calibration in calibrations if calibration]
 
-    def _totals(self) -> dict[str, Any]:
+    def head(self) -> dict[str, Any]:
+        """How it was computed."""
+        return {"format": _RUN_FORMAT, "asked": self.asked, "used": self.used, "machine": self.machine}
+
+    def to_dict(self) -> dict[str, Any]:
         totals = {name: _totals(self.of(name)) for name in self.names}
         for calibration in self.calibrations:
             totals[calibration.name]["calibration"] = calibration.to_dict()
-        return totals
+        return {**self.head(), "totals": totals, "documents": [document.to_dict() for document in self.documents]}
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "format": _RUN_FORMAT,
-            "asked": dict(self.asked),
-            "used": dict(self.used),
-            "machine": dict(self.machine),
-            "totals": self._totals(),
-            "documents": [document.to_dict() for document in self.documents],
-        }
+    @classmethod
+    def from_dict(cls, row: Any) -> Run:
+        """A run of this version; raises ValueError, KeyError or TypeError if it is something else."""
+        if row["format"] != _RUN_FORMAT:
+            raise ValueError(f"format {row['format']!r}, not {_RUN_FORMAT}")
+        documents = tuple(JudgedDocument.from_dict(document) for document in row["documents"])
+        return cls(dict(row["asked"]), dict(row["used"]), documents, row.get("machine", {}))
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
         """A run that was written before."""
         try:
-            row = json.loads(Path(path).read_text(encoding="utf-8"))
-            if not isinstance(row, dict) or row.get("format") != _RUN_FORMAT:
-                raise InputError(f"{path}: not a run of `mudy evaluate` in a format that this version reads.")
-            documents = tuple(JudgedDocument.from_dict(document) for document in row["documents"])
-            return cls(row["asked"], row["used"], documents, row.get("machine", {}))
+            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from error
         except (ValueError, KeyError, TypeError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{path}: not a run of `mudy evaluate` ({type(error).__name__}: {error}).") from error
+            raise InputError(
+                f"{path}: not a run of `mudy evaluate` that this version reads ({type(error).__name__}: {error})."
+            ) from error
 
 
 def _totals(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
     """The totals of one data set: measures in per cent with 95 % intervals, the ceiling, the cost."""
-    outcomes = [outcome for document in documents if (outcome := document.outcome())]
+    predictions = [predicted for document in documents if (predicted := document.predictions())]
     measured = {
         averaging.name: {
-            str(m): asdict(m.interval(outcomes, averaging)) for k in DEPTHS for m in (P @ k, R @ k, F1 @ k)
+            str(m): asdict(m.interval(predictions, averaging)) for k in DEPTHS for m in (P @ k, R @ k, F1 @ k)
         }
         for averaging in (MICRO, MACRO)
     }
@@ -192,17 +190,14 @@ class RunFile:
 
     def found(self, asked: Mapping[str, Any]) -> Run | None:
         """The documents in the output and its journal; InputError if they were requested with other settings."""
-        done = self._done()
-        for run in done:
+        runs = self._runs()
+        for run in runs:
             self.refuse(differences(run.asked, asked), "requested")
-        if not done:
-            return None
-        if len(done) == 2:
-            self.refuse(differences(done[0].used, done[1].used), "computed")
-        documents = {(d.data, d.id): d for run in done for d in run.documents}
-        return Run(done[0].asked, done[0].used, tuple(documents.values()), done[0].machine)
+            self.refuse(differences(runs[0].used, run.used), "computed")
+        documents = {key: document for run in runs for key, document in run.by_key().items()}
+        return replace(runs[0], documents=tuple(documents.values())) if runs else None
 
-    def _done(self) -> list[Run]:
+    def _runs(self) -> list[Run]:
         """The runs in the output and in its journal; InputError if one of them is a file of another kind."""
         output = Run.load(self.path) if self.path.exists() else None
         return [run for run in (output, self._journalled()) if run]
@@ -216,20 +211,17 @@ class RunFile:
 
     def forget(self) -> None:
         """Delete the output and its journal if they are a run; other files of these names are refused, and stay."""
-        self._done()
+        self._runs()
         for path in (self.path, self.journal):
             path.unlink(missing_ok=True)
 
     def begin(self, run: Run) -> None:
-        """Open the journal for more documents."""
-        fresh = self._journalled() is None
-        head = {"format": _RUN_FORMAT, "asked": run.asked, "used": run.used, "machine": run.machine}
+        """Open the journal for more documents than a run has so far."""
+        lines = [run.head(), *(document.to_dict() for document in run.documents)]
+        with atomic_output(self.journal) as unfinished:
+            unfinished.write_bytes(b"".join(map(_line, lines)))
         try:
-            if fresh:
-                with atomic_output(self.journal) as unfinished:
-                    unfinished.write_bytes(_line(head))
             self._stream = open_to_append(self.journal)
-            self._cut_half_line()
         except OSError as error:
             raise unwritable(self.journal, error) from error
 
@@ -259,22 +251,13 @@ class RunFile:
         if not self.journal.exists():
             return None
         first, *lines = self.journal.read_bytes().split(b"\n")
-        if not lines and _JOURNAL_START.startswith(first[: len(_JOURNAL_START)]):
-            return None  # cut off before its head was whole
-        head = parsed_line(first) or {}
-        if head.get("format") != _RUN_FORMAT or not isinstance(head.get("asked"), dict) or "used" not in head:
-            raise InputError(f"{self.journal}: not a journal that this version of mudy wrote. Name another --output.")
-        documents = filter(None, map(_judged, lines))
-        return Run(head["asked"], head["used"], tuple(documents), head.get("machine", {}))
-
-    def _cut_half_line(self) -> None:
-        content = self.journal.read_bytes()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            os.truncate(self.journal, whole)
-
-
-_JOURNAL_START = b'{"format": '  # what a journal begins with
+        try:
+            run = Run.from_dict({**json.loads(first), "documents": ()})
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"{self.journal}: not a journal that this version of mudy wrote ({error}). Name another --output."
+            ) from error
+        return replace(run, documents=tuple(filter(None, map(_judged, lines))))
 
 
 def _line(row: Mapping[str, Any]) -> bytes:

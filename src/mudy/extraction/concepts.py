@@ -6,14 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import exp, log
 from statistics import pstdev
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mudy._support.cancellation import cancellable
 from mudy.candidates import Candidate
+from mudy.candidates.vocabularies import Concept, Vocabulary
 from mudy.errors import SettingError
 from mudy.extraction.results import ConceptMatch, Keyphrase
 from mudy.methods.method import OccurrenceScore
-from mudy.vocabularies import Concept, Vocabulary
 
 if TYPE_CHECKING:
     from mudy.engines.encoder import SentenceEncoder
@@ -37,15 +37,26 @@ def boosted(
     A probability p becomes that of log-odds log(p / (1 - p)) + boost. Other scores have no common scale, so boost
     counts in standard deviations of the scores of the text's phrases. The gain is a part of each score, `vocabulary`.
     """
-    gain = boost if calibrated else boost * _deviation(scores)
+    gains = [boost if candidates[score.candidate].phrase in known else None for score in scores]
+    return raised(scores, gains, PART, calibrated)
 
-    def raised(score: OccurrenceScore) -> OccurrenceScore:
-        if candidates[score.candidate].phrase not in known:
+
+def raised(
+    scores: Sequence[OccurrenceScore], gains: Sequence[float | None], part: str, calibrated: bool
+) -> tuple[OccurrenceScore, ...]:
+    """The scores, those with a gain raised: probabilities by log-odds, others by standard deviations of the phrases.
+
+    The gain is a part of the score.
+    """
+    deviation = 1.0 if calibrated else _deviation(scores)
+
+    def with_gain(score: OccurrenceScore, gain: float | None) -> OccurrenceScore:
+        if gain is None:
             return score
-        value = _with_log_odds(score.score, gain) if calibrated else score.score + gain
-        return replace(score, score=value, parts={**score.parts, PART: gain})
+        value = _with_log_odds(score.score, gain) if calibrated else score.score + gain * deviation
+        return replace(score, score=value, parts={**score.parts, part: gain * deviation})
 
-    return tuple(map(raised, scores))
+    return tuple(map(with_gain, scores, gains))
 
 
 def _deviation(scores: Sequence[OccurrenceScore]) -> float:
@@ -79,7 +90,7 @@ def with_near_concepts(keyphrases: Sequence[Keyphrase], vectors: LabelVectors, l
     open_phrases = [keyphrase for keyphrase in keyphrases if keyphrase.concept is None][:MOST_PHRASES]
     matches: dict[int, ConceptMatch] = {}
     nearest = vectors.nearest([keyphrase.text for keyphrase in open_phrases]) if open_phrases else []
-    pairs = sorted(zip(open_phrases, nearest, strict=True), key=lambda pair: (-pair[1].similarity, pair[0].rank))
+    pairs = sorted(zip(open_phrases, nearest, strict=True), key=lambda pair: (-pair[1][1], pair[0].rank))
     for keyphrase, (concept, similarity) in pairs:
         if similarity >= least and concept.id not in used:
             used.add(concept.id)
@@ -97,13 +108,6 @@ def of_concepts(keyphrases: Sequence[Keyphrase]) -> tuple[Keyphrase, ...]:
 
 
 # -- Nearest labels ---------------------------------------------------------------------------------------------------
-
-
-class NearConcept(NamedTuple):
-    """A concept, and the cosine of its nearest label to a phrase."""
-
-    concept: Concept
-    similarity: float
 
 
 class LabelVectors:
@@ -128,8 +132,8 @@ class LabelVectors:
         blocks = [_vectors(encoder, texts[i : i + _BLOCK]) for i in cancellable(range(0, len(texts), _BLOCK))]
         self._vectors = np.concatenate(blocks).astype(np.float16)  # (labels, width)
 
-    def nearest(self, phrases: Sequence[str]) -> list[NearConcept]:
-        """The nearest concept of each phrase; of equals the first."""
+    def nearest(self, phrases: Sequence[str]) -> list[tuple[Concept, float]]:
+        """The nearest concept of each phrase, and the cosine of its nearest label; of equals the first."""
         import numpy as np
 
         vectors = _vectors(self._encoder, phrases)  # (phrases, width)
@@ -141,7 +145,7 @@ class LabelVectors:
             values = cosines[np.arange(len(phrases)), highest]
             better = values > best
             best[better], nearest[better] = values[better], start + highest[better]
-        return [NearConcept(self._concepts[i], round(float(c), 4)) for i, c in zip(nearest, best, strict=True)]
+        return [(self._concepts[i], round(float(c), 4)) for i, c in zip(nearest, best, strict=True)]
 
 
 def _vectors(encoder: SentenceEncoder, texts: Sequence[str]) -> Any:

@@ -41,8 +41,8 @@ class Explained:
         return f"Explained({self.result!r})"
 
     def to_dict(self) -> dict[str, Any]:
-        found = {name: value for name, value in self.result.to_dict().items() if name != "source"}
-        return found | {"settings": dict(self.settings), "free": list(self.free), "seconds": self.seconds}
+        result = {name: value for name, value in self.result.to_dict().items() if name != "source"}
+        return result | {"settings": dict(self.settings), "free": list(self.free), "seconds": self.seconds}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ class Explanation:
     source: str | None = None
 
     def __repr__(self) -> str:
-        found = ", ".join(f"{number_of(len(m.result), 'keyphrase')} by {m.result.method}" for m in self.methods)
+        counts = ", ".join(f"{number_of(len(m.result), 'keyphrase')} by {m.result.method}" for m in self.methods)
         gold = f", {number_of(len(self.gold), 'gold phrase')}" if self.gold else ""
-        return f"<Explanation: {number_of(len(self.text.split()), 'word')}, {found}{gold}>"
+        return f"<Explanation: {number_of(len(self.text.split()), 'word')}, {counts}{gold}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; the text itself is left out."""

@@ -10,14 +10,14 @@ from dataclasses import asdict, replace
 from functools import cached_property
 from threading import Thread
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from mudy._support.loading import loading
 from mudy._support.progress import with_bar
 from mudy._support.validation import TopN, checked, options_of, phrases, seen, several
 from mudy.candidates import CandidateKind
 from mudy.engines.compute import Compute, Precision, Speed
-from mudy.errors import InputError, LanguageWarning, SettingError
+from mudy.errors import InputError, LanguageWarning, SettingError, TextWarning
 from mudy.extraction.explanation import Explained, Explanation, gold_places
 from mudy.extraction.model_loader import MULTILINGUAL_ENCODER, ModelLoader
 from mudy.extraction.options import (
@@ -25,39 +25,41 @@ from mudy.extraction.options import (
     DEFAULT_METHOD,
     DEFAULT_MODEL,
     DEFAULT_OPTIONS,
-    Focus,
     OptionArguments,
     Options,
+    ProtocolName,
+    RankingFocus,
     Setup,
 )
-from mudy.extraction.outcomes import Outcome, outcomes, text_items
-from mudy.extraction.preparation import PreparedText, with_candidates
-from mudy.extraction.protocols import ProtocolName, ReadingProtocol, reading_protocol
+from mudy.extraction.outcomes import Outcome, candidates_of_each, outcomes, text_items
+from mudy.extraction.preparation import PreparedText, score_texts, with_candidates
 from mudy.extraction.ranking import keyphrase_list
-from mudy.extraction.results import Result, on_pages
-from mudy.extraction.scoring import coverage, score_texts
-from mudy.methods import checked_settings, method_class, model_fields, shared_speed
+from mudy.extraction.results import Coverage, Result, on_pages
+from mudy.extraction.sections import section_lists
+from mudy.methods import Style, checked_settings, method_class, model_fields, settings_of, shared_speed
 from mudy.methods.method import Architecture, ScoredCandidates
-from mudy.reading.document import Document, first_words
+from mudy.reading.document import Block, Document, first_words
 from mudy.reading.languages import AUTO, mismatch
 from mudy.reading.languages.segmenters import ADVICE, segmenter_advice
+from mudy.reading.structure import LOG, NUMBERS, blocks_of, cut_to, unusual
 from mudy.reading.tagging import TextReader
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
+    from mudy.candidates.vocabularies import Vocabulary
     from mudy.extraction.concepts import LabelVectors
     from mudy.methods.method import Method
     from mudy.models import Report
-    from mudy.vocabularies import Vocabulary
 
 
 class Extractor:
     """Finds the keyphrases of texts.
 
     `method` and `model` are names (`mudy methods`, `mudy models`), `model` also a local folder or hub id. Further
-    keyword arguments are settings of the method, under its paper's symbols; unknown ones raise. Models are loaded on
-    first use. `endpoint` is the address of a server that speaks OpenAI's chat completions, for a method that writes
+    keyword arguments are settings of the method, under its paper's symbols; unknown ones raise. `style` is the kind of
+    keyphrases that MUDY+ finds: "subjects" (default), "terms", "keywords" or "tags". Models are loaded on first use.
+    `endpoint` is the address of a server that speaks OpenAI's chat completions, for a method that writes
     phrases; `model` is then a name that this server knows, and OPENAI_API_KEY its key.
 
         >>> Extractor(lambda_=0.5).extract("...").as_tuples()
@@ -68,6 +70,7 @@ class Extractor:
         method: str = DEFAULT_METHOD,
         model: str = DEFAULT_MODEL,
         *,
+        style: Style | None = None,
         preset: str | None = None,
         language: str | Language | TextReader = AUTO,
         protocol: ProtocolName | None = None,
@@ -84,6 +87,7 @@ class Extractor:
     ) -> None:
         setup = Setup(method, model, encoder, endpoint, preset, language, protocol, max_words)
         compute = Compute(device, dtype, threads, batch_tokens, speed)
+        settings |= RankingFocus(style).settings()
         self._configure(ModelLoader(setup, compute, checked("report", report, Callable | None)), settings)
         if speed == "quick" and shared_speed(method, speed) != speed:
             raise SettingError(f"{method} has no speed 'quick': it asks a language model. Use 'fast', or mudyplus.")
@@ -106,14 +110,10 @@ class Extractor:
         return f"Extractor({self.method!r}, {self.model!r}{shown})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """A pickle holds no models: they are loaded again where it arrives."""
-        return {name: value for name, value in vars(self).items() if name not in ("scorer", "model_used")}
-
-    def __copy__(self) -> Self:
-        """A copy shares the tagger and the models."""
-        made = type(self).__new__(type(self))
-        vars(made).update(vars(self))
-        return made
+        """A pickle holds no models: they are loaded again where it arrives. A copy shares those of the loader."""
+        state = vars(self).copy()  # in one step: another thread may load the scorer meanwhile
+        state.pop("scorer", None)
+        return state
 
     def arguments(self) -> dict[str, Any]:
         """The arguments that make an extractor like this one."""
@@ -125,14 +125,15 @@ class Extractor:
         setup = replace(self.loader.setup, method=method, preset=preset)
         compute = replace(self.compute, speed=shared_speed(method, self.speed))  # the models are loaded for it
         made = copy(self)
-        for cached in ("scorer", "model_used"):
-            vars(made).pop(cached, None)
         made._configure(replace(self.loader, setup=setup, compute=compute), settings)
         return made
 
-    def towards(self, seeds: Iterable[str] = (), query: str | None = None) -> Extractor:
-        """The same extractor, its ranking turned towards phrases or a question; only some methods can."""
-        settings = Focus(seeds, query).settings()
+    def towards(self, seeds: Iterable[str] = (), query: str | None = None, style: Style | None = None) -> Extractor:
+        """The same extractor, its ranking turned towards phrases, a question or a style; only some methods can."""
+        return self._with(RankingFocus(style, seeds, query).settings())
+
+    def _with(self, settings: dict[str, Any]) -> Extractor:
+        """The same extractor with further settings."""
         return self.using(self.method, self.preset, **{**self.settings, **settings}) if settings else self
 
     def extract(
@@ -142,6 +143,7 @@ class Extractor:
         *,
         seeds: Iterable[str] = (),
         query: str | None = None,
+        style: Style | None = None,
         **options: Unpack[OptionArguments],
     ) -> Result:
         """The keyphrases of one text, best first; or of a document, that is, a text that `read` has read already.
@@ -155,14 +157,17 @@ class Extractor:
         above 0 keeps phrases that share words apart. `min_score` leaves out phrases that score less. What a model wrote
         but cannot be returned is in `Result.dropped`. `language` is that of this text; None: the extractor's. `source`
         is copied to the result. `pages` are the offsets at which pages begin; every occurrence then has its page.
+        `blocks` are what a reader of files found in the text: headings, code and so on; None: they are detected.
+        `per_section` also lists the best phrases of each section in `Result.sections`.
 
         `vocabulary` finds the concepts of a `Vocabulary` (or of a list of labels) and nothing else; each keyphrase has
         its `concept`. With `boost` other phrases are returned too, and those of the vocabulary gain so much over them.
         `near` gives phrases without a concept the nearest one in meaning, from this similarity on, marked as such.
-        `seeds` are phrases, and `query` is a question, towards which the ranking is turned (MUDY+).
+        `seeds` are phrases, and `query` is a question, towards which the ranking is turned (MUDY+). `style` replaces
+        the style of the extractor for this text.
         """
         wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, **options})
-        extractor = self.towards(seeds, query)
+        extractor = self.towards(seeds, query, style)
         if isinstance(text, str) and text.strip():
             extractor.load_meanwhile()
         (result,) = extractor.finish([extractor.prepare(text, wanted)])
@@ -178,26 +183,24 @@ class Extractor:
         top_n: TopN = None,
         seeds: Iterable[str] = (),
         query: str | None = None,
+        style: Style | None = None,
         **options: Unpack[OptionArguments],
     ) -> Explanation:
         """Every phrase of one text with every occurrence and what its score was made of; by several methods, if asked.
 
         `methods` are names; None stands for this extractor's own. This one's method keeps its settings, the others have
-        their defaults. `gold` are phrases known to be right, marked where they occur. Options are those of
-        `extract`, but all phrases are given unless `top_n` says otherwise.
+        their defaults; a `style` is for those that have styles. `gold` are phrases known to be right, marked where they
+        occur. Options are those of `extract`, but all phrases are given unless `top_n` says otherwise.
         """
         wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, **options})
         names = [self.method] if methods is None else list(dict.fromkeys(phrases("methods", methods)))
         gold = phrases("gold", gold)
-        extractors = [self._sharing(name).towards(seeds, query) for name in names]
-        document = text if isinstance(text, Document) else self.read(text, wanted.language)
+        focus = RankingFocus(style, seeds, query).settings_of_each(names)
+        extractors = [(self if name == self.method else self.using(name))._with(focus[name]) for name in names]
+        document = text if isinstance(text, Document) else self.read(text, wanted.language, wanted.blocks)
         _warn(_warnings(document))
         explained = [extractor.explained(extractor.prepare(document, wanted)) for extractor in extractors]
         return Explanation(document.text, tuple(explained), gold_places(document, gold), wanted.source)
-
-    def _sharing(self, method: str) -> Extractor:
-        """Another method with its defaults on these models; the own one as it is."""
-        return self if method == self.method else self.using(method)
 
     def explained(self, text: PreparedText) -> Explained:
         """One text by this extractor's method."""
@@ -215,6 +218,7 @@ class Extractor:
         candidates: CandidateKind | Iterable[str] | Iterable[Iterable[str] | None] | None = None,
         seeds: Iterable[str] = (),
         query: str | None = None,
+        style: Style | None = None,
         progress: bool = False,
         workers: int = 1,
         **options: Any,
@@ -230,8 +234,8 @@ class Extractor:
         wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, **options})
         several("texts", texts, "texts")
         tracked = with_bar(texts) if checked("progress", progress, bool) else texts
-        extractor = self.towards(seeds, query)
-        items = text_items(tracked, candidates, wanted)
+        extractor = self.towards(seeds, query, style)
+        items = text_items(tracked, candidates_of_each(candidates), wanted)
         return _results(outcomes(extractor, items, workers=checked("workers", workers, int, least=1)))
 
     def prepare(self, text: str | Document, options: Options = DEFAULT_OPTIONS, **changes: Any) -> PreparedText:
@@ -240,9 +244,9 @@ class Extractor:
         `changes` are options of `extract` that differ from `options`: those of one text among many.
         """
         options = options.changed(changes)
-        document = text if isinstance(text, Document) else self.read(text, options.language)
+        document = text if isinstance(text, Document) else self.read(text, options.language, options.blocks)
         kind: Any = options.candidates if isinstance(options.candidates, str) else self._kind.candidate_kind
-        return with_candidates(document, options, kind, self._reading)
+        return with_candidates(document, options, kind, self.protocol)
 
     def finish(self, prepared: Sequence[PreparedText]) -> list[Result]:
         """Score and rank texts that were prepared, together where the method can; no result depends on the others."""
@@ -257,7 +261,7 @@ class Extractor:
         return Result(
             document.text,
             on_pages(keyphrases, () if self.protocol else options.pages),  # a protocol's cleaning moves the text
-            coverage(document, scored),
+            Coverage.of(document, scored),
             self.method,
             self._model_for(document),
             options.source,
@@ -266,6 +270,7 @@ class Extractor:
             document.language if document.words else None,
             document.read_by or None,
             _warnings(document),
+            section_lists(text, scored, self._kind, self._label_vectors) if options.per_section else (),
         )
 
     def _model_for(self, document: Document) -> str | None:
@@ -279,27 +284,28 @@ class Extractor:
 
         kept: LabelVectors | None = self.loader.in_memory.get("labels")
         if kept is None or kept.vocabulary != vocabulary:
-            kept = self.loader.in_memory["labels"] = LabelVectors(
-                self.loader.encoder(), vocabulary
-            )  # those of one at a time
+            kept = LabelVectors(self.loader.encoder(), vocabulary)
+            self.loader.in_memory["labels"] = kept  # those of one vocabulary at a time
         return kept
 
-    def read(self, text: str, language: str | None = None) -> Document:
+    def read(self, text: str, language: str | None = None, blocks: Sequence[Block] | None = None) -> Document:
         """The document that a text becomes: cut to `max_words`, or cleaned as the protocol asks.
 
-        `language` is that of this text; None: the extractor's.
+        `language` is that of this text; None: the extractor's. `blocks` are its headings, code and so on, as a reader
+        of files found them; None: they are detected.
         """
         if not isinstance(text, str):
             raise InputError(f"A text must be a str, not {seen(text)}. Decode bytes, or read the file first.")
-        protocol = self._reading
-        text, omitted = first_words(text, self.max_words) if protocol is None else protocol.read(text, self.max_words)
+        if self.protocol is None:
+            text, omitted = first_words(text, self.max_words)
+        else:
+            from mudy.extraction.promptrank_protocol import promptrank_text
+
+            text, omitted = promptrank_text(text.lower(), self.max_words)
         if not text.strip():
             return Document(text, (), (), omitted_words=omitted)
-        return self.loader.document(text, omitted, self.language if language is None else language)
-
-    @property
-    def _reading(self) -> ReadingProtocol | None:
-        return None if self.protocol is None else reading_protocol(self.protocol)
+        blocks = () if self.protocol is not None else blocks_of(text) if blocks is None else cut_to(len(text), blocks)
+        return self.loader.document(text, omitted, self.language if language is None else language, blocks)
 
     @property
     def compute(self) -> Compute:
@@ -310,6 +316,13 @@ class Extractor:
     def speed(self) -> Speed:
         """How much is computed, and how exactly: as asked for, else the default of the method."""
         return self.loader.speed
+
+    @property
+    def style(self) -> Style | None:
+        """The style of the keyphrases; None for a method without styles, or with weights from a file."""
+        settings = settings_of(self.method) | self.settings
+        style: Style | None = settings.get("style")
+        return style if settings.get("weights") is None else None
 
     @property
     def loaded(self) -> set[str]:
@@ -325,7 +338,7 @@ class Extractor:
     def _kind(self) -> type[Method]:
         return method_class(self.method)
 
-    @cached_property
+    @property
     def model_used(self) -> str | None:
         """The name of the model that the method asks, if it asks one."""
         needed = model_fields(self.method)
@@ -393,7 +406,8 @@ def _results(computed: Generator[Outcome[int], None, None]) -> Iterator[Result]:
 
 def _warnings(document: Document) -> tuple[str, ...]:
     """What a caller should be told about how a text was read."""
-    return tuple(message for message in (mismatch(document), segmenter_advice(document)) if message is not None)
+    messages = (mismatch(document), segmenter_advice(document), unusual(document.text))
+    return tuple(message for message in messages if message is not None)
 
 
 _GIVEN: set[str] = set()  # advice that was given in this process
@@ -403,6 +417,7 @@ def _warn(messages: Iterable[str]) -> None:
     """Warn where extract, explain or extract_many was called; of a missing segmenter once per process."""
     for message in messages:
         if message not in _GIVEN:
-            warnings.warn(message, LanguageWarning, stacklevel=3)
+            kind = TextWarning if message in (LOG, NUMBERS) else LanguageWarning
+            warnings.warn(message, kind, stacklevel=3)
         if message in ADVICE.values():
             _GIVEN.add(message)

@@ -13,8 +13,9 @@ from mudy.engines.compute import Compute, Speed
 from mudy.errors import UnsupportedModel
 from mudy.extraction.options import DEFAULT_ENCODER, Setup
 from mudy.methods import method_class
-from mudy.reading.document import Document
+from mudy.reading.document import Block, Document
 from mudy.reading.languages import AUTO, detection_of
+from mudy.reading.structure import prose_of
 from mudy.reading.tagging import TextReader, reader_of
 
 if TYPE_CHECKING:
@@ -69,39 +70,31 @@ class ModelLoader:
         name = f"tagger {language}" if isinstance(language, str) and language != "en" else "tagger"
         return self._once(name, lambda: reader_of(language, self.report))
 
-    def document(self, text: str, omitted_words: int, language: str | Language | TextReader) -> Document:
-        """A text, read by the rules of a language; for "auto", of the language that is detected."""
+    def document(
+        self, text: str, omitted_words: int, language: str | Language | TextReader, blocks: tuple[Block, ...] = ()
+    ) -> Document:
+        """A text, read by the rules of a language; for "auto", of the language that its prose is detected to be in."""
         if language != AUTO:
-            return self.reader(language).document(text, omitted_words)
-        detection = detection_of(text)
-        return self.reader(detection.likely).document(text, omitted_words, detection)
+            return self.reader(language).document(text, omitted_words, blocks=blocks)
+        detection = detection_of(prose_of(text, blocks))
+        return self.reader(detection.likely).document(text, omitted_words, detection, blocks)
 
     def locate(self, names: Iterable[str]) -> None:
         """Fetch some models, unless they are in the cache."""
-        from mudy import models
-
         for name in names:
-            models.locate(name, report=self.report, check="all but weights")
+            self._located(name)
 
     def backbone(self) -> Backbone:
         """The language model, fetched if necessary, and loaded."""
-        from mudy import engines
+        from mudy.engines import load_backbone
 
-        def load() -> Backbone:
-            path = self._located(self.setup.model)
-            return engines.load_backbone(path, self._compute_at_speed(), self.setup.model, self.report)
-
-        return self._once("backbone", load)
+        return self._once("backbone", lambda: self._loaded(load_backbone, self.setup.model))
 
     def encoder(self) -> SentenceEncoder:
         """The sentence encoder, fetched if necessary, and loaded."""
-        from mudy import engines
+        from mudy.engines import load_encoder
 
-        def load() -> SentenceEncoder:
-            path = self._located(self.setup.encoder)
-            return engines.load_encoder(path, self._compute_at_speed(), self.setup.encoder, self.report)
-
-        return self._once("encoder", load)
+        return self._once("encoder", lambda: self._loaded(load_encoder, self.setup.encoder))
 
     def multilingual(self) -> UniversalEncoder | None:
         """The encoder for other languages than English; None if the caller chose an encoder for all."""
@@ -130,7 +123,7 @@ class ModelLoader:
             raise UnsupportedModel(no_template(self.setup.model))  # before it is fetched for nothing
 
         def load() -> Chat:
-            path = models.locate(self.setup.model, report=self.report)
+            path = self._located(self.setup.model)
             return engines.load_chat(path, self.compute, self.setup.model, known.chat_template if known else "")
 
         return self._once("chat", load)
@@ -145,13 +138,10 @@ class ModelLoader:
         return value
 
     def _located(self, name: str) -> str:
-        """The folder of a model, fetched if necessary; its weights are checked if they are read."""
-        from mudy import engines, models
+        """The folder of a model, fetched if necessary; its weights are checked when they are read."""
+        from mudy import models
 
-        path = models.locate(name, report=self.report, check="all but weights")
-        if engines.reads_source(path, self._compute_at_speed()):
-            models.locate(name, report=self.report)
-        return path
+        return models.locate(name, report=self.report, check="all but weights")
 
-    def _compute_at_speed(self) -> Compute:
-        return replace(self.compute, speed=self.speed)
+    def _loaded(self, load: Callable[[str, Compute, str, Report | None], T], name: str) -> T:
+        return load(self._located(name), replace(self.compute, speed=self.speed), name, self.report)

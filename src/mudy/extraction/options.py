@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from mudy._support.validation import (
     TopN,
@@ -21,12 +21,14 @@ from mudy._support.validation import (
     seen,
 )
 from mudy.candidates import MAX_PHRASE_WORDS, CandidateKind
+from mudy.candidates.vocabularies import Vocabulary
 from mudy.errors import SettingError
-from mudy.extraction.protocols import ProtocolName
+from mudy.methods import DEFAULT_STYLE, STYLES_IN_WORDS, Style, has_styles
+from mudy.reading.document import Block
 from mudy.reading.languages import AUTO
 from mudy.reading.tagging import TextReader
-from mudy.vocabularies import Vocabulary
 
+ProtocolName = Literal["promptrank"]  # how texts are read for comparison with published numbers
 DEFAULT_METHOD = "mudyplus"
 DEFAULT_MODEL = "gemma3-270m"
 DEFAULT_ENCODER = "minilm-l6"
@@ -47,6 +49,14 @@ def _stop_phrases(value: Any) -> tuple[str, ...]:
 
 def _vocabulary(value: Any) -> Vocabulary | None:
     return None if value is None else Vocabulary.of(value)
+
+
+def _blocks(value: Any) -> tuple[Block, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Sequence) or not all(isinstance(block, Block) for block in value):
+        raise SettingError(f"blocks is {seen(value)}, but must be a list of blocks, as a reader of files gives them.")
+    return tuple(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +120,21 @@ class Options:
         needs="vocabulary",
         metavar="SIMILARITY",
     )
+    per_section: bool = declared(False, "Also list the keyphrases of each section.", assistants=bool)
     language: str | None = declared(
         None, "Language of the text: auto or an ISO 639 code.", none="that of the extractor", commands=False
     )
     source: str | None = declared(None, "Where the text comes from.", commands=False, requests=False)
     pages: Sequence[int] = declared(
         (), "The offsets at which pages begin.", check=page_starts, commands=False, requests=False
+    )
+    blocks: Sequence[Block] | None = declared(
+        None,
+        "The text's headings, code and other blocks, as a reader of files found them.",
+        none="detected",
+        check=_blocks,
+        commands=False,
+        requests=False,
     )
 
     def __post_init__(self) -> None:
@@ -164,19 +183,30 @@ class OptionArguments(TypedDict, total=False):
     vocabulary: Vocabulary | Iterable[Any] | None
     boost: float | None
     near: float | None
+    per_section: bool
     language: str | None
     source: str | None
     pages: Sequence[int]
+    blocks: Sequence[Block] | None
 
 
 OPTION_NAMES = tuple(options_of(Options))
-SHARED_OPTION_NAMES = tuple(name for name in OPTION_NAMES if name not in ("source", "pages"))  # those differ by text
+SHARED_OPTION_NAMES = tuple(
+    name for name in OPTION_NAMES if name not in ("source", "pages", "blocks")
+)  # differ by text
 DEFAULT_OPTIONS = Options()
 
 
 @dataclass(frozen=True, slots=True)
-class Focus:
+class RankingFocus:
     """What a ranking is turned towards: settings of the methods that can do so."""
+
+    style: Style | None = declared(
+        None,
+        f"Kind of keyphrases (mudyplus): {STYLES_IN_WORDS}.",
+        none=DEFAULT_STYLE,
+        assistants=Style | None,
+    )
 
     seeds: Iterable[str] = declared(
         (),
@@ -192,7 +222,15 @@ class Focus:
 
     def settings(self) -> dict[str, Any]:
         """Those that are given, as settings of a method."""
-        return {name: value for name in options_of(Focus) if (value := getattr(self, name))}
+        return {name: value for name in options_of(RankingFocus) if (value := getattr(self, name))}
+
+    def settings_of_each(self, methods: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Those that are given, as settings of methods that are compared: a style is for those that have styles."""
+        settings = self.settings()
+        if self.style is None or not any(map(has_styles, methods)):
+            return dict.fromkeys(methods, settings)
+        unstyled = {name: value for name, value in settings.items() if name != "style"}
+        return {method: settings if has_styles(method) else unstyled for method in methods}
 
 
 # -- Of an extractor --------------------------------------------------------------------------------------------------

@@ -10,15 +10,17 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
+from itertools import chain, islice, repeat
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 
 from mudy._support.storage import encode_text
-from mudy._support.validation import seen
+from mudy._support.validation import seen, several
+from mudy.candidates import CandidateKind
 from mudy.errors import EndpointRefused, InputError, MudyError, SettingError, WorkerError
 from mudy.extraction.explanation import Explained
 from mudy.extraction.options import DEFAULT_OPTIONS, Options
-from mudy.extraction.preparation import PreparedText, candidates_of_each
+from mudy.extraction.preparation import PreparedText
 from mudy.methods import is_batched
 from mudy.reading.document import Document
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from mudy.extraction.results import Result
 
 K = TypeVar("K")
+T = TypeVar("T")
 BATCH_TEXTS, BATCH_WORDS = 64, 1500  # a batch ends when it has this many texts or words
 BYTES_PER_WORD = 6  # about, in UTF-8, including the space
 Errors = tuple[type[Exception], ...]
@@ -97,24 +100,25 @@ def outcomes(
     `began` is called with the items whose computation begins, to show progress.
     """
     if workers == 1:
-        return _computed_here(extractor, items, fatal, began)
+        formed = batches(items, batch_size(extractor.method))
+        return (outcome for batch in formed for outcome in score_batch(extractor, batch, fatal, began=began))
     work = ExtractionWork(portable_arguments(extractor, workers), fatal)
     return _computed_by_workers(work, extractor, items, workers, began)
 
 
-def _computed_here(
-    extractor: Extractor, items: Iterable[Item[K]], fatal: Errors, began: Callable[[Sequence[Item[K]]], None]
-) -> Generator[Outcome[K], None, None]:
-    for batch in batches(items, batch_size(extractor.method)):
-        yield from score_batch(extractor, batch, fatal, began=began)
+def candidates_of_each(candidates: Any) -> Iterator[Any]:
+    """The candidates of each text: always the same kind or list, or the next of many lists; [] is one list."""
+    if candidates is None or (isinstance(candidates, str) and candidates in get_args(CandidateKind)):
+        return repeat(candidates)
+    given = iter(several("candidates", candidates, "phrases"))
+    first = list(islice(given, 1))
+    if not first or isinstance(first[0], str):
+        return repeat([*first, *given])
+    return chain(first, given)
 
 
-def text_items(texts: Iterable[str | Document], candidates: Any, options: Options) -> Iterator[Item[int]]:
-    """Texts with their options; `candidates` is one kind or list for all of them, or one list per text."""
-    return _text_items(texts, candidates_of_each(candidates), options)
-
-
-def _text_items(texts: Iterable[str | Document], lists: Iterator[Any], options: Options) -> Iterator[Item[int]]:
+def text_items(texts: Iterable[str | Document], lists: Iterator[Any], options: Options) -> Iterator[Item[int]]:
+    """Texts with their options, each with the next of the lists of candidates."""
     for number, text in enumerate(texts):
         if not isinstance(text, str | Document):
             raise InputError(
@@ -169,14 +173,18 @@ def prepare(
     if isinstance(item.text, PreparedText | Exception):
         return item
     start = clock()
-    text: PreparedText | Exception
+    text = _attempted(fatal, extractor.prepare, item.text, item.options)
+    return replace(item, text=text, seconds=item.seconds + clock() - start)
+
+
+def _attempted(fatal: Errors, function: Callable[..., T], *arguments: Any) -> T | Exception:
+    """What a function returns, or the exception that it raised, unless that is fatal."""
     try:
-        text = extractor.prepare(item.text, item.options)
+        return function(*arguments)
     except fatal:
         raise
     except Exception as error:
-        text = error
-    return replace(item, text=text, seconds=item.seconds + clock() - start)
+        return error
 
 
 def score_batch(
@@ -215,44 +223,31 @@ def _scored(
 ) -> Iterator[Outcome[K]]:
     """Outcomes of prepared items; the time of texts that are computed together is divided by their sizes."""
     texts = [item.text for item in batch if isinstance(item.text, PreparedText)]
-    results: Iterator[Result] | None = None
-    fault: Exception | None = None
     start = clock()
-    if len(texts) > 1:
-        try:
-            results = iter(extractor.finish(texts))
-        except fatal:
-            raise
-        except Exception as error:
-            fault = None if isinstance(error, MudyError | ArithmeticError) else error
+    together = _attempted(fatal, extractor.finish, texts) if len(texts) > 1 else None
     rate = (clock() - start) / max(1, sum(item.size for item in batch))
+    results = iter(together) if isinstance(together, list) else None
+    fault = together if isinstance(together, Exception) else None
+    unexpected = None if isinstance(fault, MudyError | ArithmeticError) else fault
     for item in batch:
-        if isinstance(item.text, Exception):
+        if not isinstance(item.text, PreparedText):
+            assert isinstance(item.text, Exception)
             yield Outcome(item.key, item.text, item.seconds)
         elif results is not None:
-            yield _outcome(extractor, item, next(results), item.seconds + rate * item.size)
+            yield _outcome(extractor, item, item.text, next(results), item.seconds + rate * item.size)
         else:
             start = clock()
-            result = _scored_alone(extractor, item, fatal)
-            yield replace(_outcome(extractor, item, result, item.seconds + clock() - start), fault=fault)
+            alone = _attempted(fatal, extractor.finish, [item.text])
+            result = alone if isinstance(alone, Exception) else alone[0]
+            outcome = _outcome(extractor, item, item.text, result, item.seconds + clock() - start)
+            yield replace(outcome, fault=unexpected)
 
 
-def _scored_alone(extractor: Extractor, item: Item[K], fatal: Errors) -> Result | Exception:
-    assert isinstance(item.text, PreparedText)
-    try:
-        (result,) = extractor.finish([item.text])
-    except fatal:
-        raise
-    except Exception as error:
-        return error
-    return result
-
-
-def _outcome(extractor: Extractor, item: Item[K], result: Result | Exception, seconds: float) -> Outcome[K]:
-    text = item.text
+def _outcome(
+    extractor: Extractor, item: Item[K], text: PreparedText, result: Result | Exception, seconds: float
+) -> Outcome[K]:
     if isinstance(result, Exception) or not item.explain:
         return Outcome(item.key, result, seconds)
-    assert isinstance(text, PreparedText)
     explained = Explained.of(result, extractor.scorer if text.candidates else None, text.options, seconds)
     return Outcome(item.key, result, seconds, explained, text.document)
 

@@ -1,32 +1,17 @@
-"""A text that was read -> its candidates: ready to be scored, alone or together with others."""
+"""A text that was read -> its candidates -> their scores, alone or together with those of other texts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice, repeat
-from typing import Any, get_args
 
-from mudy._support.validation import several
 from mudy.candidates import MAX_CHARACTERS, Candidate, CandidateKind, Occurrence, given, grouped, nested_candidates
 from mudy.candidates import candidates as noun_phrases
-from mudy.extraction.options import DEFAULT_OPTIONS, Options
-from mudy.extraction.protocols import ReadingProtocol
+from mudy.candidates.acronyms import defined_acronyms
+from mudy.candidates.vocabularies import Concept
+from mudy.extraction.options import DEFAULT_OPTIONS, Options, ProtocolName
+from mudy.methods.method import BatchMethod, GenerativeMethod, Method, ScoredCandidates
 from mudy.reading.document import Document, squeeze
-from mudy.vocabularies import Concept, Vocabulary
-
-
-@dataclass(frozen=True, slots=True)
-class PhraseFilter:
-    """Which phrases a method may return beside the candidates."""
-
-    excluded: frozenset[str]
-    max_words: int | None
-
-    def __call__(self, candidate: Candidate) -> bool:
-        words, characters = len(candidate.phrase.split()), len(candidate.phrase)
-        short = self.max_words is None or (words <= self.max_words and characters <= MAX_CHARACTERS)
-        return short and candidate.phrase not in self.excluded
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,34 +21,42 @@ class PreparedText:
     document: Document
     candidates: tuple[Candidate, ...] = ()
     missing: tuple[str, ...] = ()  # given, but not in the text
-    others: PhraseFilter | None = None  # which phrases beside the candidates may be returned
     options: Options = DEFAULT_OPTIONS
+    protocol: ProtocolName | None = None  # by which it was read
     known: Mapping[str, Concept] = field(default_factory=dict)  # candidate's phrase -> the concept whose label it is
+    acronyms: Mapping[str, str] = field(default_factory=dict)  # that are merged with what they stand for
 
-    @property
-    def words(self) -> int:
-        return self.document.word_count
+    def allows(self, candidate: Candidate) -> bool:
+        """Whether a phrase may be returned beside the candidates: no other if they were given, under a protocol any."""
+        if self.options.phrases is not None or self.options.only_concepts:
+            return False
+        longest = None if self.protocol else self.options.max_candidate_words
+        words, characters = len(candidate.phrase.split()), len(candidate.phrase)
+        short = longest is None or (words <= longest and characters <= MAX_CHARACTERS)
+        return short and candidate.phrase not in _excluded(self.options)
 
 
 def with_candidates(
-    document: Document, options: Options, kind: CandidateKind = "nouns", protocol: ReadingProtocol | None = None
+    document: Document, options: Options, kind: CandidateKind = "nouns", protocol: ProtocolName | None = None
 ) -> PreparedText:
     """A document with its candidates: those given, those of the protocol, or those of a kind."""
-    vocabulary = options.concepts
-    known, labelled = ({}, []) if vocabulary is None else _labelled(document, vocabulary, _excluded(options))
+    known, labelled = _labelled(document, options)
     if options.only_concepts:
-        return PreparedText(document, tuple(labelled), (), None, options, known)
-    found, missing = _candidates(document, options, kind, protocol)
-    joined = _joined(found, labelled) if labelled else found
-    return PreparedText(document, tuple(joined), missing, _other_phrases(options, protocol), options, known)
+        return PreparedText(document, tuple(labelled), (), options, protocol, known)
+    candidates, missing = _candidates(document, options, kind, protocol)
+    candidates = _merged(candidates, labelled) if labelled else candidates
+    merged = options.merge and protocol is None
+    acronyms = defined_acronyms(document.text, candidates, document.language) if merged else {}
+    return PreparedText(document, tuple(candidates), missing, options, protocol, known, acronyms)
 
 
-def _labelled(
-    document: Document, vocabulary: Vocabulary, excluded: frozenset[str]
-) -> tuple[dict[str, Concept], list[Candidate]]:
+def _labelled(document: Document, options: Options) -> tuple[dict[str, Concept], list[Candidate]]:
     """The phrases that are labels of concepts, each with its concept, and as candidates."""
     known: dict[str, Concept] = {}
     places: list[tuple[str, Occurrence]] = []
+    if (vocabulary := options.concepts) is None:
+        return known, []
+    excluded = _excluded(options)
     for span, number in vocabulary.index_of(document.language).places(document.text):
         phrase = squeeze(span.of(document.text)).lower()
         if phrase not in excluded:
@@ -72,51 +65,55 @@ def _labelled(
     return known, grouped(places)
 
 
-def _joined(found: Sequence[Candidate], labelled: Sequence[Candidate]) -> list[Candidate]:
-    """Candidates of two kinds as one list, in text order: a phrase of both kinds has the places of both."""
-    places: dict[str, set[Occurrence]] = {}
-    for candidate in (*found, *labelled):
-        places.setdefault(candidate.phrase, set()).update(candidate.occurrences)
-    ordered = [
-        Candidate(phrase, tuple(sorted(own, key=lambda occurrence: occurrence.span))) for phrase, own in places.items()
+def _merged(candidates: Sequence[Candidate], labelled: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates of two kinds as one list, in text order: a phrase of both kinds has the occurrences of both."""
+    occurrences: dict[str, set[Occurrence]] = {}
+    for candidate in (*candidates, *labelled):
+        occurrences.setdefault(candidate.phrase, set()).update(candidate.occurrences)
+    merged = [
+        Candidate(phrase, tuple(sorted(places, key=lambda occurrence: occurrence.span)))
+        for phrase, places in occurrences.items()
     ]
-    return sorted(ordered, key=lambda candidate: candidate.occurrences[0].span)
+    return sorted(merged, key=lambda candidate: candidate.occurrences[0].span)
 
 
 def _candidates(
-    document: Document, options: Options, kind: CandidateKind, protocol: ReadingProtocol | None
+    document: Document, options: Options, kind: CandidateKind, protocol: ProtocolName | None
 ) -> tuple[list[Candidate], tuple[str, ...]]:
+    """The candidates, and the phrases that were given but do not occur."""
     missing: tuple[str, ...] = ()
-    limit, stops = options.max_candidate_words, options.stop_phrases
     if options.phrases is not None:
-        found, missing = given(document, options.phrases)
-    elif kind == "nested":  # under a protocol too: it says how a text is read
-        return nested_candidates(document, max_words=limit, stop_phrases=stops), missing
-    elif protocol is not None:
-        found = protocol.candidates(document)
+        candidates, missing = given(document, options.phrases)
+    elif protocol is not None and kind == "nouns":  # it says how a text is read, not that nested ones are left out
+        from mudy.extraction.promptrank_protocol import promptrank_candidates
+
+        candidates = promptrank_candidates(document)
     else:
-        return noun_phrases(document, max_words=limit, stop_phrases=stops), missing
+        find = nested_candidates if kind == "nested" else noun_phrases
+        return find(document, max_words=options.max_candidate_words, stop_phrases=options.stop_phrases), missing
     excluded = _excluded(options)
-    return [candidate for candidate in found if candidate.phrase not in excluded], missing
-
-
-def _other_phrases(options: Options, protocol: ReadingProtocol | None) -> PhraseFilter | None:
-    """What a method may return beside the candidates: nothing if they were given; any length under a protocol."""
-    if options.phrases is not None:
-        return None
-    return PhraseFilter(_excluded(options), None if protocol else options.max_candidate_words)
+    return [candidate for candidate in candidates if candidate.phrase not in excluded], missing
 
 
 def _excluded(options: Options) -> frozenset[str]:
     return frozenset(squeeze(phrase).lower() for phrase in options.stop_phrases)
 
 
-def candidates_of_each(candidates: Any) -> Iterator[Any]:
-    """The candidates of each text: always the same kind or list, or the next of many lists; [] is one list."""
-    if candidates is None or (isinstance(candidates, str) and candidates in get_args(CandidateKind)):
-        return repeat(candidates)
-    given = iter(several("candidates", candidates, "phrases"))
-    first = list(islice(given, 1))
-    if not first or isinstance(first[0], str):
-        return repeat([*first, *given])
-    return chain(first, given)
+# -- Scores -----------------------------------------------------------------------------------------------------------
+
+
+def score_texts(method: Method, prepared: Sequence[PreparedText]) -> list[ScoredCandidates]:
+    """The scored candidates of each text, computed together where the method can; none depends on the other texts."""
+    full = [text for text in prepared if text.candidates]
+    if len(full) > 1 and isinstance(method, BatchMethod):
+        scores = iter(method.score_many([(text.document, text.candidates) for text in full]))
+        return [ScoredCandidates.of(text.candidates, next(scores) if text.candidates else ()) for text in prepared]
+    return [_scored_alone(method, text) if text.candidates else ScoredCandidates((), ()) for text in prepared]
+
+
+def _scored_alone(method: Method, text: PreparedText) -> ScoredCandidates:
+    """One text's candidates; from a method that writes, those chosen, and such others as are allowed."""
+    if isinstance(method, GenerativeMethod):
+        candidates = set(text.candidates)
+        return method.choose(text.document, text.candidates).only(lambda c: c in candidates or text.allows(c))
+    return ScoredCandidates.of(text.candidates, method.score(text.document, text.candidates))

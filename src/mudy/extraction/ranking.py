@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from math import ceil
 
 from mudy._support.cancellation import cancellable, check
 from mudy._support.validation import TopN, checked_top_n
 from mudy.candidates import Candidate
+from mudy.candidates.acronyms import expanded
 from mudy.candidates.inflections import base_form
 from mudy.candidates.stemming import stem_parts, stems_of
+from mudy.candidates.vocabularies import Vocabulary
 from mudy.errors import SettingError
 from mudy.extraction.concepts import LabelVectors, boosted, of_concepts, with_concepts, with_near_concepts
 from mudy.extraction.options import Options
@@ -20,10 +22,10 @@ from mudy.extraction.preparation import PreparedText
 from mudy.extraction.results import Keyphrase, ScoredOccurrence
 from mudy.methods.method import Method, OccurrenceScore, ScoredCandidates
 from mudy.reading.document import Span, squeeze
-from mudy.vocabularies import Vocabulary
 
 _DIGITS = 5  # significant digits that decide a rank; what lies beyond is float noise, and a tie
-LIKELY = 0.12  # the probability from which top_n="auto" returns a phrase: it gave the best F1 in development
+LIKELY = 0.12  # the lowest probability from which top_n="auto" returns a phrase
+NEAR_BEST = 0.5  # and the lowest share of the best phrase's probability: about sixteen phrases of a real document
 
 Group = list[OccurrenceScore]  # of one phrase and its variants, best first
 
@@ -36,7 +38,7 @@ def keyphrase_list(
     if options.boost is not None:
         scores = boosted(scored.candidates, scores, known, options.boost, kind.calibrated)
     distinct = kind.distinct and not options.only_concepts  # concepts that are told apart say different things
-    top_n = how_many(options.top_n, text.words)
+    top_n = options.top_n if isinstance(options.top_n, int) else how_many(options.top_n, text.document.word_count)
     keyphrases = rank(
         text.document.text,
         scored.candidates,
@@ -44,9 +46,10 @@ def keyphrase_list(
         merge=options.merge,
         top_n=None if options.near is not None else top_n,
         diversity=options.diversity,
-        min_score=least_score(options, kind),
+        min_score=least_score(options, kind, max((score.score for score in scores), default=0.0)),
         distinct=distinct if options.distinct is None else options.distinct,
         groups_of={phrase: concept.id for phrase, concept in known.items()},
+        acronyms=text.acronyms,
         language=text.document.language,
     )
     keyphrases = with_concepts(keyphrases, known) if known else keyphrases
@@ -56,13 +59,13 @@ def keyphrase_list(
     return keyphrases[:top_n]
 
 
-def least_score(options: Options, kind: type[Method]) -> float | None:
+def least_score(options: Options, kind: type[Method], best: float) -> float | None:
     """The score below which phrases are left out, by `top_n="auto"` and `min_score`."""
     if options.top_n == "auto" and not kind.calibrated:
         raise SettingError(f"top_n='auto' needs probabilities, but {kind.title} gives scores. Use mudyplus.")
     if options.min_score is not None and kind.calibrated and not 0 <= options.min_score <= 1:
         raise SettingError(f"min_score is {options.min_score}, but {kind.title} gives probabilities from 0 to 1.")
-    limits = (LIKELY if options.top_n == "auto" else None, options.min_score)
+    limits = (max(LIKELY, NEAR_BEST * best) if options.top_n == "auto" else None, options.min_score)
     return max((limit for limit in limits if limit is not None), default=None)
 
 
@@ -85,37 +88,70 @@ def rank(
     min_score: float | None = None,
     distinct: bool = False,
     groups_of: Mapping[str, Hashable] | None = None,
+    acronyms: Mapping[str, str] | None = None,
     language: str = "en",
 ) -> tuple[Keyphrase, ...]:
     """The best phrases, each with all its occurrences; inflections of one phrase are merged.
 
     `distinct` leaves out phrases that repeat a better one, and shows each phrase in its usual form. `groups_of` maps
-    phrases to a group, whatever their words: the labels of one concept are one phrase.
+    phrases to a group, whatever their words: the labels of one concept are one phrase. `acronyms` are merged with
+    their long forms, which are shown.
     """
-    shared = groups_of or {}
-
-    def key(phrase: str) -> Hashable:
-        return shared[phrase] if phrase in shared else variant_key(phrase, language) if merge else phrase
-
+    names = PhraseNames(merge, groups_of or {}, acronyms or {}, language)
     groups: dict[Hashable, Group] = {}
     for score in cancellable(sorted(scores, key=best_first), every=1024):
-        groups.setdefault(key(candidates[score.candidate].phrase), []).append(score)
+        groups.setdefault(names.key(candidates[score.candidate].phrase), []).append(score)
     ordered = [  # a group ranks as its best occurrence
         group for group in groups.values() if min_score is None or group[0].score >= min_score
     ]
     if distinct:  # all of them if a choice is still to come
-        ordered = without_repetition(text, ordered, None if diversity else top_n, language)
+        ordered = without_repetition(text, ordered, None if diversity else top_n, names)
     if diversity:
-        words = [stem_parts(squeeze_hyphens(_form(text, group[0])), language) for group in ordered]
-        ordered = diversified(ordered, words, diversity, top_n)
+        ordered = diversified(ordered, [names.stems(_form(text, group[0])) for group in ordered], diversity, top_n)
     chosen = cancellable(ordered[:top_n], every=256)
-    shown = (usual_form_first(text, group) if distinct else group for group in chosen)
+    spelled_out = (long_forms_first(text, group, names) for group in chosen)
+    shown = (usual_form_first(text, group, names) if distinct else group for group in spelled_out)
     return tuple(_keyphrase(text, place, group) for place, group in enumerate(shown, start=1))
 
 
-def usual_form_first(text: str, group: Group) -> Group:
-    """The group with occurrences in the usual form first."""
-    shown = usual_form([_form(text, score) for score in group])
+@dataclass(frozen=True, slots=True)
+class PhraseNames:
+    """Which phrases are one: the labels of a concept; and if they are merged, inflections, acronyms and long forms."""
+
+    merge: bool = True
+    groups_of: Mapping[str, Hashable] = field(default_factory=dict)  # phrase -> its group, whatever its words
+    acronyms: Mapping[str, str] = field(default_factory=dict)  # in lower case -> what they stand for
+    language: str = "en"
+
+    @classmethod
+    def of(cls, text: PreparedText) -> PhraseNames:
+        concepts = {phrase: concept.id for phrase, concept in text.known.items()}
+        return cls(text.options.merge, concepts, text.acronyms, text.document.language)
+
+    def key(self, phrase: str) -> Hashable:
+        if phrase in self.groups_of:
+            return self.groups_of[phrase]
+        return variant_key(self._spelled_out(phrase), self.language) if self.merge else phrase
+
+    def stems(self, form: str) -> frozenset[str]:
+        return stem_parts(self._spelled_out(form), self.language)
+
+    def has_acronym(self, form: str) -> bool:
+        return bool(self.acronyms) and any(word.lower() in self.acronyms for word in squeeze_hyphens(form).split())
+
+    def _spelled_out(self, phrase: str) -> str:
+        return expanded(squeeze_hyphens(phrase), self.acronyms)
+
+
+def long_forms_first(text: str, group: Group, names: PhraseNames) -> Group:
+    """The group with occurrences that are spelled out before acronyms."""
+    return sorted(group, key=lambda score: names.has_acronym(_form(text, score))) if names.acronyms else group
+
+
+def usual_form_first(text: str, group: Group, names: PhraseNames) -> Group:
+    """The group with occurrences in the usual form first; an acronym is that only if it is never spelled out."""
+    forms = [_form(text, score) for score in group]
+    shown = usual_form([form for form in forms if not names.has_acronym(form)] or forms)
     return sorted(group, key=lambda score: _form(text, score) != shown)
 
 
@@ -170,13 +206,10 @@ def _keyphrase(text: str, place: int, group: Sequence[OccurrenceScore]) -> Keyph
 
 # No list has two phrases of which one repeats the other. A phrase is left out if it has the stems of one chosen before,
 # or is a part of one, or contains one. Two such phrases stay together only if both have a life of their own, as "heat
-# pump" and "heat pump tariff": the shorter one occurs alone often enough, or the longer one is not a passing mention.
-# Of phrases with one head that differ in one word of three or more ("hybrid fuzzy modeling", "adaptive fuzzy modeling")
-# the first stays.
+# pump" and "heat pump tariff": the shorter one occurs alone often enough, or the longer one is repeated, and the usual
+# form.
 
 INSIDE = 2.0  # a part of a chosen phrase must occur alone so many times as often as that phrase occurs
-MORE_THAN_A_HEAD = 2  # words that two phrases share
-OUTSIDE = 0.1  # a longer form of a chosen phrase must occur so many times as often as that one occurs alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +219,6 @@ class Mention:
     stems: frozenset[str]
     count: int  # occurrences, also inside longer phrases
     alone: int  # occurrences outside longer phrases
-    head: str = ""  # the stem of its last word; empty if that need not be its head
 
 
 def says_the_same(phrase: Mention, chosen: Mention) -> bool:
@@ -196,17 +228,8 @@ def says_the_same(phrase: Mention, chosen: Mention) -> bool:
     if phrase.stems < chosen.stems:
         return phrase.alone < INSIDE * chosen.count
     if phrase.stems > chosen.stems:
-        return phrase.count < OUTSIDE * chosen.alone
-    return differ_in_a_modifier(phrase, chosen)
-
-
-def differ_in_a_modifier(phrase: Mention, other: Mention) -> bool:
-    """Whether two phrases of one head share all words but one, and more than the head."""
-    if not phrase.head or phrase.head != other.head:
-        return False
-    shared = phrase.stems & other.stems
-    longest = max(len(phrase.stems), len(other.stems))
-    return len(shared) >= MORE_THAN_A_HEAD and len(shared) >= longest - 1
+        return phrase.count <= max(1, chosen.alone)
+    return False
 
 
 def distinct_mentions(ranked: Sequence[Mention], top_n: int | None = None) -> list[int]:
@@ -224,17 +247,16 @@ def distinct_mentions(ranked: Sequence[Mention], top_n: int | None = None) -> li
     return chosen
 
 
-def without_repetition(text: str, groups: Sequence[Group], top_n: int | None, language: str = "en") -> list[Group]:
+def without_repetition(text: str, groups: Sequence[Group], top_n: int | None, names: PhraseNames) -> list[Group]:
     """The groups that add something new, best first, at most `top_n`."""
     nested = _nested_spans({score.occurrence.span for group in groups for score in group})
-    mentions = [_mention(squeeze_hyphens(_form(text, group[0])), language, group, nested) for group in groups]
+    mentions = [_mention(names.stems(_form(text, group[0])), group, nested) for group in groups]
     return [groups[index] for index in distinct_mentions(mentions, top_n)]
 
 
-def _mention(phrase: str, language: str, group: Sequence[OccurrenceScore], nested: set[Span]) -> Mention:
+def _mention(stems: frozenset[str], group: Sequence[OccurrenceScore], nested: set[Span]) -> Mention:
     alone = sum(score.occurrence.span not in nested for score in group)
-    words = stems_of(phrase, language) if language == "en" else ()  # elsewhere it need not end with its head
-    return Mention(stem_parts(phrase, language), len(group), alone, words[-1] if words else "")
+    return Mention(stems, len(group), alone)
 
 
 def _nested_spans(spans: Iterable[Span]) -> set[Span]:

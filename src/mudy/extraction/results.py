@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mudy._support.storage import dump_json
 from mudy.errors import MissingExtra
-from mudy.reading.document import Span
+from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+    from mudy.methods.method import ScoredCandidates
 
 SHOWN = 3  # phrases that the repr of a result names
 _COLUMNS = ("rank", "text", "score", "variants", "start", "end", "occurrences")  # of a table, which may have more
@@ -63,7 +65,7 @@ class Keyphrase:
     text: str  # the best occurrence, white space squeezed
     score: float  # higher is better, for every method
     variants: tuple[str, ...]  # other forms merged into it: case, plural, inflection
-    occurrences: tuple[ScoredOccurrence, ...]  # best first
+    occurrences: tuple[ScoredOccurrence, ...]  # best first, those in the form of `text` before others
     concept: ConceptMatch | None = None  # of the vocabulary, where there is one
 
     def __repr__(self) -> str:
@@ -92,12 +94,36 @@ def on_pages(keyphrases: tuple[Keyphrase, ...], starts: Sequence[int]) -> tuple[
 
 
 @dataclass(frozen=True, slots=True)
+class SectionResult:
+    """The keyphrases of one section of a text, best first. Their occurrences are those in the section."""
+
+    heading: str | None  # the title at the beginning of a text; None where there is none
+    start: int  # with the heading; sections follow one another without gaps
+    end: int
+    keyphrases: tuple[Keyphrase, ...]  # a score is lower if a phrase also occurs in other sections
+
+    def __repr__(self) -> str:
+        names = ", ".join(repr(shortened(keyphrase.text)) for keyphrase in self.keyphrases[:SHOWN])
+        return f"<SectionResult: {self.start} to {self.end}, {shortened(self.heading or 'no heading')!r}: {names}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        keyphrases = [keyphrase.to_dict() for keyphrase in self.keyphrases]
+        return {"heading": self.heading, "start": self.start, "end": self.end, "keyphrases": keyphrases}
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCoverage:
     """What one model read of a text."""
 
     model: str  # "encoder" or "language_model"
     share: float  # of the characters of the whole text
     spans: tuple[Span, ...]  # in order, apart from each other
+
+    @classmethod
+    def of(cls, model: str, text: str, spans: Iterable[Span], kept: float) -> ModelCoverage:
+        """What a model read of a text, of which `kept` is the share that is left."""
+        merged = merged_spans(text, spans)
+        return cls(model, sum(span.end - span.start for span in merged) / max(1, len(text)) * kept, merged)
 
     def __str__(self) -> str:
         """For people: "encoder: first 32 %", never rounded up."""
@@ -110,6 +136,20 @@ class ModelCoverage:
         return {"model": self.model, "share": self.share, "spans": spans}
 
 
+def merged_spans(text: str, spans: Iterable[Span]) -> tuple[Span, ...]:
+    """The same spans in order, those merged that overlap or have nothing to read between them."""
+    merged: list[Span] = []
+    for span in sorted(spans):
+        before = merged[-1].end if merged else 0
+        if any(map(str.isalnum, text[before : span.start])):
+            merged.append(span)
+        else:
+            merged[-1:] = [Span(merged[-1].start if merged else 0, max(before, span.end))]
+    if merged and not any(map(str.isalnum, text[merged[-1].end :])):
+        merged[-1] = Span(merged[-1].start, len(text))
+    return tuple(merged)
+
+
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """How much of a text was read: the words in which candidates were looked for, and what each model read."""
@@ -118,6 +158,15 @@ class Coverage:
     words: int
     sections: int
     models: tuple[ModelCoverage, ...] = ()  # those that read the text; none for a method without a model
+
+    @classmethod
+    def of(cls, document: Document, scored: ScoredCandidates) -> Coverage:
+        """Of a document; one without candidates counts as read in one go, and by no model."""
+        text, words = document.text, len(document.text.split())
+        read, every = max(0, words - document.skipped_words - scored.unread_words), words + document.omitted_words
+        kept = words / max(1, every)
+        models = tuple(ModelCoverage.of(model, text, spans, kept) for model, spans in scored.read.items())
+        return cls(read, every, max(1, len({score.section for score in scored.scores})), models)
 
     @property
     def share(self) -> float:
@@ -158,6 +207,7 @@ class Result:
     language: str | None = None  # by whose rules it was read, as an ISO 639 code; None for a text without words
     read_by: str | None = None  # what found the words: a tagger, a segmenter, or the stop words of the language
     warnings: tuple[str, ...] = ()  # such as: the text is in another language than the rules by which it was read
+    sections: tuple[SectionResult, ...] = ()  # if they were asked for
 
     def __repr__(self) -> str:
         names = ", ".join(repr(shortened(keyphrase.text)) for keyphrase in self.keyphrases[:SHOWN])
@@ -195,7 +245,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; the text itself is left out."""
-        found = {
+        row = {
             "source": self.source,
             "method": self.method,
             "model": self.model,
@@ -203,9 +253,10 @@ class Result:
             "read_by": self.read_by,
             "coverage": self.coverage.to_dict(),
             "keyphrases": [keyphrase.to_dict() for keyphrase in self.keyphrases],
+            **({"sections": [section.to_dict() for section in self.sections]} if self.sections else {}),
         }
         notes = {"warnings": self.warnings, "not_found": self.not_found, "dropped": self.dropped}
-        return found | {name: list(texts) for name, texts in notes.items() if texts}
+        return row | {name: list(texts) for name, texts in notes.items() if texts}
 
     def to_json(self, indent: int | None = None) -> str:
         """What `to_dict` gives, as JSON."""

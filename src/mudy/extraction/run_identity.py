@@ -27,7 +27,8 @@ def requested_settings(extractor: Extractor) -> dict[str, Any]:
         **({"endpoint": extractor.endpoint} if extractor.endpoint else {}),
         **({"speed": extractor.speed} if extractor.speed != "exact" else {}),
         "preset": extractor.preset,
-        "settings": {name: extractor.settings[name] for name in sorted(extractor.settings)},
+        **({"style": extractor.style} if extractor.style else {}),
+        "settings": {name: extractor.settings[name] for name in sorted(extractor.settings) if name != "style"},
         "protocol": extractor.protocol,
         "max_words": extractor.max_words,
         "language": extractor.language if isinstance(extractor.language, str) else extractor.tagger.name,
@@ -46,10 +47,11 @@ def model_fingerprints(extractor: Extractor, *, fetch: bool = True, with_encoder
 
     names = extractor.model_names(fetch=fetch)
     names += [extractor.encoder_name] if with_encoder and extractor.encoder_name not in names else []
-    found = {name: models.signature(name) for name in names if fetch or models.locate(name, fetch=False, check="sizes")}
+    here = [name for name in names if fetch or models.locate(name, fetch=False, check="sizes")]
+    signatures = {name: models.signature(name) for name in here}
     speeds = method_class(extractor.method).speeds.get(extractor.speed, {})
     weights = {**speeds, **extractor.settings}.get("weights")  # the method has read it: it is there
-    return found if weights is None else {**found, weights: file_sha256(Path(weights))}
+    return signatures if weights is None else {**signatures, weights: file_sha256(Path(weights))}
 
 
 def json_values(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
+from mudy._support.extras import from_extra
 from mudy.extraction.options import DEFAULT_METHOD
 from mudy.extraction.ranking import variant_key
 from mudy.extraction.results import Result
-from mudy.integrations import from_extra
 from mudy.integrations.extraction import results_of
 
 with from_extra("bertopic"):
@@ -24,6 +25,7 @@ PHRASES_PER_TEXT = 20
 Topics = Mapping[int, Sequence[tuple[str, float]]]
 
 
+@dataclass(eq=False, repr=False)
 class KeyphraseRepresentation(BaseRepresentation):  # type: ignore[misc]  # BERTopic has no types
     """Represents each topic by the top keyphrases of its most representative texts.
 
@@ -31,20 +33,12 @@ class KeyphraseRepresentation(BaseRepresentation):  # type: ignore[misc]  # BERT
     `settings` are further settings of `Extractor` and `extract`.
     """
 
-    def __init__(
-        self,
-        method: str = DEFAULT_METHOD,
-        *,
-        speed: str | None = None,
-        top_n_words: int = 10,
-        nr_repr_docs: int = 5,
-        settings: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.method = method
-        self.speed = speed
-        self.top_n_words = top_n_words
-        self.nr_repr_docs = nr_repr_docs
-        self.settings = settings
+    method: str = DEFAULT_METHOD
+    _: KW_ONLY
+    speed: str | None = None
+    top_n_words: int = 10
+    nr_repr_docs: int = 5
+    settings: Mapping[str, Any] | None = None
 
     def extract_topics(
         self, topic_model: BERTopic, documents: DataFrame, c_tf_idf: csr_matrix, topics: Topics

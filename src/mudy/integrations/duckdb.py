@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from mudy._support.extras import from_extra
 from mudy._support.validation import TopN
 from mudy.extraction.options import DEFAULT_METHOD
-from mudy.integrations import from_extra, phrase_column
-from mudy.integrations.extraction import check_plain_settings
+from mudy.integrations.extraction import check_plain_settings, phrase_column
 
 with from_extra("duckdb"):
     import duckdb

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import Lock, RLock
-from typing import Any
+from typing import Any, TypeVar
 
 from mudy._support.storage import dump_json
+from mudy._support.validation import options_of
 from mudy.errors import SettingError
 from mudy.extraction.extractor import Extractor
-from mudy.extraction.options import SHARED_OPTION_NAMES
-from mudy.extraction.results import Result
+from mudy.extraction.options import SHARED_OPTION_NAMES, RankingFocus
+from mudy.extraction.results import Keyphrase, Result
 from mudy.reading.document import Document
 
-PER_TEXT = (
-    *SHARED_OPTION_NAMES,
-    "seeds",
-    "query",
-    "workers",
-)  # what `extract_many` takes; all else makes the extractor
+T = TypeVar("T")
+PER_TEXT = (*SHARED_OPTION_NAMES, *options_of(RankingFocus), "workers")  # for `extract_many`, all else for `Extractor`
 MOST_SHARED = 4  # extractors with their models in memory; the one used longest ago goes first
 
 
@@ -51,6 +48,38 @@ def results_of(texts: Iterable[str | Document], settings: Mapping[str, Any]) -> 
     """The keyphrases of each text, in order; short texts are computed together."""
     shared = shared_extractor(settings)
     return shared.results(texts, {name: settings[name] for name in PER_TEXT if name in settings})
+
+
+def phrase_column(texts: Iterable[str | None], settings: Mapping[str, Any]) -> list[list[str] | None]:
+    """The phrases of each text, best first; None where there is no text."""
+    return _column(texts, settings, lambda result: [keyphrase.text for keyphrase in result])
+
+
+def keyphrase_column(texts: Iterable[str | None], settings: Mapping[str, Any]) -> list[list[dict[str, Any]] | None]:
+    """The keyphrases of each text with score, offsets of the best occurrence, and number of occurrences."""
+    return _column(texts, settings, lambda result: [_row(keyphrase) for keyphrase in result])
+
+
+def _row(keyphrase: Keyphrase) -> dict[str, Any]:
+    best, *others = keyphrase.occurrences
+    return {
+        "text": keyphrase.text,
+        "score": keyphrase.score,
+        "start": best.start,
+        "end": best.end,
+        "occurrences": 1 + len(others),
+    }
+
+
+def _column(texts: Iterable[str | None], settings: Mapping[str, Any], entry: Callable[[Result], T]) -> list[T | None]:
+    column = list(texts)
+    results = results_of(("" if text is None else text for text in column), settings)  # so an error names the position
+    return [None if text is None else entry(result) for text, result in zip(column, results, strict=True)]
+
+
+def plain_settings(tool: Any) -> dict[str, Any]:
+    """The settings of an object with the attributes method, speed, top_n and settings (further ones, or None)."""
+    return {"method": tool.method, "speed": tool.speed, "top_n": tool.top_n, **(tool.settings or {})}
 
 
 def check_plain_settings(settings: Mapping[str, Any]) -> None:

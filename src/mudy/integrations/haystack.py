@@ -1,12 +1,12 @@
 """A Haystack component that adds keyphrases to the metadata of documents."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from mudy._support.extras import from_extra
 from mudy._support.validation import TopN
 from mudy.extraction.options import DEFAULT_METHOD
-from mudy.integrations import from_extra, phrase_column, plain_settings
-from mudy.integrations.extraction import check_plain_settings, shared_extractor
+from mudy.integrations.extraction import check_plain_settings, phrase_column, plain_settings, shared_extractor
 
 with from_extra("haystack"):
     from haystack import Document as HaystackDocument
@@ -14,25 +14,20 @@ with from_extra("haystack"):
 
 
 @component
+@dataclass(eq=False, repr=False)
 class KeyphraseAnnotator:
     """Copies documents and adds their keyphrases to the metadata, best first. Documents without text are unchanged.
 
     `settings` are further settings of `Extractor` and `extract`.
     """
 
-    def __init__(
-        self,
-        method: str = DEFAULT_METHOD,
-        speed: str | None = None,
-        top_n: TopN = 10,
-        meta_key: str = "keyphrases",
-        settings: dict[str, Any] | None = None,
-    ) -> None:
-        self.method = method
-        self.speed = speed
-        self.top_n = top_n
-        self.meta_key = meta_key
-        self.settings = settings
+    method: str = DEFAULT_METHOD
+    speed: str | None = None
+    top_n: TopN = 10
+    meta_key: str = "keyphrases"
+    settings: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
         check_plain_settings(plain_settings(self))
 
     def warm_up(self) -> None:

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from mudy._support.extras import from_extra
 from mudy._support.validation import TopN
 from mudy.extraction.options import DEFAULT_METHOD
-from mudy.integrations import from_extra, phrase_column, plain_settings
+from mudy.integrations.extraction import phrase_column, plain_settings
 
 with from_extra("keybert"):
     from keybert.llm import BaseLLM
 
 
+@dataclass(eq=False, repr=False)
 class KeyphraseLLM(BaseLLM):  # type: ignore[misc]  # KeyBERT has no types
     """Returns the keyphrases of each text, or ranks the candidates given for that text.
 
     `settings` are further settings of `Extractor` and `extract`.
     """
 
-    def __init__(
-        self,
-        method: str = DEFAULT_METHOD,
-        *,
-        speed: str | None = None,
-        top_n: TopN = 10,
-        settings: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.method = method
-        self.speed = speed
-        self.top_n = top_n
-        self.settings = settings
+    method: str = DEFAULT_METHOD
+    _: KW_ONLY
+    speed: str | None = None
+    top_n: TopN = 10
+    settings: Mapping[str, Any] | None = None
 
     def extract_keywords(
         self, documents: Sequence[str], candidate_keywords: Sequence[Sequence[str]] | None = None

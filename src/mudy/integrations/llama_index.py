@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from mudy._support.extras import from_extra
 from mudy.extraction.options import DEFAULT_METHOD
-from mudy.integrations import from_extra, phrase_column, plain_settings
-from mudy.integrations.extraction import check_plain_settings
+from mudy.integrations.extraction import check_plain_settings, phrase_column, plain_settings
 
 with from_extra("llama-index"):
     from llama_index.core.bridge.pydantic import Field

@@ -1,14 +1,13 @@
-"""An MCP server: an assistant asks for keyphrases, for the reasons of a score, and for the text of a document.
+"""An MCP server: an assistant asks for keyphrases, for an explanation of a score, and for the text of a document.
 
 `mudy mcp` runs it over standard input and output; `mudy serve` offers the same tools at /mcp, computed by its queue.
-All tools only read. Documents are read from folders that a person has opened, and never by the service.
+All tools only read. Documents are read from folders that the user has opened, and never by the service.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any, Protocol, TypeVar
@@ -16,26 +15,27 @@ from typing import Any, Protocol, TypeVar
 import anyio.to_thread
 
 from mudy import __version__
+from mudy._support.extras import from_extra
 from mudy._support.validation import options_of
 from mudy.errors import InputError, MudyError, unknown
-from mudy.extraction.options import DEFAULT_METHOD, Options
+from mudy.extraction.options import DEFAULT_METHOD, Options, RankingFocus
 from mudy.extraction.ranking import variant_key
-from mudy.integrations import from_extra
 from mudy.integrations.extraction import check_plain_settings, results_of, shared_extractor
 from mudy.integrations.open_folders import OpenFolders
-from mudy.methods import METHODS, description
+from mudy.methods import METHODS, STYLES_IN_WORDS, description
 from mudy.reading.document import squeeze
 
 with from_extra("mcp"):
     from mcp.server import MCPServer
     from mcp.server.mcpserver import Context
-    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
     from mcp_types import Tool, ToolAnnotations
 
 F = TypeVar("F", bound=Callable[..., Any])
 INSTRUCTIONS = (
     "Keyphrases of texts, found by a language model without training data. Every phrase occurs in the text at the "
-    "offsets given (Unicode code points, end exclusive)."
+    "offsets given (Unicode code points, end exclusive). "
+    f"The method mudyplus has styles: {STYLES_IN_WORDS}."
 )
 CONTEXT = 60  # characters shown on either side of an occurrence
 MOST_SHOWN = 10  # occurrences of a phrase that are explained
@@ -44,18 +44,18 @@ MOST_CHARACTERS = 200_000
 
 
 class KeyphraseBackend(Protocol):
-    """What computes for the tools."""
+    """Computes for the tools."""
 
     default_method: str
 
     @property
     def methods(self) -> Sequence[str]:
-        """Those that can be asked for."""
+        """The methods that can be requested."""
 
     async def extracted(self, text: str, options: dict[str, Any], method: str) -> dict[str, Any]:
         """A result, as `Result.to_dict` gives it."""
 
-    async def explained(self, text: str, phrase: str, method: str) -> dict[str, Any]:
+    async def explained(self, text: str, phrase: str, focus: dict[str, Any], method: str) -> dict[str, Any]:
         """All phrases of a text with their parts, and where one phrase occurs, as `Explanation.to_dict` gives them."""
 
 
@@ -71,23 +71,30 @@ class LocalBackend:
     async def extracted(self, text: str, options: dict[str, Any], method: str) -> dict[str, Any]:
         return await anyio.to_thread.run_sync(self._extract, text, options, method)
 
-    async def explained(self, text: str, phrase: str, method: str) -> dict[str, Any]:
-        return await anyio.to_thread.run_sync(self._explain, text, phrase, method)
+    async def explained(self, text: str, phrase: str, focus: dict[str, Any], method: str) -> dict[str, Any]:
+        return await anyio.to_thread.run_sync(self._explain, text, phrase, focus, method)
 
     def _extract(self, text: str, options: dict[str, Any], method: str) -> dict[str, Any]:
-        (result,) = results_of([text], {**self._for(method), **options})
+        (result,) = results_of([text], {**self._for(method), **_given(options)})
         return result.to_dict()
 
-    def _explain(self, text: str, phrase: str, method: str) -> dict[str, Any]:
-        shared = shared_extractor(self._for(method))
+    def _explain(self, text: str, phrase: str, focus: dict[str, Any], method: str) -> dict[str, Any]:
+        settings = {**self._for(method), **_given(focus)}
+        shared = shared_extractor(settings)
         with shared.turn:
-            return shared.extractor.explain(text, gold=[phrase]).to_dict()
+            return shared.extractor.explain(text, gold=[phrase], style=settings.get("style")).to_dict()
 
     def _for(self, method: str) -> dict[str, Any]:
-        """The settings for a method; a speed that was chosen for the default method may not be one of another."""
+        """The settings for a method; another one may lack the speed or the style of the default method."""
         if method == self.default_method:
             return self.settings
-        return {name: value for name, value in self.settings.items() if name != "speed"} | {"method": method}
+        kept = {name: value for name, value in self.settings.items() if name not in ("speed", "style")}
+        return kept | {"method": method}
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that a call names; for the others, the settings of the server count."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 # -- What the tools answer --------------------------------------------------------------------------------------------
@@ -105,8 +112,17 @@ class PhraseSummary:
 
 
 @dataclass(frozen=True)
+class SectionSummary:
+    heading: str | None
+    start: int
+    end: int
+    keyphrases: list[PhraseSummary]
+
+
+@dataclass(frozen=True)
 class PhraseList:
     keyphrases: list[PhraseSummary]
+    sections: list[SectionSummary]  # with per_section
     method: str
     model: str | None
     language: str | None
@@ -161,7 +177,7 @@ class MethodList:
 
 
 class StrictServer(MCPServer[Any]):  # type: ignore[misc]
-    """Refuses arguments that a tool does not have, which MCPServer ignores."""
+    """Refuses arguments that a tool does not have, which MCPServer ignores, and says what was wrong with a call."""
 
     async def list_tools(self) -> list[Tool]:
         tools: list[Tool] = await super().list_tools()
@@ -174,7 +190,12 @@ class StrictServer(MCPServer[Any]):  # type: ignore[misc]
         for argument in arguments:
             if argument not in known.get(name, arguments):
                 raise ToolError(unknown("argument", argument, known[name] or ["none"]))
-        return await super().call_tool(name, arguments, context)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError as error:
+            if isinstance(error.__cause__, MudyError):
+                raise ToolError(f"{error}: {error.__cause__}") from error.__cause__
+            raise
 
 
 def keyphrase_server(backend: KeyphraseBackend, folders: OpenFolders | None = None) -> MCPServer[Any]:
@@ -201,72 +222,74 @@ def _read_only(title: str) -> ToolAnnotations:
     )
 
 
-def with_declared_options(tool: F) -> F:
-    """Give a tool the options that are declared for assistants, in place of its `**options`."""
+def with_declared(*declaring: type) -> Callable[[F], F]:
+    """Give a tool the options that dataclasses declare for assistants, in place of its `**options`."""
     declared = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=option.default, annotation=option.assistants)
-        for name, option in options_of(Options).items()
+        for declaration in declaring
+        for name, option in options_of(declaration).items()
         if option.assistants is not None
     ]
-    signature = inspect.signature(tool, eval_str=True)
-    *others, _ = signature.parameters.values()
-    tool.__signature__ = signature.replace(parameters=[*others, *declared])  # type: ignore[attr-defined]
-    return tool
+
+    def decorate(tool: F) -> F:
+        signature = inspect.signature(tool, eval_str=True)
+        *others, _ = signature.parameters.values()
+        tool.__signature__ = signature.replace(parameters=[*others, *declared])  # type: ignore[attr-defined]
+        return tool
+
+    return decorate
 
 
 def _add_text_extraction(server: MCPServer[Any], backend: KeyphraseBackend) -> None:
     @server.tool(annotations=_read_only("Extract keyphrases"))  # type: ignore[untyped-decorator]
-    @with_declared_options
+    @with_declared(Options, RankingFocus)
     async def extract_keyphrases(text: str, method: str | None = None, **options: Any) -> PhraseList:
         """The keyphrases of a text, best first, each with its score and offsets. See list_methods."""
-        with _told():
-            return _phrase_list(await backend.extracted(text, options, _method(backend, method)))
+        return _phrase_list(await backend.extracted(text, options, _method(backend, method)))
 
 
 def _add_file_extraction(server: MCPServer[Any], backend: KeyphraseBackend, folders: OpenFolders) -> None:
     @server.tool(annotations=_read_only("Extract keyphrases"))  # type: ignore[untyped-decorator]
-    @with_declared_options
+    @with_declared(Options, RankingFocus)
     async def extract_keyphrases(
         text: str | None = None, path: str | None = None, method: str | None = None, **options: Any
     ) -> PhraseList:
         """The keyphrases of a text, or of the document at a path, best first, each with its score and offsets.
 
-        Documents are plain text, PDF, HTML or Word in the folders that were opened; offsets refer to the text that
-        read_document returns. See list_methods.
+        Documents are plain text, mark-up, PDF, HTML, mail or office files in the folders that were opened; offsets
+        refer to the text that read_document returns. See list_methods.
         """
-        with _told():
-            chosen = _method(backend, method)
-            if (text is None) == (path is None):
-                raise InputError("Give either text or path.")
-            if path is not None:
-                text = (await anyio.to_thread.run_sync(folders.read, path)).text
-            assert text is not None
-            return _phrase_list(await backend.extracted(text, options, chosen))
+        chosen = _method(backend, method)
+        if (text is None) == (path is None):
+            raise InputError("Give either text or path.")
+        if path is not None:
+            text = (await anyio.to_thread.run_sync(folders.read, path)).text
+        assert text is not None
+        return _phrase_list(await backend.extracted(text, options, chosen))
 
 
 def _add_other_text_tools(server: MCPServer[Any], backend: KeyphraseBackend) -> None:
     @server.tool(annotations=_read_only("Explain a phrase"))  # type: ignore[untyped-decorator]
-    async def explain_phrase(text: str, phrase: str, method: str | None = None) -> PhraseExplanation:
-        """Why a phrase of a text has its rank: its score, what that is made of, and all its occurrences."""
-        with _told():
-            if not phrase.strip():
-                raise InputError("The phrase is empty. Give a phrase of the text.")
-            return _explanation(await backend.explained(text, phrase, _method(backend, method)), text, phrase)
+    @with_declared(RankingFocus)
+    async def explain_phrase(text: str, phrase: str, method: str | None = None, **focus: Any) -> PhraseExplanation:
+        """Why a phrase of a text has its rank: its score, the parts of that score, and its occurrences."""
+        if not phrase.strip():
+            raise InputError("The phrase is empty. Give a phrase of the text.")
+        return _explanation(await backend.explained(text, phrase, focus, _method(backend, method)), text, phrase)
 
     @server.tool(annotations=_read_only("List methods"))  # type: ignore[untyped-decorator]
     def list_methods() -> MethodList:
-        """The methods that can rank phrases, with what each does and which models it needs."""
+        """The available methods, with what each does and which models it needs."""
         return MethodList([_method_summary(name, backend.default_method) for name in backend.methods])
 
 
 def _add_document_tool(server: MCPServer[Any], folders: OpenFolders) -> None:
     @server.tool(annotations=_read_only("Read a document"))  # type: ignore[untyped-decorator]
     def read_document(path: str, start: int = 0, characters: int = CHARACTERS) -> DocumentText:
-        """The text of a document (plain text, PDF, HTML, Word) in the folders that were opened, or a part of it."""
-        with _told():
-            if start < 0 or not 1 <= characters <= MOST_CHARACTERS:
-                raise InputError(f"start must be 0 or more, and characters between 1 and {MOST_CHARACTERS:,}.")
-            reading = folders.read(path)
+        """The text of a document (text, mark-up, PDF, HTML, mail, office) in the opened folders, or a part of it."""
+        if start < 0 or not 1 <= characters <= MOST_CHARACTERS:
+            raise InputError(f"start must be 0 or more, and characters between 1 and {MOST_CHARACTERS:,}.")
+        reading = folders.read(path)
         end = start + characters
         return DocumentText(
             reading.text[start:end],
@@ -277,15 +300,6 @@ def _add_document_tool(server: MCPServer[Any], folders: OpenFolders) -> None:
         )
 
 
-@contextmanager
-def _told() -> Iterator[None]:
-    """Let the assistant read what was wrong."""
-    try:
-        yield
-    except MudyError as error:
-        raise ToolError(str(error)) from error
-
-
 def _method(backend: KeyphraseBackend, name: str | None) -> str:
     if name is not None and name not in backend.methods:
         raise InputError(f"There is no method {name!r}. Known: {', '.join(backend.methods)}.")
@@ -294,13 +308,18 @@ def _method(backend: KeyphraseBackend, name: str | None) -> str:
 
 def _phrase_list(result: dict[str, Any]) -> PhraseList:
     return PhraseList(
-        [_summary(keyphrase) for keyphrase in result["keyphrases"]],
+        _summaries(result["keyphrases"]),
+        [SectionSummary(**s | {"keyphrases": _summaries(s["keyphrases"])}) for s in result.get("sections", [])],
         result["method"],
         result["model"],
         result["language"],
         result["coverage"]["words"],
         result.get("warnings", []),
     )
+
+
+def _summaries(keyphrases: list[dict[str, Any]]) -> list[PhraseSummary]:
+    return [_summary(keyphrase) for keyphrase in keyphrases]
 
 
 def _summary(keyphrase: dict[str, Any]) -> PhraseSummary:

@@ -1,4 +1,4 @@
-"""Files that an assistant may read: documents inside folders that a person has opened, and nothing else."""
+"""Files that an assistant may read: documents inside folders that the user has opened, and nothing else."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OpenFolders:
         for name in names:
             folder = Path(name).expanduser()
             if not folder.is_dir():
-                raise SettingError(f"{name!r} is no folder, so no documents can be read from it.")
+                raise SettingError(f"{name!r} is not a folder, so no documents can be read from it.")
             folders.append(folder.resolve())
         return cls(tuple(folders))
 
@@ -36,14 +36,14 @@ class OpenFolders:
         """The text of a document; a path that is not absolute is looked for in each folder."""
         path = self._located(name)
         if path.suffix.lower() not in readers.endings():
-            raise InputError(f"{name!r} is none of the documents that can be read: {', '.join(readers.endings())}.")
+            raise InputError(f"{name!r} is not a supported document. Supported: {', '.join(readers.endings())}.")
         try:
             return readers.read(_bytes(path), path.name)
         except InputError as error:
             raise InputError(f"{name!r} {error}") from None
 
     def _located(self, name: str) -> Path:
-        """The file behind all links; what is outside and what does not exist are told by the same words."""
+        """The file with all links resolved; a file outside the folders gives the same error as a missing one."""
         for folder in self.folders:
             try:
                 path = (folder / name).resolve(strict=True)
@@ -71,7 +71,7 @@ def _bytes(path: Path) -> bytes:
     with os.fdopen(descriptor, "rb") as stream:
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode):
-            raise InputError("is no regular file")
+            raise InputError("is not a regular file")
         if state.st_size > MOST_BYTES:
             raise InputError(f"has {state.st_size:,} bytes, but at most {MOST_BYTES:,} are read")
         return stream.read(MOST_BYTES)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from mudy._support.extras import from_extra
 from mudy._support.validation import TopN
 from mudy.extraction.options import DEFAULT_METHOD
-from mudy.integrations import from_extra, keyphrase_column, phrase_column
+from mudy.integrations.extraction import keyphrase_column, phrase_column
 
 with from_extra("pandas"):
     from pandas import DataFrame, Series

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
+from mudy._support.extras import from_extra
 from mudy._support.validation import TopN, checked, seen, several
 from mudy.candidates import stands_alone, text_units
 from mudy.candidates.inflections import base_form
@@ -16,8 +17,7 @@ from mudy.errors import InputError, SettingError
 from mudy.extraction.options import DEFAULT_METHOD
 from mudy.extraction.ranking import variant_key
 from mudy.extraction.results import Keyphrase, Result
-from mudy.integrations import from_extra, plain_settings
-from mudy.integrations.extraction import results_of
+from mudy.integrations.extraction import plain_settings, results_of
 from mudy.reading.document import Span
 
 with from_extra("scikit-learn"):
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@dataclass(eq=False, repr=False)
 class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Convert texts to a sparse matrix of phrase counts; the columns are the keyphrases of the texts given to `fit`.
 
@@ -39,22 +40,13 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
     those of the most texts. `settings` are further settings of `Extractor` and `extract`.
     """
 
-    def __init__(
-        self,
-        method: str = DEFAULT_METHOD,
-        *,
-        speed: str | None = None,
-        top_n: TopN = 10,
-        min_df: int | float = 1,
-        max_features: int | None = None,
-        settings: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.method = method
-        self.speed = speed
-        self.top_n = top_n
-        self.min_df = min_df
-        self.max_features = max_features
-        self.settings = settings
+    method: str = DEFAULT_METHOD
+    _: KW_ONLY
+    speed: str | None = None
+    top_n: TopN = 10
+    min_df: int | float = 1
+    max_features: int | None = None
+    settings: Mapping[str, Any] | None = None
 
     def fit(self, raw_documents: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002 (as scikit-learn calls it)
         """Learn the columns."""

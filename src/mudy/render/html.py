@@ -20,7 +20,7 @@ from mudy.extraction.results import Result
 from mudy.methods import METHODS, description
 from mudy.reading.document import Span, squeeze
 from mudy.render.ranking_table import HIDDEN, Ranked, number, ranked
-from mudy.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, sanitized, shown, within
+from mudy.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, ellipses, sanitized, shown, within
 
 UNSHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # not allowed in HTML, or invisible
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -30,21 +30,9 @@ _LONG = 4000  # characters; of longer texts a notebook shows only passages
 
 # In an order in which every script comes after those it imports. No two declare the same name, so that, without their
 # import and export statements, they are one function. As a module it would run only after the page was drawn.
-_VIEW = [
-    "words",
-    "elements",
-    "theme",
-    "segments",
-    "rescore",
-    "reading",
-    "parts",
-    "ranking",
-    "card",
-    "panel",
-    "navigation",
-    "view",
-]
-_SCRIPTS = (*(f"server/web/view/{name}.js" for name in _VIEW), "server/web/report.js")
+_VIEW = "words elements theme segments rescore reading parts ranking card panel navigation view"
+_SCRIPTS = (*(f"server/web/view/{name}.js" for name in _VIEW.split()), "server/web/report.js")
+_STYLE_SHEETS = ("server/web/palette.css", "server/web/view.css", "render/report.css")
 _MODULE_SYNTAX = re.compile(r'^import \{[^}]*\} from "[^"]*";\n|^export (?!\{)', re.MULTILINE)
 
 _PAGE = """\
@@ -83,9 +71,7 @@ _PAGE = """\
 
 def report(explanation: Explanation, top_n: int | None = 15) -> str:
     """The whole page: readable as it is, and interactive where scripts may run."""
-    styles = [
-        _embeddable(_file(path)) for path in ("server/web/palette.css", "server/web/view.css", "render/report.css")
-    ]
+    styles = [_embeddable(_file(path)) for path in _STYLE_SHEETS]
     joined = "".join(_MODULE_SYNTAX.sub("", _file(path)) for path in _SCRIPTS)
     script = _embeddable(f"(() => {{\n'use strict';\n{joined}}})();\n")
     heading = explanation.source or squeeze(explanation.text)[:_TITLE] or "An empty text"
@@ -223,13 +209,12 @@ def _division(explanation: Explanation, index: int, spans: list[Span], top_n: in
     table = ranked(explanation, index, top_n)
     caption = f"{result.method}{f' with {escaped(result.model)}' if result.model else ''}"
     cut = coloured_pieces(explanation, result)
+    *before, after = ellipses(text, spans)
     passages = [coloured_text(text, within(cut, span), _style, _GOLD_STYLED) for span in spans]
-    before = "...\n" if text[: spans[0].start].strip() else ""
-    between = "\n...\n".join(passages)
-    after = "\n..." if text[spans[-1].end :].strip() else ""
+    shown_text = "".join(dots + passage for dots, passage in zip(before, passages, strict=True)) + after
     return (
         f"<div>{phrase_table(table, caption, _GOLD_STYLED, _STYLES)}<p>{' '.join(notes(explanation, result, table))}"
-        f"</p>\n<div {_TEXT}>{before}{between}{after}</div></div>"
+        f"</p>\n<div {_TEXT}>{shown_text}</div></div>"
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, groupby
 from operator import attrgetter
-from typing import Any
 
 from rich import box
 from rich.cells import cell_len
@@ -16,7 +15,7 @@ from rich.text import Text
 from mudy.extraction.explanation import Explanation
 from mudy.reading.document import Span
 from mudy.render.ranking_table import Ranked, ranked
-from mudy.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, sanitized, shown, within
+from mudy.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, ellipses, sanitized, shown, within
 
 _LONG = 5000  # characters; of longer texts only passages are shown, unless the whole is asked for
 COLUMN = 76  # the minimum width of one of several columns
@@ -24,7 +23,6 @@ _TEXT = 100  # the maximum width of a text with its list beside it
 _GAP = 4  # between a text and its list
 _BETWEEN = 2  # between two columns of a list
 _PHRASE, _LONGEST_PHRASE = 12, 24  # columns for a phrase: at least, and before it is broken for the sake of numbers
-LEFT_OUT = "..."
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 # Of the 256 colours that terminals agree on, for black letters. From dull to vivid, rather than from light to dark, so
@@ -87,19 +85,12 @@ class _View:
 
     def text(self, index: int) -> Text:
         cut = coloured_pieces(self.explanation, self.explanation.methods[index].result)
+        *before, after = ellipses(self.plain, self.shown)
         written = Text()
-        for number, span in enumerate(self.shown):
-            written.append(self._between(span.start, first=number == 0))
+        for dots, span in zip(before, self.shown, strict=True):
+            written.append(dots)
             written.append_text(self._passage(within(cut, span)))
-        if self.shown[-1].end < len(self.plain.rstrip()):
-            written.append(f"\n{LEFT_OUT}")
-        written.append("\n")
-        return written
-
-    def _between(self, start: int, first: bool) -> str:
-        if first:
-            return f"{LEFT_OUT}\n" if self.plain[:start].strip() else ""
-        return f"\n{LEFT_OUT}\n"
+        return written.append(f"{after}\n")
 
     def _passage(self, cut: Iterable[Piece]) -> Text:
         written = Text()
@@ -131,26 +122,22 @@ class _View:
     def ranking(self, index: int, width: int) -> Table:
         """The list, with as many parts of the scores as fit."""
         listed, hidden = fitting(ranked(self.explanation, index, self.top_n), width)
-        drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
+        drawn = Table(
+            box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True, caption_justify="left"
+        )
         for name in listed.head:
             if name == "Keyphrase":
                 drawn.add_column(name, min_width=_PHRASE)
             else:
                 drawn.add_column(_folded(name), justify="right", no_wrap=True, overflow="fold")
-        for cells in self._rows(listed):
-            drawn.add_row(*cells)
-        notes = [f"{listed.left:,} more: --top-n all"] if listed.left else []
-        notes += [f"No room for {', '.join(hidden)}; --json and --html show them."] if hidden else []
-        if notes:
-            drawn.caption = "\n".join(notes)
-            drawn.caption_justify = "left"
-        return drawn
-
-    def _rows(self, listed: Ranked) -> Iterator[list[Any]]:
         for row in listed.rows:
             cells = [Text(sanitized(cell)) for cell in row.cells]
             cells[1] = Text(self._set_off(cells[1].plain, row.gold), self._style(None, row.gold))
-            yield cells
+            drawn.add_row(*cells)
+        notes = [f"{listed.left:,} more: --top-n all"] if listed.left else []
+        notes += [f"No room for {', '.join(hidden)}; --json and --html show them."] if hidden else []
+        drawn.caption, drawn.caption_justify = "\n".join(notes) or None, "left"
+        return drawn
 
     # -- Below --------------------------------------------------------------------------------------------------------
 
@@ -163,16 +150,14 @@ class _View:
         else:
             yield Text(f"[phrase]{'7'.translate(RAISED)} is number 7 in the list.")
         if self.explanation.gold:
-            yield Text(f"Gold: {'in bold italics' if self.styled else 'between *stars*'}. {self._gold()}".rstrip())
+            absent = "; ".join(sanitized(phrase.text) for phrase in self.explanation.gold if not phrase.spans)
+            place = "in bold italics" if self.styled else "between *stars*"
+            yield Text(f"Gold: {place}." + (f" Not in the text: {absent}." if absent else ""))
         if self.shown != [Span(0, len(self.plain))]:
             yield Text("Only the passages with the best phrases are shown; --whole shows the whole text.")
         for method in self.explanation.methods:
             if not method.result.coverage.complete:
                 yield Text(f"{method.result.method}: {method.result.coverage}.")
-
-    def _gold(self) -> str:
-        absent = [sanitized(phrase.text) for phrase in self.explanation.gold if not phrase.spans]
-        return f"Not in the text: {'; '.join(absent)}." if absent else ""
 
 
 def fitting(listed: Ranked, width: int) -> tuple[Ranked, list[str]]:

@@ -6,8 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import groupby
 
 from mudy.extraction.explanation import Explanation, heat
 from mudy.extraction.results import Keyphrase, Result, ScoredOccurrence
@@ -83,27 +82,24 @@ def pieces(length: int, marks: Sequence[Mark], gold: Iterable[Span] = ()) -> lis
 
     Where occurrences overlap the hottest is on top, and of equals the one of the better rank.
     """
-    gold_left = sorted(gold, reverse=True)  # the next one last
-    coming = sorted(range(len(marks)), key=lambda i: marks[i].span, reverse=True)
-    spans = [*(mark.span for mark in marks), *gold_left]
-    borders = {0, length, *(border for span in spans for border in (span.start, span.end))}
-    covering: list[tuple[float, int, int]] = []  # a heap, the hottest first; what has ended leaves when it is on top
-    cut: list[Piece] = []
-    gold_end = 0  # where the gold phrases that have begun end
-    for start, end in pairwise(sorted(borders)):
-        while coming and marks[coming[-1]].span.start <= start:
-            index = coming.pop()
-            heappush(covering, (-marks[index].heat, marks[index].phrase.rank, index))
-        while covering and marks[covering[0][-1]].span.end <= start:
-            heappop(covering)
-        while gold_left and gold_left[-1].start <= start:
-            gold_end = max(gold_end, gold_left.pop().end)
-        mark, is_gold = marks[covering[0][-1]] if covering else None, start < gold_end
-        if cut and cut[-1].mark is mark and cut[-1].gold == is_gold:
-            cut[-1] = replace(cut[-1], span=Span(cut[-1].span.start, end))
-        else:
-            cut.append(Piece(Span(start, end), mark, is_gold))
-    return cut
+    gold = list(gold)
+    spans = [*(mark.span for mark in marks), *gold]
+    borders = sorted({0, length, *(border for span in spans for border in (span.start, span.end))})
+    top: list[Mark | None] = [None] * len(borders)  # of what lies between a border and the next
+    in_gold = [False] * len(borders)
+    for mark in sorted(marks, key=lambda mark: (-mark.heat, mark.phrase.rank)):
+        for index in _between(borders, mark.span):
+            top[index] = top[index] or mark
+    for span in gold:
+        for index in _between(borders, span):
+            in_gold[index] = True
+    alike = groupby(range(len(borders) - 1), key=lambda index: (id(top[index]), in_gold[index]))
+    runs = [list(run) for _, run in alike]
+    return [Piece(Span(borders[run[0]], borders[run[-1] + 1]), top[run[0]], in_gold[run[0]]) for run in runs]
+
+
+def _between(borders: list[int], span: Span) -> range:
+    return range(bisect_left(borders, span.start), bisect_left(borders, span.end))
 
 
 def within(cut: Sequence[Piece], span: Span) -> list[Piece]:
@@ -136,6 +132,13 @@ def passages(text: str, spans: Iterable[Span]) -> list[Span]:
         else:
             merged.append(passage)
     return merged
+
+
+def ellipses(text: str, spans: Sequence[Span]) -> list[str]:
+    """What is written before each passage, and after the last one, where text is left out."""
+    before = "...\n" if text[: spans[0].start].strip() else ""
+    after = "\n..." if text[spans[-1].end :].strip() else ""
+    return [before, *["\n...\n"] * (len(spans) - 1), after]
 
 
 def _around(text: str, span: Span, starts: list[int], ends: list[int]) -> Span:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from time import monotonic
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
@@ -15,17 +15,17 @@ from starlette.types import Receive, Scope, Send
 from mudy._support.cancellation import check
 from mudy.extraction.explanation import Explanation, gold_places
 from mudy.extraction.outcomes import Item
+from mudy.methods import Style, has_styles
 from mudy.server.config import Config
 from mudy.server.middleware import JSON, RequestInfo
 from mudy.server.problems import HttpProblem, problem_of
-from mudy.server.queue import ExtractionJob, QueuedText, RequestQueue, TimeLimit
+from mudy.server.queue import ExtractionJob, QueuedText, RequestQueue
 from mudy.server.request_schemas import ExplainRequest, ExtractRequest
 from mudy.server.scorer import ExtractorKey
 from mudy.server.setting_schemas import validated_settings
 
 NDJSON = "application/x-ndjson"
 PROGRESS_SECONDS = 0.3  # between two lines of progress
-ITEMS_PER_CHECK = 256  # items of a list that are written between two checks for cancellation
 
 
 class NotFinite(ArithmeticError):
@@ -39,7 +39,8 @@ def extraction_job(request: ExtractRequest, config: Config, request_id: str) -> 
     """One or more texts for one method."""
     texts = _within_limits(request.by_place, config)
     method = request.method or config.method
-    key = ExtractorKey(method, validated_settings(method, request.settings, "settings"))
+    settings = _with_styles({method: request.settings}, request.style, config)[method]
+    key = ExtractorKey(method, validated_settings(method, settings, "settings"))
     options = request.options()
     queued = [QueuedText(key, Item(number, text, options), where) for number, (where, text) in enumerate(texts.items())]
     return ExtractionJob(queued, _write_results, request_id)
@@ -53,13 +54,26 @@ def explanation_job(request: ExplainRequest, config: Config, request_id: str) ->
         if name not in methods:
             message = f"settings were given for {name!r}, which is not one of the methods to compare"
             raise HttpProblem("not-valid", f"settings: {message}", errors=[("settings", message)])
-    keys = [
-        ExtractorKey(name, validated_settings(name, request.settings.get(name, {}), f"settings.{name}"))
-        for name in methods
-    ]
+    settings = _with_styles({name: request.settings.get(name, {}) for name in methods}, request.style, config)
+    keys = [ExtractorKey(name, validated_settings(name, settings[name], f"settings.{name}")) for name in methods]
     options = request.options()
     queued = [QueuedText(key, Item(number, texts["text"], options, explain=True)) for number, key in enumerate(keys)]
     return ExtractionJob(queued, lambda job: _write_explanation(job, request.gold), request_id)
+
+
+def _with_styles(
+    settings: Mapping[str, Mapping[str, Any]], style: Style | None, config: Config
+) -> dict[str, dict[str, Any]]:
+    """The settings of each method, with the style of the request, else that of the service, where it has styles."""
+    styled = [name for name in settings if has_styles(name)]
+    if style is not None and not styled:
+        message = f"only mudyplus has styles, not {' or '.join(settings)}"
+        raise HttpProblem("not-valid", f"style: {message}", errors=[("style", message)])
+    if style is not None and any("style" in settings[name] for name in styled):
+        message = "given twice: also among the settings"
+        raise HttpProblem("not-valid", f"style: {message}", errors=[("style", message)])
+    chosen = {"style": style or config.style} if style or config.style else {}
+    return {name: {**(chosen if name in styled else {}), **given} for name, given in settings.items()}
 
 
 def _within_limits(texts: Mapping[str, str], config: Config) -> Mapping[str, str]:
@@ -69,55 +83,45 @@ def _within_limits(texts: Mapping[str, str], config: Config) -> Mapping[str, str
     for where, text in texts.items():
         if len(text) > config.max_characters:
             message = f"{len(text):,} characters were sent, but at most {config.max_characters:,} are allowed"
-            raise HttpProblem("text-too-long", f"{message}. Send its parts.", errors=[(where, message)])
+            raise HttpProblem("text-too-long", f"{message}. Split it into several texts.", errors=[(where, message)])
     return texts
 
 
 def _write_results(job: ExtractionJob) -> bytes:
-    return _to_json({"results": [outcome.value.to_dict() for outcome in job.in_order]})
+    return _to_json({"results": [_in_pieces(outcome.value.to_dict()) for outcome in job.in_order]})
 
 
 def _write_explanation(job: ExtractionJob, gold: list[str]) -> bytes:
     assert job.document is not None
     methods = tuple(outcome.explained for outcome in job.in_order if outcome.explained is not None)
-    explanation = Explanation(job.document.text, methods, gold_places(job.document, gold))
-    return _to_json(explanation.to_dict())
+    answer = Explanation(job.document.text, methods, gold_places(job.document, gold)).to_dict()
+    return _to_json(answer | {"methods": [_in_pieces(method) for method in answer["methods"]]})
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of an answer that json asks for when it gets there: an answer of 100 MB takes seconds, so it checks."""
+
+    value: dict[str, Any]
+
+
+def _in_pieces(result: dict[str, Any]) -> dict[str, Any]:
+    return result | {"keyphrases": [Piece(keyphrase) for keyphrase in result["keyphrases"]]}
+
+
+def _piece_value(piece: Piece) -> dict[str, Any]:
+    check()
+    return piece.value
 
 
 def _to_json(answer: dict[str, Any]) -> bytes:
     """JSON in UTF-8; escaped if a text holds a lone surrogate, which UTF-8 cannot encode."""
     try:
-        return "".join(_json_pieces(answer, ensure_ascii=False)).encode()
+        return json.dumps(answer, ensure_ascii=False, allow_nan=False, default=_piece_value).encode()
     except UnicodeEncodeError:
-        return "".join(_json_pieces(answer, ensure_ascii=True)).encode()
+        return json.dumps(answer, allow_nan=False, default=_piece_value).encode()
     except ValueError as error:
         raise NotFinite from error
-
-
-def _json_pieces(value: Any, ensure_ascii: bool) -> Iterator[str]:
-    """The output of json.dumps, a few items at a time: an answer of 100 MB would take seconds without a check."""
-    if _is_nested(value):
-        for number, (name, inner) in enumerate(value.items()):
-            yield f"{', ' if number else '{'}{json.dumps(name, ensure_ascii=ensure_ascii)}: "
-            yield from _json_pieces(inner, ensure_ascii)
-        yield "}"
-    elif isinstance(value, list) and len(value) > ITEMS_PER_CHECK:
-        for start in range(0, len(value), ITEMS_PER_CHECK):
-            yield ", " if start else "["
-            yield "".join(_json_pieces(value[start : start + ITEMS_PER_CHECK], ensure_ascii))[1:-1]
-        yield "]"
-    elif isinstance(value, list) and any(map(_is_nested, value)):
-        for number, inner in enumerate(value):
-            yield ", " if number else "["
-            yield from _json_pieces(inner, ensure_ascii)
-        yield "]"
-    else:
-        check()
-        yield json.dumps(value, ensure_ascii=ensure_ascii, allow_nan=False)
-
-
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, dict) and any(isinstance(inner, dict | list) for inner in value.values())
 
 
 # -- Waiting ----------------------------------------------------------------------------------------------------------
@@ -131,27 +135,29 @@ async def disconnected(receive: Receive) -> None:
 
 @asynccontextmanager
 async def watched(queue: RequestQueue, job: ExtractionJob, receive: Receive) -> AsyncIterator[asyncio.Event]:
-    """An event that is set when the job is over. Leaving the block cancels the job if it is not."""
+    """An event that is set when the job is over.
+
+    The job is cancelled at its time limit, when the client disconnects, and when the block is left.
+    """
     loop, over = asyncio.get_running_loop(), asyncio.Event()
 
     def notify(_: object) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(over.set)
 
+    async def cancel_if_disconnected() -> None:
+        await disconnected(receive)
+        queue.cancel(job, "client-gone")
+
     job.answer.add_done_callback(notify)
-    timer = loop.call_later(max(0.0, job.deadline - monotonic()), queue.cancel, job, TimeLimit())
-    watching = asyncio.create_task(_cancel_if_disconnected(queue, job, receive))
+    timer = loop.call_later(queue.seconds, queue.cancel, job, "time-limit")
+    watching = asyncio.create_task(cancel_if_disconnected())
     try:
         yield over
     finally:
         timer.cancel()
         watching.cancel()
-        queue.leave(job)
-
-
-async def _cancel_if_disconnected(queue: RequestQueue, job: ExtractionJob, receive: Receive) -> None:
-    await disconnected(receive)
-    queue.leave(job)
+        queue.cancel(job, "client-gone")
 
 
 async def whole_answer(queue: RequestQueue, job: ExtractionJob, receive: Receive) -> Response:
@@ -178,20 +184,13 @@ class ProgressResponse(Response):
         async with watched(self._queue, self._job, receive) as over:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             while not over.is_set():
-                await send_line(json.dumps(self._state()).encode())
+                await send_line(json.dumps(self._queue.state(self._job)).encode())
                 with suppress(TimeoutError):
                     await asyncio.wait_for(over.wait(), PROGRESS_SECONDS)
             await send_line(self._outcome(RequestInfo.of(scope).request_id), last=True)
-
-    def _state(self) -> dict[str, Any]:
-        state = self._queue.state(self._job)
-        if state.working:
-            return {"state": "working", "elapsed": state.elapsed, "expected": state.expected}
-        return {"state": "waiting", "ahead": state.ahead, "elapsed": state.elapsed}
 
     def _outcome(self, request_id: str) -> bytes:
         error = self._job.answer.exception()
         if error is None:
             return b'{"state": "done", "explanation": ' + self._job.answer.result() + b"}"
-        problem = problem_of(error, self._queue.retry_after())
-        return json.dumps({"state": "failed", "problem": problem.to_dict(request_id)}).encode()
+        return json.dumps({"state": "failed", "problem": problem_of(error).to_dict(request_id)}).encode()

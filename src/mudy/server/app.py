@@ -16,20 +16,11 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from mudy import __version__
-from mudy.errors import MudyError
 from mudy.server.config import Config
-from mudy.server.middleware import (
-    AccessMiddleware,
-    BodyLimitsMiddleware,
-    DeadlineMiddleware,
-    HeadMiddleware,
-    RequestInfo,
-    RequestMiddleware,
-    RouteTable,
-)
+from mudy.server.middleware import RequestMiddleware
 from mudy.server.openapi import DESCRIPTION, extend_openapi
-from mudy.server.problems import HttpProblem, problem_of
-from mudy.server.queue import Cancelled, QueueFull, RequestQueue, TextFailed
+from mudy.server.problems import problem_of
+from mudy.server.queue import RequestQueue
 from mudy.server.read_queue import ReadQueue, reader_limits
 from mudy.server.routes import add_routes
 from mudy.server.scorer import Scorer, scorers
@@ -72,14 +63,14 @@ def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> Fas
         docs_url=None,  # it would load scripts from another site; ours is web/docs.html
         redoc_url=None,
         redirect_slashes=False,
+        exception_handlers={HTTPException: _raise_problem, RequestValidationError: _raise_problem},
     )
     app.state.queue = queue
     add_routes(app, config, queue, read_queue)
     mcp = _add_mcp(app, config, queue)
     extend_openapi(app, config)
     _add_page(app)
-    _add_error_handlers(app, queue)
-    _add_middleware(app, config, metrics)
+    app.add_middleware(RequestMiddleware, config=config, metrics=metrics, routes=app.routes)
     return app
 
 
@@ -109,19 +100,6 @@ def _add_page(app: FastAPI) -> None:
     app.mount("/static", GZipMiddleware(static, minimum_size=1000))
 
 
-def _add_error_handlers(app: FastAPI, queue: RequestQueue) -> None:
-    async def problem(request: Request, error: Exception) -> Response:
-        return problem_of(error, queue.retry_after()).response(RequestInfo.of(request.scope).request_id)
-
-    for kind in (HttpProblem, HTTPException, RequestValidationError, MudyError, Cancelled, TextFailed, QueueFull):
-        app.add_exception_handler(kind, problem)
-
-
-def _add_middleware(app: FastAPI, config: Config, metrics: Metrics) -> None:
-    """All of it holds for every route, also for one that is added later. The last one added is the outermost."""
-    routes = RouteTable(app.routes)
-    app.add_middleware(HeadMiddleware)
-    app.add_middleware(DeadlineMiddleware, seconds=config.timeout)
-    app.add_middleware(BodyLimitsMiddleware, routes=routes, max_bytes=config.max_body, seconds=config.body_timeout)
-    app.add_middleware(AccessMiddleware, key=config.api_key, hosts=config.hosts)
-    app.add_middleware(RequestMiddleware, metrics=metrics, routes=routes)
+async def _raise_problem(_: Request, error: Exception) -> Response:
+    """In place of the answers of FastAPI: problems are answered by the middleware."""
+    raise problem_of(error) from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mudy.engines.compute import Compute
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
-from mudy.methods import method_class
+from mudy.methods import DEFAULT_STYLE, Style, method_class
 from mudy.reading.languages import AUTO
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ class Config:
     """What is served, to whom, and within which limits."""
 
     method: str = DEFAULT_METHOD  # for requests that name none
+    style: Style | None = None  # for requests that name none
     model: str = DEFAULT_MODEL
     encoder: str = DEFAULT_ENCODER
     language: str = AUTO
@@ -42,11 +43,16 @@ class Config:
         return Extractor(
             self.method,
             self.model,
+            style=self.style,
             encoder=self.encoder,
             language=self.language,
             report=self.report,
             **asdict(self.compute),
         )
+
+    @property
+    def default_style(self) -> Style:
+        return self.style or DEFAULT_STYLE
 
     @property
     def speed(self) -> str:

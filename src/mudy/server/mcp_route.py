@@ -17,7 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from mudy.errors import InputError
 from mudy.integrations.mcp import keyphrase_server
-from mudy.server.answers import explanation_job, extraction_job, watched
+from mudy.server.answers import explanation_job, extraction_job, whole_answer
 from mudy.server.config import Config
 from mudy.server.middleware import check_origin
 from mudy.server.problems import problem_of
@@ -48,9 +48,9 @@ class QueueBackend:
         (result,) = (await self._answer(job))["results"]
         return dict(result)
 
-    async def explained(self, text: str, phrase: str, method: str) -> dict[str, Any]:
+    async def explained(self, text: str, phrase: str, focus: dict[str, Any], method: str) -> dict[str, Any]:
         def job() -> ExtractionJob:
-            request = ExplainRequest.model_validate({"text": text, "methods": [method], "gold": [phrase]})
+            request = ExplainRequest.model_validate({"text": text, **focus, "methods": [method], "gold": [phrase]})
             return explanation_job(request, self.config, LOG_ID)
 
         return await self._answer(job)
@@ -58,14 +58,12 @@ class QueueBackend:
     async def _answer(self, job: Callable[[], ExtractionJob]) -> dict[str, Any]:
         """The answer to a job; what goes wrong is told in the words of the service's problems."""
         try:
-            admitted = self.queue.admit(job())
-            async with watched(self.queue, admitted, _nothing) as over:
-                await over.wait()
-            answer: dict[str, Any] = json.loads(admitted.answer.result())
+            response = await whole_answer(self.queue, self.queue.admit(job()), _nothing)
         except ValidationError as error:
             raise InputError("; ".join(str(detail["msg"]) for detail in error.errors(include_input=False))) from None
         except Exception as error:
-            raise InputError(problem_of(error, self.queue.retry_after()).detail) from error
+            raise InputError(problem_of(error).detail) from error
+        answer: dict[str, Any] = json.loads(bytes(response.body))
         return answer
 
 

@@ -1,8 +1,7 @@
-"""Middleware that every request passes before its route, as plain ASGI. None of it reads a text.
+"""What holds for every request, whatever its route, as one plain ASGI middleware. It reads no text.
 
-From the outside in: `RequestMiddleware` gives a request its id, logs and counts it, adds the security headers to its
-answer, and closes the connection if the body was not read to its end; `AccessMiddleware` checks Host and key;
-`BodyLimitsMiddleware` reads the body within limits; `DeadlineMiddleware` limits the time; `HeadMiddleware` routes HEAD.
+A request gets its id; Host and key are checked; its body is read within limits; its route must begin to answer in time;
+the answer gets the security headers; and the request is logged and counted.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mudy.server.config import Config
 from mudy.server.problems import CLIENT_GONE, HttpProblem, problem_of
-from mudy.server.queue import TimeLimit
 from mudy.server.telemetry import LOGGER, Metrics, log_fault
 
 JSON = "application/json"
@@ -66,35 +65,6 @@ class RequestInfo:
         return info
 
 
-class RouteTable:
-    """The routes of the app, looked up when a request comes: one that is added later needs no entry anywhere."""
-
-    def __init__(self, routes: Sequence[BaseRoute]) -> None:
-        self._routes = routes  # the app's own list, which grows with it
-
-    def body_type(self, scope: Scope) -> str | None:
-        """The Content-Type that a request's body must have: JSON, unless its route declares another to OpenAPI.
-
-        None for methods without a body, and where no route reads it.
-        """
-        if scope["method"] not in BODY_METHODS:
-            return None
-        route = next((route for route in self._routes if route.matches(scope)[0] is Match.FULL), None)
-        if route is None:
-            return None
-        declared = (route.openapi_extra or {}).get("requestBody", {}) if isinstance(route, APIRoute) else {}
-        return str(next(iter(declared.get("content", {JSON: None}))))
-
-    def template(self, scope: Scope) -> str:
-        """The path of the route, not of the request, which might hold a text."""
-        for route in self._routes:
-            if route.matches(scope)[0] is not Match.NONE:
-                if isinstance(route, Mount):
-                    return f"{route.path}/{{file}}"
-                return route.path if isinstance(route, Route) else "other"
-        return "other"
-
-
 class IncomingBody:
     """The body of a request while it is received."""
 
@@ -122,17 +92,20 @@ class IncomingBody:
 
 
 class RequestMiddleware:
-    """The outermost middleware: whatever is raised inside becomes an answer here."""
+    """Takes a request to its route; whatever is raised inside becomes an answer here."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, routes: RouteTable) -> None:
-        self.app, self.metrics, self.routes = app, metrics, routes
+    def __init__(self, app: ASGIApp, config: Config, metrics: Metrics, routes: Sequence[BaseRoute]) -> None:
+        self.app, self.config, self.metrics = app, config, metrics
+        self.routes = routes  # the app's own list: a route that is added later needs no entry anywhere
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         info, start, status = RequestInfo(_request_id(scope)), perf_counter(), 0
-        scope["mudy"] = info
+        # HEAD is routed like GET; the server leaves out the body (RFC 9110, 9.3.2).
+        inner_scope = {**scope, "mudy": info, "method": "GET" if scope["method"] == "HEAD" else scope["method"]}
+        route, match = _best_match(self.routes, inner_scope)
         incoming = IncomingBody(scope, receive)
 
         async def send_with_headers(message: Message) -> None:
@@ -147,10 +120,15 @@ class RequestMiddleware:
             await send(message)
 
         try:
-            await self.app(scope, incoming.receive, send_with_headers)
+            headers = Headers(scope=scope)
+            check_access(scope["path"], headers, self.config)
+            if match is Match.FULL and scope["method"] in BODY_METHODS:
+                _check_content(headers, _body_type(route))
+            body = await self._read_body(headers, incoming.receive)
+            await self._answer(inner_scope, body, incoming.receive, send_with_headers)
         except Exception as error:
             problem = problem_of(error)
-            if problem.status == 500:
+            if problem.status == 500 and problem is not error:
                 log_fault(error, info.request_id)
             if not status:
                 await problem.response(info.request_id)(scope, incoming.receive, send_with_headers)
@@ -158,16 +136,64 @@ class RequestMiddleware:
             status = status or CLIENT_GONE
             raise
         finally:
-            self._record(scope, info, status, perf_counter() - start)
+            template = "other" if match is Match.NONE else _template(route)
+            self._record(scope, template, info, status, perf_counter() - start)
 
-    def _record(self, scope: Scope, info: RequestInfo, status: int, seconds: float) -> None:
-        route = self.routes.template(scope)
-        self.metrics.requests.labels(route, status).inc()
-        self.metrics.latency.labels(route).observe(seconds)
+    async def _read_body(self, headers: Headers, receive: Receive) -> bytes:
+        """The whole body, which must arrive in time and within the limit of its size."""
+        announced = headers.get("content-length", "")
+        self._check_size(int(announced) if announced.isdecimal() else 0)
+        body, more = bytearray(), True
+        try:
+            async with asyncio.timeout(self.config.body_timeout):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise HttpProblem("client-gone", "The client disconnected before its request was complete.")
+                    body += message.get("body", b"")
+                    self._check_size(len(body))
+                    more = message.get("more_body", False)
+        except TimeoutError:
+            detail = f"The body did not arrive within {self.config.body_timeout:g} seconds."
+            raise HttpProblem("body-too-slow", detail) from None
+        return bytes(body)
+
+    def _check_size(self, size: int) -> None:
+        if size > self.config.max_body:
+            detail = f"The body is larger than the allowed {self.config.max_body:,} bytes."
+            raise HttpProblem("body-too-large", detail)
+
+    async def _answer(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        """Let the route answer; it is cancelled if it has not begun to within the time limit and a margin.
+
+        The queues have the same limit without the margin, know why they end, and can say so in the middle of a stream.
+        This one holds for routes that use neither. It does not limit how long a client takes to receive an answer.
+        """
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive_body_first() -> Message:
+            return messages.pop() if messages else await receive()
+
+        async def send_in_time(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                limit.reschedule(None)
+            await send(message)
+
+        try:
+            async with asyncio.timeout(self.config.timeout + MARGIN_SECONDS) as limit:
+                await self.app(scope, receive_body_first, send_in_time)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise HttpProblem("time-limit") from None
+
+    def _record(self, scope: Scope, template: str, info: RequestInfo, status: int, seconds: float) -> None:
+        self.metrics.requests.labels(template, status).inc()
+        self.metrics.latency.labels(template).observe(seconds)
         fields = {
             "request_id": info.request_id,
             "method": scope["method"] if scope["method"] in KNOWN_METHODS else "other",
-            "path": route,
+            "path": template,
             "status": status,
             "milliseconds": round(1000 * seconds, 1),
             "texts": info.texts,
@@ -175,6 +201,24 @@ class RequestMiddleware:
         }
         probe = scope["path"] in HEALTH_PATHS and status < 500  # requested every few seconds
         LOGGER.log(logging.DEBUG if probe else logging.INFO, "request", extra={"fields": fields})
+
+
+def _best_match(routes: Sequence[BaseRoute], scope: Scope) -> tuple[BaseRoute, Match]:
+    """The first route that matches a request fully; else one that has another method; else any, with Match.NONE."""
+    return max(((route, route.matches(scope)[0]) for route in routes), key=lambda found: found[1].value)
+
+
+def _template(route: BaseRoute) -> str:
+    """The path of the route, not of the request, which might hold a text."""
+    if isinstance(route, Mount):
+        return f"{route.path}/{{file}}"
+    return route.path if isinstance(route, Route) else "other"
+
+
+def _body_type(route: BaseRoute) -> str:
+    """The Content-Type that the body of a request must have: JSON, unless the route declares another to OpenAPI."""
+    declared = (route.openapi_extra or {}).get("requestBody", {}) if isinstance(route, APIRoute) else {}
+    return str(next(iter(declared.get("content", {JSON: None}))))
 
 
 def _request_id(scope: Scope) -> str:
@@ -192,132 +236,39 @@ def _is_page(path: str) -> bool:
     return path in PAGE_PATHS or path.startswith(STATIC_PREFIX)
 
 
-class AccessMiddleware:
-    """Admits only requests for this service, with its key if it has one.
+# -- Checks -----------------------------------------------------------------------------------------------------------
+
+
+def check_access(path: str, headers: Headers, config: Config) -> None:
+    """Admit only requests for this service, with its key if it has one.
 
     A page of another site can make a browser call a service on loopback under a name of its own (DNS rebinding), so the
     Host header is checked. The page itself and the health checks need no key: they hold no data.
     """
-
-    def __init__(self, app: ASGIApp, key: str | None, hosts: frozenset[str] | None) -> None:
-        self.app, self.key, self.hosts = app, key.encode() if key else None, hosts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] not in HEALTH_PATHS:
-            headers = Headers(scope=scope)
-            self._check_host(headers)
-            if not _is_page(scope["path"]):
-                self._check_key(headers)
-        await self.app(scope, receive, send)
-
-    def _check_host(self, headers: Headers) -> None:
-        if self.hosts is not None and host_name(headers.get("host", "")) not in self.hosts:
-            raise HttpProblem("wrong-host", "The host in the Host header is not allowed. See --allow-host.")
-
-    def _check_key(self, headers: Headers) -> None:
-        if self.key is None:
-            return
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        given = token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
-        if not hmac.compare_digest(given.encode("latin-1"), self.key):
-            detail = "Send the key as 'Authorization: Bearer KEY'." if not given else "The key is wrong."
-            raise HttpProblem("key-needed", detail, headers={"WWW-Authenticate": "Bearer"})
+    if path in HEALTH_PATHS:
+        return
+    if config.hosts is not None and host_name(headers.get("host", "")) not in config.hosts:
+        raise HttpProblem("wrong-host", "The host in the Host header is not allowed. See --allow-host.")
+    if not config.api_key or _is_page(path):
+        return
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    given = token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+    if not hmac.compare_digest(given.encode("latin-1"), config.api_key.encode()):
+        detail = "Send the key as 'Authorization: Bearer KEY'." if not given else "The key is wrong."
+        raise HttpProblem("key-needed", detail, headers={"WWW-Authenticate": "Bearer"})
 
 
-class BodyLimitsMiddleware:
-    """Reads the body of every request before its route: not too large, not too slow, of the right Content-Type,
-    and not compressed.
+def _check_content(headers: Headers, required: str) -> None:
+    """Refuse a body of another type, or a compressed one.
 
     The Content-Type also keeps pages of other sites from posting: for these types browsers first ask for permission,
     which is never given.
     """
-
-    def __init__(self, app: ASGIApp, routes: RouteTable, max_bytes: int, seconds: float) -> None:
-        self.app, self.routes, self.max_bytes, self.seconds = app, routes, max_bytes, seconds
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        headers = Headers(scope=scope)
-        required = self.routes.body_type(scope)
-        if required and headers.get("content-type", "").partition(";")[0].strip().lower() != required:
-            raise HttpProblem("wrong-type", f"Send the body with 'Content-Type: {required}'.")
-        if required and headers.get("content-encoding", "identity").strip().lower() != "identity":
-            detail = "Send the body as it is, without Content-Encoding: compressed bodies are not supported."
-            raise HttpProblem("wrong-encoding", detail, headers={"Accept-Encoding": "identity"})
-        body = await self._body(headers, receive)
-        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def receive_body_first() -> Message:
-            return messages.pop() if messages else await receive()
-
-        await self.app(scope, receive_body_first, send)
-
-    async def _body(self, headers: Headers, receive: Receive) -> bytes:
-        announced = headers.get("content-length", "")
-        if announced.isdecimal() and int(announced) > self.max_bytes:
-            raise self._too_large()
-        try:
-            async with asyncio.timeout(self.seconds):
-                return await self._received(receive)
-        except TimeoutError:
-            raise HttpProblem("body-too-slow", f"The body did not arrive within {self.seconds:g} seconds.") from None
-
-    async def _received(self, receive: Receive) -> bytes:
-        body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise HttpProblem("client-gone", "The client disconnected before its request was complete.")
-            body += message.get("body", b"")
-            if len(body) > self.max_bytes:
-                raise self._too_large()
-            if not message.get("more_body", False):
-                return bytes(body)
-
-    def _too_large(self) -> HttpProblem:
-        return HttpProblem("body-too-large", f"The body is larger than the allowed {self.max_bytes:,} bytes.")
-
-
-class DeadlineMiddleware:
-    """Cancels a route that has not begun to answer within `seconds` and a margin; the answer is then 503.
-
-    The queues have the same limit without the margin, know why they end, and can say so in the middle of a stream. This
-    one holds for routes that use neither. It does not limit how long a client takes to receive an answer.
-    """
-
-    def __init__(self, app: ASGIApp, seconds: float) -> None:
-        self.app, self.seconds = app, seconds
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-
-        async def send_in_time(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                limit.reschedule(None)
-            await send(message)
-
-        try:
-            async with asyncio.timeout(self.seconds + MARGIN_SECONDS) as limit:
-                await self.app(scope, receive, send_in_time)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            raise TimeLimit from None
-
-
-class HeadMiddleware:
-    """Routes HEAD like GET; the server leaves out the body (RFC 9110, 9.3.2)."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_head = scope["type"] == "http" and scope["method"] == "HEAD"
-        await self.app({**scope, "method": "GET"} if is_head else scope, receive, send)
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != required:
+        raise HttpProblem("wrong-type", f"Send the body with 'Content-Type: {required}'.")
+    if headers.get("content-encoding", "identity").strip().lower() != "identity":
+        detail = "Send the body as it is, without Content-Encoding: compressed bodies are not supported."
+        raise HttpProblem("wrong-encoding", detail, headers={"Accept-Encoding": "identity"})
 
 
 def check_origin(headers: Headers, hosts: frozenset[str] | None) -> None:

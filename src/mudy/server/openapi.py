@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import FastAPI
-from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from mudy.methods import method_class
@@ -16,7 +15,6 @@ from mudy.server.problems import MEDIA_TYPE
 from mudy.server.setting_schemas import served_methods, settings_schema
 
 COMPONENT = "#/components/schemas/"
-SUFFIX = "Schema"  # of classes, but not of components
 DESCRIPTION = """
 Keyphrases of any text, found by a pre-trained language model without training data.
 
@@ -44,59 +42,28 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def extend_openapi(app: FastAPI, config: Config) -> None:
-    """Replace the document of FastAPI by an extended one, written when it is first asked for."""
+    """Extend the document of FastAPI, which is written when it is first asked for and after a route was added."""
     generate = app.openapi
-    generated: dict[str, Any] = {}
-    document: dict[str, Any] = {}
 
     def openapi() -> dict[str, Any]:
-        nonlocal generated, document
-        if (latest := generate()) is not generated:
-            generated, document = latest, _extended(latest, config)
+        document = generate()
+        if "securitySchemes" not in document["components"]:  # written just now
+            components = document["components"]["schemas"]
+            components |= _line_components()
+            _add_limits(components, config)
+            _add_settings(components)
+            _add_key(document, required=config.api_key is not None)
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _extended(generated: dict[str, Any], config: Config) -> dict[str, Any]:
-    document = _without_suffix(generated)
-    components = document["components"]["schemas"]
-    components |= _components(
-        schemas.ProblemDetailsSchema,
-        schemas.WaitingSchema,
-        schemas.WorkingSchema,
-        schemas.DoneSchema,
-        schemas.FailedLineSchema,
-    )
-    _add_limits(components, config)
-    _add_settings(components)
-    _add_key(document, required=config.api_key is not None)
-    return document
-
-
-def _components(*models: type[BaseModel]) -> dict[str, Any]:
-    template = f"{COMPONENT}{{model}}"
-    _, schema = models_json_schema([(model, "serialization") for model in models], ref_template=template)
-    definitions: dict[str, Any] = _without_suffix({"components": {"schemas": schema["$defs"]}})
-    renamed: dict[str, Any] = definitions["components"]["schemas"]
-    return renamed
-
-
-def _without_suffix(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with the names of components instead of those of classes: `Result` for `ResultSchema`."""
-
-    def renamed(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: name(inner) if key in ("$ref", "title") else renamed(inner) for key, inner in value.items()}
-        return [renamed(inner) for inner in value] if isinstance(value, list) else value
-
-    def name(value: Any) -> Any:
-        return value.removesuffix(SUFFIX) if isinstance(value, str) else renamed(value)
-
-    result: dict[str, Any] = renamed(document)
-    components = result["components"]["schemas"]
-    result["components"]["schemas"] = {key.removesuffix(SUFFIX): schema for key, schema in components.items()}
-    return result
+def _line_components() -> dict[str, Any]:
+    """The schemas of problems and of the lines of a stream, which no route returns as JSON."""
+    models = (schemas.ProblemDetails, schemas.Waiting, schemas.Working, schemas.Done, schemas.FailedLine)
+    _, schema = models_json_schema([(model, "serialization") for model in models], ref_template=f"{COMPONENT}{{model}}")
+    components: dict[str, Any] = schema["$defs"]
+    return components
 
 
 def _add_limits(components: dict[str, Any], config: Config) -> None:

@@ -4,65 +4,86 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from mudy.errors import InputError, MissingExtra, ModelError, SettingError, UnsupportedModel
-from mudy.server.queue import ClientGone, QueueFull, ShuttingDown, TextFailed, TimeLimit
 
 MEDIA_TYPE = "application/problem+json"
 CLIENT_GONE = 499  # for logs and metrics only
 MAX_ERRORS, MAX_WHERE_CHARACTERS = 20, 80
 
-PROBLEM_TITLES = {
-    "not-valid": (422, "Invalid request"),
-    "text-too-long": (422, "Text too long"),
-    "too-many-texts": (422, "Too many texts"),
-    "unknown-setting": (422, "Invalid method or setting"),
-    "unsuitable-text": (422, "Unsuitable text or phrase"),
-    "unsuitable-model": (422, "Method not supported by the model"),
-    "reader-missing": (422, "Unsupported file type"),
-    "key-needed": (401, "API key required"),
-    "wrong-origin": (403, "Origin not allowed"),
-    "not-found": (404, "Not found"),
-    "method-not-allowed": (405, "Method not allowed"),
-    "body-too-slow": (408, "Request body timed out"),
-    "body-too-large": (413, "Request body too large"),
-    "wrong-type": (415, "Unsupported Content-Type"),
-    "wrong-encoding": (415, "Unsupported Content-Encoding"),
-    "wrong-host": (421, "Host not allowed"),
-    "client-gone": (CLIENT_GONE, "Client disconnected"),
-    "fault": (500, "Internal error"),
-    "queue-full": (503, "Queue full"),
-    "time-limit": (503, "Request timed out"),
-    "shutting-down": (503, "Service shutting down"),
-    "not-ready": (503, "Model loading"),
-    "model-unavailable": (503, "Model unavailable"),
+
+class Problem(NamedTuple):
+    """A kind of problem, with the detail and the Retry-After that it has unless others are given."""
+
+    status: int
+    title: str
+    detail: str = ""
+    retry_after: int | None = None
+
+
+PROBLEMS = {
+    "not-valid": Problem(422, "Invalid request"),
+    "text-too-long": Problem(422, "Text too long"),
+    "too-many-texts": Problem(422, "Too many texts"),
+    "unknown-setting": Problem(422, "Invalid method or setting"),
+    "unsuitable-text": Problem(422, "Unsuitable text or phrase"),
+    "unsuitable-model": Problem(422, "Method not supported by the model"),
+    "reader-missing": Problem(422, "Unsupported file type"),
+    "key-needed": Problem(401, "API key required"),
+    "wrong-origin": Problem(403, "Origin not allowed"),
+    "not-found": Problem(404, "Not found"),
+    "method-not-allowed": Problem(405, "Method not allowed"),
+    "body-too-slow": Problem(408, "Request body timed out"),
+    "body-too-large": Problem(413, "Request body too large"),
+    "wrong-type": Problem(415, "Unsupported Content-Type"),
+    "wrong-encoding": Problem(415, "Unsupported Content-Encoding"),
+    "wrong-host": Problem(421, "Host not allowed"),
+    "client-gone": Problem(CLIENT_GONE, "Client disconnected", "The client disconnected before the answer was sent."),
+    "fault": Problem(500, "Internal error", "An unexpected error occurred; it is logged under this request's id."),
+    "queue-full": Problem(503, "Queue full", "Too many requests are waiting. Try again later."),
+    "time-limit": Problem(
+        503, "Request timed out", "The request took too long. Send less text, or try again later.", retry_after=1
+    ),
+    "shutting-down": Problem(
+        503, "Service shutting down", "The service is shutting down. Try again later.", retry_after=5
+    ),
+    "not-ready": Problem(503, "Model loading", "The model is being loaded.", retry_after=1),
+    "model-unavailable": Problem(503, "Model unavailable"),
 }
 BY_STATUS = {404: "not-found", 405: "method-not-allowed"}
+BY_ERROR = {
+    SettingError: "unknown-setting",
+    InputError: "unsuitable-text",
+    UnsupportedModel: "unsuitable-model",
+    MissingExtra: "reader-missing",
+    ModelError: "model-unavailable",
+}
 
 
 class HttpProblem(Exception):
-    """An error response: a name from PROBLEM_TITLES, and a sentence for people."""
+    """An error response: a name from PROBLEMS, and a sentence for people."""
 
     def __init__(
         self,
         name: str,
-        detail: str,
+        detail: str = "",
         *,
         errors: Sequence[tuple[str, str]] = (),
         headers: Mapping[str, str] | None = None,
         retry_after: int | None = None,
     ) -> None:
         super().__init__(name)
-        self.name, self.detail, self.errors = name, detail, errors
-        self.status, self.title = PROBLEM_TITLES[name]
+        problem = PROBLEMS[name]
+        self.name, self.status, self.title, self.errors = name, problem.status, problem.title, errors
+        self.detail = detail or problem.detail
         self.headers = dict(headers or {})
-        if retry_after is not None:
-            self.headers["Retry-After"] = str(retry_after)
+        if (seconds := retry_after or problem.retry_after) is not None:
+            self.headers["Retry-After"] = str(seconds)
 
     def to_dict(self, request_id: str) -> dict[str, Any]:
         problem: dict[str, Any] = {
@@ -81,7 +102,7 @@ class HttpProblem(Exception):
         return Response(body, self.status, self.headers, MEDIA_TYPE)
 
 
-def problem_of(error: BaseException, retry_after: int = 1) -> HttpProblem:
+def problem_of(error: BaseException) -> HttpProblem:
     """The problem for an exception; an unexpected one reveals nothing."""
     match error:
         case HttpProblem():
@@ -90,41 +111,15 @@ def problem_of(error: BaseException, retry_after: int = 1) -> HttpProblem:
             return _not_valid(error.errors(), error.body)
         case HTTPException():
             return _http(error)
-        case TextFailed():
-            return _failed(error)
-        case QueueFull():
-            return HttpProblem(
-                "queue-full", "Too many requests are waiting. Try again later.", retry_after=error.retry_after
-            )
-        case TimeLimit():
-            return HttpProblem(
-                "time-limit",
-                "The request took too long. Send less text, or try again later.",
-                retry_after=retry_after,
-            )
-        case ShuttingDown():
-            return HttpProblem("shutting-down", "The service is shutting down. Try again later.", retry_after=5)
-        case ClientGone():
-            return HttpProblem("client-gone", "The client disconnected before the answer was sent.")
-        case SettingError():
-            return HttpProblem("unknown-setting", str(error))
-        case InputError():
-            return HttpProblem("unsuitable-text", str(error))
-        case UnsupportedModel():
-            return HttpProblem("unsuitable-model", str(error))
-        case MissingExtra():
-            return HttpProblem("reader-missing", str(error))
-        case ModelError():
-            return HttpProblem("model-unavailable", str(error))
-        case _:
-            return HttpProblem("fault", "An unexpected error occurred; it is logged under this request's id.")
+    name = next((name for kind, name in BY_ERROR.items() if isinstance(error, kind)), None)
+    return HttpProblem(name, str(error)) if name else HttpProblem("fault")
 
 
-def _failed(error: TextFailed) -> HttpProblem:
-    """An error of one text, or of the settings for all."""
-    problem = problem_of(error.cause)
-    where = {"unsuitable-text": error.where, "unknown-setting": "settings"}.get(problem.name)
-    return HttpProblem(problem.name, problem.detail, errors=[(where, problem.detail)] if where else ())
+def problem_of_text(error: BaseException, where: str) -> HttpProblem:
+    """The problem for an exception that one text of a request raised, or that the settings for all its texts did."""
+    problem = problem_of(error)
+    place = {"unsuitable-text": where, "unknown-setting": "settings"}.get(problem.name)
+    return HttpProblem(problem.name, problem.detail, errors=[(place, problem.detail)] if place else ())
 
 
 def _http(error: HTTPException) -> HttpProblem:
@@ -160,7 +155,7 @@ def _where(places: Sequence[str | int]) -> str:
 
 
 def _message(error: Mapping[str, Any]) -> str:
-    known = {"missing": "is missing", "model_attributes_type": "a JSON object is needed"}
+    known = {"missing": "is missing", "model_attributes_type": "must be a JSON object"}
     return known.get(error["type"]) or _lower_first(str(error["msg"]).removeprefix("Value error, "))
 
 

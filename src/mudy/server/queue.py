@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import Condition, Thread
 from time import monotonic
-from typing import NamedTuple
+from typing import Any
 
 from mudy._support.cancellation import checked_by
 from mudy._support.loading import give_back
@@ -25,52 +25,13 @@ from mudy.errors import MudyError, SettingError
 from mudy.extraction.outcomes import BATCH_WORDS, Item, Outcome, batch_size, text_size
 from mudy.reading.document import Document
 from mudy.server.config import Config
+from mudy.server.problems import HttpProblem, problem_of_text
 from mudy.server.scorer import TURN_SECONDS, Batch, ExtractorKey, Scorer
 from mudy.server.telemetry import Eta, Metrics, log_fault
 
 LANE_WORDS = (BATCH_WORDS, 8 * BATCH_WORDS)  # the longest text of each lane but the last: short, medium, long
 STOP_SECONDS = 2.0  # for the workers to leave their computations at shutdown
 RELEASE_SECONDS = 10.0  # between two returns of freed memory to the system
-
-
-class Cancelled(Exception):
-    """A job ended without an answer, although its request was valid."""
-
-    label = "ended"
-
-
-class ClientGone(Cancelled):
-    """The client closed its connection."""
-
-    label = "client-gone"
-
-
-class TimeLimit(Cancelled):
-    """The request took longer than allowed."""
-
-    label = "time-limit"
-
-
-class ShuttingDown(Cancelled):
-    """The service is shutting down."""
-
-    label = "shutting-down"
-
-
-class TextFailed(Exception):
-    """One of a job's texts could not be computed because of `cause`."""
-
-    def __init__(self, where: str, cause: BaseException) -> None:
-        super().__init__(where)
-        self.where, self.cause = where, cause
-
-
-class QueueFull(Exception):
-    """The queue holds as many requests as allowed."""
-
-    def __init__(self, retry_after: int) -> None:
-        super().__init__(retry_after)
-        self.retry_after = retry_after
 
 
 # -- Jobs -------------------------------------------------------------------------------------------------------------
@@ -105,12 +66,12 @@ class ExtractionJob:
     texts: Sequence[QueuedText]
     write_answer: Callable[[ExtractionJob], bytes]  # called by the worker when all results are there
     request_id: str = "-"  # for logs
-    deadline: float = float("inf")  # on the clock `monotonic`
     answer: Future[bytes] = field(default_factory=Future)
     document: Document | None = None  # the text of a job with one text for several methods, once it is tagged
     outcomes: dict[int, Outcome[int]] = field(default_factory=dict)  # by the index of their text
     admitted: float = field(default_factory=monotonic)
     began: float | None = None  # when its first text was taken up
+    computing: int = 0  # texts that are in a batch just now
 
     def __post_init__(self) -> None:
         self.waiting = deque(self.texts)  # not taken up yet
@@ -144,7 +105,9 @@ class ExtractionJob:
         return text.item if self.document is None else replace(text.item, text=self.document)
 
     def add(self, outcome: Outcome[int]) -> None:
-        """Store the result of one text; the last one completes the answer."""
+        """Store the result of one text, or raise its failure; the last one completes the answer."""
+        if isinstance(outcome.result, Exception):
+            raise outcome.result
         self.outcomes[outcome.key] = outcome
         self.document = outcome.document
         if len(self.outcomes) == len(self.texts) and not self.over:
@@ -166,60 +129,32 @@ def next_batch(jobs: Iterable[ExtractionJob], lane: int) -> list[Taken]:
     """
     waiting = deque(job for job in jobs if job.waiting and not job.over)
     batch: list[Taken] = []
-    while waiting and not batch:
-        batch = _take_first(waiting, lambda text: text.lane == lane)
-    if not batch:
-        return []
-    (_, first), *_ = batch
-    key, size = first.extractor, first.item.size
+    size, most_texts = 0, 1
 
     def fits(text: QueuedText) -> bool:
-        return text.lane == lane and text.extractor == key and text.item.size <= BATCH_WORDS - size
+        alike = not batch or (text.extractor == batch[0][1].extractor and size + text.item.size <= BATCH_WORDS)
+        return text.lane == lane and alike
 
-    while waiting and len(batch) < batch_size(key.method):
-        more = _take_first(waiting, fits)
-        batch += more
-        size += sum(text.item.size for _, text in more)
+    while waiting and len(batch) < most_texts:
+        job = waiting.popleft()
+        text = next(filter(fits, job.waiting), None)
+        if text is not None:  # else the job has no text for this batch
+            job.waiting.remove(text)
+            waiting.append(job)
+            batch.append((job, text))
+            size, most_texts = size + text.item.size, batch_size(text.extractor.method)
     return batch
 
 
-def _take_first(jobs: deque[ExtractionJob], fits: Callable[[QueuedText], bool]) -> list[Taken]:
-    """The first fitting text of the first job, if it has one; the job then moves to the end, else it is removed."""
-    job = jobs.popleft()
-    text = next(filter(fits, job.waiting), None)
-    if text is None:
-        return []
-    job.waiting.remove(text)
-    jobs.append(job)
-    return [(job, text)]
-
-
 # -- The queue --------------------------------------------------------------------------------------------------------
-
-
-class JobState(NamedTuple):
-    """The progress of a job."""
-
-    working: bool
-    ahead: int  # requests before it
-    elapsed: float  # seconds since it was admitted or, once it is being computed, since that began
-    expected: float | None  # seconds of computation, if known
-
-
-@dataclass(eq=False)
-class Lane:
-    """The batch of one worker."""
-
-    number: int
-    scorer: Scorer
-    batch: Sequence[Taken] = ()
 
 
 class RequestQueue:
     """Admits jobs, and has them computed.
 
     `load` makes the scorers, in the first worker's thread; if that fails, `failed` is called and the worker ends.
-    `workers` is how many scorers these are, `size` how many requests may wait, `seconds` how long one may take.
+    `workers` is how many scorers these are, `size` how many requests may wait, `seconds` how long one may take, a limit
+    that `answers.watched` enforces.
     """
 
     def __init__(
@@ -232,15 +167,16 @@ class RequestQueue:
         metrics: Metrics | None = None,
         failed: Callable[[], None] = lambda: None,
     ) -> None:
-        self._load, self._size, self._seconds, self._failed = load, size, seconds, failed
+        self._load, self._size, self.seconds, self._failed = load, size, seconds, failed
         self.metrics = metrics or Metrics()
+        self.metrics.waiting.set_function(lambda: self._count(lambda job: not job.computing))
+        self.metrics.working.set_function(lambda: self._count(lambda job: job.computing and not job.over))
         self.eta = Eta(workers)
         self.failure: BaseException | None = None  # of loading
         self._jobs: list[ExtractionJob] = []  # all that are not over, in the order in which they are taken up
         self._closed = self._stopped = False
         self._changed = Condition()
         self._scorers: Sequence[Scorer] = ()  # once their models are loaded
-        self._lanes: list[Lane] = []
         self._released = monotonic()  # when freed memory was last returned to the system
         self._workers = [Thread(target=self._start, name="mudy-worker-0", daemon=True)]
 
@@ -265,47 +201,45 @@ class RequestQueue:
     @property
     def under_way(self) -> int:
         """How many requests wait or are computed."""
+        return self._count(lambda job: not job.over)
+
+    def _count(self, counts: Callable[[ExtractionJob], object]) -> int:
         with self._changed:
-            return sum(not job.over for job in self._jobs)
+            return sum(bool(counts(job)) for job in self._jobs)
 
     def admit(self, job: ExtractionJob) -> ExtractionJob:
         """Put a job into the queue; its answer comes as the future `answer`."""
         with self._changed:
             if self._closed:
                 self.metrics.refused.labels("shutting-down").inc()
-                raise ShuttingDown
-            if len(self._waiting()) >= self._size:
+                raise HttpProblem("shutting-down")
+            if self._count(lambda job: not job.computing) >= self._size:
                 self.metrics.refused.labels("queue-full").inc()
-                raise QueueFull(self.retry_after())
-            job.deadline = min(job.deadline, monotonic() + self._seconds)
+                raise HttpProblem("queue-full", retry_after=self.retry_after())
             self._jobs.append(job)
-            self._update_gauges()
             self._changed.notify_all()
         return job
 
-    def cancel(self, job: ExtractionJob, reason: Cancelled) -> None:
-        """Settle a job with a reason; it is not computed any further, unless it is part of a batch just now."""
+    def cancel(self, job: ExtractionJob, name: str) -> None:
+        """Settle a job with a problem; it is not computed any further, unless it is part of a batch just now."""
         with self._changed:
-            if not job.settle(reason):
+            if job.over or not job.settle(
+                HttpProblem(name, retry_after=self.retry_after() if name == "time-limit" else None)
+            ):
                 return
-            self.metrics.cancelled.labels(reason.label, "waiting" if job.began is None else "working").inc()
-            if job not in self._working():
+            self.metrics.cancelled.labels(name, "waiting" if job.began is None else "working").inc()
+            if not job.computing:
                 self._jobs = [other for other in self._jobs if other is not job]
-            self._update_gauges()
 
-    def leave(self, job: ExtractionJob) -> None:
-        """Cancel a job because its client is gone."""
-        self.cancel(job, ClientGone())
-
-    def state(self, job: ExtractionJob) -> JobState:
+    def state(self, job: ExtractionJob) -> dict[str, Any]:
+        """The progress of a job, for JSON; times are in seconds."""
         with self._changed:
-            now = monotonic()
-            expected = self.eta.expected(text.work for text in job.texts)
             if job.began is not None:
-                return JobState(True, 0, now - job.began, expected)
+                expected = self.eta.expected(text.work for text in job.texts)
+                return {"state": "working", "elapsed": monotonic() - job.began, "expected": expected}
             before = self._jobs[: self._jobs.index(job)] if job in self._jobs else []
             ahead = sum(any(text.lane == job.lane for text in other.texts) for other in before)
-            return JobState(False, ahead, now - job.admitted, expected)
+            return {"state": "waiting", "ahead": ahead, "elapsed": monotonic() - job.admitted}
 
     def retry_after(self) -> int:
         """Seconds after which a refused client should try again."""
@@ -322,7 +256,7 @@ class RequestQueue:
         with self._changed:
             self._closed = self._stopped = True
             for job in list(self._jobs):
-                self.cancel(job, ShuttingDown())
+                self.cancel(job, "shutting-down")
             self._changed.notify_all()
 
     def join(self) -> bool:
@@ -348,69 +282,48 @@ class RequestQueue:
             self.stop()
             self._failed()
             return
-        self._lanes = [Lane(number, scorer) for scorer in scorers for number in range(len(TURN_SECONDS))]
-        others = [
-            Thread(target=self._work, args=(lane,), name=f"mudy-worker-{number}", daemon=True)
-            for number, lane in enumerate(self._lanes[1:], start=1)
-        ]
-        for worker in others:
+        first, *others = [(scorer, lane) for scorer in scorers for lane in range(len(TURN_SECONDS))]
+        for number, arguments in enumerate(others, start=1):
+            worker = Thread(target=self._work, args=arguments, name=f"mudy-worker-{number}", daemon=True)
             worker.start()
-        self._workers += others
+            self._workers.append(worker)
         self._scorers = scorers
         self.metrics.ready.set(1)
         self.metrics.workers.set(len(scorers) if len(scorers) > 1 else 0)
-        self._work(self._lanes[0])
+        self._work(*first)
 
-    def _work(self, lane: Lane) -> None:
-        while self._take_batch(lane):
+    def _work(self, scorer: Scorer, lane: int) -> None:
+        while batch := self._take_batch(lane):
             try:
-                with checked_by(lambda: self._check(lane)):
-                    self._compute(lane)
+                self._compute(scorer, lane, batch)
             except Cancelling:
                 pass
             except BaseException as error:  # an unexpected one must not end the worker
-                for job, text in lane.batch:
+                for job, text in batch:
                     self._fail(job, text, error)
-            self._put_back(lane)
+            self._put_back(batch)
             self._release_memory()
 
-    def _take_batch(self, lane: Lane) -> bool:
-        """Wait for a batch, and take it; false at shutdown."""
+    def _take_batch(self, lane: int) -> list[Taken]:
+        """Wait for a batch, and take it; empty at shutdown."""
         with self._changed:
             while not self._stopped:
-                self._expire(list(self._jobs))
-                batch = next_batch(self._jobs, lane.number)
-                if batch:
+                if batch := next_batch(self._jobs, lane):
                     for job, _ in batch:
+                        job.computing += 1
                         job.began = job.began or monotonic()
-                    lane.batch = batch
-                    self._update_gauges()
-                    return True
-                self._update_gauges()
+                    return batch
                 self._changed.wait()
-        return False
+        return []
 
-    def _put_back(self, lane: Lane) -> None:
+    def _put_back(self, batch: list[Taken]) -> None:
         """Remove finished jobs from the queue; move the others to its end."""
         with self._changed:
-            served = list(dict.fromkeys(job for job, _ in lane.batch))
-            lane.batch = ()
+            for job, _ in batch:
+                job.computing -= 1
+            served = list(dict.fromkeys(job for job, _ in batch))
             self._jobs = [job for job in self._jobs if job not in served]
             self._jobs += [job for job in served if not job.over]
-            self._update_gauges()
-
-    def _check(self, lane: Lane) -> None:
-        """Called often during a computation: cancels what nobody waits for."""
-        jobs = {job for job, _ in lane.batch}
-        self._expire(jobs)
-        if all(job.over for job in jobs):
-            raise Cancelling
-
-    def _expire(self, jobs: Iterable[ExtractionJob]) -> None:
-        now = monotonic()
-        for job in jobs:
-            if now > job.deadline:
-                self.cancel(job, TimeLimit())
 
     def _release_memory(self) -> None:
         """Return freed memory when the queue is empty, not too often: glibc keeps most of what a long text has used."""
@@ -423,28 +336,31 @@ class RequestQueue:
 
     # -- One batch ----------------------------------------------------------------------------------------------------
 
-    def _compute(self, lane: Lane) -> None:
-        key = lane.batch[0][1].extractor
-        items = [job.next_item(text) for job, text in lane.batch]
-        outcomes = lane.scorer.compute(Batch(key, lane.number, items), lambda: self._check(lane))
-        if (fault := next((outcome.fault for outcome in outcomes if outcome.fault), None)) is not None:
-            log_fault(fault, *(job.request_id for job, _ in lane.batch))
-        self._learn(key.method, [outcome for outcome in outcomes if not isinstance(outcome.result, Exception)])
-        for (job, text), outcome in zip(lane.batch, outcomes, strict=True):
-            if isinstance(outcome.result, Exception):
-                self._fail(job, text, outcome.result)
-                continue
-            try:
-                job.add(outcome)
-            except Exception as error:
-                self._fail(job, text, error)
+    def _compute(self, scorer: Scorer, lane: int, batch: list[Taken]) -> None:
+        """Add the outcomes of a batch to its jobs; Cancelling if nobody waits for any of them any more."""
+
+        def check() -> None:
+            if all(job.over for job, _ in batch):
+                raise Cancelling
+
+        key = batch[0][1].extractor
+        with checked_by(check):
+            outcomes = scorer.compute(Batch(key, lane, [job.next_item(text) for job, text in batch]))
+            if (fault := next((outcome.fault for outcome in outcomes if outcome.fault), None)) is not None:
+                log_fault(fault, *(job.request_id for job, _ in batch))
+            self._learn(key.method, [outcome for outcome in outcomes if not isinstance(outcome.result, Exception)])
+            for (job, text), outcome in zip(batch, outcomes, strict=True):
+                try:
+                    job.add(outcome)
+                except Exception as error:
+                    self._fail(job, text, error)
 
     def _fail(self, job: ExtractionJob, text: QueuedText, error: BaseException) -> None:
         if isinstance(error, ArithmeticError) and text.extractor.settings:
             error = SettingError("These settings give scores that are not finite. Use values nearer to the defaults.")
         if not isinstance(error, MudyError):
             log_fault(error, job.request_id)
-        job.settle(TextFailed(text.where, error))
+        job.settle(problem_of_text(error, text.where))
 
     def _learn(self, method: str, outcomes: Sequence[Outcome[int]]) -> None:
         """Update the time estimate and the metrics with a batch that was computed."""
@@ -456,17 +372,3 @@ class RequestQueue:
         self.metrics.texts.labels(method).inc(len(outcomes))
         self.metrics.words.labels(method).inc(sum(len(outcome.value.text.split()) for outcome in outcomes))
         self.metrics.batch.observe(len(outcomes))
-
-    # -- Counting -----------------------------------------------------------------------------------------------------
-
-    def _working(self) -> set[ExtractionJob]:
-        """Jobs with a text that is being computed."""
-        return {job for lane in self._lanes for job, _ in lane.batch}
-
-    def _waiting(self) -> list[ExtractionJob]:
-        working = self._working()
-        return [job for job in self._jobs if job not in working]
-
-    def _update_gauges(self) -> None:
-        self.metrics.waiting.set(len(self._waiting()))
-        self.metrics.working.set(sum(not job.over for job in self._working()))

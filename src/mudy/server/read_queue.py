@@ -14,7 +14,7 @@ from mudy.errors import InputError
 from mudy.reading import formats as readers
 from mudy.reading.formats import FileRead, Limits, ReaderPool, Reading
 from mudy.server.answers import disconnected
-from mudy.server.queue import Cancelled, ClientGone, QueueFull, ShuttingDown, TimeLimit
+from mudy.server.problems import HttpProblem
 from mudy.server.telemetry import Metrics
 
 READER_PROCESSES = 2  # files that are read at once
@@ -41,33 +41,29 @@ class ReadQueue:
         self._seconds = 1.0  # per file, a moving average
 
     async def read(self, data: bytes, name: str, receive: Receive) -> Reading:
-        """The text of a file; raises QueueFull if too many wait, and Cancelled if the client is gone or time is up."""
+        """The text of a file; raises HttpProblem if too many wait, the client is gone, or time is up."""
         if readers.kind_of(data, name) == "plain":
             return await run_in_threadpool(readers.read, data, name)
         if self._inside >= READER_PROCESSES + MAX_WAITING_FILES:
             self._metrics.refused.labels("queue-full").inc()
-            raise QueueFull(self._retry_after())
+            raise HttpProblem("queue-full", retry_after=self._retry_after())
         self._inside += 1
-        try:
-            return await self._read_unless_cancelled(data, name, receive)
-        except Cancelled as reason:
-            self._metrics.cancelled.labels(reason.label, "reading").inc()
-            raise
-        finally:
-            self._inside -= 1
-
-    async def _read_unless_cancelled(self, data: bytes, name: str, receive: Receive) -> Reading:
-        """The text, unless the client disconnects or time is up first; then the reading process is killed."""
         leaving = asyncio.create_task(disconnected(receive))
         reading = asyncio.create_task(self._read(data, name))
         try:
             done, _ = await asyncio.wait({reading, leaving}, timeout=self._timeout, return_when=asyncio.FIRST_COMPLETED)
             if reading in done:
                 return reading.result()
-            raise ClientGone if leaving in done else TimeLimit
+            if leaving in done:
+                raise HttpProblem("client-gone")
+            raise HttpProblem("time-limit", retry_after=self._retry_after())
+        except HttpProblem as reason:
+            self._metrics.cancelled.labels(reason.name, "reading").inc()
+            raise
         finally:
+            self._inside -= 1
             leaving.cancel()
-            reading.cancel()
+            reading.cancel()  # which kills the process that reads the file
 
     async def _read(self, data: bytes, name: str) -> Reading:
         async with self._free:
@@ -81,7 +77,7 @@ class ReadQueue:
                 raise
             except InputError:
                 if self._closed:
-                    raise ShuttingDown from None
+                    raise HttpProblem("shutting-down") from None
                 raise
             finally:
                 self._seconds += 0.3 * (monotonic() - start - self._seconds)

@@ -24,8 +24,8 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from mudy._support.validation import Option, TopN, options_of
 from mudy.candidates import CandidateKind
 from mudy.errors import SettingError, unknown
-from mudy.extraction.options import Options
-from mudy.methods import METHODS, check_settings
+from mudy.extraction.options import Options, RankingFocus
+from mudy.methods import METHODS, Style, check_settings
 from mudy.reading.languages import AUTO, LANGUAGE_NAMES
 from mudy.server.setting_schemas import served_methods
 
@@ -33,7 +33,7 @@ EXAMPLE_TEXT = "River ice is thin in spring. The ice road closes, and a ferry cr
 MAX_PHRASES = 5_000
 MAX_METHODS = 4
 MAX_TOP_N = 1_000_000
-_MISSING: LiteralString = "is missing; send text, or texts for several"
+_MISSING: LiteralString = "is missing; send text, or texts for several texts"
 
 
 def _check_served(name: str) -> str:
@@ -95,10 +95,10 @@ def _top_n(value: Any) -> TopN:
     if isinstance(value, str) and value == "auto":
         return "auto"
     if isinstance(value, bool) or not isinstance(value, int | float | None):
-        raise ValueError("a number, 'auto' or null is needed")
+        raise ValueError("must be a number, 'auto' or null")
     if value is None or (isinstance(value, int) and 1 <= value <= MAX_TOP_N) or 0 < value < 1:
         return value
-    raise ValueError(f"a whole number from 1 to {MAX_TOP_N:,}, a share between 0 and 1, 'auto' or null is needed")
+    raise ValueError(f"must be a whole number from 1 to {MAX_TOP_N:,}, a share between 0 and 1, 'auto' or null")
 
 
 TopNField = Annotated[
@@ -158,8 +158,8 @@ def _plain_type(option: Option) -> Any:
 class ConceptEntry(StrictSchema):
     """One concept of a vocabulary."""
 
-    id: Annotated[str, Field(max_length=1_000)] | None = Field(None, description="Its label, if there is none.")
-    label: Phrase = Field(description="The preferred one.")
+    id: Annotated[str, Field(max_length=1_000)] | None = Field(None, description="Defaults to the label.")
+    label: Phrase = Field(description="The preferred label.")
     alternatives: Annotated[list[Phrase], Field(max_length=MAX_PHRASES)] = Field([], description="Other labels.")
 
 
@@ -170,12 +170,12 @@ def _within_labels(entries: list[Any]) -> list[Any]:
     return entries
 
 
-class VocabularySchema(_declared_fields("vocabulary")):  # type: ignore[misc]  # made at run time
+class Vocabulary(_declared_fields("vocabulary")):  # type: ignore[misc]  # made at run time
     """Concepts to find, and how."""
 
     concepts: Annotated[
         list[Phrase | ConceptEntry], Field(min_length=1, max_length=MAX_PHRASES), AfterValidator(_within_labels)
-    ] = Field(description="Labels, or concepts with ids; found by stems.")
+    ] = Field(description="Labels, or concepts with ids; matched by stems.")
 
     def to_options(self) -> dict[str, Any]:
         concepts = [entry if isinstance(entry, str) else entry.model_dump() for entry in self.concepts]
@@ -195,15 +195,19 @@ class OptionsSchema(
         candidates=Candidates,
         stop_phrases=Phrases,
         language=LanguageCode | None,
-        vocabulary=VocabularySchema | None,
+        vocabulary=Vocabulary | None,
     )
 ):
     """How phrases are found and ranked, for all methods."""
 
+    style: Style | None = Field(
+        None, description=f"{options_of(RankingFocus)['style'].help} null: the service's default."
+    )
+
     @model_validator(mode="after")
     def _one_list(self) -> Self:
         if self.vocabulary is not None and isinstance(self.candidates, list):
-            raise ValueError("both candidates and vocabulary are given, but only one is needed")
+            raise ValueError("send either candidates or vocabulary, not both")
         return self
 
     def options(self) -> Options:
@@ -246,7 +250,7 @@ class ExtractRequest(OptionsSchema):
             }
             raise ValidationError.from_exception_data(cls.__name__, [missing])
         if isinstance(given, dict) and {"text", "texts"} <= given.keys():
-            raise ValueError("both text and texts are given, but only one is needed")
+            raise ValueError("send either text or texts, not both")
         return given
 
     @property
@@ -268,15 +272,15 @@ class ExplainRequest(OptionsSchema):
     )
 
     text: str = Field(description="The text.")
-    top_n: TopNField = Field(None, description="As for /v1/extract, but all phrases unless fewer are asked for.")
+    top_n: TopNField = Field(None, description="As for /v1/extract, but the default is all phrases.")
     methods: Annotated[list[MethodName], Field(min_length=1, max_length=MAX_METHODS)] | None = Field(
         None, description="Methods to compare, each named once; null for the service's default.",
         json_schema_extra={"uniqueItems": True},
     )  # fmt: skip
     settings: dict[Name, dict[Name, Any]] = Field(
-        {}, description="Settings by method, of those that are compared.", examples=[{"mudy": {"kappa": 0.3}}]
+        {}, description="Settings of each compared method, by its name.", examples=[{"mudy": {"kappa": 0.3}}]
     )
-    gold: Phrases = Field([], description="Phrases known to be right, marked where they occur.")
+    gold: Phrases = Field([], description="Gold keyphrases, marked where they occur.")
 
     @model_validator(mode="after")
     def _unique_methods(self) -> ExplainRequest:

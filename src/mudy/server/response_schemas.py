@@ -1,6 +1,6 @@
 """The schemas of answers, and the answers that describe the service, its methods and its models.
 
-In the OpenAPI document each schema has its name here without `Schema`: `Result`, `Keyphrase`.
+Their names are those of the components of the OpenAPI document.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from mudy import __version__, models
-from mudy.methods import METHODS, description, model_fields
+from mudy.methods import METHODS, STYLES, Style, description, model_fields
 from mudy.reading import formats as readers
 from mudy.reading.languages import LANGUAGE_NAMES
 from mudy.server.config import Config
@@ -21,7 +21,7 @@ class ResponseSchema(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class OccurrenceSchema(BaseModel):
+class Occurrence(BaseModel):
     """One occurrence of a phrase, in characters (Unicode code points), end exclusive; with the parts of its score."""
 
     model_config = ConfigDict(extra="allow")
@@ -32,184 +32,199 @@ class OccurrenceSchema(BaseModel):
     score: float
 
 
-class ConceptMatchSchema(ResponseSchema):
-    """The concept of the vocabulary that a keyphrase was given."""
+class ConceptMatch(ResponseSchema):
+    """The concept of the vocabulary that a keyphrase was matched to."""
 
     id: str
-    label: str = Field(description="The preferred one.")
+    label: str = Field(description="The preferred label.")
     match: Literal["label", "near"] = Field(description="near: none of its labels occurs in the text.")
-    similarity: float | None = Field(None, description="Of a near one: the cosine of phrase and label.")
+    similarity: float | None = Field(None, description="For near matches: cosine similarity of phrase and label.")
 
 
-class KeyphraseSchema(ResponseSchema):
+class Keyphrase(ResponseSchema):
     rank: int = Field(description="From 1.")
     text: str
     score: float = Field(description="Higher is better, for every method; scores of two methods cannot be compared.")
     variants: list[str] = Field(description="Other forms merged into it.")
-    concept: ConceptMatchSchema | None = Field(None, description="Where a vocabulary was sent.")
-    occurrences: list[OccurrenceSchema] = Field(description="Best first.")
+    concept: ConceptMatch | None = Field(None, description="Only if a vocabulary was sent.")
+    occurrences: list[Occurrence] = Field(description="Best first.")
 
 
-class PlaceSchema(ResponseSchema):
+class Section(ResponseSchema):
+    """The keyphrases of one section of a text."""
+
+    heading: str | None = Field(description="Null where the text has no heading.")
+    start: int = Field(description="In Unicode code points; sections follow one another without gaps.")
+    end: int
+    keyphrases: list[Keyphrase] = Field(
+        description="Best first, with the occurrences in the section; scores are lower the more a phrase occurs in "
+        "other sections."
+    )
+
+
+class Place(ResponseSchema):
     start: int
     end: int
 
 
-class ModelCoverageSchema(ResponseSchema):
+class ModelCoverage(ResponseSchema):
     model: Literal["encoder", "language_model"]
     share: float = Field(description="Of the characters of the whole text.")
-    spans: list[PlaceSchema] = Field(description="In order, in Unicode code points of the text.")
+    spans: list[Place] = Field(description="In order; offsets in Unicode code points.")
 
 
-class CoverageSchema(ResponseSchema):
+class Coverage(ResponseSchema):
     words: int
-    words_read: int = Field(description="The words in which candidates were looked for.")
+    words_read: int = Field(description="Words that were searched for candidates.")
     share: float
     sections: int
-    models: list[ModelCoverageSchema] = Field(description="What each model read; empty for a method without a model.")
+    models: list[ModelCoverage] = Field(description="What each model read; empty for methods without a model.")
 
 
-class MethodResultSchema(ResponseSchema):
+class MethodResult(ResponseSchema):
     method: str
-    model: str | None = Field(description="Null for a method that uses none.")
+    model: str | None = Field(description="Null for methods without a model.")
     language: str | None = Field(
-        description="The language by whose rules the text was read, as an ISO 639 code; null for a text without words."
+        description="Language in which the text was read, as an ISO 639 code; null for a text without words."
     )
     read_by: str | None = Field(
         description="What found the words: a tagger, a segmenter, or the stop words of the language."
     )
-    coverage: CoverageSchema
-    keyphrases: list[KeyphraseSchema] = Field(description="Best first.")
-    warnings: list[str] = Field([], description="For example that the text is in another language.")
+    coverage: Coverage
+    keyphrases: list[Keyphrase] = Field(description="Best first.")
+    sections: list[Section] = Field([], description="Only with per_section.")
+    warnings: list[str] = Field([], description="For example, that the text is in another language.")
     not_found: list[str] = Field([], description="Candidates that do not occur in the text.")
-    dropped: list[str] = Field([], description="Phrases that a model wrote but that cannot be returned.")
+    dropped: list[str] = Field([], description="Phrases that a model generated but that cannot be returned.")
 
 
-class ResultSchema(MethodResultSchema):
+class Result(MethodResult):
     """The keyphrases of one text."""
 
     source: str | None
 
 
-class ExtractedSchema(ResponseSchema):
-    results: list[ResultSchema] = Field(description="One for each text, in order.")
+class Extracted(ResponseSchema):
+    results: list[Result] = Field(description="One per text, in order.")
 
 
-class ScorePartSchema(ResponseSchema):
-    """One of the numbers that a score is made of."""
+class ScorePart(ResponseSchema):
+    """One of the numbers that make up a score."""
 
-    name: str = Field(description="As in occurrences.")
-    symbol: str = Field(description="As printed.")
-    words: str = Field(description="What it is, for people.")
+    name: str = Field(description="Its key in occurrences.")
+    symbol: str = Field(description="Symbol for display.")
+    words: str = Field(description="Human-readable meaning.")
     kind: Literal["value", "contribution"] = Field(description="A score is the sum of its contributions.")
 
 
-class ExplainedMethodSchema(MethodResultSchema):
+class ExplainedMethod(MethodResult):
     """The result of one method, with its settings."""
 
     settings: dict[str, Any] = Field(description="The settings in use.")
-    free: list[str] = Field(description="Settings that can change without a new run: scores follow from their parts.")
-    seconds: float = Field(description="Its share, if texts were computed together.")
+    free: list[str] = Field(
+        description="Settings that can change without a new run, because scores follow from their parts."
+    )
+    seconds: float = Field(description="Computing time; its share if texts were computed together.")
 
 
-class GoldPhraseSchema(ResponseSchema):
+class GoldPhrase(ResponseSchema):
     text: str
-    places: list[PlaceSchema] = Field(description="Empty if it does not occur in the text.")
+    places: list[Place] = Field(description="Empty if it does not occur in the text.")
 
 
-class ExplanationSchema(ResponseSchema):
+class Explanation(ResponseSchema):
     source: str | None
-    gold: list[GoldPhraseSchema]
-    methods: list[ExplainedMethodSchema] = Field(description="In the order of the request.")
+    gold: list[GoldPhrase]
+    methods: list[ExplainedMethod] = Field(description="In the order of the request.")
 
 
-class ProblemErrorSchema(ResponseSchema):
+class ProblemError(ResponseSchema):
     where: str
     message: str
 
 
-class ProblemDetailsSchema(ResponseSchema):
+class ProblemDetails(ResponseSchema):
     """An error (RFC 9457)."""
 
     type: str = Field(examples=["/problems/not-valid"])
     title: str
     status: int
-    detail: str = Field(description="For people.")
+    detail: str = Field(description="Human-readable explanation.")
     request_id: str
-    errors: list[ProblemErrorSchema] = []
+    errors: list[ProblemError] = []
 
 
-class FileTextSchema(ResponseSchema):
+class FileText(ResponseSchema):
     text: str
-    pages: list[int] = Field(description="Where each page begins, in a file that has pages.")
+    pages: list[int] = Field(description="Offsets at which pages begin, if the file has pages.")
 
 
-class WaitingSchema(ResponseSchema):
+class Waiting(ResponseSchema):
     state: Literal["waiting"]
-    ahead: int = Field(description="Requests before this one.")
+    ahead: int = Field(description="Requests ahead of this one.")
     elapsed: float = Field(description="Seconds since the request was admitted.")
 
 
-class WorkingSchema(ResponseSchema):
+class Working(ResponseSchema):
     state: Literal["working"]
     elapsed: float = Field(description="Seconds since the computation began.")
-    expected: float | None = Field(description="Seconds that the computation takes, if known.")
+    expected: float | None = Field(description="Expected seconds of computation, if known.")
 
 
-class DoneSchema(ResponseSchema):
+class Done(ResponseSchema):
     state: Literal["done"]
-    explanation: ExplanationSchema
+    explanation: Explanation
 
 
-class FailedLineSchema(ResponseSchema):
+class FailedLine(ResponseSchema):
     state: Literal["failed"]
-    problem: ProblemDetailsSchema
+    problem: ProblemDetails
 
 
-class HealthSchema(ResponseSchema):
+class Health(ResponseSchema):
     status: Literal["ok", "ready"]
 
 
-class LimitsSchema(ResponseSchema):
+class Limits(ResponseSchema):
     body_bytes: int
     characters: int = Field(description="Of each text.")
     texts: int = Field(description="Of each request.")
     seconds: float = Field(description="For each request, from admission to answer.")
 
 
-class ServiceInfoSchema(ResponseSchema):
+class ServiceInfo(ResponseSchema):
     version: str
     model: str
     encoder: str
     speed: str
     default_method: str
-    limits: LimitsSchema
-    readers: list[str] = Field(description="Extensions of files that can be read.")
-    languages: list[str] = Field(description="Codes that a request may give as its language, besides auto.")
+    default_style: Style = Field(description="The style of requests that name none.")
+    styles: dict[Style, str] = Field(description="The styles of mudyplus, each in a few words.")
+    limits: Limits
+    readers: list[str] = Field(description="Extensions of supported files.")
+    languages: list[str] = Field(description="Language codes that a request may use, besides auto.")
 
 
-class MethodInfoSchema(ResponseSchema):
+class MethodInfo(ResponseSchema):
     name: str
-    title: str = Field(description="As printed.")
+    title: str = Field(description="Display name.")
     description: str
     summary: str = Field(description="The same as `description`.")
     citation: str
-    needs: list[Literal["backbone", "encoder", "chat", "multilingual"]] = Field(
-        description="The models that it may ask."
-    )
-    parts: list[ScorePartSchema] = Field(description="What a score is made of, as named in occurrences.")
-    asks: Literal["backbone", "encoder", "chat"] | None = Field(description="Which kind of model; null for none.")
+    needs: list[Literal["backbone", "encoder", "chat", "multilingual"]] = Field(description="Models it may use.")
+    parts: list[ScorePart] = Field(description="Parts of a score, as named in occurrences.")
+    asks: Literal["backbone", "encoder", "chat"] | None = Field(description="Kind of model it uses; null for none.")
     available: bool
-    settings: dict[str, Any] = Field(description="With defaults; the model's own may differ.")
+    settings: dict[str, Any] = Field(description="Settings with their defaults; a model may have others.")
     descriptions: dict[str, str] = Field(description="What each setting does, in one line.")
     presets: list[str]
 
 
-class MethodsSchema(ResponseSchema):
-    methods: list[MethodInfoSchema]
+class Methods(ResponseSchema):
+    methods: list[MethodInfo]
 
 
-class ModelInfoSchema(ResponseSchema):
+class ModelInfo(ResponseSchema):
     name: str
     kind: str
     description: str
@@ -219,39 +234,41 @@ class ModelInfoSchema(ResponseSchema):
     loaded: bool
 
 
-class ModelsSchema(ResponseSchema):
-    models: list[ModelInfoSchema]
+class Models(ResponseSchema):
+    models: list[ModelInfo]
 
 
 # -- What there is ----------------------------------------------------------------------------------------------------
 
 
-def service_info(config: Config) -> ServiceInfoSchema:
-    limits = LimitsSchema(
+def service_info(config: Config) -> ServiceInfo:
+    limits = Limits(
         body_bytes=config.max_body,
         characters=config.max_characters,
         texts=config.max_texts,
         seconds=config.timeout,
     )
-    return ServiceInfoSchema(
+    return ServiceInfo(
         version=__version__,
         model=config.model,
         encoder=config.encoder,
         speed=config.speed,
         default_method=config.method,
+        default_style=config.default_style,
+        styles=STYLES,
         limits=limits,
         readers=list(readers.endings()),
         languages=sorted(LANGUAGE_NAMES),
     )
 
 
-def method_list() -> MethodsSchema:
-    return MethodsSchema(methods=[_method(name) for name in METHODS])
+def method_list() -> Methods:
+    return Methods(methods=[_method(name) for name in METHODS])
 
 
-def _method(name: str) -> MethodInfoSchema:
+def _method(name: str) -> MethodInfo:
     described = description(name)
-    return MethodInfoSchema(
+    return MethodInfo(
         **described, summary=described["description"], asks=_asks(name), available=name in served_methods()
     )
 
@@ -261,23 +278,23 @@ def _asks(name: str) -> Literal["backbone", "encoder", "chat"] | None:
     return "backbone" if "backbone" in needed else "encoder" if "encoder" in needed else "chat" if needed else None
 
 
-def model_list(config: Config, loaded: frozenset[str]) -> ModelsSchema:
+def model_list(config: Config, loaded: frozenset[str]) -> Models:
     """The known models, after those that are served under a name of their own."""
     served = {config.model: "backbone" in loaded, config.encoder: "encoder" in loaded}
     unlisted = [
-        ModelInfoSchema(
-            name=name, kind=kind, description="Named by whoever runs this service.",
+        ModelInfo(
+            name=name, kind=kind, description="Configured by the operator of this service.",
             parameters=None, licence=None, cached=True, loaded=served[name],
         )
         for name, kind in ((config.model, "backbone"), (config.encoder, "encoder"))
         if name not in models.KNOWN
     ]  # fmt: skip
     known = [
-        ModelInfoSchema(
+        ModelInfo(
             name=model.name, kind=model.kind, description=model.description,
             parameters=models.KNOWN[model.name].parameters, licence=model.licence,
             cached=model.cached, loaded=served.get(model.name, False),
         )
         for model in models.status()
     ]  # fmt: skip
-    return ModelsSchema(models=unlisted + known)
+    return Models(models=unlisted + known)

@@ -23,7 +23,7 @@ from mudy.server.read_queue import ReadQueue
 from mudy.server.request_schemas import ExplainRequest, ExtractRequest
 
 _LINES = {"schema": {"type": "string"}, "example": '{"state": "waiting", "ahead": 0, "elapsed": 0.1}\n'}
-_EXPLAINED: dict[str, Any] = {"model": schemas.ExplanationSchema, "content": {NDJSON: _LINES}}
+_EXPLAINED: dict[str, Any] = {"model": schemas.Explanation, "content": {NDJSON: _LINES}}
 _FILE = {"requestBody": {"required": True, "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}}
 
 
@@ -37,7 +37,7 @@ def add_routes(app: FastAPI, config: Config, queue: RequestQueue, files: ReadQue
 def _add_keyphrase_routes(app: FastAPI, config: Config, queue: RequestQueue) -> None:
     @app.post(
         "/v1/extract",
-        responses={200: {"model": schemas.ExtractedSchema}, **problem_responses(*POST_ROUTE)},
+        responses={200: {"model": schemas.Extracted}, **problem_responses(*POST_ROUTE)},
         tags=["keyphrases"],
     )
     async def extract(request: Request, body: ExtractRequest) -> Response:
@@ -66,7 +66,7 @@ def _add_keyphrase_routes(app: FastAPI, config: Config, queue: RequestQueue) -> 
 def _add_file_routes(app: FastAPI, files: ReadQueue) -> None:
     @app.post(
         "/v1/read",
-        responses={200: {"model": schemas.FileTextSchema}, **problem_responses(*POST_ROUTE)},
+        responses={200: {"model": schemas.FileText}, **problem_responses(*POST_ROUTE)},
         openapi_extra=_FILE,
         tags=["files"],
     )
@@ -81,40 +81,40 @@ def _add_file_routes(app: FastAPI, files: ReadQueue) -> None:
 
 
 def _file_text(reading: Reading) -> bytes:
-    return schemas.FileTextSchema(text=reading.text, pages=list(reading.pages)).model_dump_json().encode()
+    return schemas.FileText(text=reading.text, pages=list(reading.pages)).model_dump_json().encode()
 
 
 def _add_description_routes(app: FastAPI, config: Config, queue: RequestQueue) -> None:
     @app.get("/v1/service", responses=problem_responses(*ANY_ROUTE), tags=["about"])
-    async def service() -> schemas.ServiceInfoSchema:
+    async def service() -> schemas.ServiceInfo:
         """What is served, and within which limits."""
         return schemas.service_info(config)
 
     @app.get("/v1/methods", responses=problem_responses(*ANY_ROUTE), tags=["about"])
-    async def methods() -> schemas.MethodsSchema:
+    async def methods() -> schemas.Methods:
         """The methods, with their settings."""
         return await run_in_threadpool(schemas.method_list)
 
     @app.get("/v1/models", responses=problem_responses(*ANY_ROUTE), tags=["about"])
-    async def models() -> schemas.ModelsSchema:
+    async def models() -> schemas.Models:
         """The known models, and which of them are loaded."""
         return await run_in_threadpool(schemas.model_list, config, queue.loaded)
 
 
 def _add_health_routes(app: FastAPI, queue: RequestQueue) -> None:
     @app.get("/healthz", responses=problem_responses(500, 503), tags=["health"])
-    async def healthz() -> schemas.HealthSchema:
+    async def healthz() -> schemas.Health:
         """Whether the process works. Needs no key."""
         if not queue.alive:
             raise HttpProblem("fault", "A worker has ended.")
-        return schemas.HealthSchema(status="ok")
+        return schemas.Health(status="ok")
 
     @app.get("/readyz", responses=problem_responses(500, 503), tags=["health"])
-    async def readyz() -> schemas.HealthSchema:
+    async def readyz() -> schemas.Health:
         """Whether the model is loaded. Needs no key."""
         if not queue.ready:
-            raise HttpProblem("not-ready", "The model is being loaded.", retry_after=1)
-        return schemas.HealthSchema(status="ready")
+            raise HttpProblem("not-ready")
+        return schemas.Health(status="ready")
 
     @app.get("/metrics", response_class=Response, responses=problem_responses(*ANY_ROUTE), tags=["health"])
     async def metrics() -> Response:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from threading import Lock
+from threading import Condition, Lock
 from time import monotonic, perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from mudy._support.cancellation import Check, checked_by, current_check
+from mudy._support.cancellation import check, checked_by, current_check
 from mudy._support.workers import Task, WorkerEnded, WorkerProcess, pickled_work, threads_each
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.outcomes import Item, Outcome, score_batch
@@ -40,24 +40,11 @@ class Batch(NamedTuple):
     items: Sequence[Item[int]]
 
 
-class Scorer(Protocol):
-    """Computes batches, each lane in a thread of its own."""
-
-    @property
-    def loaded(self) -> frozenset[str]:
-        """What is in memory: "tagger", "backbone", "encoder"."""
-
-    def compute(self, batch: Batch, check: Check) -> Outcomes:
-        """The outcomes of a batch; `check` is called often meanwhile, and what it raises ends the work."""
-
-    def close(self) -> None: ...
-
-
 # -- In this process --------------------------------------------------------------------------------------------------
 
 
 class LocalScorer:
-    """An extractor in this process. Batches take turns, so that one thread at a time uses the models."""
+    """An extractor in this process, called by one thread per lane. Batches take turns at the models."""
 
     def __init__(self, root: Extractor) -> None:
         self.root, self._turn = root, TurnLock()
@@ -73,15 +60,18 @@ class LocalScorer:
 
     @property
     def loaded(self) -> frozenset[str]:
+        """What is in memory: "tagger", "backbone", "encoder"."""
         return frozenset(self.root.loaded)
 
-    def compute(self, batch: Batch, check: Check) -> Outcomes:
+    def compute(self, batch: Batch) -> Outcomes:
+        """The outcomes of a batch. It calls the caller's check often; what that raises ends the work."""
+        check_caller = current_check()
         away = 0.0  # seconds that other batches had their turns
 
         def offer_turn() -> None:
             nonlocal away
             away += self._turn.offer(TURN_SECONDS[batch.lane])
-            check()
+            check_caller()
 
         with self._turn, checked_by(offer_turn):
             extractor = self.extractor(batch.extractor)
@@ -99,32 +89,25 @@ class TurnLock:
     """
 
     def __init__(self) -> None:
-        self._mutex = Lock()
-        self._held = False
+        self._changed = Condition()
+        self._line: deque[object] = deque()  # one ticket per thread: the holder's, then those that wait
         self._began = 0.0
-        self._waiting: deque[Lock] = deque()  # one per thread, released when its turn comes
 
     def __enter__(self) -> None:
-        with self._mutex:
-            gate = Lock() if self._held else None
-            if gate is not None:
-                gate.acquire()
-                self._waiting.append(gate)
-            self._held = True
-        if gate is not None:
-            gate.acquire()
+        ticket = object()
+        with self._changed:
+            self._line.append(ticket)
+            self._changed.wait_for(lambda: self._line[0] is ticket)
         self._began = monotonic()
 
     def __exit__(self, *_: object) -> None:
-        with self._mutex:
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._held = False
+        with self._changed:
+            self._line.popleft()
+            self._changed.notify_all()
 
     def offer(self, after: float) -> float:
         """Let a waiting thread have its turn if this one has lasted `after` seconds; returns the seconds it took."""
-        if not self._waiting or monotonic() - self._began < after:
+        if len(self._line) == 1 or monotonic() - self._began < after:
             return 0.0
         start = monotonic()
         self.__exit__()
@@ -143,7 +126,7 @@ class ScoringWork:
 
     def start(self) -> Callable[[Batch], tuple[Outcomes, frozenset[str]]]:
         scorer = LocalScorer(self.config.load())
-        return lambda batch: (scorer.compute(batch, current_check()), scorer.loaded)
+        return lambda batch: (scorer.compute(batch), scorer.loaded)
 
 
 class ProcessScorer:
@@ -160,21 +143,21 @@ class ProcessScorer:
     def pid(self) -> int:
         return self._process.pid
 
-    def compute(self, batch: Batch, check: Check) -> Outcomes:
+    def compute(self, batch: Batch) -> Outcomes:
         """Compute a batch there. If its process ends, each text is tried once more, alone."""
         try:
-            return self._computed(batch, check)
+            return self._computed(batch)
         except WorkerEnded:
-            return [self._alone(batch, item, check) for item in batch.items]
+            return [self._alone(batch, item) for item in batch.items]
 
-    def _alone(self, batch: Batch, item: Item[int], check: Check) -> Outcome[int]:
+    def _alone(self, batch: Batch, item: Item[int]) -> Outcome[int]:
         try:
-            (outcome,) = self._computed(batch._replace(items=[item]), check)
+            (outcome,) = self._computed(batch._replace(items=[item]))
         except WorkerEnded as error:
             return Outcome(item.key, error)
         return outcome
 
-    def _computed(self, batch: Batch, check: Check) -> Outcomes:
+    def _computed(self, batch: Batch) -> Outcomes:
         process, task = self._running(), Task.of(batch)
         process.submit(task)
         try:
@@ -199,12 +182,15 @@ class ProcessScorer:
 
     def await_start(self) -> None:
         """Wait until the models are loaded there; raises what loading them raised."""
-        self._computed(Batch(ExtractorKey(self._work.config.method), 0, ()), lambda: None)
+        self._computed(Batch(ExtractorKey(self._work.config.method), 0, ()))
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
         self._process.close()
+
+
+Scorer = LocalScorer | ProcessScorer
 
 
 def scorers(config: Config) -> Sequence[Scorer]:

@@ -45,7 +45,7 @@ def _validated(method: str, name: str, value: Any, where: str) -> Any:
 def _check_bounds(name: str, value: Any) -> None:
     """Refuse values that could exhaust memory or overflow, and names of files on this machine."""
     if name in FILE_SETTINGS and value is not None:
-        raise ValueError(f"{name} names a file of the server, which a request cannot do")
+        raise ValueError(f"{name} is a file on the server, which a request cannot choose")
     entries = value if isinstance(value, tuple) else (value,)
     largest = LARGEST_VALUES.get(name, LARGEST_VALUE)
     if len(entries) > MAX_ENTRIES:

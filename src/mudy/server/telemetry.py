@@ -77,7 +77,9 @@ class Metrics:
             buckets=LATENCY_BUCKETS, registry=registry,
         )  # fmt: skip
         self.ready = Gauge("mudy_ready", "1 once the model is loaded", registry=registry)
-        self.workers = Gauge("mudy_worker_processes", "Processes that compute; 0: the service's own", registry=registry)
+        self.workers = Gauge(
+            "mudy_worker_processes", "Worker processes; 0 if the service computes itself", registry=registry
+        )
         self.waiting = Gauge("mudy_waiting_requests", "Requests in the queue", registry=registry)
         self.working = Gauge("mudy_working_requests", "Requests with a text that is being computed", registry=registry)
         self.texts = Counter("mudy_texts", "Texts computed", ["method"], registry=registry)

@@ -4,7 +4,7 @@
 import {create} from "../view/elements.js";
 import {figure, languageName} from "../view/words.js";
 import {page} from "./page.js";
-import {answerKey, chosenMethods, hasWeights, methodInfo, recommended, state} from "./state.js";
+import {answerKey, chosenMethods, hasStyles, hasWeights, methodInfo, recommended, state} from "./state.js";
 
 const EFFECTS = {lambda: "Updates the ranking immediately.", kappa: "Runs the model again."};
 const SETTING_NAMES = /** @type {const} */ ({lambda: "lambda_", kappa: "kappa"});
@@ -16,6 +16,8 @@ export function fillMenus() {
   fillMenu(page.method);
   fillMenu(page.compare);
   page.compare.prepend(create("option", {value: ""}, "none"));
+  page.style.replaceChildren(...Object.entries(state.service?.styles ?? {}).map(([name, words]) => create("option",
+    {value: name, title: words}, name)));
   const languages = (state.service?.languages ?? []).map((code) => ({code, name: languageName(code)}));
   languages.sort((one, other) => one.name.localeCompare(other.name, "en"));
   page.language.replaceChildren(create("option", {value: "auto"}, "auto"),
@@ -44,11 +46,12 @@ export function showSettings() {
   for (const option of page.compare.options) {
     option.disabled = option.value === settings.method || option.dataset.off === "";
   }
+  page.style.value = settings.style;
+  page.styleHelp.textContent = `${settings.style}: ${state.service?.styles[settings.style] ?? ""}`;
   page.language.value = settings.language;
   page.top.input.value = page.top.output.value = String(settings.top);
-  for (const element of document.querySelectorAll(".weights-only")) {
-    if (element instanceof HTMLElement) element.hidden = !weighted.length;
-  }
+  showOnly(".weights-only", weighted.length > 0);
+  showOnly(".styles-only", chosenMethods().some(hasStyles));
   const known = weighted.some((name) => answers.methods.has(answerKey(name, {})));
   const descriptions = methodInfo(weighted[0])?.descriptions ?? {};
   for (const name of /** @type {const} */ (["lambda", "kappa"])) {
@@ -59,6 +62,17 @@ export function showSettings() {
     output.value = settings[name] == null && !known ? "auto" : figure(value);
   }
   page.reset.disabled = settings.lambda == null && settings.kappa == null;
+}
+
+/**
+ * Show the controls that the chosen methods have, and hide those that they lack.
+ * @param {string} selector
+ * @param {boolean} shown
+ */
+function showOnly(selector, shown) {
+  for (const element of document.querySelectorAll(selector)) {
+    if (element instanceof HTMLElement) element.hidden = !shown;
+  }
 }
 
 /**

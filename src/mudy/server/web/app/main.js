@@ -48,6 +48,7 @@ const takeAddress = () => readAddress({top: page.top.input, lambda: page.lambda.
 function listenToControls() {
   page.bar.addEventListener("submit", (event) => { event.preventDefault(); run(); });
   page.method.addEventListener("change", () => changeSettings({method: page.method.value}, {ask: true}));
+  page.style.addEventListener("change", () => changeSettings({style: page.style.value}, {ask: true}));
   page.compare.addEventListener("change", () => changeSettings({compare: page.compare.value}, {ask: true}));
   page.language.addEventListener("change", () => changeSettings({language: page.language.value}, {ask: true}));
   page.top.input.addEventListener("input", () => changeSettings({top: Number(page.top.input.value)}));

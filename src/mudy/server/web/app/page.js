@@ -22,6 +22,8 @@ export const page = {
   theme: byId("theme", HTMLButtonElement),
   bar: byId("bar", HTMLFormElement),
   method: byId("method", HTMLSelectElement),
+  style: byId("style", HTMLSelectElement),
+  styleHelp: byId("style-help", HTMLElement),
   compare: byId("compare", HTMLSelectElement),
   language: byId("language", HTMLSelectElement),
   top: slider("top"),

@@ -6,6 +6,7 @@
 /**
  * @typedef {object} Settings  the settings in the URL; null means the recommended value
  * @property {string} method
+ * @property {string} style
  * @property {string} compare  empty for none
  * @property {string} language  "auto" or an ISO 639 code
  * @property {number} top
@@ -17,6 +18,8 @@
  * @property {string} model
  * @property {string} speed
  * @property {string} default_method
+ * @property {string} default_style
+ * @property {Record<string, string>} styles  what each is, in a few words
  * @property {{body_bytes: number, characters: number, texts: number, seconds: number}} limits
  * @property {string[]} readers
  * @property {string[]} languages
@@ -31,7 +34,7 @@
  */
 
 /** @type {Settings} */
-const DEFAULTS = {method: "mudyplus", compare: "", language: "auto", top: 10, lambda: null, kappa: null};
+const DEFAULTS = {method: "mudyplus", style: "subjects", compare: "", language: "auto", top: 10, lambda: null, kappa: null};
 
 export const state = {
   settings: {...DEFAULTS},
@@ -51,6 +54,8 @@ export const state = {
   notRescorable: new Set(),
 };
 
+const defaultStyle = () => state.service?.default_style ?? DEFAULTS.style;
+
 /** The methods to run, the comparison method first. */
 export const chosenMethods = () => [...new Set([state.settings.compare, state.settings.method].filter(Boolean))];
 
@@ -66,15 +71,19 @@ export function hasWeights(name) {
   return "lambda_" in settings && "kappa" in settings;
 }
 
-/** @param {string} name @returns {Record<string, number>} */
+/** @param {string} name */
+export const hasStyles = (name) => "style" in (methodInfo(name)?.settings ?? {});
+
+/** @param {string} name @returns {Record<string, number | string>} */
 export function settingsToSend(name) {
-  const {lambda, kappa} = state.settings;
+  const {style, lambda, kappa} = state.settings;
+  if (hasStyles(name)) return style === state.service?.default_style ? {} : {style};
   if (!hasWeights(name)) return {};
   return {...(kappa == null ? {} : {kappa}),
     ...(lambda != null && state.notRescorable.has(name) ? {lambda_: lambda} : {})};
 }
 
-/** @param {string} name @param {Record<string, number>} sent */
+/** @param {string} name @param {Record<string, number | string>} sent */
 export const answerKey = (name, sent = settingsToSend(name)) => JSON.stringify([name, sent]);
 
 /**
@@ -104,15 +113,17 @@ export function readAddress(limits) {
   /** @param {string | null | undefined} name */
   const usable = (name) => (name && available.includes(name) ? name : null);
   const method = usable(given.get("method")) ?? usable(state.service?.default_method) ?? available[0];
+  const style = given.get("style") ?? "";
   const compare = usable(given.get("compare")) ?? "", language = given.get("language") ?? "";
-  state.settings = {method, compare: compare === method ? "" : compare,
+  state.settings = {method, style: style in (state.service?.styles ?? {}) ? style : defaultStyle(), compare: compare === method ? "" : compare,
     language: state.service?.languages.includes(language) ? language : DEFAULTS.language, top: Math.round(number("top") ?? DEFAULTS.top),
     lambda: number("lambda"), kappa: number("kappa")};
 }
 
 /** Write the settings that differ from the defaults to the URL. */
 export function writeAddress() {
-  const standard = Object.entries({...DEFAULTS, method: state.service?.default_method ?? DEFAULTS.method});
+  const standard = Object.entries({...DEFAULTS, method: state.service?.default_method ?? DEFAULTS.method,
+    style: defaultStyle()});
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(state.settings)) {
     if (value != null && !standard.some(([other, usual]) => other === name && usual === value)) given.set(name, String(value));

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mudy.extraction.scoring import coverage, joined
+from mudy.extraction.results import Coverage, merged_spans
 from mudy.methods.method import ScoredCandidates
 from mudy.reading.document import Span
 from tests.tagged import tagged
@@ -22,16 +22,16 @@ from tests.tagged import tagged
         ([(4, 8)], [(4, 8)]),
     ],
 )
-def test_spans_with_nothing_to_read_between_them_are_joined(
+def test_spans_with_nothing_to_read_between_them_are_merged(
     spans: list[tuple[int, int]], expected: list[tuple[int, int]]
 ) -> None:
-    assert joined("ice road maps .", [Span(*span) for span in spans]) == tuple(Span(*span) for span in expected)
+    assert merged_spans("ice road maps .", [Span(*span) for span in spans]) == tuple(Span(*span) for span in expected)
 
 
 def test_a_models_share_is_that_of_the_whole_text_also_where_words_were_omitted() -> None:
     document = tagged("ice road maps help")
     scored = ScoredCandidates((), (), read={"encoder": [Span(0, 8)]})
-    (half,) = coverage(document, scored).models
+    (half,) = Coverage.of(document, scored).models
     assert (half.share, half.spans) == (8 / 18, (Span(0, 8),))
-    (quarter,) = coverage(replace(document, omitted_words=4), scored).models
+    (quarter,) = Coverage.of(replace(document, omitted_words=4), scored).models
     assert quarter.share == 4 / 18
