@@ -19,7 +19,7 @@ from experiments.reproduce.markdown import markdown_table
 from mudy import Extractor
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import judge
-from mudy.evaluation.measures import F1, Outcome
+from mudy.evaluation.measures import F1, Predictions
 from mudy.extraction.model_loader import ModelLoader
 from mudy.methods import METHODS, model_fields
 from mudy.models import locate
@@ -35,7 +35,7 @@ CHAT = "smollm2-135m"  # the one embedded model that chats
 SLOW = 3  # texts for a method that writes
 OTHERS, MUDY = "other packages", "MUDY"
 LEXICAL, ENCODER, LANGUAGE = "ours, no model", "ours, sentence encoder", "ours, language model"
-Judge = Callable[[Dataset, Record], tuple[Outcome, float]]  # what was found, and CPU-seconds
+Judge = Callable[[Dataset, Record], tuple[Predictions, float]]  # what was found, and CPU-seconds
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,11 @@ class ShelfLoader(ModelLoader):
 def of_ours(extractor: Extractor) -> Judge:
     extractor.extract(WARM)
 
-    def judged(data: Dataset, record: Record) -> tuple[Outcome, float]:
+    def judged(data: Dataset, record: Record) -> tuple[Predictions, float]:
         found = judge(extractor, data, record)
-        outcome = found.outcome()
-        assert outcome is not None, "every text has gold"
-        return outcome, found.cpu_seconds
+        predicted = found.predictions()
+        assert predicted is not None, "every text has gold"
+        return predicted, found.cpu_seconds
 
     return judged
 
@@ -139,11 +139,11 @@ def of_a_package(phrases: Callable[[str], Sequence[str]]) -> Judge:
     """It reads the very text that ours reads, and is timed from there to its phrases."""
     phrases(WARM)
 
-    def judged(data: Dataset, record: Record) -> tuple[Outcome, float]:
+    def judged(data: Dataset, record: Record) -> tuple[Predictions, float]:
         text = record.text if data.name == "texts" else data.promptrank_text(record)[0]
         found, cost = cost_of(lambda: phrases(text))
         gold = [phrase.lower() for phrase in record.keyphrases]
-        return Outcome(record.id, [phrase.lower() for phrase in found], gold), cost.cpu
+        return Predictions(record.id, [phrase.lower() for phrase in found], gold), cost.cpu
 
     return judged
 
@@ -211,7 +211,7 @@ def sets(asked: Namespace) -> list[Dataset]:
 
 def measured(systems: Sequence[System], data: Dataset, repeats: int) -> list[dict[str, Any]]:
     """Every system on every text, text by text, so that a slow minute falls on all of them."""
-    outcomes: dict[str, dict[str, Outcome]] = defaultdict(dict)
+    predictions: dict[str, dict[str, Predictions]] = defaultdict(dict)
     costs: dict[str, list[float]] = defaultdict(list)
     for turn in range(repeats):
         for number, record in enumerate(data.documents):
@@ -219,10 +219,10 @@ def measured(systems: Sequence[System], data: Dataset, repeats: int) -> list[dic
             for system in rotated(systems, turn + number):
                 if system.texts is not None and (turn or number >= system.texts):
                     continue
-                outcome, cpu = system.judge(data, record)
-                outcomes[system.name][record.id] = outcome
+                predicted, cpu = system.judge(data, record)
+                predictions[system.name][record.id] = predicted
                 costs[system.name].append(cpu)
-    return [row(system, list(outcomes[system.name].values()), costs[system.name]) for system in systems]
+    return [row(system, list(predictions[system.name].values()), costs[system.name]) for system in systems]
 
 
 def rotated(systems: Sequence[System], by: int) -> list[System]:
@@ -231,14 +231,14 @@ def rotated(systems: Sequence[System], by: int) -> list[System]:
     return [*systems[start:], *systems[:start]]
 
 
-def row(system: System, outcomes: Sequence[Outcome], costs: Sequence[float]) -> dict[str, Any]:
+def row(system: System, predictions: Sequence[Predictions], costs: Sequence[float]) -> dict[str, Any]:
     return {
         "name": system.name,
         "group": system.group,
-        "texts": len(outcomes),
+        "texts": len(predictions),
         "cpu": median(costs),
-        "f1": {str(k): (F1 @ k)(outcomes) for k in DEPTHS},
-        "interval_at_10": [(i := (F1 @ 10).interval(outcomes)).low, i.high],
+        "f1": {str(k): (F1 @ k)(predictions) for k in DEPTHS},
+        "interval_at_10": [(i := (F1 @ 10).interval(predictions)).low, i.high],
     }
 
 
