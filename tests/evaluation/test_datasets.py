@@ -153,38 +153,6 @@ def test_a_file_that_may_not_be_read_is_an_error_of_ours(tmp_path: Path, monkeyp
 # -- Published forms --------------------------------------------------------------------------------------------------
 
 
-def test_a_duc2001_folder_is_read_with_its_annotations(tmp_path: Path) -> None:
-    (tmp_path / "AP1-1").write_text(
-        "<DOC>\n<HEAD>Ice Closes\n Road</HEAD>\n<TEXT>\n<P>\nThe Ice road closed, \n</P>\n<P>\nearly.\n</P></TEXT>\n"
-        "<TEXT>Not read.</TEXT></DOC>"
-    )
-    (tmp_path / "FT2-2.txt").write_text("<TEXT>Radar maps fail.</TEXT>")
-    (tmp_path / "LA3-3").write_text("<TEXT>No gold.</TEXT>")
-    (tmp_path / "again").mkdir()
-    (tmp_path / "again" / "AP1-1").write_text("<TEXT>A copy.</TEXT>")
-    (tmp_path / "LA4-4").write_text("No mark-up.")
-    (tmp_path / "LA5-5").write_bytes(b"<TEXT>\ncaf\xe9</TEXT>")
-    (tmp_path / "annotations.txt").write_text(
-        "AP1-1@ice road;Road closure;\nFT2-2@radar map;\n\nLA4-4@a;\nLA5-5@a;\nno at sign\nXX@gone;\nFT2-2@again;\n"
-    )
-    data = load(tmp_path)
-    assert (data.name, data.form) == ("duc2001", "duc2001")
-    first, second = data.documents
-    assert (first.id, first.title, first.keyphrases) == ("AP1-1", "Ice Closes Road", ("ice road", "Road closure"))
-    assert " ".join(first.text.split()) == "The Ice road closed, early."
-    assert (second.id, second.title, second.text) == ("FT2-2", None, "Radar maps fail.")
-    assert set(problems(data)) == {
-        ("annotations.txt", 6, "is not of the form docid@phrase;phrase;"),
-        ("annotations.txt", 8, "the id 'FT2-2' occurred before"),
-        ("LA3-3", None, "annotations.txt has no line for it"),
-        ("AP1-1", None, "the id 'AP1-1' occurred before"),
-        ("LA4-4", None, "it has no <TEXT>...</TEXT>"),
-        ("LA5-5", None, "LA5-5 cannot be decoded as UTF-8 in line 2"),
-        ("annotations.txt", 7, "there is no file for 'XX'"),
-    }
-    assert data.promptrank_text(first) == ("the ice road closed early.", 0)
-
-
 def test_semeval2017_is_read_from_texts_and_keys_without_the_copies_of_an_editor(tmp_path: Path) -> None:
     for folder in ("docsutf8/.ipynb_checkpoints", "keys"):
         (tmp_path / folder).mkdir(parents=True)
@@ -201,15 +169,6 @@ def test_semeval2017_is_read_from_texts_and_keys_without_the_copies_of_an_editor
         ("S3.key", None, "there is no S3.txt for it"),
     ]
     assert data.promptrank_text(data.documents[0]) == ("at 5 p is high.", 0)  # cleaned first, then lower-cased
-
-
-def test_inspec_is_read_with_its_uncontrolled_keywords(tmp_path: Path) -> None:
-    (tmp_path / "7.abstr").write_text("Ice Maps\nMaps of 90% ice.\n")
-    (tmp_path / "7.contr").write_text("cartography")
-    (tmp_path / "7.uncontr").write_text("ice maps; radar\n\tmaps; Ice\n")
-    data = load(tmp_path)
-    assert data.documents == (Record("7", "Ice Maps", "Ice Maps\nMaps of 90% ice.", ("ice maps", "radar maps", "Ice")),)
-    assert data.promptrank_text(data.documents[0]) == ("Ice Maps Maps of 90 ice.", 0)
 
 
 PAPER = {

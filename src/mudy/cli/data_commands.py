@@ -45,8 +45,8 @@ def describe_command(
     """Print the figures of the paper's Table 1 for data sets.
 
     PATHS are files or folders, in the format of this project (JSON lines with id, title, text, keyphrases) or in that
-    of DUC2001, SemEval2017, Inspec, NUS, Krapivin, SemEval2010, KP20k, KPTimes, StackExchange or WikiHow as they were
-    published. Words, sentences and keyphrases are means per document; absent and noun phrases are shares of the gold.
+    of SemEval2017 (a folder of .txt and .key files), NUS, Krapivin, SemEval2010, KP20k, KPTimes, StackExchange or
+    WikiHow as they were published. Words, sentences and keyphrases are means per document; absent and noun phrases are shares of the gold.
 
     Bad rows are reported on standard error and left out. The exit code is 1 if a path could not be read at all.
     """

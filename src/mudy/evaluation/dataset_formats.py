@@ -61,9 +61,7 @@ def _bad(reason: str) -> NoReturn:
 def recognised(path: Path) -> str | None:
     """The format of a file or folder, detected from its contents; None where it is unknown."""
     if path.is_dir():
-        if (path / "annotations.txt").is_file():
-            return "duc2001"
-        return "inspec" if _files(path, ".abstr") else "semeval2017" if _files(path, ".key") else None
+        return "semeval2017" if _files(path, ".key") else None
     forms = (_form_of_line(line, path) for _, line in islice(_lines(path), _INSPECTED_LINES) if line is not None)
     return next(filter(None, forms), None)
 
@@ -114,11 +112,7 @@ def _read_json_lines(path: Path, make: Callable[[dict[str, Any], int], Record]) 
         if line is None:
             yield path, number, partial(_bad, _NOT_UTF8)
         elif line.strip():
-            yield path, number, partial(_json_record, make, line, number)
-
-
-def _json_record(make: Callable[[dict[str, Any], int], Record], line: str, number: int) -> Record:
-    return make(_json_object(line), number)
+            yield path, number, partial(lambda row, at: make(_json_object(row), at), line, number)
 
 
 def _json_object(line: str) -> dict[str, Any]:
@@ -199,82 +193,24 @@ def _lines(path: Path) -> Iterator[tuple[int, str | None]]:
 # -- Folders ----------------------------------------------------------------------------------------------------------
 
 
-def _read_duc2001(path: Path) -> Iterator[Row]:
-    """Files that hold <TEXT>...</TEXT>, and `annotations.txt` with lines `docid@phrase;phrase;...;`."""
-    annotations = path / "annotations.txt"
-    if not annotations.is_file():
-        raise InputError(f"{path}: a DUC2001 folder holds annotations.txt, which is missing.")
-    gold: dict[str, tuple[int, str]] = {}  # line and phrases of each document
-    for number, line in _lines(annotations):
-        name, at, phrases = (line or "").partition("@")
-        if line is None:
-            yield annotations, number, partial(_bad, _NOT_UTF8)
-        elif line.strip() and not at:
-            yield annotations, number, partial(_bad, "is not of the form docid@phrase;phrase;")
-        elif name.strip() in gold:
-            yield annotations, number, partial(_bad, duplicate_id(name.strip()))
-        elif at:
-            gold[name.strip()] = number, phrases
-    without_file = set(gold)
-    for file in _files(path, ""):
-        if file != annotations:
-            name = file.name if file.name in gold else file.name.removesuffix(".txt")
-            without_file.discard(name)
-            yield file, None, partial(_duc_record, name, file, gold[name][1] if name in gold else None)
-    for name in sorted(without_file):
-        yield annotations, gold[name][0], partial(_bad, f"there is no file for {name!r}")
-
-
-def duplicate_id(name: str) -> str:
-    """Why a second row of an id cannot be used."""
-    return f"the id {name!r} occurred before"
-
-
-def _duc_record(name: str, file: Path, phrases: str | None) -> Record:
-    if phrases is None:
-        _bad("annotations.txt has no line for it")
-    source = _whole(file)
-    text = _element(source, "TEXT")
-    if text is None:
-        _bad("it has no <TEXT>...</TEXT>")
-    heading = next((h for tag in ("HEADLINE", "HEAD", "HL", "H3") if (h := _element(source, tag))), "")
-    title = squeeze(_untagged(heading)) or None
-    return _record({"id": name, "title": title, "text": _untagged(text).strip(), "keyphrases": phrases})
-
-
-def _element(source: str, tag: str) -> str | None:
-    """The content of the first element of a name; published runs do not read a second one."""
-    _, _, rest = source.partition(f"<{tag}>")
-    inside, end, _ = rest.partition(f"</{tag}>")
-    return inside if end else None
-
-
-def _untagged(text: str) -> str:
-    """The text with paragraph tags and the like replaced by spaces."""
-    return re.sub(r"</?[A-Za-z][^<>\n]*>", " ", text)
-
-
-def _read_pairs(path: Path, texts: str, keys: str, separator: str, titled: bool) -> Iterator[Row]:
-    """Files of text and files of gold that share their names, in one folder or in two."""
+def _read_pairs(path: Path) -> Iterator[Row]:
+    """Files of text (.txt) and of gold (.key, one phrase per line) that share their names, in one folder or in two."""
     if not path.is_dir():
-        raise InputError(f"{path}: a folder with *{texts} and *{keys} is needed.")
+        raise InputError(f"{path}: a folder with *.txt and *.key is needed.")
     gold: dict[str, Path] = {}
-    for file in _files(path, keys):
+    for file in _files(path, ".key"):
         gold.setdefault(file.stem, file)
-    text_files = _files(path, texts)
-    for file in text_files:
-        yield file, None, partial(_pair, file, gold.get(file.stem), separator, titled)
-    for name in sorted(gold.keys() - {file.stem for file in text_files}):
-        yield gold[name], None, partial(_bad, f"there is no {name}{texts} for it")
+    texts = _files(path, ".txt")
+    for file in texts:
+        yield file, None, partial(_pair, file, gold.get(file.stem))
+    for name in sorted(gold.keys() - {file.stem for file in texts}):
+        yield gold[name], None, partial(_bad, f"there is no {name}.txt for it")
 
 
-def _pair(file: Path, key: Path | None, separator: str, titled: bool) -> Record:
+def _pair(file: Path, key: Path | None) -> Record:
     if key is None:
         _bad("there is no gold for it")
-    text = _whole(file).strip()
-    title = squeeze(text.split("\n")[0]) if titled else None
-    gold = _whole(key).replace("\r\n", "\n").split(separator)
-    return _record({"id": file.stem, "title": title, "text": text, "keyphrases": gold})
+    return _record({"id": file.stem, "text": _whole(file).strip(), "keyphrases": _whole(key).split("\n")})
 
 
 def _files(folder: Path, suffix: str) -> list[Path]:
@@ -365,9 +301,7 @@ PAPERS: Mapping[str, Reader] = {
 }
 DATASET_FORMATS: Mapping[str, Reader] = {
     "mudy": partial(_read_json_lines, make=_record),
-    "duc2001": _read_duc2001,
-    "semeval2017": partial(_read_pairs, texts=".txt", keys=".key", separator="\n", titled=False),  # docsutf8, keys
-    "inspec": partial(_read_pairs, texts=".abstr", keys=".uncontr", separator=";", titled=True),
+    "semeval2017": _read_pairs,  # docsutf8, keys
     "wikihow": _read_wikihow,
     **PAPERS,
 }

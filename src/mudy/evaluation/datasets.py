@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mudy._support.validation import checked, seen
 from mudy.errors import InputError, SettingError, unknown
-from mudy.evaluation.dataset_formats import DATASET_FORMATS, BadRow, Record, Row, advice, duplicate_id, recognised
+from mudy.evaluation.dataset_formats import DATASET_FORMATS, BadRow, Record, Row, advice, recognised
 from mudy.evaluation.dataset_protocols import PLAIN_PROTOCOL, PROTOCOLS, DatasetProtocol, set_name
 
 __all__ = ["DATASET_FORMATS", "PROTOCOLS", "Dataset", "DatasetProblem", "Record", "load", "recognised", "set_name"]
@@ -90,7 +90,7 @@ def _records(rows: Iterable[Row], limit: int | None) -> tuple[list[Record], list
         try:
             record = make()
             if record.id in documents:
-                raise BadRow(duplicate_id(record.id))
+                raise BadRow(f"the id {record.id!r} occurred before")
         except BadRow as error:
             problems.append(DatasetProblem(file, line, str(error)))
             continue
