@@ -46,7 +46,8 @@ def describe_command(
 
     PATHS are files or folders, in the format of this project (JSON lines with id, title, text, keyphrases) or in that
     of SemEval2017 (a folder of .txt and .key files), NUS, Krapivin, SemEval2010, KP20k, KPTimes, StackExchange or
-    WikiHow as they were published. Words, sentences and keyphrases are means per document; absent and noun phrases are shares of the gold.
+    WikiHow as they were published. Words, sentences and keyphrases are means per document; absent and noun phrases are
+    shares of the gold.
 
     Bad rows are reported on standard error and left out. The exit code is 1 if a path could not be read at all.
     """

@@ -280,7 +280,13 @@ def _add_other_text_tools(server: MCPServer[Any], backend: KeyphraseBackend) -> 
     @server.tool(annotations=_read_only("List methods"))  # type: ignore[untyped-decorator]
     def list_methods() -> MethodList:
         """The available methods, with what each does and which models it needs."""
-        return MethodList([_method_summary(name, backend.default_method) for name in backend.methods])
+        described = {name: description(name) for name in backend.methods}
+        return MethodList(
+            [
+                MethodSummary(name, d["title"], d["description"], d["needs"], name == backend.default_method)
+                for name, d in described.items()
+            ]
+        )
 
 
 def _add_document_tool(server: MCPServer[Any], folders: OpenFolders) -> None:
@@ -291,13 +297,8 @@ def _add_document_tool(server: MCPServer[Any], folders: OpenFolders) -> None:
             raise InputError(f"start must be 0 or more, and characters between 1 and {MOST_CHARACTERS:,}.")
         reading = folders.read(path)
         end = start + characters
-        return DocumentText(
-            reading.text[start:end],
-            start,
-            len(reading.text),
-            end if end < len(reading.text) else None,
-            list(reading.pages),
-        )
+        length = len(reading.text)
+        return DocumentText(reading.text[start:end], start, length, end if end < length else None, list(reading.pages))
 
 
 def _method(backend: KeyphraseBackend, name: str | None) -> str:
@@ -307,19 +308,16 @@ def _method(backend: KeyphraseBackend, name: str | None) -> str:
 
 
 def _phrase_list(result: dict[str, Any]) -> PhraseList:
+    sections = result.get("sections", [])
     return PhraseList(
-        _summaries(result["keyphrases"]),
-        [SectionSummary(**s | {"keyphrases": _summaries(s["keyphrases"])}) for s in result.get("sections", [])],
+        [_summary(keyphrase) for keyphrase in result["keyphrases"]],
+        [SectionSummary(**s | {"keyphrases": [_summary(k) for k in s["keyphrases"]]}) for s in sections],
         result["method"],
         result["model"],
         result["language"],
         result["coverage"]["words"],
         result.get("warnings", []),
     )
-
-
-def _summaries(keyphrases: list[dict[str, Any]]) -> list[PhraseSummary]:
-    return [_summary(keyphrase) for keyphrase in keyphrases]
 
 
 def _summary(keyphrase: dict[str, Any]) -> PhraseSummary:
@@ -338,7 +336,9 @@ def _explanation(explanation: dict[str, Any], text: str, phrase: str) -> PhraseE
     forms = ((k, (k["text"], *k["variants"])) for k in ranked)
     keyphrase = next((k for k, texts in forms if wanted in [variant_key(form, language) for form in texts]), None)
     if keyphrase is None:
-        return PhraseExplanation(phrase, None, len(ranked), None, _why_not(bool(gold["places"])), [], {})
+        note = "It occurs in the text but is not ranked: it is not a noun phrase, or a better phrase says the same."
+        note = note if gold["places"] else "It does not occur in the text."
+        return PhraseExplanation(phrase, None, len(ranked), None, note, [], {})
     occurrences = [_explained_occurrence(occurrence, text) for occurrence in keyphrase["occurrences"][:MOST_SHOWN]]
     more = len(keyphrase["occurrences"]) - len(occurrences)
     note = f"{more} more occurrences are not shown." if more else ""
@@ -347,19 +347,8 @@ def _explanation(explanation: dict[str, Any], text: str, phrase: str) -> PhraseE
     return PhraseExplanation(keyphrase["text"], rank, len(ranked), score, note, occurrences, meaning)
 
 
-def _why_not(in_text: bool) -> str:
-    if not in_text:
-        return "It does not occur in the text."
-    return "It occurs in the text but is not ranked: it is not a noun phrase, or a better phrase says the same."
-
-
 def _explained_occurrence(occurrence: dict[str, Any], text: str) -> ExplainedOccurrence:
     start, end = occurrence["start"], occurrence["end"]
     context = squeeze(text[max(0, start - CONTEXT) : end + CONTEXT])
     parts = {name: value for name, value in occurrence.items() if name not in ("start", "end", "page", "score")}
     return ExplainedOccurrence(start, end, context, occurrence["score"], parts)
-
-
-def _method_summary(name: str, default: str) -> MethodSummary:
-    described = description(name)
-    return MethodSummary(name, described["title"], described["description"], described["needs"], name == default)

@@ -52,8 +52,8 @@ def ranked(explanation: Explanation, index: int, top_n: int | None) -> Ranked:
     """The list of one of the methods of an explanation."""
     result = explanation.methods[index].result
     others = [other.result for number, other in enumerate(explanation.methods) if number != index]
-    names = part_names(result)
-    ranks = [_ranks(other) for other in others]
+    names = tuple(n for k in result.keyphrases[:1] for n in k.occurrences[0].parts if n not in HIDDEN)
+    ranks = [{(o.start, o.end): k.rank for k in reversed(r.keyphrases) for o in k.occurrences} for r in others]
     language = result.language or "en"
     gold = {stem_key(phrase.text, language) for phrase in explanation.gold}
     rows = tuple(
@@ -64,27 +64,13 @@ def ranked(explanation: Explanation, index: int, top_n: int | None) -> Ranked:
     return Ranked(head, rows, len(result.keyphrases) - len(rows), names)
 
 
-def part_names(result: Result) -> tuple[str, ...]:
-    """The parts of the scores that a list shows."""
-    best = (phrase.occurrences[0].parts for phrase in result.keyphrases[:1])
-    return tuple(name for parts in best for name in parts if name not in HIDDEN)
-
-
 def _cells(phrase: Keyphrase, names: Sequence[str], others: Sequence[dict[tuple[int, int], int]]) -> tuple[str, ...]:
     parts = phrase.occurrences[0].parts
     numbers = [number(parts[name], 2) if name in parts else ABSENT for name in names]
-    elsewhere = [change(phrase.rank, rank_in(other, phrase)) for other in others]
+    places = [(occurrence.start, occurrence.end) for occurrence in phrase.occurrences]
+    before = (min((ranks[at] for at in places if at in ranks), default=None) for ranks in others)
+    elsewhere = [change(phrase.rank, rank) for rank in before]
     return (str(phrase.rank), phrase.text, number(phrase.score), *numbers, str(len(phrase.occurrences)), *elsewhere)
-
-
-def _ranks(result: Result) -> dict[tuple[int, int], int]:
-    """The rank of the phrase that occurs at a span."""
-    return {(o.start, o.end): phrase.rank for phrase in reversed(result.keyphrases) for o in phrase.occurrences}
-
-
-def rank_in(ranks: dict[tuple[int, int], int], phrase: Keyphrase) -> int | None:
-    """The rank that another method gave a phrase, recognised by its occurrences; None if it did not find it."""
-    return min((ranks[at] for o in phrase.occurrences if (at := (o.start, o.end)) in ranks), default=None)
 
 
 def change(rank: int, before: int | None) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from functools import partial
+from operator import call
 from typing import Any
 
 from starlette.responses import Response
@@ -18,7 +19,7 @@ from mudy.extraction.outcomes import Item
 from mudy.methods import Style, has_styles
 from mudy.server.config import Config
 from mudy.server.middleware import JSON, RequestInfo
-from mudy.server.problems import HttpProblem, problem_of
+from mudy.server.problems import HttpProblem, invalid, problem_of
 from mudy.server.queue import ExtractionJob, QueuedText, RequestQueue
 from mudy.server.request_schemas import ExplainRequest, ExtractRequest
 from mudy.server.scorer import ExtractorKey
@@ -26,10 +27,6 @@ from mudy.server.setting_schemas import validated_settings
 
 NDJSON = "application/x-ndjson"
 PROGRESS_SECONDS = 0.3  # between two lines of progress
-
-
-class NotFinite(ArithmeticError):
-    """A score is not a finite number."""
 
 
 # -- Jobs -------------------------------------------------------------------------------------------------------------
@@ -43,7 +40,11 @@ def extraction_job(request: ExtractRequest, config: Config, request_id: str) -> 
     key = ExtractorKey(method, validated_settings(method, settings, "settings"))
     options = request.options()
     queued = [QueuedText(key, Item(number, text, options), where) for number, (where, text) in enumerate(texts.items())]
-    return ExtractionJob(queued, _write_results, request_id)
+    return ExtractionJob(
+        queued,
+        lambda job: _to_json({"results": _in_pieces(outcome.value.to_dict() for outcome in job.in_order)}),
+        request_id,
+    )
 
 
 def explanation_job(request: ExplainRequest, config: Config, request_id: str) -> ExtractionJob:
@@ -52,8 +53,7 @@ def explanation_job(request: ExplainRequest, config: Config, request_id: str) ->
     methods = request.methods or [config.method]
     for name in request.settings:
         if name not in methods:
-            message = f"settings were given for {name!r}, which is not one of the methods to compare"
-            raise HttpProblem("not-valid", f"settings: {message}", errors=[("settings", message)])
+            raise invalid("settings", f"settings were given for {name!r}, which is not one of the methods to compare")
     settings = _with_styles({name: request.settings.get(name, {}) for name in methods}, request.style, config)
     keys = [ExtractorKey(name, validated_settings(name, settings[name], f"settings.{name}")) for name in methods]
     options = request.options()
@@ -67,11 +67,9 @@ def _with_styles(
     """The settings of each method, with the style of the request, else that of the service, where it has styles."""
     styled = [name for name in settings if has_styles(name)]
     if style is not None and not styled:
-        message = f"only mudyplus has styles, not {' or '.join(settings)}"
-        raise HttpProblem("not-valid", f"style: {message}", errors=[("style", message)])
+        raise invalid("style", f"only mudyplus has styles, not {' or '.join(settings)}")
     if style is not None and any("style" in settings[name] for name in styled):
-        message = "given twice: also among the settings"
-        raise HttpProblem("not-valid", f"style: {message}", errors=[("style", message)])
+        raise invalid("style", "given twice: also among the settings")
     chosen = {"style": style or config.style} if style or config.style else {}
     return {name: {**(chosen if name in styled else {}), **given} for name, given in settings.items()}
 
@@ -87,41 +85,31 @@ def _within_limits(texts: Mapping[str, str], config: Config) -> Mapping[str, str
     return texts
 
 
-def _write_results(job: ExtractionJob) -> bytes:
-    return _to_json({"results": [_in_pieces(outcome.value.to_dict()) for outcome in job.in_order]})
-
-
 def _write_explanation(job: ExtractionJob, gold: list[str]) -> bytes:
     assert job.document is not None
     methods = tuple(outcome.explained for outcome in job.in_order if outcome.explained is not None)
     answer = Explanation(job.document.text, methods, gold_places(job.document, gold)).to_dict()
-    return _to_json(answer | {"methods": [_in_pieces(method) for method in answer["methods"]]})
+    return _to_json(answer | {"methods": _in_pieces(answer["methods"])})
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of an answer that json asks for when it gets there: an answer of 100 MB takes seconds, so it checks."""
-
-    value: dict[str, Any]
+def _in_pieces(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Results whose keyphrases json asks for one by one: an answer of 100 MB takes seconds, so each checks."""
+    return [result | {"keyphrases": [partial(_checked, k) for k in result["keyphrases"]]} for result in results]
 
 
-def _in_pieces(result: dict[str, Any]) -> dict[str, Any]:
-    return result | {"keyphrases": [Piece(keyphrase) for keyphrase in result["keyphrases"]]}
-
-
-def _piece_value(piece: Piece) -> dict[str, Any]:
+def _checked(keyphrase: dict[str, Any]) -> dict[str, Any]:
     check()
-    return piece.value
+    return keyphrase
 
 
 def _to_json(answer: dict[str, Any]) -> bytes:
     """JSON in UTF-8; escaped if a text holds a lone surrogate, which UTF-8 cannot encode."""
     try:
-        return json.dumps(answer, ensure_ascii=False, allow_nan=False, default=_piece_value).encode()
+        return json.dumps(answer, ensure_ascii=False, allow_nan=False, default=call).encode()
     except UnicodeEncodeError:
-        return json.dumps(answer, allow_nan=False, default=_piece_value).encode()
+        return json.dumps(answer, allow_nan=False, default=call).encode()
     except ValueError as error:
-        raise NotFinite from error
+        raise FloatingPointError("a score is not finite") from error
 
 
 # -- Waiting ----------------------------------------------------------------------------------------------------------

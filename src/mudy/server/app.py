@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,18 +83,12 @@ def _add_mcp(app: FastAPI, config: Config, queue: RequestQueue) -> McpEndpoint |
 
 
 def _add_page(app: FastAPI) -> None:
-    folder = Path(str(files("mudy.server"))) / "web"
-    if not folder.is_dir():
-        return
-    static = StaticFiles(directory=folder)
+    static = StaticFiles(directory=Path(__file__).parent / "web")
 
     @app.get("/", include_in_schema=False)
-    async def page(request: Request) -> Response:
-        return await static.get_response("index.html", request.scope)
-
     @app.get("/docs", include_in_schema=False)
-    async def docs(request: Request) -> Response:
-        return await static.get_response("docs.html", request.scope)
+    async def page(request: Request) -> Response:
+        return await static.get_response("docs.html" if request.url.path == "/docs" else "index.html", request.scope)
 
     app.mount("/static", GZipMiddleware(static, minimum_size=1000))
 

@@ -13,6 +13,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from mudy.extraction.results import number_of
 from mudy.server.app import create_app
 from mudy.server.config import Config
 from mudy.server.telemetry import log_to_stderr
@@ -43,11 +44,6 @@ def is_loopback(host: str) -> bool:
     except OSError:
         return False
     return bool(addresses) and all(ip_address(str(a).partition("%")[0]).is_loopback for a in addresses)
-
-
-def address_of(listening: socket.socket, host: str) -> str:
-    port = listening.getsockname()[1]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def protocol_with_head_timeout(seconds: float) -> type[H11Protocol]:
@@ -115,22 +111,19 @@ class Server(uvicorn.Server):
         """Refuse new requests, finish those admitted, and cancel what is left after the grace period."""
         self.queue.close()
         if under_way := self.queue.under_way:
-            print(_shutdown_message(under_way, self.grace), file=sys.stderr, flush=True)
+            waiting = f"waiting up to {self.grace:g} s for {number_of(under_way, 'request')}"
+            print(f"mudy: shutting down; {waiting}. Press Ctrl-C again to stop at once.", file=sys.stderr, flush=True)
         timer = asyncio.get_running_loop().call_later(self.grace, self.queue.stop)
         await super().shutdown(sockets)
         timer.cancel()
-
-
-def _shutdown_message(requests: int, grace: float) -> str:
-    count = "1 request" if requests == 1 else f"{requests} requests"
-    return f"mudy: shutting down; waiting up to {grace:g} s for {count}. Press Ctrl-C again to stop at once."
 
 
 def run_service(config: Config, listening: socket.socket, host: str) -> None:
     """Serve until a signal comes; raises the error if the model cannot be loaded."""
     log_to_stderr()
     server = Server(config)
-    asyncio.run(_serve(server, listening, address_of(listening, host)))
+    address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+    asyncio.run(_serve(server, listening, address))
     server.queue.stop()
     if server.queue.failure is not None:
         raise server.queue.failure

@@ -41,19 +41,13 @@ class QueueBackend:
         return served_methods()
 
     async def extracted(self, text: str, options: dict[str, Any], method: str) -> dict[str, Any]:
-        def job() -> ExtractionJob:
-            request = ExtractRequest.model_validate({"text": text, **options, "method": method})
-            return extraction_job(request, self.config, LOG_ID)
-
-        (result,) = (await self._answer(job))["results"]
-        return dict(result)
+        body = {"text": text, **options, "method": method}
+        answer = await self._answer(lambda: extraction_job(ExtractRequest.model_validate(body), self.config, LOG_ID))
+        return dict(answer["results"][0])
 
     async def explained(self, text: str, phrase: str, focus: dict[str, Any], method: str) -> dict[str, Any]:
-        def job() -> ExtractionJob:
-            request = ExplainRequest.model_validate({"text": text, **focus, "methods": [method], "gold": [phrase]})
-            return explanation_job(request, self.config, LOG_ID)
-
-        return await self._answer(job)
+        body = {"text": text, **focus, "methods": [method], "gold": [phrase]}
+        return await self._answer(lambda: explanation_job(ExplainRequest.model_validate(body), self.config, LOG_ID))
 
     async def _answer(self, job: Callable[[], ExtractionJob]) -> dict[str, Any]:
         """The answer to a job; what goes wrong is told in the words of the service's problems."""
@@ -63,8 +57,7 @@ class QueueBackend:
             raise InputError("; ".join(str(detail["msg"]) for detail in error.errors(include_input=False))) from None
         except Exception as error:
             raise InputError(problem_of(error).detail) from error
-        answer: dict[str, Any] = json.loads(bytes(response.body))
-        return answer
+        return dict(json.loads(bytes(response.body)))
 
 
 async def _nothing() -> Message:

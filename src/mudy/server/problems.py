@@ -102,6 +102,10 @@ class HttpProblem(Exception):
         return Response(body, self.status, self.headers, MEDIA_TYPE)
 
 
+def invalid(where: str, message: str) -> HttpProblem:
+    return HttpProblem("not-valid", f"{where}: {message}", errors=[(where, message)])
+
+
 def problem_of(error: BaseException) -> HttpProblem:
     """The problem for an exception; an unexpected one reveals nothing."""
     match error:

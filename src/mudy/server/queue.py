@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -85,11 +85,6 @@ class ExtractionJob:
         """The lane of its next text; None if no text waits."""
         return self.waiting[0].lane if self.waiting else None
 
-    @property
-    def remaining_work(self) -> Iterator[tuple[str, int]]:
-        """Method and size of each text without a result."""
-        return (text.work for text in self.texts if text.item.key not in self.outcomes)
-
     def settle(self, outcome: bytes | BaseException) -> bool:
         """Set the answer, or the exception instead of one; false if the job was over before."""
         with suppress(InvalidStateError):
@@ -99,10 +94,6 @@ class ExtractionJob:
                 self.answer.set_result(outcome)
             return True
         return False
-
-    def next_item(self, text: QueuedText) -> Item[int]:
-        """What to compute; its document if another method has read the text already."""
-        return text.item if self.document is None else replace(text.item, text=self.document)
 
     def add(self, outcome: Outcome[int]) -> None:
         """Store the result of one text, or raise its failure; the last one completes the answer."""
@@ -244,7 +235,9 @@ class RequestQueue:
     def retry_after(self) -> int:
         """Seconds after which a refused client should try again."""
         with self._changed:
-            return self.eta.retry_after(work for job in self._jobs for work in job.remaining_work)
+            return self.eta.retry_after(
+                t.work for job in self._jobs for t in job.texts if t.item.key not in job.outcomes
+            )
 
     def close(self) -> None:
         """Admit no more jobs."""
@@ -328,11 +321,10 @@ class RequestQueue:
     def _release_memory(self) -> None:
         """Return freed memory when the queue is empty, not too often: glibc keeps most of what a long text has used."""
         with self._changed:
-            due = not self._jobs and monotonic() - self._released > RELEASE_SECONDS
-            if due:
-                self._released = monotonic()
-        if due:
-            give_back()
+            if self._jobs or monotonic() - self._released <= RELEASE_SECONDS:
+                return
+            self._released = monotonic()
+        give_back()
 
     # -- One batch ----------------------------------------------------------------------------------------------------
 
@@ -345,7 +337,8 @@ class RequestQueue:
 
         key = batch[0][1].extractor
         with checked_by(check):
-            outcomes = scorer.compute(Batch(key, lane, [job.next_item(text) for job, text in batch]))
+            items = [replace(text.item, text=job.document or text.item.text) for job, text in batch]
+            outcomes = scorer.compute(Batch(key, lane, items))
             if (fault := next((outcome.fault for outcome in outcomes if outcome.fault), None)) is not None:
                 log_fault(fault, *(job.request_id for job, _ in batch))
             self._learn(key.method, [outcome for outcome in outcomes if not isinstance(outcome.result, Exception)])

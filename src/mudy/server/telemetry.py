@@ -11,6 +11,7 @@ import logging
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import partial
 from math import ceil
 from pathlib import Path
 from traceback import extract_tb
@@ -69,30 +70,23 @@ class Metrics:
     content_type = CONTENT_TYPE_LATEST
 
     def __init__(self) -> None:
-        registry = self.registry = CollectorRegistry()
-        ProcessCollector(registry=registry)
-        self.requests = Counter("mudy_requests", "Responses", ["route", "status"], registry=registry)
-        self.latency = Histogram(
-            "mudy_request_seconds", "From the first byte of a request to the last of its response", ["route"],
-            buckets=LATENCY_BUCKETS, registry=registry,
-        )  # fmt: skip
-        self.ready = Gauge("mudy_ready", "1 once the model is loaded", registry=registry)
-        self.workers = Gauge(
-            "mudy_worker_processes", "Worker processes; 0 if the service computes itself", registry=registry
-        )
-        self.waiting = Gauge("mudy_waiting_requests", "Requests in the queue", registry=registry)
-        self.working = Gauge("mudy_working_requests", "Requests with a text that is being computed", registry=registry)
-        self.texts = Counter("mudy_texts", "Texts computed", ["method"], registry=registry)
-        self.words = Counter("mudy_words", "Words of these texts", ["method"], registry=registry)
-        self.batch = Histogram("mudy_batch_texts", "Texts computed together", buckets=BATCH_BUCKETS, registry=registry)
-        self.cancelled = Counter(
-            "mudy_cancelled", "Requests cancelled, by reason and state",
-            ["reason", "during"], registry=registry,
-        )  # fmt: skip
-        self.refused = Counter("mudy_refused", "Requests refused", ["reason"], registry=registry)
-        self.model = Gauge(
-            "mudy_model_info", "What is served", ["version", "method", "model", "encoder", "speed"], registry=registry
-        )
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        counter, gauge, histogram = (partial(kind, registry=self.registry) for kind in (Counter, Gauge, Histogram))
+        latency = "From the first byte of a request to the last of its response"
+        self.requests = counter("mudy_requests", "Responses", ["route", "status"])
+        self.latency = histogram("mudy_request_seconds", latency, ["route"], buckets=LATENCY_BUCKETS)
+        self.ready = gauge("mudy_ready", "1 once the model is loaded")
+        self.workers = gauge("mudy_worker_processes", "Worker processes; 0 if the service computes itself")
+        self.waiting = gauge("mudy_waiting_requests", "Requests in the queue")
+        self.working = gauge("mudy_working_requests", "Requests with a text that is being computed")
+        self.texts = counter("mudy_texts", "Texts computed", ["method"])
+        self.words = counter("mudy_words", "Words of these texts", ["method"])
+        self.batch = histogram("mudy_batch_texts", "Texts computed together", buckets=BATCH_BUCKETS)
+        self.cancelled = counter("mudy_cancelled", "Requests cancelled, by reason and state", ["reason", "during"])
+        self.refused = counter("mudy_refused", "Requests refused", ["reason"])
+        served = ["version", "method", "model", "encoder", "speed"]
+        self.model = gauge("mudy_model_info", "What is served", served)
 
     def text(self) -> bytes:
         return generate_latest(self.registry)
@@ -113,13 +107,10 @@ class Eta:
 
     def expected(self, work: Iterable[tuple[str, int]]) -> float | None:
         """Seconds for texts, given as method and number of words; None if a method was never used yet."""
-        total = 0.0
-        for method, words in work:
-            rate = self._rates.get(method)
-            if rate is None:
-                return None
-            total += rate * _cost(words)
-        return total
+        known = list(work)
+        if any(method not in self._rates for method, _ in known):
+            return None
+        return sum(self._rates[method] * _cost(words) for method, words in known)
 
     def retry_after(self, work: Iterable[tuple[str, int]]) -> int:
         """Seconds until about half of the waiting work is done; methods without a rate count as nothing."""
