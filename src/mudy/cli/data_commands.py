@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -62,7 +63,7 @@ def describe_command(
             tagger, show = Tagger("en"), counting(screen, "Reading ")
             rows = [describe(data, tagger, encoder, show) for data in sets]
     if rows and form == "json":
-        click.echo(dump_json([row.to_dict() for row in rows], indent=2))
+        click.echo(dump_json([asdict(row) for row in rows], indent=2))
     elif rows:
         click.echo(formats.text_table(_HEAD, map(_cells, rows), set(_HEAD[1:])), nl=False)
     if len(sets) < len(paths):

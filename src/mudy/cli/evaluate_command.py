@@ -35,14 +35,14 @@ from mudy.cli.parameters import (
     with_settings,
 )
 from mudy.errors import InputError
+from mudy.evaluation.datasets import Dataset
+from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
     from mudy.evaluation.comparison import Comparison
-    from mudy.evaluation.datasets import Dataset
     from mudy.evaluation.measures import Measure, Predictions
     from mudy.evaluation.runs import Run
-    from mudy.extraction.extractor import Extractor
 
 _SIGNIFICANT = 0.05  # p of a significant difference is below
 
@@ -122,7 +122,6 @@ def _evaluated(
     **options: Any,
 ) -> tuple[Extractor, Run]:
     from mudy.evaluation.experiment import evaluate
-    from mudy.extraction.extractor import Extractor
 
     chosen = settings(method, pairs, given_focus(options).settings())
     extractor = Extractor(method, report=screen.report, **options, **chosen)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mudy import engines, models
 from mudy.cli.console import Screen
 from mudy.cli.formats import text_table
 from mudy.cli.parameters import Command, KnownName, declared_option, together, with_format, with_options, with_quiet
+from mudy.engines.compute import Compute
 from mudy.errors import InputError, SettingError
+from mudy.evaluation.datasets import DATASET_FORMATS, Dataset, load
 from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
     from mudy.engines.encoder import SentenceEncoder
-    from mudy.evaluation.datasets import Dataset
     from mudy.evaluation.measures import Averaging, Measure, NamedMeasure
     from mudy.evaluation.probabilities import Calibration
     from mudy.evaluation.runs import GoldKind
@@ -25,17 +27,11 @@ if TYPE_CHECKING:
 _PROBLEMS_SHOWN = 5  # per data set
 
 
-def _data_formats() -> Collection[str]:
-    from mudy.evaluation.datasets import DATASET_FORMATS
-
-    return DATASET_FORMATS
-
-
 on_data = together(
     click.option(
         "--form",
         "data_format",
-        type=KnownName("form", _data_formats),
+        type=KnownName("form", lambda: DATASET_FORMATS),
         help="The format of the data.  [default: detected from the contents]",
     ),
     click.option("--limit", type=click.IntRange(1), help="Only the first documents of each data set.  [default: all]"),
@@ -58,8 +54,6 @@ reporting = together(with_format, with_quiet)
 
 def loaded(screen: Screen, paths: Sequence[str], data_format: str | None, limit: int | None) -> list[Dataset]:
     """The data sets that can be read; the others are reported, and rows that cannot be used."""
-    from mudy.evaluation.datasets import load
-
     sets: list[Dataset] = []
     for path in paths:
         try:
@@ -91,9 +85,6 @@ def counting(screen: Screen, doing: str = "") -> Callable[[str, int, int], None]
 
 def sentence_encoder(screen: Screen, threads: int | None, name: str) -> SentenceEncoder:
     """An encoder by name, downloaded if necessary, and loaded."""
-    from mudy import engines, models
-    from mudy.engines.compute import Compute
-
     return engines.load_encoder(models.locate(name, report=screen.report), Compute(threads=threads), name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -30,14 +30,13 @@ from mudy.cli.parameters import (
 )
 from mudy.cli.sources import STDIN, Source, text_sources
 from mudy.errors import InputError, MissingExtra
+from mudy.extraction.explanation import Explanation, gold_places
+from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import DEFAULT_METHOD, Options, Setup
 from mudy.extraction.ranking import how_many
 from mudy.reading.formats.reading import Reading
 
-if TYPE_CHECKING:
-    from mudy.extraction.explanation import Explanation
-
-Drawing = Callable[["Explanation", int | None], str]  # of the first phrases, or of all
+Drawing = Callable[[Explanation, int | None], str]  # of the first phrases, or of all
 
 _EXAMPLES = """
 \b
@@ -166,17 +165,11 @@ def _outputs(html: str | None, as_json: bool, whole: bool) -> list[tuple[Output,
         raise click.UsageError("--html - and --json would both be written to standard output.")
     outputs: list[tuple[Output, Drawing]] = []
     if html is not None:
-        page = Output(None if html == STDIN else html, option="--html")
-        outputs.append((page, lambda explanation, top_n: explanation.to_html(top_n)))
+        outputs.append((Output(None if html == STDIN else html, option="--html"), Explanation.to_html))
+    screen = Output(None, option="--html")
     if as_json:
-        outputs.append((Output(None, option="--html"), lambda explanation, _: _json(explanation)))
-    if not outputs:
-        outputs.append((Output(None, option="--html"), lambda explanation, top_n: _terminal(explanation, top_n, whole)))
-    return outputs
-
-
-def _json(explanation: Explanation) -> str:
-    return dump_json(explanation.to_dict(), indent=2) + "\n"
+        outputs.append((screen, lambda explanation, _: dump_json(explanation.to_dict(), indent=2) + "\n"))
+    return outputs or [(screen, lambda explanation, top_n: _terminal(explanation, top_n, whole))]
 
 
 def _terminal(explanation: Explanation, top_n: int | None, whole: bool) -> str:
@@ -201,9 +194,6 @@ def _explained(
     label: str | None,
 ) -> Explanation:
     """One text by several methods, each with its settings, on one tagger and one model."""
-    from mudy.extraction.explanation import Explanation, gold_places
-    from mudy.extraction.extractor import Extractor
-
     first, *_ = settings
     screen.show(f"Loading {machine_and_model['model']}")
     base = Extractor(first, **machine_and_model, report=screen.report)

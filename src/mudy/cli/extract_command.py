@@ -28,6 +28,7 @@ from mudy.cli.parameters import (
 )
 from mudy.cli.sources import Source, text_sources
 from mudy.errors import InputError, MissingExtra, MudyError
+from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, Outcome, error_message, outcomes
 from mudy.extraction.results import Result
@@ -117,8 +118,6 @@ class ExtractRun:
 
     def extract(self, arguments: dict[str, Any], sources: Sequence[Source], encoding: str | None, workers: int) -> None:
         """Extract from all inputs, short texts together; `arguments` are those of the Extractor."""
-        from mudy.extraction.extractor import Extractor
-
         warn_of_vocabulary(self.screen, self.options)
         self.screen.show(f"Loading {arguments['model']}")
         extractor = Extractor(**arguments, report=self.screen.report)
@@ -138,10 +137,8 @@ class ExtractRun:
             except (InputError, MissingExtra) as error:
                 yield Item(numbered, error)
             else:
-                options = self.options.changed(
-                    {"source": source.label, "pages": reading.pages, "blocks": reading.blocks}
-                )
-                yield Item(numbered, reading.text, options)
+                placed = {"source": source.label, "pages": reading.pages, "blocks": reading.blocks}
+                yield Item(numbered, reading.text, self.options.changed(placed))
 
     def _finish(self, outcome: Outcome[_Numbered]) -> None:
         """Write a result, or say why there is none."""

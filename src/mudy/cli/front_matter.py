@@ -131,7 +131,7 @@ class _Tags:
             place = _end_of_line(text, node.value[-1].end_mark.index)
             dash = " " * node.start_mark.column + "- "
             lines = "".join(f"{dash}{scalar(tag)}{newline}" for tag in tags)
-            return text[:place] + ("" if _ends_line(text, place) else newline) + lines + text[place:]
+            return text[:place] + ("" if text[:place].endswith(("\r", "\n")) else newline) + lines + text[place:]
         if not self.values:  # a key without a value, or null
             space = "" if text[start - 1 : start] == " " else " "
             return f"{text[:start]}{space}[{written}]{text[end:]}"
@@ -240,7 +240,3 @@ def _end_of_line(text: str, index: int) -> int:
     """The index after the end of the line at an index."""
     match = re.compile(r"\r\n|\n|\r").search(text, index)
     return match.end() if match else len(text)
-
-
-def _ends_line(text: str, place: int) -> bool:
-    return place == 0 or text[place - 1] in "\r\n"

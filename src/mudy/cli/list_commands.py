@@ -8,18 +8,20 @@ from typing import Any
 
 import click
 
+from mudy import models
 from mudy._support.storage import dump_json
 from mudy.cli.console import Screen
 from mudy.cli.formats import text_table
 from mudy.cli.parameters import KNOWN_MODEL, Decorator, with_format, with_quiet
 from mudy.errors import MudyError
-from mudy.methods import METHODS
+from mudy.methods import METHODS, description, settings_of
+from mudy.reading import languages
 
 
 def add_cache_commands(
     group: click.Group, things: str, argument: Decorator, cache: Callable[[], tuple[Callable[..., Any], ...]]
 ) -> None:
-    """Add `pull` and `remove` to a group; `cache` imports the functions that do so."""
+    """Add `pull` and `remove` to a group; `cache` gives the functions that do so."""
 
     @group.command("pull", help=f"Fetch {things} into the cache, and print the path of each.")
     @argument
@@ -66,8 +68,6 @@ def models_command(ctx: click.Context, form: str) -> None:
 
 
 def _models() -> list[dict[str, Any]]:
-    from mudy import models
-
     return [
         {
             "name": model.name,
@@ -87,8 +87,6 @@ def _models() -> list[dict[str, Any]]:
 
 
 def _model_table() -> str:
-    from mudy import models
-
     listed = _models()
     rows = [
         (
@@ -111,19 +109,11 @@ def _model_table() -> str:
     )
 
 
-def _model_cache() -> tuple[Callable[..., Any], ...]:
-    from mudy import models
-
-    return models.pull, models.remove
-
-
 @models_command.command("verify")
 @click.argument("names", nargs=-1, type=KNOWN_MODEL, metavar="[NAME]...")
 @click.pass_context
 def verify_model_command(ctx: click.Context, names: tuple[str, ...]) -> None:
     """Hash every file of cached models; exit code 1 if one is damaged."""
-    from mudy import models
-
     wanted = names or [model.name for model in models.status() if model.path.exists()]
     if not wanted:
         click.echo("No model is in the cache.", err=True)
@@ -136,7 +126,7 @@ def verify_model_command(ctx: click.Context, names: tuple[str, ...]) -> None:
 
 
 _MODEL_NAMES = click.argument("names", nargs=-1, required=True, type=KNOWN_MODEL, metavar="NAME...")
-add_cache_commands(models_command, "models", _MODEL_NAMES, _model_cache)
+add_cache_commands(models_command, "models", _MODEL_NAMES, lambda: (models.pull, models.remove))
 
 
 # -- languages --------------------------------------------------------------------------------------------------------
@@ -147,8 +137,6 @@ add_cache_commands(models_command, "models", _MODEL_NAMES, _model_cache)
 @click.pass_context
 def languages_command(ctx: click.Context, form: str) -> None:
     """List the languages that have a checked tagger, or pull and remove taggers."""
-    from mudy.reading import languages
-
     if ctx.invoked_subcommand is not None:
         return
     fields = ("code", "name", "package", "version", "licence", "download_bytes", "state")
@@ -169,14 +157,10 @@ def _tagger_table(taggers: list[dict[str, Any]]) -> str:
     )
 
 
-def _tagger_cache() -> tuple[Callable[..., Any], ...]:
-    from mudy.reading import languages
-
-    return languages.pull_tagger, languages.remove_tagger
-
-
 _CODES = click.argument("names", nargs=-1, required=True, metavar="CODE...")
-add_cache_commands(languages_command, "the taggers of languages", _CODES, _tagger_cache)
+add_cache_commands(
+    languages_command, "the taggers of languages", _CODES, lambda: (languages.pull_tagger, languages.remove_tagger)
+)
 
 
 # -- methods and completion -------------------------------------------------------------------------------------------
@@ -187,7 +171,7 @@ add_cache_commands(languages_command, "the taggers of languages", _CODES, _tagge
 @with_format
 def methods_command(names: tuple[str, ...], form: str) -> None:
     """List the methods; with names, describe all of their settings."""
-    described = map(_described, names or METHODS)
+    described = (description(name) | {"settings": settings_of(name)} for name in names or METHODS)  # tuples as they are
     if form == "json":
         click.echo(dump_json(list(described), indent=2))
     elif names:
@@ -198,12 +182,6 @@ def methods_command(names: tuple[str, ...], form: str) -> None:
         for method in described:
             click.echo(f"{method['name']:{widest}}  {method['description']}")
         click.echo("\nTo describe the settings of a method: mudy methods NAME")
-
-
-def _described(name: str) -> dict[str, Any]:
-    from mudy.methods import description, settings_of
-
-    return description(name) | {"settings": settings_of(name)}  # with tuples as they are typed
 
 
 def _explained(method: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from mudy import models
 from mudy._support.validation import Option, TopN, checked_top_n, options_of, parse_value, type_in_words
 from mudy.candidates import CandidateKind
 from mudy.candidates.vocabularies import Vocabulary
@@ -64,8 +65,6 @@ class ModelName(KnownName):
     """A known model, a folder, or an id on the hub; nothing is fetched yet. A model behind an endpoint has any name."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from mudy import models
-
         if param is None or param.name != "model" or ctx is None or ctx.params.get("endpoint") is None:
             try:
                 models.check_name(value)
@@ -74,14 +73,8 @@ class ModelName(KnownName):
         return value
 
 
-def _known_models() -> Collection[str]:
-    from mudy import models
-
-    return models.KNOWN
-
-
 METHOD, METHODS_LISTED = KnownName("method", lambda: METHODS), MethodNames("method", lambda: METHODS)
-MODEL, KNOWN_MODEL = ModelName("model", _known_models), KnownName("model", _known_models)
+MODEL, KNOWN_MODEL = ModelName("model", lambda: models.KNOWN), KnownName("model", lambda: models.KNOWN)
 
 
 def top_n(ctx: click.Context, param: click.Parameter, value: Any) -> TopN:
@@ -156,17 +149,17 @@ def _kind(option: Option) -> dict[str, Any]:
     """The type of a declared option in the terms of click."""
     kind = option.types[0]
     if bool in option.types:
-        return {"is_flag": True, "default": False, "callback": _negated} if option.default else {}
+        return (
+            {"is_flag": True, "default": False, "callback": lambda _ctx, _param, value: not value}
+            if option.default
+            else {}
+        )
     if get_origin(kind) is Literal and len(option.types) == 1:
         return {"type": click.Choice(get_args(kind))}
     if kind in (int, float) and len(option.types) == 1:
         limited: Any = click.IntRange if kind is int else click.FloatRange
         return {"type": kind if option.least is None else limited(option.least, option.most)}
     return {}
-
-
-def _negated(ctx: click.Context, param: click.Parameter, value: bool) -> bool:  # noqa: ARG001
-    return not value
 
 
 def together(*options: Decorator) -> Decorator:

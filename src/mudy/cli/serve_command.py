@@ -71,7 +71,8 @@ def serve_command(
         raise click.BadParameter(f"{method} needs a chat model, which is not served.", param_hint="'--method'")
     if style is not None:
         check_settings(method, {"style": style})
-    _check_key(api_key)
+    if api_key is not None and not (api_key.isascii() and api_key.isprintable() and api_key and " " not in api_key):
+        raise click.BadParameter("a key consists of ASCII characters without spaces.", param_hint="'--api-key'")
     try:
         local = launcher.is_loopback(host)
     except UnicodeError as error:  # of a label that is empty or too long
@@ -82,37 +83,16 @@ def serve_command(
             "on 127.0.0.1, or pass --insecure."
         )
     compute = Compute(**{name: others.pop(name) for name in options_of(Compute)})
-    hosts = _hosts(host, allow_host) if allow_host or (local and api_key is None) else None
+    names = {"localhost", "127.0.0.1", "[::1]", f"[{host}]" if ":" in host else host, *allow_host}
+    hosts = frozenset(map(str.lower, names)) if allow_host or (local and api_key is None) else None
     try:
         listening = launcher.listen(host, port)
     except OSError as error:
         reason = error.strerror or str(error)
         raise click.ClickException(f"Cannot listen on {host}, port {port}: {reason}. Choose another --port.") from error
     with Screen(quiet=True) as screen:
-        launcher.run_service(
-            Config(
-                method=method,
-                style=style,
-                compute=compute,
-                api_key=api_key,
-                hosts=hosts,
-                report=screen.report,
-                **others,
-            ),
-            listening,
-            host,
-        )
-
-
-def _check_key(key: str | None) -> None:
-    if key is not None and not (key.isascii() and key.isprintable() and key.strip() and " " not in key):
-        raise click.BadParameter("a key consists of ASCII characters without spaces.", param_hint="'--api-key'")
-
-
-def _hosts(host: str, more: tuple[str, ...]) -> frozenset[str]:
-    """The names by which a service may be called."""
-    own = f"[{host}]" if ":" in host else host
-    return frozenset({"localhost", "127.0.0.1", "[::1]", *(name.lower() for name in (own, *more))})
+        config = Config(method, style, compute=compute, api_key=api_key, hosts=hosts, report=screen.report, **others)
+        launcher.run_service(config, listening, host)
 
 
 @click.command("mcp")

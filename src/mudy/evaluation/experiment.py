@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +24,13 @@ from mudy.evaluation.measures import have_stems_of, present_and_absent
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.promptrank_protocol import PROTOCOL_WORDS
-from mudy.extraction.results import Keyphrase, Result
+from mudy.extraction.results import Result
 from mudy.extraction.run_identity import differences, model_fingerprints, requested_settings
 from mudy.methods import settings_of
 from mudy.methods.method import GenerativeMethod
 from mudy.reading.document import Document, first_words
 from mudy.reading.languages import AUTO, detection_of
+from mudy.reading.languages.taggers import installed_version
 
 PACKAGES = ("mudy", "onnxruntime", "torch", "transformers", "spacy", "numpy")
 ProgressCallback = Callable[[str, int, int], None]  # name of the data set, documents done, of how many
@@ -151,6 +151,7 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
     gold = tuple(phrase.lower() for phrase in record.keyphrases)
     standing = present_and_absent(gold, document.text, document.language)[0]
     phrases = tuple(keyphrase.text.lower() for keyphrase in keyphrases)
+    generative = isinstance(extractor.scorer, GenerativeMethod)  # else candidates are counted, as PromptRank does
     return JudgedDocument(
         data=data.name,
         id=record.id,
@@ -159,31 +160,18 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
         present=tuple(phrase in standing for phrase in gold),
         phrases=phrases,
         scores=tuple(keyphrase.score for keyphrase in keyphrases),
-        occurrences=prediction_count(extractor, keyphrases),
+        occurrences=len(keyphrases) if generative else sum(len(keyphrase.occurrences) for keyphrase in keyphrases),
         reached=sum(have_stems_of(gold, phrases, document.language)),
         words=len(document.text.split()),
         seconds=round(wall, 4),
         cpu_seconds=round(cpu, 4),
         error=error,
         dropped=0 if result is None else len(result.dropped),
-        places=tuple(_places(result)) if places and result is not None else (),
+        places=tuple({"phrase": i, **o.to_dict()} for i, k in enumerate(keyphrases) for o in k.occurrences)
+        if places
+        else (),
         language=document.language,
     )
-
-
-def prediction_count(extractor: Extractor, keyphrases: Sequence[Keyphrase]) -> int:
-    """How many predictions to count: candidate occurrences, as in PromptRank, or the phrases that were generated."""
-    if isinstance(extractor.scorer, GenerativeMethod):
-        return len(keyphrases)
-    return sum(len(keyphrase.occurrences) for keyphrase in keyphrases)
-
-
-def _places(result: Result) -> list[dict[str, float]]:
-    return [
-        {"phrase": index, **occurrence.to_dict()}
-        for index, keyphrase in enumerate(result.keyphrases)
-        for occurrence in keyphrase.occurrences
-    ]
 
 
 def read_record(extractor: Extractor, data: Dataset, record: Record) -> Document:
@@ -221,15 +209,8 @@ def used_by(extractor: Extractor) -> dict[str, Any]:
         "settings": {name: getattr(scorer, name) for name in settings_of(extractor.method)},
         "tagger": extractor.tagger.name,
         "models": _models_here(extractor),
-        "versions": {name: number for name in PACKAGES if (number := _version(name))},
+        "versions": {name: number for name in PACKAGES if (number := installed_version(name))},
     }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def machine() -> dict[str, Any]:

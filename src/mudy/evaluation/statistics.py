@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,9 +35,6 @@ class Description:
     noun_phrases: float  # per cent of all gold phrases; see `is_noun_phrase`
     drift: float | None  # see `topic_drift`; None if there is no encoder, or no text has two units
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def describe(
     dataset: Dataset,
@@ -64,18 +61,10 @@ def describe(
         if progress is not None:
             progress(dataset.name, done, len(dataset.documents))
     count = len(dataset.documents)
-    return Description(
-        dataset.name,
-        dataset.form,
-        count,
-        len(dataset.problems),
-        words / count,
-        sentences / count,
-        gold / count,
-        100 * absent / gold,
-        100 * noun_phrases / gold,
-        sum(drifts) / len(drifts) if drifts else None,
-    )
+    means = words / count, sentences / count, gold / count
+    drift = sum(drifts) / len(drifts) if drifts else None
+    shares = 100 * absent / gold, 100 * noun_phrases / gold
+    return Description(dataset.name, dataset.form, count, len(dataset.problems), *means, *shares, drift)
 
 
 def is_noun_phrase(phrase: str, tagger: Tagger) -> bool:

@@ -7,7 +7,6 @@ text and fed to every method.
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import islice
 from operator import attrgetter
 from typing import Literal
 
@@ -96,10 +95,8 @@ class Document:
 
     def end_of_words(self, n: int) -> int:
         """Where the first words end, as `word_count` counts them."""
-        if self.language in UNSPACED_LANGUAGES:
-            return self.words[min(n, len(self.words)) - 1].span.end if self.words else len(self.text)
-        ends = [match.end() for match in islice(re.finditer(r"\S+", self.text), n)]
-        return ends[-1] if ends else len(self.text)
+        spans = self.word_spans[:n]
+        return spans[-1].end if spans else len(self.text)
 
     def sentence_at(self, position: int) -> int:
         """Index of the sentence holding a character; white space belongs to the sentence before it."""

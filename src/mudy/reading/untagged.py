@@ -75,14 +75,14 @@ class UntaggedReader(TextReader):
         before, tag = "", ""
         for morpheme, opening in zip(morphemes, opens, strict=True):
             form = text[morpheme.start : morpheme.end]
-            tag = self._tag(form, before, tag == CONTENT, opening) if morpheme.tag is None else morpheme.tag
+            if morpheme.tag is not None:
+                tag = morpheme.tag
+            elif not is_content(form, self._code) or is_verb_here(form, self._code, before, tag == CONTENT, opening):
+                tag = ""
+            else:
+                tag = MODIFIER if self._code in CAPITAL_NOUNS and form.islower() else CONTENT
             before = form
             yield tag
-
-    def _tag(self, form: str, before: str, after_noun: bool, opening: bool) -> str:
-        if not is_content(form, self._code) or is_verb_here(form, self._code, before, after_noun, opening):
-            return ""
-        return MODIFIER if self._code in CAPITAL_NOUNS and form.islower() else CONTENT
 
 
 def is_content(form: str, language: str) -> bool:

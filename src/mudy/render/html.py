@@ -210,7 +210,10 @@ def _division(explanation: Explanation, index: int, spans: list[Span], top_n: in
     caption = f"{result.method}{f' with {escaped(result.model)}' if result.model else ''}"
     cut = coloured_pieces(explanation, result)
     *before, after = ellipses(text, spans)
-    passages = [coloured_text(text, within(cut, span), lambda mark: f'style="{COLOURS[mark.step]}"', _GOLD_STYLED) for span in spans]
+    passages = [
+        coloured_text(text, within(cut, span), lambda mark: f'style="{COLOURS[mark.step]}"', _GOLD_STYLED)
+        for span in spans
+    ]
     shown_text = "".join(dots + passage for dots, passage in zip(before, passages, strict=True)) + after
     return (
         f"<div>{phrase_table(table, caption, _GOLD_STYLED, _STYLES)}<p>{' '.join(notes(explanation, result, table))}"

@@ -8,7 +8,7 @@ from statistics import pstdev
 
 from mudy.extraction.explanation import Explanation
 from mudy.extraction.ranking import stem_key
-from mudy.extraction.results import Keyphrase, Result
+from mudy.extraction.results import Keyphrase
 
 HIDDEN = ("lambda", "m", "weighted")  # parts that are the same for most phrases
 ABSENT = "–"

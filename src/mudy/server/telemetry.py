@@ -72,7 +72,8 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        counter, gauge, histogram = (partial(kind, registry=self.registry) for kind in (Counter, Gauge, Histogram))
+        counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
+        histogram = partial(Histogram, registry=self.registry)
         latency = "From the first byte of a request to the last of its response"
         self.requests = counter("mudy_requests", "Responses", ["route", "status"])
         self.latency = histogram("mudy_request_seconds", latency, ["route"], buckets=LATENCY_BUCKETS)

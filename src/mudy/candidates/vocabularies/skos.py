@@ -138,7 +138,8 @@ def rdf_triples(blocks: Iterable[str], format_name: str) -> Iterator[Triple]:
                 raise InputError(f"there are more than {_MOST_TRIPLES:,} statements. Leave out all but the labels.")
             subject, predicate, value = _address(quad.subject), quad.predicate.value, quad.object
             if isinstance(value, Literal):
-                text, language = value.value, _language(value.language)
+                tag = (value.language or "").lower()
+                text, language = value.value, "" if tag == _UNDETERMINED else tag
             else:
                 text, language = _address(value), None
             if predicate in PREDICATES:
@@ -154,10 +155,6 @@ def _address(resource: Any) -> str:
     if len(address) > _LONGEST_ADDRESS:  # of a long prefix or base that is used often, all would be copies
         raise InputError(f"an address has more than {_LONGEST_ADDRESS:,} characters: {address[:60]}...")
     return address.removeprefix(_NO_BASE) if type(resource).__name__ == "NamedNode" else f"_:{address}"
-
-
-def _language(tag: str | None) -> str:
-    return "" if tag is None or tag == _UNDETERMINED else tag.lower()
 
 
 class RdfSource:

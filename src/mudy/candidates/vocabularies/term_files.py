@@ -104,7 +104,7 @@ def _parsed(text: str) -> Any:
 def _table(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
     """Rows below a header that names a column of labels; rows with the same id are one concept."""
     text = _text(path, encoding)
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(text)
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=text.split("\n", 1)[0].count)
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
@@ -114,11 +114,6 @@ def _table(path: Path, language: str, encoding: str | None) -> Iterator[Concept]
                 yield _row_concept(row, columns, language)
     except csv.Error as error:
         raise InputError(f"line {rows.line_num}: {error}.") from None
-
-
-def _delimiter(text: str) -> str:
-    """The delimiter of the header."""
-    return max(",;\t", key=text.split("\n", 1)[0].count)
 
 
 def _columns(header: list[str]) -> dict[str, int]:

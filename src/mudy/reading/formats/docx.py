@@ -35,18 +35,10 @@ STYLE = re.compile(
     rb'<w:style\s[^<>]{0,300}w:styleId="([^"]{1,100})"[^<>]{0,300}>\s{0,20}<w:name w:val="([^"]{1,100})"'
 )
 _HEADING = re.compile(r"heading ?([1-9])|title", re.I)  # a style by its name, which is English in any language
-ELEMENTS = {  # all that are looked at
-    **{
-        f"{namespace} {name}": name
-        for namespace in _NAMESPACES
-        for name in ("p", "t", "pStyle", "numPr", "tbl", *_MARKS)
-    },
-    **{f"{namespace} {name}": "skipped" for namespace in _NAMESPACES for name in SKIPPED},
-    "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback": "skipped",  # the same for older programs
-}
-BREAKS = tuple(
-    f"{namespace} type" for namespace in _NAMESPACES
-)  # the attributes that tell a page break from a line break
+_LOOKED_AT = {name: name for name in ("p", "t", "pStyle", "numPr", "tbl", *_MARKS)} | dict.fromkeys(SKIPPED, "skipped")
+ELEMENTS = {f"{space} {name}": meaning for space in _NAMESPACES for name, meaning in _LOOKED_AT.items()}
+ELEMENTS["http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback"] = "skipped"  # as older programs see it
+BREAKS = tuple(f"{space} type" for space in _NAMESPACES)  # the attributes that tell a page break from a line break
 
 
 def read_docx(data: bytes, limits: Limits) -> Reading:

@@ -10,14 +10,8 @@ from mudy.errors import InputError
 from mudy.reading.document import BlockKind
 
 _DEEPEST = 1000  # elements within elements; more is no document but a trap
-_FIRST: tuple[BlockKind, ...] = (
-    "code",
-    "title",
-    "heading",
-    "table",
-    "quotation",
-    "list",
-)  # which kind a piece is of, if it is in several
+# Which kind a piece is of, if it is in several.
+_FIRST: tuple[BlockKind, ...] = ("code", "title", "heading", "table", "quotation", "list")
 
 
 class Piece(NamedTuple):

@@ -73,16 +73,15 @@ def _kind(inside: Sequence[str], children: Sequence[Token]) -> BlockKind:
 
 def _inline(children: Sequence[Token]) -> str:
     """The words of a paragraph; inline code is one of them."""
-    breaks = {"softbreak": " ", "hardbreak": "\n"}
-    shown = ("text", "code_inline", "text_special")
-    return "".join(
-        child.content if child.type in shown else breaks.get(child.type, "\n" if _is_break(child) else "")
-        for child in children
-    )
-
-
-def _is_break(child: Token) -> bool:
-    return child.type == "html_inline" and child.content.lower().startswith("<br")
+    words = []
+    for child in children:
+        if child.type in ("text", "code_inline", "text_special"):
+            words.append(child.content)
+        elif child.type == "softbreak":
+            words.append(" ")
+        elif child.type == "hardbreak" or (child.type == "html_inline" and child.content.lower().startswith("<br")):
+            words.append("\n")
+    return "".join(words)
 
 
 def _plain(text: str) -> str:

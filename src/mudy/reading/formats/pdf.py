@@ -61,7 +61,9 @@ def _pages(data: bytes, limits: Limits) -> tuple[list[str], list[PageEdges], lis
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
-        raise InputError(_reason(error)) from None
+        locked = "password" in str(error).lower()
+        reason = "is an encrypted PDF; take its password off first" if locked else "is a broken PDF, or none"
+        raise InputError(reason) from None
     characters = 0
     try:
         for number in range(len(document)):
@@ -75,12 +77,6 @@ def _pages(data: bytes, limits: Limits) -> tuple[list[str], list[PageEdges], lis
     finally:
         document.close()
     return pages, edges, lines
-
-
-def _reason(error: Exception) -> str:
-    if "password" in str(error).lower():
-        return "is an encrypted PDF; take its password off first"
-    return "is a broken PDF, or none"
 
 
 def _page(document: pypdfium2.PdfDocument, number: int) -> tuple[str, PageEdges, list[Look]]:

@@ -11,20 +11,9 @@ _TOKEN = re.compile(
     rb"\\(?P<word>[a-z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[0-9a-fA-F]{2})|\\(?P<sign>[^a-z'])|(?P<brace>[{}])"
     rb"|[\r\n]+|(?P<text>[^\\{}\r\n]{1,10000})"
 )
-_SKIPPED = (
-    b"fonttbl",
-    b"colortbl",
-    b"stylesheet",
-    b"info",
-    b"pict",
-    b"header",
-    b"footer",
-    b"object",
-    b"fldinst",
-    b"themedata",
-)
+_SKIPPED = b"fonttbl colortbl stylesheet info pict object fldinst themedata".split()
 _SIGNS = {b"tab": "\t", b"line": "\n", b"lquote": "‘", b"rquote": "’", b"ldblquote": "“", b"rdblquote": "”"}
-_SIGNS |= {b"emdash": "—", b"endash": "–", b"bullet": "•", b"cell": " | "}
+_SIGNS |= {b"emdash": "—", b"endash": "–", b"bullet": "•", b"cell": " | ", b"~": " ", b"-": "", b"_": "-"}
 
 
 def read_rtf(data: bytes, limits: Limits) -> Reading:
@@ -60,11 +49,7 @@ def read_rtf(data: bytes, limits: Limits) -> Reading:
             raw = bytes.fromhex(token["hex"].decode()) if token["hex"] else token["text"]
             text, left_out = raw[left_out:].decode(encoding, "replace"), max(left_out - len(raw), 0)
         else:
-            text = (
-                _SIGNS.get(word, "")
-                if word
-                else {b"~": " ", b"-": "", b"_": "-"}.get(sign or b"", (sign or b"").decode("latin-1"))
-            )
+            text = _SIGNS.get(word or sign or b"", "" if word else (sign or b"").decode("latin-1"))
         if text and not skipped:
             paragraph.append(text)
     builder.add("".join(paragraph))

@@ -21,7 +21,8 @@ def read_table(data: bytes, limits: Limits) -> Reading:
     """
     text = data.decode()
     csv.field_size_limit(_LONGEST_CELL)
-    rows = [row[:_WIDEST] for row in csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))]
+    delimiter = max("\t,;|", key="\n".join(text[:20_000].splitlines()[:50]).count)
+    rows = [row[:_WIDEST] for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)]
     rows = [row for row in rows if any(map(str.strip, row))]
     filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
     usual = sorted(filled)[len(filled) // 2] if filled else 0
@@ -35,11 +36,6 @@ def read_table(data: bytes, limits: Limits) -> Reading:
         cells = [cell.strip() for n, cell in enumerate(row) if (remark or n in kept) and cell.strip()]
         builder.add("\n".join(cells), "boilerplate" if number == header and len(rows) > 1 else "prose")
     return builder.reading("a table")
-
-
-def _delimiter(text: str) -> str:
-    head = "\n".join(text[:20_000].splitlines()[:50])
-    return max("\t,;|", key=head.count)
 
 
 def _text_columns(rows: list[list[str]]) -> set[int]:

@@ -55,7 +55,8 @@ ADVICE = {
 def segmenter_of(code: str) -> Segmenter | None:
     """The segmenter for a language; None where spaces separate words."""
     package = PACKAGES.get(code)
-    number = None if package is None else _version(package)
+    needed = "sudachidict-core" if code == "ja" else package
+    number = installed_version(package) if package and needed and installed_version(needed) else None
     if number is not None:
         return Segmenter(f"{package} {number}", _Lazy(_LOADERS[code]), code != "th", code == "ko")
     if code == "ko":
@@ -68,12 +69,6 @@ def segmenter_of(code: str) -> Segmenter | None:
 def segmenter_advice(document: Document) -> str | None:
     """The extra to install for a text that was read without the segmenter of its language."""
     return ADVICE.get(document.language) if document.read_by in (PLAIN, PLAIN_KOREAN) else None
-
-
-def _version(package: str) -> str | None:
-    if package == "SudachiPy" and installed_version("sudachidict-core") is None:
-        return None
-    return installed_version(package)
 
 
 # -- Segmenters of the extras -----------------------------------------------------------------------------------------
