@@ -27,7 +27,6 @@ def debugging() -> bool:
 
 
 def first_names(names: Sequence[str]) -> str:
-    """The first few of many names."""
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
@@ -77,7 +76,6 @@ class Screen:
         self.show(step.split(" (licence:")[0], done, total, amount=_megabytes(done, total))
 
     def show(self, step: str, done: int = 0, total: int | None = None, *, amount: str = "", detail: str = "") -> None:
-        """Say what is being done and how far it is."""
         if self._lines and amount and monotonic() - self._last_line >= _SECONDS_BETWEEN_LINES:
             self._last_line = monotonic()
             self.warning(f"{step}: {amount}")

@@ -147,7 +147,6 @@ def _warn_of_documents(screen: Screen, run: Run) -> None:
 
 
 def _measurement(documents: Sequence[Predictions], measures: Sequence[Measure], measured: Measured) -> dict[str, Any]:
-    """The measures on one data set, ready for JSON; none of them where no document has such gold."""
     about = {"averaging": measured.averaging_name, "gold": measured.gold, "documents": len(documents)}
     values = {str(m): asdict(m.interval(documents, measured.averaging)) for m in measures} if documents else {}
     return {**about, **values}
@@ -220,7 +219,6 @@ def _compared(a: Run, b: Run, name: str, measures: Sequence[Measure], measured: 
 
 
 def _row(name: str, comparison: Comparison) -> dict[str, Any]:
-    """A comparison, ready for JSON."""
     return {
         "data": name,
         "documents": comparison.documents,
@@ -239,7 +237,6 @@ def _row(name: str, comparison: Comparison) -> dict[str, Any]:
 
 
 def _verdict(comparison: Comparison) -> str:
-    """The result of the tests, in words."""
     if max(comparison.p_t_test, comparison.p_bootstrap) >= _SIGNIFICANT:
         return "no significant difference"
     return "B is better" if comparison.difference.value > 0 else "A is better"

@@ -70,7 +70,6 @@ def loaded(screen: Screen, paths: Sequence[str], data_format: str | None, limit:
 
 
 def all_loaded(screen: Screen, paths: Sequence[str], data_format: str | None, limit: int | None) -> list[Dataset]:
-    """The data sets; the command ends with exit code 1 if one of them cannot be read."""
     sets = loaded(screen, paths, data_format, limit)
     if len(sets) < len(paths):
         screen.error("Nothing was computed: every data set must exist and have a known format.")
@@ -84,7 +83,6 @@ def counting(screen: Screen, doing: str = "") -> Callable[[str, int, int], None]
 
 
 def sentence_encoder(screen: Screen, threads: int | None, name: str) -> SentenceEncoder:
-    """An encoder by name, downloaded if necessary, and loaded."""
     return engines.load_encoder(models.locate(name, report=screen.report), Compute(threads=threads), name)
 
 
@@ -93,8 +91,6 @@ def sentence_encoder(screen: Screen, threads: int | None, name: str) -> Sentence
 
 @dataclass(frozen=True)
 class Measured:
-    """What is measured of a run, and how."""
-
     named: Sequence[NamedMeasure]
     averaging_name: str
     gold: GoldKind
@@ -108,13 +104,11 @@ class Measured:
 
     @property
     def title(self) -> str:
-        """What is measured, in words."""
         names = ", ".join(dict.fromkeys(name for name, _ in self.named))
         gold = "" if self.gold == "all" else f", {self.gold} gold only"
         return f"{self.averaging_name} {names} in per cent [95 % interval]{gold}"
 
     def measures(self, embed: Callable[[Sequence[str]], Any]) -> list[Measure]:
-        """The measures; `embed` is called only by those that compare meanings."""
         from mudy.evaluation.measures import DEPTHS, PhraseVectors, named_measures
 
         return named_measures(self.named, self.depths or DEPTHS, PhraseVectors(embed))
@@ -162,7 +156,6 @@ def brier_line(calibration: Calibration, subject: str) -> str:
 
 
 def reliability_table(calibration: Calibration) -> str:
-    """For each range of probability, how often its phrases are right."""
     head = ["Probability", "Mean", "Right", "Phrases"]
     bins = calibration.reliability.items()
     rows = [[name, f"{mean:.3f}", f"{right:.3f}", f"{count:,}"] for name, (mean, right, count) in bins]

@@ -210,7 +210,6 @@ def _explained(
 
 
 def _warn(screen: Screen, explanation: Explanation) -> None:
-    """Print the warnings of the text, and which phrases of the user or of a model do not occur in it."""
     for warning in explanation.methods[0].result.warnings:
         screen.warning(warning)
     absent = {"gold phrases not found in the text": [phrase.text for phrase in explanation.gold if not phrase.spans]}

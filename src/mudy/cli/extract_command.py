@@ -102,8 +102,6 @@ def extract_command(
 
 @dataclass
 class ExtractRun:
-    """One run of `mudy extract`."""
-
     screen: Screen
     form: formats.Format
     target: formats.Output
@@ -129,7 +127,6 @@ class ExtractRun:
         self._write(self.form.end())
 
     def _items(self, sources: Sequence[Source], encoding: str | None) -> Iterator[Item[_Numbered]]:
-        """The texts of all inputs, or why they cannot be read."""
         for numbered in enumerate(sources):
             _, source = numbered
             try:
@@ -141,7 +138,6 @@ class ExtractRun:
                 yield Item(numbered, reading.text, self.options.changed(placed))
 
     def _finish(self, outcome: Outcome[_Numbered]) -> None:
-        """Write a result, or say why there is none."""
         _, source = outcome.key
         try:
             written = self._formatted(source, outcome.value)
@@ -202,6 +198,5 @@ class ExtractRun:
 
 
 def warn_of_vocabulary(screen: Screen, options: Options) -> None:
-    """Say what was left out of a vocabulary, and what is ambiguous in it."""
     for note in options.concepts.notes if options.concepts is not None else ():
         screen.warning(f"vocabulary: {note}")

@@ -39,8 +39,6 @@ def format_of(name: str, several: bool, terminal: bool, concepts: bool = False) 
 
 
 class Format:
-    """How results become text that is ready to be written."""
-
     def one(self, result: Result) -> str:
         raise NotImplementedError
 
@@ -96,7 +94,6 @@ class Csv(Format):
 
 
 def _concept_cells(phrase: Keyphrase) -> tuple[Any, ...]:
-    """What CONCEPT_COLUMNS hold of a keyphrase; the writer leaves the cells of None empty."""
     concept = phrase.concept
     if concept is None:
         return (None,) * len(CONCEPT_COLUMNS)
@@ -104,8 +101,6 @@ def _concept_cells(phrase: Keyphrase) -> tuple[Any, ...]:
 
 
 class Tables(Format):
-    """One table per document, for people."""
-
     def __init__(self, several: bool, terminal: bool) -> None:
         self._several, self._terminal = several, terminal
         self._begun = False
@@ -132,7 +127,6 @@ class Tables(Format):
         return text_table([*filled], zip(*filled.values(), strict=True), {"#", "Score", "Count"}, self._terminal)
 
     def _sections(self, sections: Sequence[SectionResult]) -> str:
-        """One row per section; those without a heading are numbered."""
         rows = [
             (section.heading or f"Part {number}", "; ".join(phrase.text for phrase in section.keyphrases))
             for number, section in enumerate(sections, start=1)

@@ -36,8 +36,6 @@ _MARK = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A Markdown file, split into front matter and text."""
-
     content: str  # all of it, a byte-order mark too
     start: int  # of the YAML
     end: int  # of the YAML; equal to `start` where there is none
@@ -61,7 +59,6 @@ class Note:
 
     @property
     def text(self) -> str:
-        """What follows the front matter."""
         return self.content[self.body :]
 
     @property
@@ -69,7 +66,6 @@ class Note:
         return self.content[self.start : self.end]
 
     def tags(self, key: str = "tags") -> list[str]:
-        """The existing tags; InputError for invalid front matter."""
         tags = _Tags.of(self.yaml, key)
         return [] if tags is None else tags.values
 
@@ -104,8 +100,6 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class _Tags:
-    """The tags of front matter, and their node in the YAML."""
-
     node: Any  # of the value, as the parser gives it
     values: list[str]
 
@@ -142,7 +136,6 @@ class _Tags:
 
 
 def _values(node: Any, key: str) -> list[str]:
-    """The tags of a value: a list of texts, one text, or several with commas between them."""
     if isinstance(node, yaml.ScalarNode):
         if node.tag == "tag:yaml.org,2002:null":
             return []
@@ -186,7 +179,6 @@ def _refuse_other_forms(content: str, begin: int) -> None:
 
 
 def _is_key(node: Any, key: str) -> bool:
-    """Whether a key is this one, in upper or lower case."""
     return isinstance(node, yaml.ScalarNode) and bool(node.value.casefold() == key.casefold())
 
 

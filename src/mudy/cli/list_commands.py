@@ -185,7 +185,6 @@ def methods_command(names: tuple[str, ...], form: str) -> None:
 
 
 def _explained(method: dict[str, Any]) -> str:
-    """A method with its presets and, one per line, its settings."""
     typed = {name: f"--set {name}={_as_typed(default)}" for name, default in method["settings"].items()}
     widest = max(map(len, typed.values()))
     lines = [f"{method['name']}: {method['description']}"]
@@ -196,7 +195,6 @@ def _explained(method: dict[str, Any]) -> str:
 
 
 def _as_typed(value: Any) -> str:
-    """A default as one would type it after --set."""
     if isinstance(value, tuple):
         return ",".join(map(_as_typed, value))
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)

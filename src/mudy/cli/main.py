@@ -45,7 +45,6 @@ def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
 
 
 def run_cli() -> None:
-    """What the command `mudy` runs."""
     if not debugging():
         warnings.simplefilter("ignore")  # of libraries, for their authors
     own_process()
@@ -80,7 +79,6 @@ class Commands(click.Group):
 
 
 def _explain(error: Exception) -> int:
-    """Print an error as one line, and give its exit code."""
     if debugging():
         traceback.print_exception(error)
     hint = ""

@@ -95,7 +95,6 @@ def _top_n(value: str) -> int | float | str | None:
 
 
 def _encoding(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
-    """The name of a text encoding; SettingError for any other."""
     try:
         b"x".decode(value or "utf-8")
     except LookupError:
@@ -131,7 +130,6 @@ def _names(option: Option) -> list[str]:
 
 
 def _arguments(option: Option) -> dict[str, Any]:
-    """A declaration as arguments of `click.option`."""
     text = f"Do not {option.help[0].lower()}{option.help[1:]}" if option.default is True else option.help
     file = f" A file: {option.file}." if option.file else ""
     default = f"  [default: {option.none}]" if option.default is None and option.none else ""
@@ -146,7 +144,6 @@ def _arguments(option: Option) -> dict[str, Any]:
 
 
 def _kind(option: Option) -> dict[str, Any]:
-    """The type of a declared option in the terms of click."""
     kind = option.types[0]
     if bool in option.types:
         return (
@@ -163,7 +160,6 @@ def _kind(option: Option) -> dict[str, Any]:
 
 
 def together(*options: Decorator) -> Decorator:
-    """Several options as one decorator, in their order."""
     return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
@@ -211,7 +207,6 @@ def given_options(given: dict[str, Any], encoding: str | None = None) -> tuple[O
 
 
 def given_focus(given: dict[str, Any]) -> RankingFocus:
-    """What a ranking is turned towards, taken out of what a command was given."""
     return RankingFocus(**{name: given.pop(name) for name in options_of(RankingFocus) if name in given})
 
 
@@ -233,7 +228,6 @@ def vocabulary_option(path: str | None, language: str, encoding: str | None) -> 
 
 
 def phrases_option(option: str, path: str | None, encoding: str | None) -> list[str] | None:
-    """The phrases of a file that an option names, if it names one."""
     if path is None:
         return None
     try:

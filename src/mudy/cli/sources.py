@@ -27,12 +27,10 @@ class Source:
 
     @property
     def label(self) -> str | None:
-        """What results call it."""
         return self.name if self.text is None else None
 
     @property
     def shown_name(self) -> str:
-        """What messages call it."""
         return self.name or repr(self.name)
 
     def read(self, encoding: str | None = None) -> Reading:

@@ -113,7 +113,6 @@ def _two_sided(drawn: FloatArray) -> float:
 def _matched(
     first: Iterable[Predictions], second: Iterable[Predictions]
 ) -> tuple[list[Predictions], list[Predictions], int]:
-    """The documents that both runs have, in the order of the first, and how many only one has."""
     one, other = _by_id(first), _by_id(second)
     common = [key for key in one if key in other]
     if not common:

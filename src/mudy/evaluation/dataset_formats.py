@@ -81,7 +81,6 @@ def _form_of_line(line: str, path: Path) -> str | None:
 
 
 def advice(path: Path) -> str:
-    """What to change in a file or folder of an unknown format."""
     keys = _first_keys(path)
     if not keys & {*_NEEDED, *(name for names in _NEEDED.values() for name in names)}:
         ours, *published = DATASET_FORMATS
@@ -96,7 +95,6 @@ def advice(path: Path) -> str:
 
 
 def _first_keys(path: Path) -> set[str]:
-    """The keys of the first object in a file of JSON lines; none where there is no object."""
     for _, line in islice(_lines(path), _INSPECTED_LINES) if path.is_file() else ():
         with suppress(BadRow):
             return set(_json_object(line or ""))
@@ -126,7 +124,6 @@ def _json_object(line: str) -> dict[str, Any]:
 
 
 def _record(row: Mapping[str, Any], _: int | None = None) -> Record:
-    """A row of our format."""
     text = _optional_text(row, ("text",))
     if not text or not text.strip():
         _bad(f"its text is {'missing' if text is None else 'empty'}")
@@ -144,7 +141,6 @@ def _paper(row: dict[str, Any], number: int, *, whole: bool, between: str) -> Re
 
 
 def _read_wikihow(path: Path) -> Iterator[Row]:
-    """A CSV with the columns title, text and label."""
     _needs_file(path)
     # Bytes that are not UTF-8 come in as lone surrogates, so that one bad row does not end the reading.
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:

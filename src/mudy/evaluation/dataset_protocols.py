@@ -14,12 +14,10 @@ def drop_percent(text: str) -> str:
 
 
 def space_stops(text: str) -> str:
-    """Put a space before each full stop and comma that is followed by one."""
     return text.replace(". ", " . ").replace(", ", " , ")
 
 
 def drop_before_newlines(text: str) -> str:
-    """Drop white space and commas that stand before a newline."""
     return re.sub(r"(?<![\s,])[\s,]+\n", "\n", text)
 
 

@@ -25,8 +25,6 @@ _QUOTED_PROBLEMS = 3  # problems quoted where nothing is usable
 
 @dataclass(frozen=True, slots=True)
 class DatasetProblem:
-    """A row or file that was left out, and why."""
-
     file: Path
     line: int | None  # from 1; None for the whole file
     reason: str

@@ -63,7 +63,6 @@ def evaluate(
 
 
 def _check(extractor: Any, datasets: Any, output: Any, *, places: Any, restart: Any, progress: Any) -> None:
-    """Raise where an argument of `evaluate` has the wrong type."""
     if not isinstance(extractor, Extractor):
         raise SettingError(f"extractor is {seen(extractor)}, but must be an Extractor.")
     if not isinstance(datasets, list | tuple) or not all(isinstance(data, Dataset) for data in datasets):
@@ -106,7 +105,6 @@ def _completed(
 
 
 def refuse_equal_names(datasets: Sequence[Dataset]) -> None:
-    """InputError where two data sets would be taken for one."""
     names = [dataset.name for dataset in datasets]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"Two data sets have the name {twice[0]!r}; rename one of the files.")

@@ -89,7 +89,6 @@ class Predictions:
         return [phrase in gold for phrase in predicted][: Depth.number(depth, len(predicted), len(gold))]
 
     def distinct_phrases(self, depth: int | Depth) -> tuple[list[str], list[str]]:
-        """The first predictions and the gold, in lower case, each phrase once."""
         predicted, gold = (list(dict.fromkeys(map(str.lower, listed))) for listed in (self.phrases, self.gold))
         return predicted[: Depth.number(depth, len(predicted), len(gold))], gold
 
@@ -101,7 +100,6 @@ def have_stems_of(phrases: Iterable[str], others: Iterable[str], language: str) 
 
 
 def checked_documents(documents: Iterable[Predictions]) -> list[Predictions]:
-    """The documents; InputError where one is something else."""
     listed = list(several("documents", documents, "Predictions"))
     for document in listed:
         if not isinstance(document, Predictions):
@@ -141,8 +139,6 @@ def _spaced(text: str) -> str:
 
 
 class Counts(NamedTuple):
-    """Hits, predictions and gold phrases of one document."""
-
     hits: int
     predicted: int
     gold: int
@@ -200,8 +196,6 @@ class MeasureKind:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A kind of measure on the first k predictions."""
-
     kind: MeasureKind
     k: int | Depth
 
@@ -215,11 +209,9 @@ class Measure:
         return f"{self.kind.name}@{self.k}"
 
     def __call__(self, documents: Iterable[Predictions], averaging: Averaging = MICRO) -> float:
-        """The measure over all documents."""
         return self.overall(self.table(documents, averaging), averaging)
 
     def of(self, document: Predictions, averaging: Averaging = MICRO) -> float:
-        """The measure of one document."""
         return float(self.kind.values(self.table([document], averaging))[0])
 
     def interval(
@@ -247,7 +239,6 @@ class Measure:
         return self.kind.table(listed, self.k, averaging)
 
     def overall(self, table: FloatArray, averaging: Averaging) -> float:
-        """The measure over all documents of a table."""
         return float(self.kind.values(table.sum(0, keepdims=True) if self._pooled(averaging) else table).mean())
 
     def over_draws(self, table: FloatArray, times: FloatArray, averaging: Averaging) -> FloatArray:
@@ -261,8 +252,6 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A number and its confidence interval."""
-
     value: float
     low: float
     high: float
@@ -285,7 +274,6 @@ def bootstrap_draws(documents: int, samples: int, seed: int) -> Iterator[FloatAr
 
 
 def percentiles(drawn: FloatArray, level: float) -> tuple[float, float]:
-    """The bounds between which the given share of draws lies."""
     if not 0 < checked("level", level, float) < 1:
         raise SettingError(f"level is {level}, but a level of confidence lies between 0 and 1, such as 0.95.")
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])

@@ -26,8 +26,6 @@ _EDGES = (*np.linspace(0, 0.9, 10).round(1).tolist(), float(np.nextafter(1, 2)))
 
 @dataclass(frozen=True)
 class Calibration:
-    """How near some probabilities come to the truth."""
-
     name: str  # of the data set, or of the sum of evidence
     brier: float  # 0 is best
     brier_of_mean: float  # of the share of right phrases, given to all

@@ -73,8 +73,6 @@ _ALWAYS = {"phrases", "scores", "gold", "present"}
 
 @dataclass(frozen=True)
 class Run:
-    """What was requested, what was used, and every document."""
-
     asked: Mapping[str, Any]  # method, model, settings ...: what decides the result
     used: Mapping[str, Any]  # every setting in force, and the versions of what computed
     documents: tuple[JudgedDocument, ...]
@@ -82,11 +80,9 @@ class Run:
 
     @property
     def names(self) -> list[str]:
-        """The data sets, in order."""
         return list(dict.fromkeys(document.data for document in self.documents))
 
     def by_key(self) -> dict[tuple[str, str], JudgedDocument]:
-        """The documents by the name of their data set and their id."""
         return {(document.data, document.id): document for document in self.documents}
 
     def of(self, data: str) -> list[JudgedDocument]:
@@ -97,7 +93,6 @@ class Run:
 
     @property
     def title(self) -> str:
-        """Method, model and settings in a few words."""
         words = [self.asked["method"], self.asked.get("model"), self.asked.get("speed")]
         words += [f"style={self.asked['style']}"] if self.asked.get("style") else []
         words += [f"{name}={value}" for name, value in (self.asked.get("settings") or {}).items()]
@@ -112,7 +107,6 @@ class Run:
         return [calibration for calibration in calibrations if calibration]
 
     def head(self) -> dict[str, Any]:
-        """How it was computed."""
         return {"format": _RUN_FORMAT, "asked": self.asked, "used": self.used, "machine": self.machine}
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,7 +117,6 @@ class Run:
 
     @classmethod
     def from_dict(cls, row: Any) -> Run:
-        """A run of this version; raises ValueError, KeyError or TypeError if it is something else."""
         if row["format"] != _RUN_FORMAT:
             raise ValueError(f"format {row['format']!r}, not {_RUN_FORMAT}")
         documents = tuple(JudgedDocument.from_dict(document) for document in row["documents"])
@@ -131,7 +124,6 @@ class Run:
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
-        """A run that was written before."""
         try:
             return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
         except OSError as error:
@@ -171,8 +163,6 @@ def ceiling(documents: Sequence[JudgedDocument]) -> float:
 
 
 class RunFile:
-    """The output of a run and its journal."""
-
     def __init__(self, path: str | Path) -> None:
         self.name = Path(path)
         self.path = real_path(path)
@@ -198,7 +188,6 @@ class RunFile:
         return replace(runs[0], documents=tuple(documents.values())) if runs else None
 
     def _runs(self) -> list[Run]:
-        """The runs in the output and in its journal; InputError if one of them is a file of another kind."""
         output = Run.load(self.path) if self.path.exists() else None
         return [run for run in (output, self._journalled()) if run]
 
@@ -216,7 +205,6 @@ class RunFile:
             path.unlink(missing_ok=True)
 
     def begin(self, run: Run) -> None:
-        """Open the journal for more documents than a run has so far."""
         lines = [run.head(), *(document.to_dict() for document in run.documents)]
         with atomic_output(self.journal) as unfinished:
             unfinished.write_bytes(b"".join(map(_line, lines)))
@@ -226,7 +214,6 @@ class RunFile:
             raise unwritable(self.journal, error) from error
 
     def add(self, document: JudgedDocument) -> None:
-        """Add a document; it is on the disk when this returns."""
         assert self._stream is not None
         try:
             self._stream.write(_line(document.to_dict()))
@@ -235,7 +222,6 @@ class RunFile:
             raise unwritable(self.journal, error) from error
 
     def finish(self, run: Run) -> None:
-        """Write the output atomically, and delete the journal."""
         self.close()
         with atomic_output(self.path) as unfinished:
             unfinished.write_text(dump_json(run.to_dict(), indent=1, allow_nan=True) + "\n", encoding="utf-8")

@@ -89,7 +89,6 @@ def topic_drift(document: Document, encoder: SentenceEncoder) -> float | None:
 
 
 def units(document: Document, size: int = UNIT) -> Iterator[str]:
-    """The text in runs of `size` sentences."""
     sentences = document.sentences
     for start in range(0, len(sentences), size):
         last = sentences[min(start + size, len(sentences)) - 1]

@@ -102,7 +102,6 @@ def shared_extractor(settings: Mapping[str, Any]) -> SharedExtractor:
 
 
 def _arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Those settings that are arguments of `Extractor`."""
     arguments = {name: value for name, value in settings.items() if name not in PER_TEXT}
     for name, value in arguments.items():
         if not _is_plain(value):

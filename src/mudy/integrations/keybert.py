@@ -188,7 +188,6 @@ def _check_max_sum(top_n: Any, nr_candidates: Any, use_mmr: bool) -> None:
 
 
 def _seeds_of_each(given: Any, texts: int) -> list[tuple[str, ...]]:
-    """The seeds of each text: one list for all, or one per text."""
     listed = list(several("seed_keywords", given, "phrases"))
     if not listed or any(isinstance(item, str) for item in listed):
         return [tuple(phrases("seed_keywords", listed))] * texts
@@ -217,7 +216,6 @@ def _refuse_unused(options: dict[str, Any]) -> None:
 
 
 def _lengths(given: tuple[int, int] | None) -> tuple[int, int]:
-    """The fewest and the most words of a phrase."""
     least, most = (1, MAX_PHRASE_WORDS) if given is None else given
     if not 1 <= least <= most:
         raise SettingError(f"keyphrase_ngram_range is {given!r}, but must be two numbers from 1 up, the smaller first.")

@@ -10,7 +10,6 @@ from mudy.integrations.extraction import results_of
 
 @llm.hookimpl  # type: ignore[untyped-decorator]
 def register_tools(register: Callable[..., Any]) -> None:
-    """Called by `llm` to collect tools."""
     register(extract_keyphrases)
 
 

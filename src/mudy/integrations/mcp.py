@@ -44,8 +44,6 @@ MOST_CHARACTERS = 200_000
 
 
 class KeyphraseBackend(Protocol):
-    """Computes for the tools."""
-
     default_method: str
 
     @property
@@ -212,7 +210,6 @@ def keyphrase_server(backend: KeyphraseBackend, folders: OpenFolders | None = No
 
 
 def run_stdio(settings: dict[str, Any], folders: Sequence[str] = ()) -> None:
-    """Serve over standard input and output until the client closes them."""
     keyphrase_server(LocalBackend(settings), OpenFolders.of(folders)).run("stdio")
 
 

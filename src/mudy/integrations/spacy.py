@@ -112,7 +112,6 @@ def _keyphrases(doc: Doc) -> list[Keyphrase]:
 
 
 def _keyphrases_of(doc: Doc, name: str) -> list[Keyphrase]:
-    """Those of the component with a name."""
     components = doc.user_data.get(NAME, {})
     if name not in components:
         known = ", ".join(map(repr, components)) or "none"

@@ -73,7 +73,6 @@ class Document:
 
     @property
     def headings(self) -> tuple[Span, ...]:
-        """The title and the headings, in text order."""
         return tuple(block.span for block in self.blocks if block.kind in ("title", "heading"))
 
     @property
@@ -122,7 +121,6 @@ def not_prose(text: str, blocks: tuple[Block, ...]) -> tuple[Span, ...]:
 
 
 def is_numeric(text: str) -> bool:
-    """Whether most of a text's words are numbers."""
     words = re.findall(r"[^\s|]+", text)
     return 2 * sum(not any(map(str.isalpha, word)) for word in words) > len(words)
 

@@ -29,7 +29,6 @@ FEW_ROWS = 64  # words for which onnxruntime is not worth loading
 
 
 def load_pipeline(pipeline: str, report: Report | None) -> Any:
-    """Load the pipeline for a language code, a package name or a path, with only the components that are needed."""
     if pipeline.startswith((".", "~")) or any(mark and mark in pipeline for mark in (os.sep, os.altsep)):
         return _from_folder(pipeline)  # a bare name never means a folder: one may be in the current folder by chance
     if spacy.util.is_package(pipeline):

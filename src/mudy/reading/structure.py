@@ -72,7 +72,6 @@ def prose_of(text: str, blocks: tuple[Block, ...]) -> str:
 
 
 def cut_to(length: int, blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """The blocks of the first characters of a text."""
     cut = (Block(Span(b.span.start, min(b.span.end, length)), b.kind, b.level) for b in blocks)
     return tuple(block for block in cut if block.span.start < block.span.end)
 

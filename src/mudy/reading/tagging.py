@@ -146,7 +146,6 @@ class Tagger(TextReader):
 
     @property
     def name(self) -> str:
-        """Package and version, such as "en_core_web_sm 3.8.0"."""
         meta = self._nlp.meta
         return f"{meta['lang']}_{meta['name']} {meta['version']}"
 
@@ -169,7 +168,6 @@ class Tagger(TextReader):
         return [t._replace(tag=verbs[t.start]) if t.start in verbs and t.tag[:2] in ("NN", "JJ") else t for t in tokens]
 
     def _tokens(self, piece: str, offset: int) -> list[Token]:
-        """Run the pipeline on a piece of the text."""
         check()
         zone = self._nlp.memory_zone() if self._owned else nullcontext()  # else every new word is kept for ever
         with self._lock, zone:
@@ -218,7 +216,6 @@ def document_of_doc(doc: "Doc") -> Document:
 
 
 def _sentence_starts(doc: "Doc") -> Iterator[bool]:
-    """Whether each token of a Doc opens a sentence."""
     if doc.has_annotation("SENT_START"):
         return (bool(t.is_sent_start) for t in doc)
     from spacy.pipeline import Sentencizer

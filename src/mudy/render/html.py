@@ -70,7 +70,6 @@ _PAGE = """\
 
 
 def report(explanation: Explanation, top_n: int | None = 15) -> str:
-    """The whole page: readable as it is, and interactive where scripts may run."""
     styles = [_embeddable(_file(path)) for path in _STYLE_SHEETS]
     joined = "".join(_MODULE_SYNTAX.sub("", _file(path)) for path in _SCRIPTS)
     script = _embeddable(f"(() => {{\n'use strict';\n{joined}}})();\n")
@@ -120,7 +119,6 @@ def _about(explanation: Explanation) -> str:
 
 
 def _section(explanation: Explanation, index: int, top_n: int | None) -> str:
-    """One method: its name, its list, and the text in its colours."""
     result = explanation.methods[index].result
     table = ranked(explanation, index, top_n)
     text = coloured_text(explanation.text, coloured_pieces(explanation, result), partial(_class, top_n), _GOLD)

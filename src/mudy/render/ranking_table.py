@@ -16,8 +16,6 @@ ABSENT = "–"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One phrase of a ranked list."""
-
     phrase: Keyphrase
     gold: bool
     cells: tuple[str, ...]
@@ -25,8 +23,6 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The best phrases of one method."""
-
     head: tuple[str, ...]
     rows: tuple[Row, ...]
     left: int  # how many more phrases there are
@@ -42,14 +38,12 @@ class Ranked:
         return sorted(self.parts, key=spread, reverse=True)
 
     def without(self, names: Collection[str]) -> Ranked:
-        """The list without some of its parts."""
         kept = [index for index, name in enumerate(self.head) if name not in names or name not in self.parts]
         rows = tuple(replace(row, cells=tuple(row.cells[index] for index in kept)) for row in self.rows)
         return replace(self, head=tuple(self.head[index] for index in kept), rows=rows)
 
 
 def ranked(explanation: Explanation, index: int, top_n: int | None) -> Ranked:
-    """The list of one of the methods of an explanation."""
     result = explanation.methods[index].result
     others = [other.result for number, other in enumerate(explanation.methods) if number != index]
     names = tuple(n for k in result.keyphrases[:1] for n in k.occurrences[0].parts if n not in HIDDEN)
@@ -83,6 +77,5 @@ def change(rank: int, before: int | None) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number short enough for a table."""
     value += 0.0  # no -0.00
     return f"{value:.{digits}f}" if value == 0 or 10**-digits <= abs(value) < 1000 else f"{value:.1e}"

@@ -51,8 +51,6 @@ def drawing(explanation: Explanation, console: Console, top_n: int | None = 15, 
 
 
 class _View:
-    """How one explanation looks on one terminal."""
-
     def __init__(self, explanation: Explanation, console: Console, top_n: int | None, whole: bool) -> None:
         self.explanation, self.console, self.top_n = explanation, console, top_n
         self.coloured = console.color_system is not None and not console.no_color
@@ -103,7 +101,6 @@ class _View:
         return written
 
     def _listed(self, mark: Mark | None) -> bool:
-        """Whether an occurrence belongs to a phrase of the list."""
         return mark is not None and (self.top_n is None or mark.phrase.rank <= self.top_n)
 
     def _style(self, mark: Mark | None, gold: bool) -> str:
@@ -180,5 +177,4 @@ def _folded(name: str) -> str:
 
 
 def background(step: int) -> str:
-    """The style of black letters on one of the colours."""
     return f"color(16) on color({COLOURS[step]})"

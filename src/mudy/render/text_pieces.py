@@ -51,7 +51,6 @@ class Mark:
 
     @property
     def step(self) -> int:
-        """The index of its colour, from 0 to STEPS - 1."""
         return min(STEPS - 1, int(self.heat * STEPS))
 
 
@@ -72,7 +71,6 @@ def marks(result: Result) -> list[Mark]:
 
 
 def coloured_pieces(explanation: Explanation, result: Result) -> list[Piece]:
-    """The whole text in the colours of one method."""
     gold = [span for phrase in explanation.gold for span in phrase.spans]
     return pieces(len(explanation.text), marks(result), gold)
 
@@ -103,7 +101,6 @@ def _between(borders: list[int], span: Span) -> range:
 
 
 def within(cut: Sequence[Piece], span: Span) -> list[Piece]:
-    """The pieces of one part of a text."""
     first = max(0, bisect_right(cut, span.start, key=lambda piece: piece.span.start) - 1)
     some = cut[first : bisect_left(cut, span.end, key=lambda piece: piece.span.start)]
     clipped = [replace(p, span=Span(max(p.span.start, span.start), min(p.span.end, span.end))) for p in some]

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Config:
-    """What is served, to whom, and within which limits."""
-
     method: str = DEFAULT_METHOD  # for requests that name none
     style: Style | None = None  # for requests that name none
     model: str = DEFAULT_MODEL

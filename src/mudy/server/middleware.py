@@ -66,8 +66,6 @@ class RequestInfo:
 
 
 class IncomingBody:
-    """The body of a request while it is received."""
-
     def __init__(self, scope: Scope, receive: Receive) -> None:
         headers = Headers(scope=scope)
         self._receive = receive
@@ -140,7 +138,6 @@ class RequestMiddleware:
             self._record(scope, template, info, status, perf_counter() - start)
 
     async def _read_body(self, headers: Headers, receive: Receive) -> bytes:
-        """The whole body, which must arrive in time and within the limit of its size."""
         announced = headers.get("content-length", "")
         self._check_size(int(announced) if announced.isdecimal() else 0)
         body, more = bytearray(), True

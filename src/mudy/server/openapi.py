@@ -36,7 +36,6 @@ POST_ROUTE = (*ANY_ROUTE, 408, 413, 415, 422, 503)
 
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The problems that a route may answer with."""
     content = {MEDIA_TYPE: {"schema": {"$ref": f"{COMPONENT}ProblemDetails"}}}
     return {status: {"description": MEANING[status], "content": content} for status in statuses}
 

@@ -39,8 +39,6 @@ RELEASE_SECONDS = 10.0  # between two returns of freed memory to the system
 
 @dataclass(frozen=True, eq=False)
 class QueuedText:
-    """One text of a job, for one method."""
-
     extractor: ExtractorKey
     item: Item[int]  # its key is the index of this text in the job
     where: str = "text"  # in the request
@@ -106,7 +104,6 @@ class ExtractionJob:
 
     @property
     def in_order(self) -> list[Outcome[int]]:
-        """The outcomes in the order of the texts."""
         return [self.outcomes[text.item.key] for text in self.texts]
 
 
@@ -182,7 +179,6 @@ class RequestQueue:
 
     @property
     def loaded(self) -> frozenset[str]:
-        """Which models are in memory."""
         return frozenset[str]().union(*(scorer.loaded for scorer in self._scorers))
 
     @property
@@ -233,7 +229,6 @@ class RequestQueue:
             return {"state": "waiting", "ahead": ahead, "elapsed": monotonic() - job.admitted}
 
     def retry_after(self) -> int:
-        """Seconds after which a refused client should try again."""
         with self._changed:
             return self.eta.retry_after(
                 t.work for job in self._jobs for t in job.texts if t.item.key not in job.outcomes

@@ -24,7 +24,6 @@ TEXT_FACTOR = 4  # a file may hold this many times the longest text, so that a p
 
 
 def reader_limits(max_characters: int, timeout: float) -> Limits:
-    """The limits for files, from those for texts and requests."""
     return Limits(seconds=min(READ_SECONDS, timeout), characters=TEXT_FACTOR * max_characters)
 
 
@@ -87,7 +86,6 @@ class ReadQueue:
         return max(1, math.ceil(self._seconds * self._inside / READER_PROCESSES))
 
     def close(self) -> None:
-        """End the processes, and cancel what they read."""
         self._closed = True
         self.pool.close()
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -146,7 +146,6 @@ def _declared_fields(needed: str = "", **types: Any) -> Any:
 
 
 def _plain_type(option: Option) -> Any:
-    """The type of an option whose values are plain, within its limits."""
     (kind,) = option.types
     limits = Field(ge=option.least, le=option.most if option.most_served is None else option.most_served)
     limited = Annotated[kind, limits, BeforeValidator(_whole)] if kind is int else Annotated[kind, limits]

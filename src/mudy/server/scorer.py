@@ -33,8 +33,6 @@ class ExtractorKey(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Texts to be computed together."""
-
     extractor: ExtractorKey
     lane: int
     items: Sequence[Item[int]]
@@ -194,7 +192,6 @@ Scorer = LocalScorer | ProcessScorer
 
 
 def scorers(config: Config) -> Sequence[Scorer]:
-    """As many scorers as the configuration asks for, with their models loaded."""
     return [LocalScorer(config.load())] if config.workers == 1 else process_scorers(config)
 
 

@@ -55,7 +55,6 @@ def _check_bounds(name: str, value: Any) -> None:
 
 
 def settings_schema(method: str) -> dict[str, Any]:
-    """A method's settings as JSON Schema."""
     return {
         "type": "object",
         "title": f"Settings of {method}",

@@ -29,8 +29,6 @@ LONGEST_RETRY_AFTER = 60  # seconds
 
 
 class JsonFormatter(logging.Formatter):
-    """Records as JSON, with the fields passed as `extra={"fields": {...}}`."""
-
     def format(self, record: logging.LogRecord) -> str:
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -50,7 +48,6 @@ def _describe_error(error: BaseException) -> dict[str, Any]:
 
 
 def log_fault(error: BaseException, *request_ids: str) -> None:
-    """Log an unexpected exception."""
     LOGGER.error("fault", extra={"fields": {"request_id": ",".join(request_ids), **_describe_error(error)}})
 
 

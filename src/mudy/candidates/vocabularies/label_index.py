@@ -31,8 +31,6 @@ _MOSTLY = 0.5  # share of longer labels in capitals above which capitals mean no
 
 
 class LabelPlace(NamedTuple):
-    """An occurrence of a concept."""
-
     span: Span
     concept: int  # index into the concepts
 
@@ -110,7 +108,6 @@ class LabelIndex:
 
 
 def _mostly_capitals(labels: Sequence[str]) -> bool:
-    """Whether labels too long for acronyms are mostly written in capitals."""
     longer = [label.isupper() for label in labels if len(label) > _LONGEST_ACRONYM]
     return sum(longer) > _MOSTLY * len(longer)
 
@@ -132,7 +129,6 @@ def _joins(text: str, start: int, end: int) -> bool:
 
 
 def _longest(places: Sequence[LabelPlace]) -> Iterator[LabelPlace]:
-    """Leave out occurrences inside others."""
     end = -1
     for place in sorted(places, key=lambda place: (place.span.start, -place.span.end)):
         if place.span.end > end:

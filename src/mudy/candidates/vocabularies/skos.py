@@ -87,7 +87,6 @@ class Statements:
         return True
 
     def resources(self) -> Iterator[tuple[str, list[Label]]]:
-        """Each concept with all its labels."""
         for subject, labels in self.labels.items():
             if subject not in self.left_out:
                 nodes = self.nodes.get(subject, ())
@@ -176,7 +175,6 @@ class RdfSource:
         return piece
 
     def _next(self) -> str:
-        """The next block that is not empty."""
         for block in self._blocks:
             self.block += 1
             self._characters += len(block)

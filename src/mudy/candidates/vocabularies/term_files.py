@@ -48,7 +48,6 @@ def _text(path: Path, encoding: str | None) -> str:
 
 
 def _blocks(path: Path, encoding: str | None) -> Iterator[str]:
-    """The text of a file, block by block."""
     line = 1
     with path.open("rb") as stream:
         if encoding is None:
@@ -117,7 +116,6 @@ def _table(path: Path, language: str, encoding: str | None) -> Iterator[Concept]
 
 
 def _columns(header: list[str]) -> dict[str, int]:
-    """The index of each known column."""
     names = ["".join(filter(str.isalnum, name.lower())) for name in header]
     columns = {
         meaning: next(names.index(name) for name in known if name in names)

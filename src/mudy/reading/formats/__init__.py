@@ -131,7 +131,6 @@ def is_pattern(argument: str) -> bool:
 
 
 def matching_files(argument: str) -> list[str]:
-    """The files that an argument names, in order: none for a pattern without matches."""
     if not is_pattern(argument):
         return [argument]
     pattern = str(Path(argument).expanduser())

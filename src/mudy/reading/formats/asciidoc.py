@@ -24,7 +24,6 @@ _KINDS: dict[str, BlockKind | None] = {"-": "code", ".": "code", "+": "code", "`
 
 
 def read_asciidoc(data: bytes, limits: Limits) -> Reading:
-    """The text of a document."""
     builder = TextBuilder(limits)
     attributes: dict[str, str] = {}
     lines: list[str] = []  # of a paragraph or block

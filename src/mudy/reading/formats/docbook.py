@@ -33,8 +33,6 @@ _KEPT = (b"lt", b"gt", b"amp", b"quot", b"apos")  # that XML itself declares
 
 
 class XmlWalker(ElementWalker):
-    """Knows the elements of DocBook, and some of TEI and JATS."""
-
     breaks = frozenset(_BREAK_TAGS.split())
     skipped = frozenset(_SKIPPED_TAGS.split())
     row = "row"

@@ -42,7 +42,6 @@ BREAKS = tuple(f"{space} type" for space in _NAMESPACES)  # the attributes that 
 
 
 def read_docx(data: bytes, limits: Limits) -> Reading:
-    """The text of a document's body."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if DOCUMENT not in archive.namelist():
             raise InputError(not_text(ZIP))
@@ -71,13 +70,11 @@ def unpacked(archive: zipfile.ZipFile, name: str, what: str = "a Word document")
 
 
 def _style_names(archive: zipfile.ZipFile) -> dict[str, str]:
-    """The names of styles, by the ids that paragraphs use."""
     styles = b"".join(unpacked(archive, STYLES)) if STYLES in archive.namelist() else b""
     return {key.decode(): name.decode() for key, name in STYLE.findall(styles)}
 
 
 def _paragraphs(chunks: Iterable[bytes], styles: Mapping[str, str], limits: Limits) -> Iterator[Paragraph]:
-    """The text, the kind and the level of each paragraph."""
     body, characters = Body(styles), 0
     for chunk in chunks:
         body.parser.Parse(chunk, False)

@@ -44,7 +44,6 @@ class ElementWalker:
         raise NotImplementedError
 
     def is_skipped(self, tag: str, attributes: Mapping[str, str]) -> bool:  # noqa: ARG002 (others look at them)
-        """Whether the text of an element is left out."""
         return tag in self.skipped
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -72,7 +71,6 @@ class ElementWalker:
             self._linked += len(text.strip()) if any(tag == "a" for tag, _, _ in self._inside) else 0
 
     def flush(self) -> None:
-        """End the piece of text that has been collected."""
         text, linked = "".join(self._buffer), self._linked
         self._buffer, self._linked = [], 0
         if not text.strip():

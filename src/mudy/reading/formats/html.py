@@ -34,7 +34,6 @@ _FIRST_PIECES = 5  # of an article, among which its title may be once more
 
 
 def read_html(data: bytes, limits: Limits) -> Reading:
-    """The main text of a page."""
     builder = TextBuilder(limits)
     pieces = add_html(builder, data)
     reading = builder.reading("a web page")
@@ -95,8 +94,6 @@ def _words(text: str) -> list[str]:
 
 
 class PageWalker(ElementWalker):
-    """Knows the elements of HTML."""
-
     breaks = frozenset(_BREAK_TAGS.split())
     skipped = frozenset(_SKIPPED_TAGS.split())
 

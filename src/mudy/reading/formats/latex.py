@@ -27,7 +27,6 @@ _SIGNS = str.maketrans({"~": " ", "{": "", "}": "", "\\": " "})
 
 
 def read_latex(data: bytes, limits: Limits) -> Reading:
-    """The text between the beginning and the end of the document."""
     text = _COMMENT.sub("", data.decode())
     builder = TextBuilder(limits)
     preamble, begun, body = text.partition("\\begin{document}")

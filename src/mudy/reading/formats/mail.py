@@ -17,7 +17,6 @@ _SUBJECT_MARKS = re.compile(r"(?:\s{0,3}(?:re|fwd?|aw|wg|sv|tr)\s{0,3}:|\s{0,3}\
 
 
 def read_mail(data: bytes, limits: Limits) -> Reading:
-    """The messages of a file: one, or those of a mailbox."""
     builder = TextBuilder(limits)
     subjects: set[str] = set()
     for source in BETWEEN_MESSAGES.split(data, _MOST_MESSAGES):
@@ -64,7 +63,6 @@ def _payload(part: MIMEPart) -> bytes:
 
 
 def add_message(builder: TextBuilder, text: str) -> None:
-    """Add the lines of a plain message: paragraphs, quotations, and the signature."""
     body, mark, signature = text.replace("\r\n", "\n").partition("\n-- \n")
     for quoted, lines in groupby(body.split("\n"), key=lambda line: line.startswith(">")):
         if quoted:

@@ -22,7 +22,6 @@ _PARAGRAPHS = re.compile(r"</?(?:p|div|h\d|br|tr|li|td|table|summary|details)\b[
 
 
 def read_markdown(data: bytes, limits: Limits) -> Reading:
-    """The text of a document in CommonMark, with tables."""
     text = data.decode()
     if len(text) > _LONGEST:
         return Reading(text)
@@ -34,7 +33,6 @@ def read_markdown(data: bytes, limits: Limits) -> Reading:
 
 
 def add_markdown(builder: TextBuilder, text: str) -> None:
-    """Add the blocks of a Markdown text."""
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
     inside: list[str] = []  # the blocks around a token
     row: list[str] = []
@@ -91,7 +89,6 @@ def _plain(text: str) -> str:
 
 
 def _front_matter(text: str) -> tuple[str, str]:
-    """The title that front matter gives, if any, and the text after it."""
     opening = FRONT_MATTER.match(text)
     closing = text.find(f"\n{opening[1]}", opening.end() - 1) if opening else -1
     if opening is None or closing < 0:

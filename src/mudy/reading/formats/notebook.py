@@ -11,7 +11,6 @@ from mudy.reading.formats.reading import Limits, Reading, TextBuilder
 
 
 def read_notebook(data: bytes, limits: Limits) -> Reading:
-    """The cells of a notebook, in their order."""
     try:
         notebook = json.loads(data)
     except (ValueError, RecursionError) as error:

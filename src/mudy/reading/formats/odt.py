@@ -17,8 +17,6 @@ _STYLES: dict[str, BlockKind] = {"Title": "title", "Preformatted_20_Text": "code
 
 
 class TextWalker(ElementWalker):
-    """Knows the elements of OpenDocument."""
-
     breaks = frozenset(("h", "p", "list-item", "table-cell", "table-row"))
     skipped = frozenset(
         ("annotation", "tracked-changes", "note-citation", "table-of-content", "forms", "scripts", "automatic-styles")
@@ -43,7 +41,6 @@ class TextWalker(ElementWalker):
 
 
 def read_odt(data: bytes, limits: Limits) -> Reading:
-    """The text of a document's body."""
     walker = TextWalker()
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if CONTENT not in archive.namelist():

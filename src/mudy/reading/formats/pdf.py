@@ -38,7 +38,6 @@ UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def read_pdf(data: bytes, limits: Limits) -> Reading:
-    """The text of all pages, and where each begins."""
     pages, edges, lines = _pages(data, limits)
     if not any(page.strip() for page in pages):
         raise InputError(
@@ -54,7 +53,6 @@ def read_pdf(data: bytes, limits: Limits) -> Reading:
 
 
 def _pages(data: bytes, limits: Limits) -> tuple[list[str], list[PageEdges], list[list[Look]]]:
-    """The text of each page as PDFium gives it, the lines at its edges, and how all its lines look."""
     pages: list[str] = []
     edges: list[PageEdges] = []
     lines: list[list[Look]] = []

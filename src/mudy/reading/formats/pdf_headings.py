@@ -30,8 +30,6 @@ LEADERS = re.compile(r"(?:\. ?){5}")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A line of a page, and how it looks."""
-
     text: str
     size: float  # points
     bold: bool
@@ -53,7 +51,6 @@ def looks(textpage: pypdfium2.PdfTextPage, text: str, lines: Iterator[re.Match[s
 
 
 def _look(textpage: pypdfium2.PdfTextPage, at: int) -> tuple[float, bool, bool]:
-    """The size of a character, and whether it is bold and of fixed width."""
     index = pdfium.FPDFText_GetCharIndexFromTextIndex(textpage.raw, at)
     flags, name, matrix = ctypes.c_int(), ctypes.create_string_buffer(_NAME_BYTES), pdfium.FS_MATRIX()
     pdfium.FPDFText_GetMatrix(textpage.raw, index, matrix)

@@ -60,8 +60,6 @@ class FileRead:
 
 
 class ReaderProcess(ChildProcess):
-    """A process that reads one file after the other."""
-
     def __init__(self) -> None:
         super().__init__(f"{__package__}.worker", _environment(), subprocess.DEVNULL)
         self.fresh = True  # has read nothing so far

@@ -158,7 +158,6 @@ def _decoded(data: bytes, encoding: str, skipped: int) -> str:
 
 
 def _with_nul(data: bytes) -> str:
-    """What a file with NUL bytes and no mark looks like."""
     sample = data[:4096]
     for offset, name in ((1, "utf-16-le"), (0, "utf-16-be")):
         half = sample[offset::2]

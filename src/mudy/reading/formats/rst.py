@@ -39,7 +39,6 @@ _REFERENCE = re.compile(r"\s?\[[#\w*-]{1,60}\]_|(?<=\w)__?(?=[\s.,;:!?)'\"]|$)")
 
 
 def read_rst(data: bytes, limits: Limits) -> Reading:
-    """The text of a document."""
     builder = TextBuilder(limits)
     lines = data.decode().expandtabs(8).splitlines()
     _add(builder, _without_preamble(builder, lines), {})
@@ -167,7 +166,6 @@ def _add_item(
 
 
 def _add_table(builder: TextBuilder, lines: Sequence[str], place: int) -> int:
-    """Add a table, and say where it ends: at a blank line after a border."""
     while place < len(lines) and (lines[place].strip() or not _TABLE.match(lines[place - 1])):
         cells = re.split(r" {2,}| ?\| ?", lines[place].strip("+=-| "))
         builder.add(" | ".join(inline(cell) for cell in cells if cell.strip("+=- ")), "table")

@@ -69,7 +69,6 @@ def repeated(pages: Iterable[PageEdges]) -> list[Line]:
 
 
 def _chains(lines: Iterable[Line]) -> list[list[Line]]:
-    """Lines that are the same from page to page."""
     chains: list[list[Line]] = []
     recent: dict[str, list[list[Line]]] = {}  # by key, those that may go on
     for line in lines:

@@ -17,7 +17,6 @@ _MARK_SHARE = 0.6  # of letters and spaces in a comment; less is code that was c
 
 
 def read_source(data: bytes, limits: Limits) -> Reading:
-    """Comments and docstrings as paragraphs, with the code between them."""
     text = data.decode().replace("\r\n", "\n")
     builder = TextBuilder(limits)
     comment: list[str] = []  # line comments in a row

@@ -11,7 +11,6 @@ _TAG = re.compile(r"</?[a-z][^<>]{0,100}>|\{\\[^{}]{1,50}\}")
 
 
 def read_subtitles(data: bytes, limits: Limits) -> Reading:
-    """The lines of all cues, in their order."""
     said: list[str] = []
     for cue in re.split(r"\n\s*\n", data.decode().replace("\r\n", "\n")):
         lines = cue.strip().split("\n")

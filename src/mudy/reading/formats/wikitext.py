@@ -22,7 +22,6 @@ _ITEM = re.compile(r"[*#:;]{1,9}\s*")
 
 
 def read_wikitext(data: bytes, limits: Limits) -> Reading:
-    """The text of an article."""
     text = without(data.decode(), "<!--", "-->")
     text = _KEPT.sub(r"\1", _REFERENCE.sub("", text))
     text = without(without(text, "<ref>", "</ref>"), "<ref ", "</ref>")

@@ -24,7 +24,6 @@ _KEPT_SHARE = 0.5  # of the limit of memory; a process that keeps more after a f
 
 
 def answer_requests() -> None:
-    """Answer requests until there are no more."""
     requests, answers = child_streams()
     while True:
         try:
@@ -41,7 +40,6 @@ def answer_requests() -> None:
 
 
 def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], bytes]:
-    """What a file holds, or why it cannot be read."""
     try:
         module = import_module(f"mudy.reading.formats.{kind}")
         reader: Callable[[bytes, Limits], Reading] = getattr(module, f"read_{kind}")

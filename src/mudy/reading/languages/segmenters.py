@@ -32,8 +32,6 @@ Cut = Callable[[str], Iterable[Morpheme]]
 
 @dataclass(frozen=True)
 class Segmenter:
-    """A way to split a text into words."""
-
     name: str
     cut: Cut
     tags: bool  # whether it knows parts of speech

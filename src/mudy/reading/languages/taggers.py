@@ -61,8 +61,6 @@ TAGGERS: Mapping[str, KnownModel] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class TaggerStatus:
-    """One row of the list of languages."""
-
     code: str
     name: str
     package: str
@@ -74,13 +72,11 @@ class TaggerStatus:
 
 
 def installed(code: str) -> str | None:
-    """The installed spaCy package for a language, if there is one."""
     names = ENGLISH if code == "en" else (f"{code}_core_news_sm", f"{code}_core_web_sm")
     return next((name for name in names if installed_version(name) is not None), None)
 
 
 def installed_version(package: str) -> str | None:
-    """The version of an installed package; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -88,17 +84,14 @@ def installed_version(package: str) -> str | None:
 
 
 def tagger_is_here(code: str) -> bool:
-    """Whether a language has a tagger that need not be downloaded."""
     return installed(code) is not None or (code in TAGGERS and find_fault(TAGGERS[code]) is None)
 
 
 def locate_tagger(code: str, *, report: Report | None = None) -> str:
-    """The folder of the checked tagger for a language, downloaded first if necessary."""
     return str(cached(known(code), True, report or silent))
 
 
 def pull_tagger(code: str, *, force: bool = False, report: Report | None = None) -> Path:
-    """Download the checked tagger for a language into the cache, unless it is there and complete."""
     return pull(known(code), force=force, report=report)
 
 
@@ -125,7 +118,6 @@ def _status(code: str, tagger: KnownModel) -> TaggerStatus:
 
 
 def known(code: str) -> KnownModel:
-    """The checked tagger for a language; SettingError if there is none."""
     if code in TAGGERS:
         return TAGGERS[code]
     with_one = ", ".join(f"{code} ({name_of(code)})" for code in ("en", *TAGGERS))
