@@ -1,7 +1,5 @@
 """The command that shows why: `mudy explain`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path

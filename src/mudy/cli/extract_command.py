@@ -1,7 +1,5 @@
 """The command `mudy extract`: a failure stays with its input, and the others are still written."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext

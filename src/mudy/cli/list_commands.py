@@ -1,7 +1,5 @@
 """The commands that list what there is: models and languages (also to pull and remove them), methods, completions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

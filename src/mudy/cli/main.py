@@ -4,8 +4,6 @@ Exit codes: 0 good, 1 some inputs failed or a model is unavailable, 2 wrong usag
 our output went away.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

@@ -1,7 +1,5 @@
 """The options of commands, derived from their declarations; and words of the command line -> values."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import reduce

@@ -1,7 +1,5 @@
 """The commands that serve: over HTTP, with a page for people, and to assistants over the Model Context Protocol."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """File names, patterns and standard input -> texts; and what is wrong with those that hold none."""
 
-from __future__ import annotations
-
 import errno
 import sys
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """One measure on two runs over the same documents: the difference, its interval and its significance."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

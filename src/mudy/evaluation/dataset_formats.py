@@ -4,8 +4,6 @@ A reader yields every row as its file, its line, and a function that makes the r
 bad row does not end the reading.
 """
 
-from __future__ import annotations
-
 import ast
 import csv
 import json

@@ -1,7 +1,5 @@
 """How published runs read each data set: steps before and after the cleaning of PromptRank that all share."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

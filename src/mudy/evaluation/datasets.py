@@ -6,8 +6,6 @@
 Nothing is downloaded. A bad row becomes a `DatasetProblem` with its file and line; the good ones are kept.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass

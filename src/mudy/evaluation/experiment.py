@@ -4,8 +4,6 @@
 >>> print((F1 @ 10).interval(run.predictions("duc2001")))
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A DuckDB function: `register(connection)`, then `SELECT keyphrases(text) FROM papers`."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

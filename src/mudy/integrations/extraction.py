@@ -4,8 +4,6 @@ Settings are arguments of `Extractor` and options of `extract` in one mapping of
 copied, pickled and saved. An extractor is made when its first text comes, and shared by all that have equal settings.
 """
 
-from __future__ import annotations
-
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping

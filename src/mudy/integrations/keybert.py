@@ -4,8 +4,6 @@ The shapes are KeyBERT's: a list of (phrase, score) for one text, a list of such
 verbatim in its text. Options of KeyBERT that have no meaning here raise, and say what to use instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby
 from math import comb

@@ -1,7 +1,5 @@
 """A backend for KeyBERT's KeyLLM: keyphrases instead of the answers of a chat model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A LangChain document transformer that adds keyphrases to the metadata of documents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -4,8 +4,6 @@
 All tools only read. Documents are read from folders that the user has opened, and never by the service.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

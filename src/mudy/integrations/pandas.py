@@ -1,7 +1,5 @@
 """A pandas accessor: `import mudy.integrations.pandas`, then `frame["text"].mudy.keyphrases()`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mudy._support.extras import from_extra

@@ -1,7 +1,5 @@
 """A polars namespace: `import mudy.integrations.polars`, then `pl.col("text").mudy.keyphrases()`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

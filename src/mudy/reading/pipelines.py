@@ -5,8 +5,6 @@ thread: three times as fast as thinc on a CPU with AVX-512, and a tagger does li
 threads compete with those that compute the models.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import warnings

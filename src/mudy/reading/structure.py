@@ -5,8 +5,6 @@ quoted lines, the headers of mail, the sections of manual pages. They are cautio
 line and its neighbours, so time grows with the length of a text alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """An explanation as HTML: a page in one file that needs no network, and a fragment for notebooks."""
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64encode

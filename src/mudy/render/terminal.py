@@ -1,7 +1,5 @@
 """An explanation in a terminal: the text coloured by heat and the ranked list; without colour, marks in the text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, groupby
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """A text for display: control characters replaced, cut into pieces of one colour; of a long text, the best passages."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Jobs from requests, and their answers: checks limits and settings, waits for the outcome, and writes it as JSON."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping

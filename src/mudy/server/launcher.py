@@ -1,7 +1,5 @@
 """The process of the service: its socket, its signals, and its shutdown."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

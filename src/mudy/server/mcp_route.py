@@ -1,7 +1,5 @@
 """The MCP tools of the service at /mcp: computed by its queue, behind its limits and its key, and without its disk."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

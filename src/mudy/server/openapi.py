@@ -1,7 +1,5 @@
 """The OpenAPI document: as FastAPI writes it, with the limits, key, problems and settings of this service."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastapi import FastAPI

@@ -1,7 +1,5 @@
 """Errors as application/problem+json (RFC 9457): `detail` is for people, `type` for programs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The queue of files to be read, and the few processes that read them. Texts are computed in `queue`."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from concurrent.futures import ThreadPoolExecutor

@@ -3,8 +3,6 @@
 Their names are those of the components of the OpenAPI document.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field

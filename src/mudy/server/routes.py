@@ -3,8 +3,6 @@
 Limits of body and time, the check of Content-Type, and authentication hold for every route; see `middleware`.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request

@@ -1,7 +1,5 @@
 """Who computes the batches of the queue: an extractor in this process, or one in a process of its own."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait

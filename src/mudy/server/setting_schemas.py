@@ -1,7 +1,5 @@
 """The settings of methods in requests: strictly typed, bounded, and described to OpenAPI."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Logs are one JSON object per line on standard error, without texts or keys. The 
 text, so only its type and the code that raised it are logged.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

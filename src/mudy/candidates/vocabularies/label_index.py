@@ -5,8 +5,6 @@ Stems are those of the text's language. White space, hyphens and underscores bet
 occurrences the longest counts: "flood" is not found in "flood insurance" where both are labels.
 """
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections.abc import Iterator, Sequence

@@ -7,8 +7,6 @@ pyoxigraph would expand the former without bound, and its time is quadratic in t
 Only labels are read: broader and narrower concepts are ignored.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

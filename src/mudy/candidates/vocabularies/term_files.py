@@ -1,7 +1,5 @@
 """Files -> concepts: tables, JSON, lists of labels, and SKOS."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -5,8 +5,6 @@ and stays as it is; all other formats are read in a separate process, within lim
 its reader, and lose their mark-up. Importing this package imports no reader and starts no process.
 """
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from glob import glob, has_magic

@@ -1,7 +1,5 @@
 """AsciiDoc: its text without mark-up, attributes, macros and the addresses of links."""
 
-from __future__ import annotations
-
 import re
 
 from mudy.reading.document import BlockKind

@@ -1,7 +1,5 @@
 """DocBook and other XML of text (TEI, JATS): titles, paragraphs, lists, tables and code; no data about the file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from html.entities import html5

@@ -4,8 +4,6 @@ The document is read as a stream and never held as a tree, so memory grows with 
 over the columns that they span, and other parts of the file, such as pictures, are not unpacked.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

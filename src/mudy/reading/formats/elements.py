@@ -1,7 +1,5 @@
 """Documents of elements within elements (HTML, DocBook, OpenDocument) -> pieces of text, each of one kind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from xml.parsers import expat

@@ -4,8 +4,6 @@ Trafilatura tells which words belong to the article; the page itself tells their
 all of the text is taken.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise

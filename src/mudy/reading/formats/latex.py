@@ -1,7 +1,5 @@
 """LaTeX: its text without commands, formulas, citations and the preamble."""
 
-from __future__ import annotations
-
 import re
 
 from mudy.reading.document import BlockKind

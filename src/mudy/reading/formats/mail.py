@@ -1,7 +1,5 @@
 """Mail: the subject is the title, quoted lines are quotations, and signatures boilerplate; attachments are left out."""
 
-from __future__ import annotations
-
 import re
 from email import policy
 from email.message import EmailMessage, MIMEPart

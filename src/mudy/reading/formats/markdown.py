@@ -1,7 +1,5 @@
 """Markdown: its text without mark-up, pictures and the addresses of links; of front matter, only the title is kept."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from html import unescape

@@ -1,7 +1,5 @@
 """Jupyter notebooks: Markdown cells as text, code cells as code, without their outputs."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

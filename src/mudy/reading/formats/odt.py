@@ -1,7 +1,5 @@
 """OpenDocument text: headings, paragraphs, lists and tables of its content."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 Running heads, footers and page numbers are taken out, and words made whole that a line end cut.
 """
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence

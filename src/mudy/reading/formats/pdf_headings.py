@@ -1,7 +1,5 @@
 """Headings and code in a PDF, told by the size and the font of lines: a PDF has no other structure."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Reader processes as their callers see them: each reads one file at a time, and is killed when that costs too much."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import subprocess

@@ -4,8 +4,6 @@ A parser of the whole language refuses what it does not know, and every project 
 Here an unknown directive is text, and an unknown role stands for its text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from textwrap import dedent

@@ -1,7 +1,5 @@
 """RTF: the text of its paragraphs; headings by their outline level."""
 
-from __future__ import annotations
-
 import re
 
 from mudy.reading.document import BlockKind

@@ -6,8 +6,6 @@ last three lines of its page, in the margin, and only lines of this kind stand b
 Where more than three lines in a row come again, the text itself does, and stays.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

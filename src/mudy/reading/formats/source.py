@@ -1,7 +1,5 @@
 """Source code: its comments and docstrings are text, the rest is code."""
 
-from __future__ import annotations
-
 import re
 from textwrap import dedent
 

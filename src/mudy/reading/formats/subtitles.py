@@ -1,7 +1,5 @@
 """Subtitles (SubRip, WebVTT): what is said, without numbers and times; a sentence begins a line."""
 
-from __future__ import annotations
-
 import re
 
 from mudy.reading.formats.reading import Limits, Reading, TextBuilder

@@ -1,7 +1,5 @@
 """Tables (CSV, TSV): the columns that hold text; numbers, dates and codes are left out."""
 
-from __future__ import annotations
-
 import csv
 import io
 

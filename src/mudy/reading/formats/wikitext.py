@@ -1,7 +1,5 @@
 """Wikitext of MediaWiki: its text without templates, references, pictures and categories."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

@@ -4,8 +4,6 @@ It takes requests from its standard input and answers on its standard output (se
 its own memory and processor time, so a file that exceeds the limits costs this process alone.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ The segmenters come with extras: `mudy[zh]` jieba, `mudy[ja]` SudachiPy, `mudy[t
 imported when the first text in its language is read.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -53,8 +51,7 @@ ADVICE = {
 def segmenter_of(code: str) -> Segmenter | None:
     """The segmenter for a language; None where spaces separate words."""
     package = PACKAGES.get(code)
-    needed = "sudachidict-core" if code == "ja" else package
-    number = installed_version(package) if package and needed and installed_version(needed) else None
+    number = None if package is None else _version(package)
     if number is not None:
         return Segmenter(f"{package} {number}", _Lazy(_LOADERS[code]), code != "th", code == "ko")
     if code == "ko":
@@ -67,6 +64,12 @@ def segmenter_of(code: str) -> Segmenter | None:
 def segmenter_advice(document: Document) -> str | None:
     """The extra to install for a text that was read without the segmenter of its language."""
     return ADVICE.get(document.language) if document.read_by in (PLAIN, PLAIN_KOREAN) else None
+
+
+def _version(package: str) -> str | None:
+    if package == "SudachiPy" and installed_version("sudachidict-core") is None:
+        return None
+    return installed_version(package)
 
 
 # -- Segmenters of the extras -----------------------------------------------------------------------------------------
