@@ -74,11 +74,7 @@ class TextReader(ABC):
         """The words and marks of a piece of text."""
 
     def document(
-        self,
-        text: str,
-        omitted_words: int = 0,
-        detection: Detection | None = None,
-        blocks: tuple[Block, ...] = (),
+        self, text: str, omitted_words: int = 0, detection: Detection | None = None, blocks: tuple[Block, ...] = ()
     ) -> Document:
         """Split a text into sentences and tagged words.
 

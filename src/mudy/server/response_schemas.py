@@ -241,10 +241,7 @@ class Models(ResponseSchema):
 
 def service_info(config: Config) -> ServiceInfo:
     limits = Limits(
-        body_bytes=config.max_body,
-        characters=config.max_characters,
-        texts=config.max_texts,
-        seconds=config.timeout,
+        body_bytes=config.max_body, characters=config.max_characters, texts=config.max_texts, seconds=config.timeout
     )
     return ServiceInfo(
         version=__version__,

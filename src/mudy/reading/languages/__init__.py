@@ -1,14 +1,6 @@
 """The language of a text, and the checked taggers that can be downloaded."""
 
-from mudy.reading.languages.detection import (
-    AUTO,
-    LANGUAGE_NAMES,
-    Detection,
-    detect,
-    detection_of,
-    mismatch,
-    name_of,
-)
+from mudy.reading.languages.detection import AUTO, LANGUAGE_NAMES, Detection, detect, detection_of, mismatch, name_of
 from mudy.reading.languages.taggers import (
     TAGGERS,
     TaggerStatus,

@@ -165,12 +165,7 @@ def _located(text: str, words: Iterable[tuple[str, str | None]]) -> Iterator[Mor
             yield Morpheme(start, position, tag)
 
 
-_LOADERS: Mapping[str, Callable[[], Cut]] = {
-    "zh": _load_jieba,
-    "ja": _load_sudachi,
-    "th": _load_thai,
-    "ko": _load_kiwi,
-}
+_LOADERS: Mapping[str, Callable[[], Cut]] = {"zh": _load_jieba, "ja": _load_sudachi, "th": _load_thai, "ko": _load_kiwi}
 
 # -- Words without a segmenter ----------------------------------------------------------------------------------------
 
