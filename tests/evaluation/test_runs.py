@@ -154,7 +154,7 @@ def test_another_setting_is_refused_and_named_unless_begun_anew(output: Path) ->
 
 def test_documents_of_another_version_are_not_mixed_in(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluate(extractor(), [replace(RIVERS, documents=RECORDS[:2])], output)
-    monkeypatch.setattr("mudy.evaluation.experiment.version", lambda _: "99")
+    monkeypatch.setattr("mudy.evaluation.experiment.installed_version", lambda _: "99")
     with pytest.raises(InputError, match=r"versions\.mudy was '.*', now '99'"):
         evaluate(extractor(), [RIVERS], output)
     assert len(evaluate(extractor(), [replace(RIVERS, documents=RECORDS[:2])], output).documents) == 2

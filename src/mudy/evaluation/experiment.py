@@ -15,6 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from mudy._support.storage import output_lock
 from mudy._support.validation import checked, seen
 from mudy.errors import InputError, ModelError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
@@ -52,7 +53,7 @@ def evaluate(
     _check(extractor, datasets, output, places=places, restart=restart, progress=progress)
     refuse_equal_names(datasets)
     file = None if output is None else RunFile(output)
-    with file.locked() if file else nullcontext():
+    with output_lock(file.name) if file else nullcontext():
         if file and restart:
             file.forget()
         run = _completed(extractor, datasets, file, places, progress or (lambda *_: None))

@@ -7,18 +7,16 @@ atomically. Nothing is computed twice, and documents of different settings are n
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from mudy._support.storage import (
     atomic_output,
     dump_json,
     flush_to_disk,
     open_to_append,
-    output_lock,
     real_path,
     unwritable,
 )
@@ -167,16 +165,6 @@ class RunFile:
         self.name = Path(path)
         self.path = real_path(path)
         self.journal = self.path.with_name(f"{self.path.name}.journal")
-        self._stream: IO[bytes] | None = None
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other runs away from the output."""
-        with output_lock(self.name):
-            try:
-                yield
-            finally:
-                self.close()
 
     def found(self, asked: Mapping[str, Any]) -> Run | None:
         """The documents in the output and its journal; InputError if they were requested with other settings."""
@@ -208,29 +196,20 @@ class RunFile:
         lines = [run.head(), *(document.to_dict() for document in run.documents)]
         with atomic_output(self.journal) as unfinished:
             unfinished.write_bytes(b"".join(map(_line, lines)))
-        try:
-            self._stream = open_to_append(self.journal)
-        except OSError as error:
-            raise unwritable(self.journal, error) from error
 
     def add(self, document: JudgedDocument) -> None:
-        assert self._stream is not None
+        """Add a document to the journal; it is on the disk when this returns."""
         try:
-            self._stream.write(_line(document.to_dict()))
-            flush_to_disk(self._stream)
+            with open_to_append(self.journal) as stream:
+                stream.write(_line(document.to_dict()))
+                flush_to_disk(stream)
         except OSError as error:
             raise unwritable(self.journal, error) from error
 
     def finish(self, run: Run) -> None:
-        self.close()
         with atomic_output(self.path) as unfinished:
             unfinished.write_text(dump_json(run.to_dict(), indent=1, allow_nan=True) + "\n", encoding="utf-8")
         self.journal.unlink(missing_ok=True)
-
-    def close(self) -> None:
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
 
     def _journalled(self) -> Run | None:
         """The run in the journal, without lines that were cut off or damaged: their documents are computed again."""
@@ -243,19 +222,12 @@ class RunFile:
             raise InputError(
                 f"{self.journal}: not a journal that this version of mudy wrote ({error}). Name another --output."
             ) from error
-        return replace(run, documents=tuple(filter(None, map(_judged, lines))))
+        rows = filter(None, map(parsed_line, lines))
+        return replace(run, documents=tuple(JudgedDocument.from_dict(row) for row in rows))
 
 
 def _line(row: Mapping[str, Any]) -> bytes:
     return json.dumps(row).encode() + b"\n"
-
-
-def _judged(line: bytes) -> JudgedDocument | None:
-    """The document of a line, if the line is whole."""
-    try:
-        return JudgedDocument.from_dict(parsed_line(line) or {})
-    except TypeError:
-        return None
 
 
 def parsed_line(line: bytes) -> dict[str, Any] | None:
