@@ -57,7 +57,7 @@ def test_methods_as_json_hold_settings_with_their_descriptions() -> None:
 
 def test_the_service_explains_every_setting() -> None:
     listing = pytest.importorskip("mudy.server.response_schemas", reason="the server extra is not installed")
-    schemas = pytest.importorskip("mudy.server.setting_schemas")
+    schemas = pytest.importorskip("mudy.server.request_schemas")
     for method in listing.method_list().methods:
         assert method.descriptions == descriptions_of(method.name)
     for method in schemas.served_methods():

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from mudy._support.storage import output_lock
 from mudy.errors import InputError
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import evaluate, judge, read_record
@@ -193,7 +194,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_second_run_to_the_same_output_is_refused(output: Path) -> None:
-    with RunFile(output).locked(), pytest.raises(InputError, match="another run is writing"):
+    with output_lock(output), pytest.raises(InputError, match="another run is writing"):
         evaluate(extractor(), [RIVERS], output)
 
 
@@ -203,10 +204,9 @@ def test_a_second_run_to_the_same_output_is_refused(output: Path) -> None:
 def test_a_journal_cut_anywhere_gives_the_unbroken_run(output: Path, tmp_path: Path) -> None:
     whole = evaluate(extractor(), [RIVERS], output, places=True)
     file = RunFile(tmp_path / "cut.json")
-    with file.locked():
-        file.begin(replace(whole, documents=()))
-        for document in whole.documents[:3]:
-            file.add(document)
+    file.begin(replace(whole, documents=()))
+    for document in whole.documents[:3]:
+        file.add(document)
     journal = file.journal.read_bytes()
     head = journal.index(b"\n") + 1  # written atomically
     for length in [*range(head, len(journal), len(journal) // 12), len(journal)]:

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mudy import InputError, corpus
+from mudy._support.storage import output_lock
 from mudy.cli.main import cli
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.experiment import evaluate
@@ -143,7 +144,7 @@ def test_the_output_is_written_through_a_link_and_locked_by_its_place(tmp_path: 
     evaluate(Extractor("yake", protocol="promptrank"), [FEW], link)
     assert link.is_symlink()
     assert len(Run.load(tmp_path / "store" / "real.json").documents) == 2
-    with RunFile(tmp_path / "store" / "real.json").locked(), pytest.raises(InputError, match="another run is writing"):
+    with output_lock(tmp_path / "store" / "real.json"), pytest.raises(InputError, match="another run is writing"):
         evaluate(Extractor("yake", protocol="promptrank"), [RIVERS], link)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "store"]
 
@@ -153,8 +154,7 @@ def test_a_damaged_line_of_the_journal_costs_its_document_alone(
 ) -> None:
     whole = evaluate(Extractor("yake", protocol="promptrank"), [RIVERS], tmp_path / "whole.json")
     file = RunFile(tmp_path / "run.json")
-    with file.locked():
-        file.begin(whole)
+    file.begin(whole)
     lines = file.journal.read_bytes().splitlines(keepends=True)
     lines[2] = lines[2][:40] + b"\n"
     lines.insert(4, b'{"not": "a document"}\n')

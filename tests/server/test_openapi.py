@@ -20,7 +20,7 @@ from schemathesis.generation import GenerationMode
 from mudy.methods import setting_types, settings_of
 from mudy.server.app import create_app
 from mudy.server.config import Config
-from mudy.server.setting_schemas import served_methods as methods
+from mudy.server.request_schemas import served_methods as methods
 from tests import small
 from tests.served import PATIENCE, Served, save_small_encoder, save_small_model, serving
 from tests.server.clients import KEY

@@ -1,4 +1,4 @@
-"""The commands `evaluate` and `compare`: measure a method on data sets, and the difference between two runs."""
+"""The commands `evaluate`, `compare` and `data`: measure a method, the difference between two runs, and data sets."""
 
 from __future__ import annotations
 
@@ -11,57 +11,41 @@ import click
 from click.core import ParameterSource
 
 from mudy._support.storage import dump_json, refuse_inputs
-from mudy.cli import formats
+from mudy.cli import evaluation_options as shared
+from mudy.cli import formats, parameters
 from mudy.cli.console import Screen
-from mudy.cli.evaluation_options import (
-    Measured,
-    all_loaded,
-    brier_line,
-    counting,
-    measured,
-    on_data,
-    reading_texts,
-    reliability_table,
-    reporting,
-    sentence_encoder,
-)
-from mudy.cli.parameters import (
-    declared_option,
-    given_focus,
-    on_machine,
-    settings,
-    with_method,
-    with_options,
-    with_settings,
-)
+from mudy.cli.evaluation_options import Measured
+from mudy.engines.compute import Compute
 from mudy.errors import InputError
 from mudy.evaluation.datasets import Dataset
 from mudy.extraction.extractor import Extractor
-from mudy.extraction.options import Setup
+from mudy.extraction.options import DEFAULT_ENCODER, Setup
+from mudy.reading.tagging import Tagger
 
 if TYPE_CHECKING:
     from mudy.evaluation.comparison import Comparison
     from mudy.evaluation.measures import Measure, Predictions
     from mudy.evaluation.runs import Run
+    from mudy.evaluation.statistics import Description
 
 _SIGNIFICANT = 0.05  # p of a significant difference is below
 
 
 @click.command("evaluate")
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
-@with_method
-@with_options(Setup, "model")
-@declared_option(Setup, "encoder", help="For methods that embed, and for SemF1.")
-@with_options(Setup, "endpoint", "preset")
-@with_settings
-@on_data
+@parameters.with_method
+@parameters.with_options(Setup, "model")
+@parameters.declared_option(Setup, "encoder", help="For methods that embed, and for SemF1.")
+@parameters.with_options(Setup, "endpoint", "preset")
+@parameters.with_settings
+@shared.on_data
 @click.option("-o", "--output", metavar="FILE", help="Keep the run here, as JSON. Resumable after an interruption.")
 @click.option("--restart", is_flag=True, help="Discard the run in the output and start over.")
 @click.option("--places", is_flag=True, help="Keep every occurrence with the parts of its score.")
-@reading_texts
-@on_machine
-@measured
-@reporting
+@shared.reading_texts
+@parameters.on_machine
+@shared.measured
+@shared.reporting
 @click.pass_context
 def evaluate_command(
     ctx: click.Context,
@@ -91,7 +75,7 @@ def evaluate_command(
     if output is not None:
         refuse_inputs(output, paths)
     with Screen(quiet) as screen:
-        sets = all_loaded(screen, paths, data_format, limit)
+        sets = shared.all_loaded(screen, paths, data_format, limit)
         extractor, run = _evaluated(screen, sets, output, **options)
         _warn_of_documents(screen, run)
         screen.show("Measuring")
@@ -123,10 +107,10 @@ def _evaluated(
 ) -> tuple[Extractor, Run]:
     from mudy.evaluation.experiment import evaluate
 
-    chosen = settings(method, pairs, given_focus(options).settings())
+    chosen = parameters.settings(method, pairs, parameters.given_focus(options).settings())
     extractor = Extractor(method, report=screen.report, **options, **chosen)
     screen.show(f"Loading {method}")
-    progress = counting(screen, "Evaluating ")
+    progress = shared.counting(screen, "Evaluating ")
     try:
         return extractor, evaluate(extractor, sets, output, places=places, restart=restart, progress=progress)
     except KeyboardInterrupt:
@@ -163,7 +147,7 @@ def _table(run: Run, measures: Sequence[str], measurements: Mapping[str, Mapping
         cells = [str(Interval(**row[measure])) if measure in row else "–" for measure in measures]
         cost = sum(document.cpu_seconds for document in documents) / len(documents)
         rows.append([name, f"{row['documents']:,}", *cells, f"{ceiling(documents):.1f}", f"{cost:.2f}"])
-    probabilities = [f"\n{brier_line(own, own.name)}{reliability_table(own)}" for own in run.calibrations]
+    probabilities = [f"\n{shared.brier_line(own, own.name)}{shared.reliability_table(own)}" for own in run.calibrations]
     return formats.text_table(head, rows, set(head[1:])) + "".join(probabilities)
 
 
@@ -173,9 +157,9 @@ def _table(run: Run, measures: Sequence[str], measurements: Mapping[str, Mapping
 @click.command("compare")
 @click.argument("first", metavar="A.json")
 @click.argument("second", metavar="B.json")
-@declared_option(Setup, "encoder", help="For SemP, SemR and SemF1.")
-@measured
-@reporting
+@parameters.declared_option(Setup, "encoder", help="For SemP, SemR and SemF1.")
+@shared.measured
+@shared.reporting
 def compare_command(first: str, second: str, encoder: str, measured: Measured, form: str, quiet: bool) -> None:
     """Compare two runs of `mudy evaluate`.
 
@@ -193,7 +177,7 @@ def compare_command(first: str, second: str, encoder: str, measured: Measured, f
     with Screen(quiet) as screen:
         for name in sorted({*a.names, *b.names} - {*common}):
             screen.warning(f"{name} is in only one of the runs, and left out")
-        encoder_used = cache(lambda: sentence_encoder(screen, None, encoder))
+        encoder_used = cache(lambda: shared.sentence_encoder(screen, None, encoder))
         measures = measured.measures(lambda phrases: encoder_used().embed(phrases))
         rows = [row for name in common for row in _compared(a, b, name, measures, measured)]
         for row in rows[:: len(measures)]:
@@ -246,3 +230,70 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     numbers = [f"{row['a']:.2f}", f"{row['b']:.2f}", "{difference:+.2f} [{low:+.2f}, {high:+.2f}]".format(**row)]
     tests = [f"{row['p_t_test']:.4f}", f"{row['p_bootstrap']:.4f}", row["verdict"]]
     return [row["data"], f"{row['documents']:,}", row["measure"], *numbers, *tests]
+
+
+# -- data -------------------------------------------------------------------------------------------------------------
+
+
+@click.group("data")
+def data_command() -> None:
+    """Inspect data sets with gold keyphrases."""
+
+
+@data_command.command("describe")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@shared.on_data
+@click.option("--no-drift", is_flag=True, help="Leave out the topic drift, which needs a sentence encoder.")
+@parameters.with_options(Compute, "threads")
+@shared.reporting
+@click.pass_context
+def describe_command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    data_format: str | None,
+    limit: int | None,
+    no_drift: bool,
+    threads: int | None,
+    form: str,
+    quiet: bool,
+) -> None:
+    """Print the figures of the paper's Table 1 for data sets.
+
+    PATHS are files or folders, in the format of this project (JSON lines with id, title, text, keyphrases) or in that
+    of SemEval2017 (a folder of .txt and .key files), NUS, Krapivin, SemEval2010, KP20k, KPTimes, StackExchange or
+    WikiHow as they were published. Words, sentences and keyphrases are means per document; absent and noun phrases are
+    shares of the gold.
+
+    Bad rows are reported on standard error and left out. The exit code is 1 if a path could not be read at all.
+    """
+    from mudy.evaluation.statistics import describe
+
+    with Screen(quiet) as screen:
+        sets = shared.loaded(screen, paths, data_format, limit)
+        rows: list[Description] = []
+        if sets:
+            encoder = None if no_drift else shared.sentence_encoder(screen, threads, DEFAULT_ENCODER)
+            tagger, show = Tagger("en"), shared.counting(screen, "Reading ")
+            rows = [describe(data, tagger, encoder, show) for data in sets]
+    if rows and form == "json":
+        click.echo(dump_json([asdict(row) for row in rows], indent=2))
+    elif rows:
+        head = [
+            "Data set",
+            "Documents",
+            "Words",
+            "Sentences",
+            "Keyphrases",
+            "Absent %",
+            "Noun phrases %",
+            "Topic drift",
+        ]
+        click.echo(formats.text_table(head, map(_description_cells, rows), set(head[1:])), nl=False)
+    if len(sets) < len(paths):
+        ctx.exit(1)
+
+
+def _description_cells(row: Description) -> list[str]:
+    sizes = [f"{row.documents:,}", f"{row.words:,.0f}", f"{row.sentences:,.0f}", f"{row.keyphrases:.1f}"]
+    drift = "–" if row.drift is None else f"{row.drift:.2f}"
+    return [row.name, *sizes, f"{row.absent:.1f}", f"{row.noun_phrases:.1f}", drift]

@@ -86,9 +86,6 @@ def sentence_encoder(screen: Screen, threads: int | None, name: str) -> Sentence
     return engines.load_encoder(models.locate(name, report=screen.report), Compute(threads=threads), name)
 
 
-# -- Measures ---------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Measured:
     named: Sequence[NamedMeasure]

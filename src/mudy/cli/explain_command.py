@@ -9,23 +9,10 @@ import click
 
 from mudy._support.storage import dump_json
 from mudy._support.validation import TopN
+from mudy.cli import parameters
 from mudy.cli.console import Screen, first_phrases
 from mudy.cli.extract_command import warn_of_vocabulary
 from mudy.cli.formats import Output, captured
-from mudy.cli.parameters import (
-    METHODS_LISTED,
-    PHRASE_FILES,
-    declared_option,
-    given_options,
-    on_machine,
-    phrases_option,
-    settings_of_each,
-    with_encoding,
-    with_focus,
-    with_options,
-    with_quiet,
-    with_style,
-)
 from mudy.cli.sources import STDIN, Source, text_sources
 from mudy.errors import InputError, MissingExtra
 from mudy.extraction.explanation import Explanation, gold_places
@@ -52,15 +39,15 @@ Examples:
 @click.option(
     "-m",
     "--methods",
-    type=METHODS_LISTED,
+    type=parameters.METHODS_LISTED,
     metavar="NAME,NAME",
     default=DEFAULT_METHOD,
     help="One method, or several to compare; they share one loaded model. The default is one because each takes its "
     "own time, and a list with its parts explains itself; promptrank,mudy shows what the position in the text adds.",
 )
-@with_style
-@with_options(Setup, "model", "encoder", "language", "protocol", "max_words")
-@declared_option(
+@parameters.with_style
+@parameters.with_options(Setup, "model", "encoder", "language", "protocol", "max_words")
+@parameters.declared_option(
     Options,
     "top_n",
     default="15",
@@ -72,8 +59,8 @@ Examples:
     metavar="FILE|PHRASES",
     help="Keyphrases known to be correct, shown in bold italics: a file with one per line, or phrases separated by ;",
 )
-@with_options(Options, without=["top_n", "min_score", "distinct", "diversity", "per_section"])
-@with_focus
+@parameters.with_options(Options, without=["top_n", "min_score", "distinct", "diversity", "per_section"])
+@parameters.with_focus
 @click.option(
     "--set",
     "pairs",
@@ -84,9 +71,9 @@ Examples:
 @click.option("--html", metavar="FILE", help="Write a page that needs no network; - for standard output.")
 @click.option("--json", "as_json", is_flag=True, help="Print all phrases, occurrences and parts of scores as JSON.")
 @click.option("--whole", is_flag=True, help="In the terminal, show all of a long text, not only the best passages.")
-@with_encoding
-@on_machine
-@with_quiet
+@parameters.with_encoding
+@parameters.on_machine
+@parameters.with_quiet
 def explain_command(
     file: str | None,
     text: str | None,
@@ -114,9 +101,9 @@ def explain_command(
     source = _source(file, text)
     outputs = _outputs(html, as_json, whole)
     for target, _ in outputs:
-        target.check([source.label, gold, *(given[name] for name in PHRASE_FILES)])
-    options, focus = given_options(given, encoding)
-    settings = settings_of_each(methods, pairs, focus)
+        target.check([source.label, gold, *(given[name] for name in parameters.PHRASE_FILES)])
+    options, focus = parameters.given_options(given, encoding)
+    settings = parameters.settings_of_each(methods, pairs, focus)
     gold_phrases = _gold(gold, encoding)
     try:
         reading = source.read(encoding)
@@ -134,9 +121,6 @@ def explain_command(
                 stack.enter_context(target).write(data)
 
 
-# -- Before the work --------------------------------------------------------------------------------------------------
-
-
 def _source(file: str | None, text: str | None) -> Source:
     sources = text_sources(() if file is None else (file,), text)
     if len(sources) > 1:
@@ -149,7 +133,7 @@ def _gold(given: str | None, encoding: str | None) -> list[str]:
     if given is None:
         return []
     if Path(given).is_file():
-        phrases = phrases_option("--gold", given, encoding) or []
+        phrases = parameters.phrases_option("--gold", given, encoding) or []
     else:
         phrases = [phrase for part in given.split(";") if (phrase := part.strip())]
     if not phrases:
@@ -177,9 +161,6 @@ def _terminal(explanation: Explanation, top_n: int | None, whole: bool) -> str:
 
     console = Console()
     return captured(console, terminal.drawing(explanation, console, top_n, whole))
-
-
-# -- The work ---------------------------------------------------------------------------------------------------------
 
 
 def _explained(

@@ -9,21 +9,8 @@ from typing import Any
 import click
 
 from mudy._support.progress import reported_to
-from mudy.cli import formats
+from mudy.cli import formats, parameters
 from mudy.cli.console import Screen, debugging, first_names, first_phrases
-from mudy.cli.parameters import (
-    PHRASE_FILES,
-    WORKERS,
-    given_options,
-    on_machine,
-    settings,
-    with_encoding,
-    with_focus,
-    with_method,
-    with_options,
-    with_quiet,
-    with_settings,
-)
 from mudy.cli.sources import Source, text_sources
 from mudy.errors import InputError, MissingExtra, MudyError
 from mudy.extraction.extractor import Extractor
@@ -38,11 +25,11 @@ _Numbered = tuple[int, Source]  # an input and its number
 @click.command("extract")
 @click.argument("files", nargs=-1, metavar="[FILES|-]...")
 @click.option("--text", help="Extract from this text instead of files.")
-@with_method
-@with_options(Setup, without=["method"])
-@with_options(Options)
-@with_focus
-@with_settings
+@parameters.with_method
+@parameters.with_options(Setup, without=["method"])
+@parameters.with_options(Options)
+@parameters.with_focus
+@parameters.with_settings
 @click.option("-f", "--format", "form", type=click.Choice(formats.OUTPUT_FORMATS), default="table")
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
 @click.option(
@@ -50,10 +37,10 @@ _Numbered = tuple[int, Source]  # an input and its number
     metavar="FOLDER",
     help="Save the texts that offsets refer to here, as NAME.txt: for PDF and other formats.",
 )
-@with_encoding
-@click.option("--workers", **WORKERS, help="Worker processes for several inputs; each loads its own model.")
-@on_machine
-@with_quiet
+@parameters.with_encoding
+@click.option("--workers", **parameters.WORKERS, help="Worker processes for several inputs; each loads its own model.")
+@parameters.on_machine
+@parameters.with_quiet
 def extract_command(
     files: tuple[str, ...],
     text: str | None,
@@ -80,15 +67,15 @@ def extract_command(
     """
     inputs = text_sources(files, text)
     target = formats.Output(None if output == "-" else output, streaming=form == "jsonl")
-    read = [source.name for source in inputs if source.text is None] + [given[name] for name in PHRASE_FILES]
+    read = [source.name for source in inputs if source.text is None] + [given[name] for name in parameters.PHRASE_FILES]
     target.check(read)
     texts = formats.Texts(save_text, read) if save_text is not None else None
-    options, focus = given_options(given, encoding)
+    options, focus = parameters.given_options(given, encoding)
     if options.per_section and form == "csv":
         raise click.UsageError("--per-section has no effect on csv; use --format table, json or jsonl.")
     several = len(inputs) > 1 or any(map(is_pattern, files))
     written_as = formats.format_of(form, several, target.terminal, concepts=options.concepts is not None)
-    arguments = {"method": method, **given, **settings(method, pairs, focus.settings())}
+    arguments = {"method": method, **given, **parameters.settings(method, pairs, focus.settings())}
     with Screen(quiet) as screen:
         run = ExtractRun(screen, written_as, target, options, texts, len(inputs))
         with target:

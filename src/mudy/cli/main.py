@@ -20,8 +20,7 @@ from mudy._support.loading import own_process
 from mudy.cli import formats
 from mudy.cli.console import debugging
 from mudy.cli.corpus_command import corpus_command
-from mudy.cli.data_commands import data_command
-from mudy.cli.evaluate_command import compare_command, evaluate_command
+from mudy.cli.evaluate_command import compare_command, data_command, evaluate_command
 from mudy.cli.explain_command import explain_command
 from mudy.cli.extract_command import extract_command
 from mudy.cli.fit_command import fit_command

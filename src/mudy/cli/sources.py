@@ -72,9 +72,6 @@ def phrases_in(path: str, encoding: str | None = None) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-# -- Bytes ------------------------------------------------------------------------------------------------------------
-
-
 def _standard_input() -> bytes:
     if sys.stdin is None:
         raise InputError("standard input is closed")

@@ -191,9 +191,6 @@ def hash_of(record: Record) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-# -- What a run depends on --------------------------------------------------------------------------------------------
-
-
 def run_request(extractor: Extractor, places: bool) -> dict[str, Any]:
     """What was requested, in JSON types. Nothing is loaded for it."""
     return {**requested_settings(extractor), "places": places}

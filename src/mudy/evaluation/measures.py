@@ -358,20 +358,16 @@ class PhraseVectors:
         return float(cosines.max(1).sum()), len(predictions), float(cosines.max(0).sum()), len(gold)
 
 
-def _semantic_precision(table: FloatArray) -> FloatArray:
-    return _percentage(table[:, 0], table[:, 1])
-
-
-def _semantic_recall(table: FloatArray) -> FloatArray:
-    return _percentage(table[:, 2], table[:, 3])
-
-
 def _semantic_f1(table: FloatArray) -> FloatArray:
-    precision, recall = _semantic_precision(table), _semantic_recall(table)
+    precision, recall = _SEMANTIC["SemP"](table), _SEMANTIC["SemR"](table)
     return _percentage(2 * precision * recall / 100, precision + recall)
 
 
-_SEMANTIC = {"SemP": _semantic_precision, "SemR": _semantic_recall, "SemF1": _semantic_f1}
+_SEMANTIC: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "SemP": lambda table: _percentage(table[:, 0], table[:, 1]),
+    "SemR": lambda table: _percentage(table[:, 2], table[:, 3]),
+    "SemF1": _semantic_f1,
+}
 
 
 def semantic_kinds(vectors: PhraseVectors) -> dict[str, MeasureKind]:

@@ -222,12 +222,18 @@ class RunFile:
             raise InputError(
                 f"{self.journal}: not a journal that this version of mudy wrote ({error}). Name another --output."
             ) from error
-        rows = filter(None, map(parsed_line, lines))
-        return replace(run, documents=tuple(JudgedDocument.from_dict(row) for row in rows))
+        return replace(run, documents=tuple(filter(None, map(_judged, lines))))
 
 
 def _line(row: Mapping[str, Any]) -> bytes:
     return json.dumps(row).encode() + b"\n"
+
+
+def _judged(line: bytes) -> JudgedDocument | None:
+    try:
+        return JudgedDocument.from_dict(parsed_line(line) or {})
+    except TypeError:
+        return None
 
 
 def parsed_line(line: bytes) -> dict[str, Any] | None:

@@ -90,9 +90,6 @@ def is_rule_based(nlp: Any) -> bool:
     return isinstance(nlp.tokenizer, Tokenizer)
 
 
-# -- Matrix products --------------------------------------------------------------------------------------------------
-
-
 class OnnxOps(NumpyOps):  # type: ignore[misc]
     """thinc's operations on a CPU, with matrix products by onnxruntime."""
 

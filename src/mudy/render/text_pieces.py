@@ -105,9 +105,6 @@ def within(cut: Sequence[Piece], span: Span) -> list[Piece]:
     return [piece for piece in clipped if piece.span.start < piece.span.end]
 
 
-# -- Passages ---------------------------------------------------------------------------------------------------------
-
-
 def shown(text: str, results: Iterable[Result], top_n: int | None, longest: int) -> list[Span]:
     """The whole text; if it is longer than `longest`, the sentences around the best occurrences of the best phrases."""
     if len(text) <= longest:

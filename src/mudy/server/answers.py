@@ -19,15 +19,11 @@ from mudy.server.config import Config
 from mudy.server.middleware import JSON, RequestInfo
 from mudy.server.problems import HttpProblem, invalid, problem_of
 from mudy.server.queue import ExtractionJob, QueuedText, RequestQueue
-from mudy.server.request_schemas import ExplainRequest, ExtractRequest
+from mudy.server.request_schemas import ExplainRequest, ExtractRequest, validated_settings
 from mudy.server.scorer import ExtractorKey
-from mudy.server.setting_schemas import validated_settings
 
 NDJSON = "application/x-ndjson"
 PROGRESS_SECONDS = 0.3  # between two lines of progress
-
-
-# -- Jobs -------------------------------------------------------------------------------------------------------------
 
 
 def extraction_job(request: ExtractRequest, config: Config, request_id: str) -> ExtractionJob:
@@ -108,9 +104,6 @@ def _to_json(answer: dict[str, Any]) -> bytes:
         return json.dumps(answer, allow_nan=False, default=call).encode()
     except ValueError as error:
         raise FloatingPointError("a score is not finite") from error
-
-
-# -- Waiting ----------------------------------------------------------------------------------------------------------
 
 
 async def disconnected(receive: Receive) -> None:

@@ -21,9 +21,9 @@ from mudy.server.openapi import DESCRIPTION, extend_openapi
 from mudy.server.problems import problem_of
 from mudy.server.queue import RequestQueue
 from mudy.server.read_queue import ReadQueue, reader_limits
+from mudy.server.request_schemas import served_methods
 from mudy.server.routes import add_routes
 from mudy.server.scorer import Scorer, scorers
-from mudy.server.setting_schemas import served_methods
 from mudy.server.telemetry import Metrics
 
 if TYPE_CHECKING:

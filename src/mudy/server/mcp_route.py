@@ -20,8 +20,7 @@ from mudy.server.config import Config
 from mudy.server.middleware import check_origin
 from mudy.server.problems import problem_of
 from mudy.server.queue import ExtractionJob, RequestQueue
-from mudy.server.request_schemas import ExplainRequest, ExtractRequest
-from mudy.server.setting_schemas import served_methods
+from mudy.server.request_schemas import ExplainRequest, ExtractRequest, served_methods
 
 PATH = "/mcp"
 LOG_ID = "mcp"  # for logs: one HTTP request may hold any call

@@ -10,7 +10,7 @@ from mudy.server import response_schemas as schemas
 from mudy.server.config import Config
 from mudy.server.middleware import HEALTH_PATHS
 from mudy.server.problems import MEDIA_TYPE
-from mudy.server.setting_schemas import served_methods, settings_schema
+from mudy.server.request_schemas import served_methods, settings_schema
 
 COMPONENT = "#/components/schemas/"
 DESCRIPTION = """

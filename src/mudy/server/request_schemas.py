@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, LiteralString, Self, get_args
 
 from pydantic import (
@@ -21,19 +21,37 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from mudy._support.validation import Option, TopN, options_of
+from mudy._support.validation import Option, TopN, checked, options_of
 from mudy.candidates import CandidateKind
 from mudy.errors import SettingError, unknown
 from mudy.extraction.options import Options, RankingFocus
-from mudy.methods import METHODS, Style, check_settings
+from mudy.methods import (
+    METHODS,
+    Style,
+    check_settings,
+    descriptions_of,
+    model_fields,
+    setting_types,
+    settings_of,
+)
 from mudy.reading.languages import AUTO, LANGUAGE_NAMES
-from mudy.server.setting_schemas import served_methods
+from mudy.server.problems import HttpProblem
+from mudy.server.scorer import SettingItems
 
 EXAMPLE_TEXT = "River ice is thin in spring. The ice road closes, and a ferry crosses the river until the ice is back."
+LARGEST_VALUE = 1e12  # of a setting; the largest default is 1.2e8
+LARGEST_VALUES = {"window": 100, "section_tokens": 4096, "segment_tokens": 4096}  # where work grows with the square
+FILE_SETTINGS = frozenset({"weights"})  # paths: only who runs the service may name them
+MAX_ENTRIES = 64  # of a setting that is a list
 MAX_PHRASES = 5_000
 MAX_METHODS = 4
 MAX_TOP_N = 1_000_000
 _MISSING: LiteralString = "is missing; send text, or texts for several texts"
+
+
+def served_methods() -> tuple[str, ...]:
+    """The methods that can be requested: all but those that need a chat model."""
+    return tuple(name for name in METHODS if "chat" not in model_fields(name))
 
 
 def _check_served(name: str) -> str:
@@ -286,3 +304,59 @@ class ExplainRequest(OptionsSchema):
         if self.methods and len(set(self.methods)) < len(self.methods):
             raise ValueError("each method can be named only once")
         return self
+
+
+# -- Settings of methods: strictly typed, bounded, and described to OpenAPI -------------------------------------------
+
+
+def validated_settings(method: str, given: Mapping[str, Any], where: str) -> SettingItems:
+    """A method's settings, each of the type of its field; lists become tuples."""
+    return tuple(sorted((name, _validated(method, name, value, where)) for name, value in given.items()))
+
+
+def _validated(method: str, name: str, value: Any, where: str) -> Any:
+    try:
+        check_settings(method, {name: None})
+    except SettingError as error:
+        raise HttpProblem("unknown-setting", str(error), errors=[(where, str(error))]) from None
+    try:
+        setting = checked(name, value, setting_types(method)[name])
+        _check_bounds(name, setting)
+    except ValueError as error:  # SettingError is one
+        raise HttpProblem("not-valid", f"{where}: {error}", errors=[(f"{where}.{name}", str(error))]) from None
+    return setting
+
+
+def _check_bounds(name: str, value: Any) -> None:
+    """Refuse values that could exhaust memory or overflow, and names of files on this machine."""
+    if name in FILE_SETTINGS and value is not None:
+        raise ValueError(f"{name} is a file on the server, which a request cannot choose")
+    entries = value if isinstance(value, tuple) else (value,)
+    largest = LARGEST_VALUES.get(name, LARGEST_VALUE)
+    if len(entries) > MAX_ENTRIES:
+        raise ValueError(f"{name} has {len(entries)} entries, but at most {MAX_ENTRIES} are allowed")
+    if any(isinstance(entry, int | float) and abs(entry) > largest for entry in entries):
+        raise ValueError(f"{name} is too large: numbers up to {largest:,.0f} are allowed")
+
+
+def settings_schema(method: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "title": f"Settings of {method}",
+        "properties": {name: _setting_schema(method, name, default) for name, default in settings_of(method).items()},
+        "additionalProperties": False,
+    }
+
+
+def _setting_schema(method: str, name: str, default: Any) -> dict[str, Any]:
+    maximum = {"maximum": LARGEST_VALUES[name]} if name in LARGEST_VALUES else {}
+    schema = TypeAdapter(setting_types(method)[name]).json_schema()
+    if entries := schema.pop("prefixItems", None):  # a tuple, which generators and linters know as a list of one type
+        assert all(entry == entries[0] for entry in entries)
+        schema["items"] = entries[0]
+    return {
+        **schema,
+        "description": descriptions_of(method)[name],
+        "default": list(default) if isinstance(default, tuple) else default,
+        **maximum,
+    }

@@ -12,7 +12,7 @@ from mudy.methods import METHODS, STYLES, Style, description, model_fields
 from mudy.reading import formats as readers
 from mudy.reading.languages import LANGUAGE_NAMES
 from mudy.server.config import Config
-from mudy.server.setting_schemas import served_methods
+from mudy.server.request_schemas import served_methods
 
 
 class ResponseSchema(BaseModel):
@@ -262,34 +262,27 @@ def method_list() -> Methods:
 
 
 def _method(name: str) -> MethodInfo:
-    described = description(name)
-    return MethodInfo(
-        **described, summary=described["description"], asks=_asks(name), available=name in served_methods()
-    )
-
-
-def _asks(name: str) -> Literal["backbone", "encoder", "chat"] | None:
-    needed = model_fields(name)
-    return "backbone" if "backbone" in needed else "encoder" if "encoder" in needed else "chat" if needed else None
+    described, needed = description(name), model_fields(name)
+    asks = next((kind for kind in ("backbone", "encoder", "chat") if kind in needed), None)
+    return MethodInfo(**described, summary=described["description"], asks=asks, available=name in served_methods())
 
 
 def model_list(config: Config, loaded: frozenset[str]) -> Models:
     """The known models, after those that are served under a name of their own."""
-    served = {config.model: "backbone" in loaded, config.encoder: "encoder" in loaded}
-    unlisted = [
-        ModelInfo(
-            name=name, kind=kind, description="Configured by the operator of this service.",
-            parameters=None, licence=None, cached=True, loaded=served[name],
-        )
-        for name, kind in ((config.model, "backbone"), (config.encoder, "encoder"))
+    served = {config.model: "backbone", config.encoder: "encoder"}
+    about: dict[str, Any] = {
+        "description": "Configured by the operator of this service.",
+        "parameters": None,
+        "licence": None,
+    }
+    listed = [
+        ModelInfo(name=name, kind=kind, **about, cached=True, loaded=kind in loaded)
+        for name, kind in served.items()
         if name not in models.KNOWN
-    ]  # fmt: skip
-    known = [
-        ModelInfo(
-            name=model.name, kind=model.kind, description=model.description,
-            parameters=models.KNOWN[model.name].parameters, licence=model.licence,
-            cached=model.cached, loaded=served.get(model.name, False),
-        )
-        for model in models.status()
-    ]  # fmt: skip
-    return Models(models=unlisted + known)
+    ]
+    fields = ("name", "kind", "description", "licence", "cached")
+    for model in models.status():
+        values = {field: getattr(model, field) for field in fields}
+        parameters = models.KNOWN[model.name].parameters
+        listed.append(ModelInfo(**values, parameters=parameters, loaded=served.get(model.name) in loaded))
+    return Models(models=listed)

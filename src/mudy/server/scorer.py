@@ -36,9 +36,6 @@ class Batch(NamedTuple):
     items: Sequence[Item[int]]
 
 
-# -- In this process --------------------------------------------------------------------------------------------------
-
-
 class LocalScorer:
     """An extractor in this process, called by one thread per lane. Batches take turns at the models."""
 
@@ -109,9 +106,6 @@ class TurnLock:
         self.__exit__()
         self.__enter__()
         return monotonic() - start
-
-
-# -- In a process of its own ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

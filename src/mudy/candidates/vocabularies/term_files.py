@@ -65,9 +65,6 @@ def _blocks(path: Path, encoding: str | None) -> Iterator[str]:
             ) from None
 
 
-# -- Lists and JSON ---------------------------------------------------------------------------------------------------
-
-
 def _lines(path: Path, _language: str, encoding: str | None) -> Iterator[Concept]:
     """One label per line; blank lines and lines that start with # are skipped."""
     lines = (line.strip() for line in _text(path, encoding).splitlines())
@@ -93,9 +90,6 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise InputError(f"this is not JSON ({error}).") from None
-
-
-# -- Tables -----------------------------------------------------------------------------------------------------------
 
 
 def _table(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
@@ -141,9 +135,6 @@ def _row_concept(row: list[str], columns: Mapping[str, int], language: str) -> C
 def _alternatives(cell: str) -> list[str]:
     separator = next((mark for mark in _SEPARATORS if mark in cell), None)
     return [part for part in map(str.strip, cell.split(separator)) if part] if separator else [cell] if cell else []
-
-
-# -- SKOS -------------------------------------------------------------------------------------------------------------
 
 
 def _rdf(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:

@@ -120,9 +120,6 @@ def _decoded(data: bytes, encoding: str | None) -> str:
         raise InputError(f"cannot be decoded as {encoding or 'UTF-8'} ({type(error).__name__})") from error
 
 
-# -- Arguments that name files ----------------------------------------------------------------------------------------
-
-
 def is_pattern(argument: str) -> bool:
     """Whether an argument is a pattern that no shell has expanded, and not the name of a file."""
     return has_magic(argument) and not os.path.lexists(argument)
