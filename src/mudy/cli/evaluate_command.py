@@ -278,17 +278,8 @@ def describe_command(
     if rows and form == "json":
         click.echo(dump_json([asdict(row) for row in rows], indent=2))
     elif rows:
-        head = [
-            "Data set",
-            "Documents",
-            "Words",
-            "Sentences",
-            "Keyphrases",
-            "Absent %",
-            "Noun phrases %",
-            "Topic drift",
-        ]
-        click.echo(formats.text_table(head, map(_description_cells, rows), set(head[1:])), nl=False)
+        sizes = ["Documents", "Words", "Sentences", "Keyphrases", "Absent %", "Noun phrases %", "Topic drift"]
+        click.echo(formats.text_table(["Data set", *sizes], map(_description_cells, rows), set(sizes)), nl=False)
     if len(sets) < len(paths):
         ctx.exit(1)
 

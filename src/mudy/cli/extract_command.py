@@ -16,7 +16,7 @@ from mudy.errors import InputError, MissingExtra, MudyError
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, Outcome, error_message, outcomes
-from mudy.extraction.results import Result
+from mudy.extraction.results import Result, number_of
 from mudy.reading.formats import is_pattern
 
 _Numbered = tuple[int, Source]  # an input and its number
@@ -177,8 +177,7 @@ class ExtractRun:
             where = "the text" if len(self._missing) == 1 else "any of the texts"
             self.screen.warning(f"candidates not found in {where}: {first_phrases(absent)}")
         if self._dropped:
-            count = "1 phrase" if len(self._dropped) == 1 else f"{len(self._dropped):,} phrases"
-            phrases = first_phrases(self._dropped)
+            count, phrases = number_of(len(self._dropped), "phrase"), first_phrases(self._dropped)
             self.screen.warning(f"{count} of the model not in the text, or excluded: {phrases}")
 
 

@@ -16,7 +16,7 @@ import click
 
 from mudy._support.storage import atomic_write, dump_json, encode_text, same_file
 from mudy.cli.sources import STDIN, Source
-from mudy.extraction.results import Keyphrase, Result, SectionResult
+from mudy.extraction.results import Keyphrase, Result, SectionResult, keyphrase_row
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,24 +80,15 @@ class Csv(Format):
 
     def one(self, result: Result) -> str:
         lines = io.StringIO()
-        rows = csv.writer(lines, lineterminator="\n")
+        columns = (*CSV_COLUMNS, *(CONCEPT_COLUMNS if self._concepts else ()))
+        rows = csv.DictWriter(lines, columns, extrasaction="ignore", lineterminator="\n")
         if not self._begun:
-            rows.writerow((*CSV_COLUMNS, *(CONCEPT_COLUMNS if self._concepts else ())))
+            rows.writeheader()
             self._begun = True
-        for phrase in result.keyphrases:
-            best = phrase.occurrences[0]
-            variants = ";".join(phrase.variants)
-            row = (phrase.rank, phrase.text, phrase.score, variants, best.start, best.end, best.page)
-            concept = _concept_cells(phrase) if self._concepts else ()
-            rows.writerow((result.source or "", *row, len(phrase.occurrences), *concept))
+        for keyphrase in result.keyphrases:
+            variants = ";".join(keyphrase.variants)
+            rows.writerow({"source": result.source, **keyphrase_row(keyphrase), "variants": variants})
         return lines.getvalue()
-
-
-def _concept_cells(phrase: Keyphrase) -> tuple[Any, ...]:
-    concept = phrase.concept
-    if concept is None:
-        return (None,) * len(CONCEPT_COLUMNS)
-    return (concept.id, concept.label, concept.match, concept.similarity)
 
 
 class Tables(Format):

@@ -269,7 +269,9 @@ class Result:
         method has.
         """
         frame = _required("to_pandas", "pandas").DataFrame
-        return frame([_row(k, parts) for k in self.keyphrases], columns=None if self.keyphrases else list(_COLUMNS))
+        return frame(
+            [keyphrase_row(k, parts) for k in self.keyphrases], columns=None if self.keyphrases else list(_COLUMNS)
+        )
 
     def to_polars(self, *, parts: bool = False) -> polars.DataFrame:
         """The rows of `to_pandas` as a frame of polars; what a phrase does not have is null."""
@@ -287,7 +289,7 @@ class Result:
         return library.table({name: library.array(v, types.get(name)) for name, v in self._columns(parts).items()})
 
     def _columns(self, parts: bool) -> dict[str, list[Any]]:
-        rows = [_row(keyphrase, parts) for keyphrase in self.keyphrases]
+        rows = [keyphrase_row(keyphrase, parts) for keyphrase in self.keyphrases]
         names = dict.fromkeys((*_COLUMNS, *(name for row in rows for name in row)))
         return {name: [row.get(name) for row in rows] for name in names}
 
@@ -304,7 +306,7 @@ class Result:
         return Explanation.of(self)._repr_html_()
 
 
-def _row(keyphrase: Keyphrase, parts: bool) -> dict[str, Any]:
+def keyphrase_row(keyphrase: Keyphrase, parts: bool = False) -> dict[str, Any]:
     """One row of a table: a keyphrase at its best occurrence, named as in `mudy extract --format csv`."""
     best = keyphrase.occurrences[0]
     page = {} if best.page is None else {"page": best.page}

@@ -16,7 +16,7 @@ from mudy._support.validation import options_of
 from mudy.errors import SettingError
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import SHARED_OPTION_NAMES, RankingFocus
-from mudy.extraction.results import Keyphrase, Result
+from mudy.extraction.results import Keyphrase, Result, keyphrase_row
 from mudy.reading.document import Document
 
 T = TypeVar("T")
@@ -55,18 +55,12 @@ def phrase_column(texts: Iterable[str | None], settings: Mapping[str, Any]) -> l
 
 def keyphrase_column(texts: Iterable[str | None], settings: Mapping[str, Any]) -> list[list[dict[str, Any]] | None]:
     """The keyphrases of each text with score, offsets of the best occurrence, and number of occurrences."""
-    return _column(texts, settings, lambda result: [_row(keyphrase) for keyphrase in result])
+    return _column(texts, settings, lambda result: [_scored(keyphrase) for keyphrase in result])
 
 
-def _row(keyphrase: Keyphrase) -> dict[str, Any]:
-    best, *others = keyphrase.occurrences
-    return {
-        "text": keyphrase.text,
-        "score": keyphrase.score,
-        "start": best.start,
-        "end": best.end,
-        "occurrences": 1 + len(others),
-    }
+def _scored(keyphrase: Keyphrase) -> dict[str, Any]:
+    row = keyphrase_row(keyphrase)
+    return {name: row[name] for name in ("text", "score", "start", "end", "occurrences")}
 
 
 def _column(texts: Iterable[str | None], settings: Mapping[str, Any], entry: Callable[[Result], T]) -> list[T | None]:

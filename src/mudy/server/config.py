@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mudy.engines.compute import Compute
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
-from mudy.methods import DEFAULT_STYLE, Style, method_class
+from mudy.methods import Style, method_class
 from mudy.reading.languages import AUTO
 
 if TYPE_CHECKING:
@@ -47,10 +47,6 @@ class Config:
             report=self.report,
             **asdict(self.compute),
         )
-
-    @property
-    def default_style(self) -> Style:
-        return self.style or DEFAULT_STYLE
 
     @property
     def speed(self) -> str:

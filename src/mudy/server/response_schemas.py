@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from mudy import __version__, models
-from mudy.methods import METHODS, STYLES, Style, description, model_fields
+from mudy.methods import DEFAULT_STYLE, METHODS, STYLES, Style, description, model_fields
 from mudy.reading import formats as readers
 from mudy.reading.languages import LANGUAGE_NAMES
 from mudy.server.config import Config
@@ -249,7 +249,7 @@ def service_info(config: Config) -> ServiceInfo:
         encoder=config.encoder,
         speed=config.speed,
         default_method=config.method,
-        default_style=config.default_style,
+        default_style=config.style or DEFAULT_STYLE,
         styles=STYLES,
         limits=limits,
         readers=list(readers.endings()),
