@@ -1,13 +1,11 @@
 """What a person sees while waiting. All of it goes to standard error: standard output holds data alone."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
@@ -53,7 +51,7 @@ class Screen:
         self._step: str | None = None
         self._named: set[str] = set()
 
-    def __enter__(self) -> Screen:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -106,7 +104,7 @@ def _megabytes(done: int, total: int | None) -> str:
     return f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB" if total else ""
 
 
-def _progress() -> Progress:
+def _progress() -> "Progress":
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 

@@ -1,7 +1,5 @@
 """Results -> table, JSON, JSON lines or CSV; and where they are written."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os
@@ -10,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, count
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import click
 
@@ -24,15 +22,6 @@ if TYPE_CHECKING:
 OUTPUT_FORMATS = ("table", "json", "jsonl", "csv")
 CONCEPT_COLUMNS = ("concept_id", "concept_label", "concept_match", "concept_similarity")
 CSV_COLUMNS = ("source", "rank", "text", "score", "variants", "start", "end", "page", "occurrences")
-
-
-def format_of(name: str, several: bool, terminal: bool, concepts: bool = False) -> Format:
-    """A format by name. `several`: more than one result may come. `terminal`: a person looks on."""
-    if name == "table":
-        return Tables(several, terminal)
-    if name == "json":
-        return Json(several)
-    return Csv(concepts) if name == "csv" else JsonLines()
 
 
 # -- Formats ----------------------------------------------------------------------------------------------------------
@@ -125,6 +114,15 @@ class Tables(Format):
         return text_table(["Section", "Keyphrases"], rows, set(), self._terminal)
 
 
+def format_of(name: str, several: bool, terminal: bool, concepts: bool = False) -> Format:
+    """A format by name. `several`: more than one result may come. `terminal`: a person looks on."""
+    if name == "table":
+        return Tables(several, terminal)
+    if name == "json":
+        return Json(several)
+    return Csv(concepts) if name == "csv" else JsonLines()
+
+
 def _concept(keyphrase: Keyphrase) -> str:
     """A concept for people: its label and id; a near one says so."""
     concept = keyphrase.concept
@@ -174,7 +172,7 @@ def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]], right: set[str]) 
     return captured(Console(), drawing)
 
 
-def captured(console: Console, drawing: Any) -> str:
+def captured(console: "Console", drawing: Any) -> str:
     with console.capture() as capture:
         console.print(drawing)
     return capture.get()
@@ -230,7 +228,7 @@ class Output:
             self._stream.write(encode_text(data))
             self._stream.flush()
 
-    def __enter__(self) -> Output:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:

@@ -4,13 +4,11 @@ The parser only locates the tags; the text is edited there, and all other charac
 quotes, line ends, a byte-order mark. Afterwards the parser must read the same keys as before, and the new tags.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import yaml
 
@@ -44,7 +42,7 @@ class Note:
     has_front_matter: bool
 
     @classmethod
-    def of(cls, content: str) -> Note:
+    def of(cls, content: str) -> Self:
         """InputError for front matter that is not closed, or is not YAML between lines ---."""
         begin = len(_MARK) if content.startswith(_MARK) else 0
         opening = _FENCE.match(content, begin)
@@ -104,7 +102,7 @@ class _Tags:
     values: list[str]
 
     @classmethod
-    def of(cls, text: str, key: str) -> _Tags | None:
+    def of(cls, text: str, key: str) -> Self | None:
         """None where there is no such key."""
         root = _root(text)
         nodes = [value for name, value in root.value if _is_key(name, key)] if root is not None else []

@@ -4,13 +4,11 @@ Each finished document is one line of a journal next to the output; when all are
 atomically. Nothing is computed twice, and documents of different settings are never mixed.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from mudy._support.storage import (
     atomic_output,
@@ -58,7 +56,7 @@ class JudgedDocument:
         return Predictions(self.id, self.phrases, kept, self.occurrences, self.language) if kept else None
 
     @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> JudgedDocument:
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
         lists = {name: tuple(row.get(name, ())) for name in ("gold", "present", "phrases", "scores", "places")}
         return cls(**{**row, **lists})
 
@@ -114,14 +112,14 @@ class Run:
         return {**self.head(), "totals": totals, "documents": [document.to_dict() for document in self.documents]}
 
     @classmethod
-    def from_dict(cls, row: Any) -> Run:
+    def from_dict(cls, row: Any) -> Self:
         if row["format"] != _RUN_FORMAT:
             raise ValueError(f"format {row['format']!r}, not {_RUN_FORMAT}")
         documents = tuple(JudgedDocument.from_dict(document) for document in row["documents"])
         return cls(dict(row["asked"]), dict(row["used"]), documents, row.get("machine", {}))
 
     @classmethod
-    def load(cls, path: str | Path) -> Run:
+    def load(cls, path: str | Path) -> Self:
         try:
             return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
         except OSError as error:

@@ -1,21 +1,16 @@
 """Statistics of a data set: the columns of the paper's Table 1."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mudy.candidates import candidates
+from mudy.engines.encoder import SentenceEncoder
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.measures import present_and_absent
 from mudy.reading.document import Document, squeeze
 from mudy.reading.tagging import Tagger
-
-if TYPE_CHECKING:
-    from mudy.engines.encoder import SentenceEncoder
 
 UNIT = 3  # sentences
 

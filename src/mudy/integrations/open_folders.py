@@ -1,12 +1,11 @@
 """Files that an assistant may read: documents inside folders that the user has opened, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from mudy.errors import InputError, SettingError
 from mudy.reading import formats as readers
@@ -23,7 +22,7 @@ class OpenFolders:
     folders: tuple[Path, ...]
 
     @classmethod
-    def of(cls, names: Iterable[str]) -> OpenFolders:
+    def of(cls, names: Iterable[str]) -> Self:
         folders = []
         for name in names:
             folder = Path(name).expanduser()

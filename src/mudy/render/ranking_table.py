@@ -1,10 +1,9 @@
 """The ranked list of a method as a table: the best occurrence of each phrase, and its rank under other methods."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from statistics import pstdev
+from typing import Self
 
 from mudy.extraction.explanation import Explanation
 from mudy.extraction.ranking import stem_key
@@ -37,7 +36,7 @@ class Ranked:
 
         return sorted(self.parts, key=spread, reverse=True)
 
-    def without(self, names: Collection[str]) -> Ranked:
+    def without(self, names: Collection[str]) -> Self:
         kept = [index for index, name in enumerate(self.head) if name not in names or name not in self.parts]
         rows = tuple(replace(row, cells=tuple(row.cells[index] for index in kept)) for row in self.rows)
         return replace(self, head=tuple(self.head[index] for index in kept), rows=rows)

@@ -1,18 +1,13 @@
 """The configuration of a service. Defaults stand here only; `mudy serve` takes them for its options."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
 
 from mudy.engines.compute import Compute
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.methods import Style, method_class
+from mudy.models import Report
 from mudy.reading.languages import AUTO
-
-if TYPE_CHECKING:
-    from mudy.models import Report
 
 
 @dataclass(frozen=True)

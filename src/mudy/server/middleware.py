@@ -4,8 +4,6 @@ A request gets its id; Host and key are checked; its body is read within limits;
 the answer gets the security headers; and the request is logged and counted.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import logging
@@ -14,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Self
 from uuid import uuid4
 
 from fastapi.routing import APIRoute
@@ -60,8 +59,8 @@ class RequestInfo:
     characters: int = 0
 
     @classmethod
-    def of(cls, scope: Scope) -> RequestInfo:
-        info: RequestInfo = scope["mudy"]
+    def of(cls, scope: Scope) -> Self:
+        info: Self = scope["mudy"]
         return info
 
 

@@ -6,8 +6,6 @@ to the end of the queue. Batches of one scorer take turns: that of a long text o
 a model. No answer depends on which texts were computed together or in between.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -62,7 +60,7 @@ class ExtractionJob:
     """
 
     texts: Sequence[QueuedText]
-    write_answer: Callable[[ExtractionJob], bytes]  # called by the worker when all results are there
+    write_answer: "Callable[[ExtractionJob], bytes]"  # called by the worker when all results are there
     request_id: str = "-"  # for logs
     answer: Future[bytes] = field(default_factory=Future)
     document: Document | None = None  # the text of a job with one text for several methods, once it is tagged

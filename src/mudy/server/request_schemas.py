@@ -1,7 +1,5 @@
 """The schemas of requests. Nothing is coerced, and unknown fields are refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, LiteralString, Self, get_args
 
@@ -300,7 +298,7 @@ class ExplainRequest(OptionsSchema):
     gold: Phrases = Field([], description="Gold keyphrases, marked where they occur.")
 
     @model_validator(mode="after")
-    def _unique_methods(self) -> ExplainRequest:
+    def _unique_methods(self) -> Self:
         if self.methods and len(set(self.methods)) < len(self.methods):
             raise ValueError("each method can be named only once")
         return self

@@ -3,8 +3,6 @@
 Only a byte-order mark is taken off, and line ends stay as they are, so that offsets point into the file.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 from dataclasses import dataclass
@@ -45,6 +43,28 @@ class Reading:
     text: str
     pages: tuple[int, ...] = ()  # offsets of their first characters
     blocks: tuple[Block, ...] | None = None  # None: to be detected in the text
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much reading one PDF, HTML or Word file may cost; a file that needs more is refused.
+
+    A thousand printed pages take about 5 s, 200 MB and 3 million characters: the defaults leave room for ten such books
+    in one file. The time includes that for starting the reader process.
+    """
+
+    seconds: float = 60
+    memory: int = 1_000_000_000  # bytes, beside the file and the reader's own; on Linux only
+    characters: int = 50_000_000  # of the text
+
+    def too_slow(self) -> str:
+        return f"took longer than {self.seconds:g} seconds to read"
+
+    def too_large(self) -> str:
+        return f"needs more than {self.memory / 1e9:g} GB of memory to read"
+
+    def too_long(self) -> str:
+        return f"holds more than {self.characters:,} characters of text"
 
 
 class TextBuilder:
@@ -92,28 +112,6 @@ def without(text: str, opening: str, closing: str) -> str:
         parts.append(text[end:start])
         end = closed + len(closing)
     return "".join(parts) + text[end:]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much reading one PDF, HTML or Word file may cost; a file that needs more is refused.
-
-    A thousand printed pages take about 5 s, 200 MB and 3 million characters: the defaults leave room for ten such books
-    in one file. The time includes that for starting the reader process.
-    """
-
-    seconds: float = 60
-    memory: int = 1_000_000_000  # bytes, beside the file and the reader's own; on Linux only
-    characters: int = 50_000_000  # of the text
-
-    def too_slow(self) -> str:
-        return f"took longer than {self.seconds:g} seconds to read"
-
-    def too_large(self) -> str:
-        return f"needs more than {self.memory / 1e9:g} GB of memory to read"
-
-    def too_long(self) -> str:
-        return f"holds more than {self.characters:,} characters of text"
 
 
 def decode(data: bytes, encoding: str | None = None) -> str:
