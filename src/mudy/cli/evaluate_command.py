@@ -151,9 +151,6 @@ def _table(run: Run, measures: Sequence[str], measurements: Mapping[str, Mapping
     return formats.text_table(head, rows, set(head[1:])) + "".join(probabilities)
 
 
-# -- compare ----------------------------------------------------------------------------------------------------------
-
-
 @click.command("compare")
 @click.argument("first", metavar="A.json")
 @click.argument("second", metavar="B.json")
@@ -230,9 +227,6 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     numbers = [f"{row['a']:.2f}", f"{row['b']:.2f}", "{difference:+.2f} [{low:+.2f}, {high:+.2f}]".format(**row)]
     tests = [f"{row['p_t_test']:.4f}", f"{row['p_bootstrap']:.4f}", row["verdict"]]
     return [row["data"], f"{row['documents']:,}", row["measure"], *numbers, *tests]
-
-
-# -- data -------------------------------------------------------------------------------------------------------------
 
 
 @click.group("data")

@@ -50,9 +50,6 @@ def add_cache_commands(
             click.echo(f"Removed {name}." if remove(name) else f"{name} was not in the cache.", err=True)
 
 
-# -- models -----------------------------------------------------------------------------------------------------------
-
-
 @click.group("models", invoke_without_command=True)
 @with_format
 @click.pass_context
@@ -127,9 +124,6 @@ _MODEL_NAMES = click.argument("names", nargs=-1, required=True, type=KNOWN_MODEL
 add_cache_commands(models_command, "models", _MODEL_NAMES, lambda: (models.pull, models.remove))
 
 
-# -- languages --------------------------------------------------------------------------------------------------------
-
-
 @click.group("languages", invoke_without_command=True)
 @with_format
 @click.pass_context
@@ -159,9 +153,6 @@ _CODES = click.argument("names", nargs=-1, required=True, metavar="CODE...")
 add_cache_commands(
     languages_command, "the taggers of languages", _CODES, lambda: (languages.pull_tagger, languages.remove_tagger)
 )
-
-
-# -- methods and completion -------------------------------------------------------------------------------------------
 
 
 @click.command("methods")

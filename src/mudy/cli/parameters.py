@@ -25,9 +25,6 @@ Decorator = Callable[[Command], Command]
 NO_FOCUS = RankingFocus()
 
 
-# -- Words -> values --------------------------------------------------------------------------------------------------
-
-
 class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases
     """One of several names, with completion; `known` gives them when they are needed."""
 
@@ -101,8 +98,6 @@ def _encoding(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         pass  # a known encoding in which x alone means nothing
     return value
 
-
-# -- Declared options -------------------------------------------------------------------------------------------------
 
 _DETAILS: dict[str, dict[str, Any]] = {  # of options whose words are not plain values
     "top_n": {"type": str, "callback": top_n, "help": f"{options_of(Options)['top_n'].help} Also 2%, or all."},
@@ -232,9 +227,6 @@ def phrases_option(option: str, path: str | None, encoding: str | None) -> list[
         return sources.phrases_in(path, encoding)
     except InputError as error:
         raise click.BadParameter(f"{path}: {error}", param_hint=f"'{option}'") from error
-
-
-# -- Settings of a method ---------------------------------------------------------------------------------------------
 
 
 def settings(method: str, pairs: Iterable[str], focus: dict[str, Any] | None = None) -> dict[str, Any]:

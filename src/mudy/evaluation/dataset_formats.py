@@ -53,9 +53,6 @@ def _bad(reason: str) -> NoReturn:
     raise BadRow(reason)
 
 
-# -- Detection --------------------------------------------------------------------------------------------------------
-
-
 def recognised(path: Path) -> str | None:
     """The format of a file or folder, detected from its contents; None where it is unknown."""
     if path.is_dir():
@@ -97,9 +94,6 @@ def _first_keys(path: Path) -> set[str]:
         with suppress(BadRow):
             return set(_json_object(line or ""))
     return set()
-
-
-# -- JSON lines and CSV -----------------------------------------------------------------------------------------------
 
 
 def _read_json_lines(path: Path, make: Callable[[dict[str, Any], int], Record]) -> Iterator[Row]:
@@ -184,9 +178,6 @@ def _lines(path: Path) -> Iterator[tuple[int, str | None]]:
                 yield number, None
 
 
-# -- Folders ----------------------------------------------------------------------------------------------------------
-
-
 def _read_pairs(path: Path) -> Iterator[Row]:
     """Files of text (.txt) and of gold (.key, one phrase per line) that share their names, in one folder or in two."""
     if not path.is_dir():
@@ -230,9 +221,6 @@ def _needs_file(path: Path) -> None:
         raise InputError(f"{path}: this format needs a file, not a folder.")
 
 
-# -- Fields -----------------------------------------------------------------------------------------------------------
-
-
 def _first(row: Mapping[str, Any], names: Iterable[str]) -> Any:
     return next((row[name] for name in names if row.get(name) is not None), None)
 
@@ -271,9 +259,6 @@ def _gold(row: Mapping[str, Any], names: tuple[str, ...], between: str = ";") ->
 def _kind(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "nothing"}
     return names.get(type(value), "a number")
-
-
-# -- Formats ----------------------------------------------------------------------------------------------------------
 
 
 Reader = Callable[[Path], Iterator[Row]]

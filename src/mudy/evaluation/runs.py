@@ -155,9 +155,6 @@ def ceiling(documents: Sequence[JudgedDocument]) -> float:
     return 100 * sum(document.reached for document in documents) / sum(len(document.gold) for document in documents)
 
 
-# -- Files ------------------------------------------------------------------------------------------------------------
-
-
 class RunFile:
     def __init__(self, path: str | Path) -> None:
         self.name = Path(path)

@@ -93,9 +93,6 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-# -- What the tools answer --------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class PhraseSummary:
     rank: int
@@ -167,9 +164,6 @@ class MethodSummary:
 @dataclass(frozen=True)
 class MethodList:
     methods: list[MethodSummary]
-
-
-# -- The server -------------------------------------------------------------------------------------------------------
 
 
 class StrictServer(MCPServer[Any]):  # type: ignore[misc]

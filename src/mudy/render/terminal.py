@@ -77,8 +77,6 @@ class _View:
         time = "" if method.seconds is None else f", {method.seconds:.1f} s"
         return Text.assemble((method.result.method, "bold"), f"{model}: {phrases}{time}\n")
 
-    # -- The text -----------------------------------------------------------------------------------------------------
-
     def text(self, index: int) -> Text:
         cut = coloured_pieces(self.explanation, self.explanation.methods[index].result)
         *before, after = ellipses(self.plain, self.shown)
@@ -112,8 +110,6 @@ class _View:
         """Stars around gold where bold italics cannot be seen."""
         return f"*{letters}*" if gold and not self.styled else letters
 
-    # -- The list -----------------------------------------------------------------------------------------------------
-
     def ranking(self, index: int, width: int) -> Table:
         """The list, with as many parts of the scores as fit."""
         listed, hidden = fitting(ranked(self.explanation, index, self.top_n), width)
@@ -133,8 +129,6 @@ class _View:
         notes += [f"No room for {', '.join(hidden)}; --json and --html show them."] if hidden else []
         drawn.caption, drawn.caption_justify = "\n".join(notes) or None, "left"
         return drawn
-
-    # -- Below --------------------------------------------------------------------------------------------------------
 
     def notes(self) -> Iterator[Text]:
         if self.coloured:

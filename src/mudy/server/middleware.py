@@ -232,9 +232,6 @@ def _is_page(path: str) -> bool:
     return path in PAGE_PATHS or path.startswith(STATIC_PREFIX)
 
 
-# -- Checks -----------------------------------------------------------------------------------------------------------
-
-
 def check_access(path: str, headers: Headers, config: Config) -> None:
     """Admit only requests for this service, with its key if it has one.
 

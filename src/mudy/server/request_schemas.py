@@ -86,18 +86,11 @@ def _candidates(value: Any, phrases: Callable[[Any], Any]) -> Any:
     return value if isinstance(value, str) and value in get_args(CandidateKind) else phrases(value)
 
 
+_KIND_SCHEMA = {"type": "string", "enum": list(get_args(CandidateKind))}
 Candidates = Annotated[
     Phrases | None,
     WrapValidator(_candidates),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "string", "enum": list(get_args(CandidateKind))},
-                TypeAdapter(Phrases).json_schema(),
-                {"type": "null"},
-            ]
-        }
-    ),
+    WithJsonSchema({"anyOf": [_KIND_SCHEMA, TypeAdapter(Phrases).json_schema(), {"type": "null"}]}),
 ]
 
 
@@ -117,20 +110,13 @@ def _top_n(value: Any) -> TopN:
     raise ValueError(f"must be a whole number from 1 to {MAX_TOP_N:,}, a share between 0 and 1, 'auto' or null")
 
 
-TopNField = Annotated[
-    TopN,
-    PlainValidator(_top_n),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "integer", "minimum": 1, "maximum": MAX_TOP_N},
-                {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-                {"type": "string", "enum": ["auto"]},
-                {"type": "null"},
-            ]
-        }
-    ),
+_TOP_N_SCHEMAS: list[dict[str, Any]] = [
+    {"type": "integer", "minimum": 1, "maximum": MAX_TOP_N},
+    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    {"type": "string", "enum": ["auto"]},
+    {"type": "null"},
 ]
+TopNField = Annotated[TopN, PlainValidator(_top_n), WithJsonSchema({"anyOf": _TOP_N_SCHEMAS})]
 
 
 class StrictSchema(BaseModel):

@@ -236,9 +236,6 @@ class Models(ResponseSchema):
     models: list[ModelInfo]
 
 
-# -- What there is ----------------------------------------------------------------------------------------------------
-
-
 def service_info(config: Config) -> ServiceInfo:
     limits = Limits(
         body_bytes=config.max_body, characters=config.max_characters, texts=config.max_texts, seconds=config.timeout

@@ -41,8 +41,6 @@ _ESCAPES = str.maketrans({character: f"&#{ord(character)};" for character in '&<
 _POSITION = re.compile(r"^Parser error at [^:]{0,200}: |\(line \d{1,9}\)$")
 _SHOWN = 200  # characters of a reason
 
-# -- Concepts ----------------------------------------------------------------------------------------------------------
-
 
 @dataclass
 class Statements:
@@ -116,9 +114,6 @@ def _order(label: Label, language: str) -> tuple[int, int]:
     """Preferred labels first; among equals the language itself, then no language, then its regions."""
     kind, tag, _ = label
     return _KINDS.index(kind), 0 if tag == language.lower() else 1 if not tag else 2
-
-
-# -- Statements of RDF files -------------------------------------------------------------------------------------------
 
 
 def rdf_triples(blocks: Iterable[str], format_name: str) -> Iterator[Triple]:

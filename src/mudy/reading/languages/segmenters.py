@@ -220,7 +220,10 @@ def plain_words(code: str, text: str) -> Iterator[Morpheme]:
     for match in _PLAIN.finditer(text):
         kind = match.lastgroup
         if kind in ("han", "other") and code in FUNCTION_WORDS:
-            stretches.extend(_between_function_words(match[0], match.start(), FUNCTION_WORDS[code]))
+            longest = max(map(len, FUNCTION_WORDS[code]))
+            for start, end, function_word in _split(match[0], FUNCTION_WORDS[code], 1, longest):
+                offset = match.start()
+                stretches.append(Morpheme(offset + start, offset + end, "" if function_word else None))
         else:
             stretches.append(Morpheme(match.start(), match.end(), "" if kind in ("kana", "mark") else None))
     recurring = _recurring([text[start:end] for start, end, tag in stretches if tag is None])
@@ -231,25 +234,22 @@ def plain_words(code: str, text: str) -> Iterator[Morpheme]:
             yield Morpheme(start, end, tag)
 
 
-def _between_function_words(run: str, offset: int, words: frozenset[str]) -> Iterator[Morpheme]:
-    """Split a run of characters at the longest function words in it."""
-    longest = max(map(len, words))
-    position = held = 0
-    clusters = {match.start() for match in _CLUSTER.finditer(run)} | {len(run)}
-    while position < len(run):
-        size = next(
-            (n for n in range(longest, 0, -1) if run[position : position + n] in words and position + n in clusters), 0
-        )
-        if size == 0 or position not in clusters:
+def _split(run: str, known: frozenset[str], fewest: int, most: int) -> Iterator[tuple[int, int, bool]]:
+    """A run of characters, split around the longest known parts of so many clusters; and whether each is known."""
+    edges = _edges(run)
+    position = held = 0  # indices of edges
+    while position < len(edges) - 1:
+        ends = range(min(len(edges) - 1, position + most), position + fewest - 1, -1)
+        end = next((end for end in ends if run[edges[position] : edges[end]] in known), None)
+        if end is None:
             position += 1
             continue
         if held < position:
-            yield Morpheme(offset + held, offset + position)
-        yield Morpheme(offset + position, offset + position + size, "")
-        position += size
-        held = position
-    if held < len(run):
-        yield Morpheme(offset + held, offset + len(run))
+            yield edges[held], edges[position], False
+        yield edges[position], edges[end], True
+        position = held = end
+    if held < len(edges) - 1:
+        yield edges[held], len(run), False
 
 
 def _edges(stretch: str) -> list[int]:
@@ -278,23 +278,11 @@ def _recurring(stretches: list[str]) -> frozenset[str]:
 
 def _cut_compound(run: str, offset: int, recurring: frozenset[str], *, twos: bool) -> Iterator[Morpheme]:
     """Split a stretch around the longest recurring parts, and with `twos` the rest of a long one into pairs."""
-    edges = _edges(run)
-    position = held = 0  # indices of edges
-    while position < len(edges) - 1:
-        ends = range(min(len(edges) - 1, position + LONGEST_PART), position + 1, -1)
-        end = next((end for end in ends if run[edges[position] : edges[end]] in recurring), None)
-        if end is None:
-            position += 1
-            continue
-        yield from _rest(run[edges[held] : edges[position]], offset + edges[held], twos)
-        yield Morpheme(offset + edges[position], offset + edges[end])
-        position = held = end
-    yield from _rest(run[edges[held] :], offset + edges[held], twos)
+    for start, end, recurs in _split(run, recurring, 2, LONGEST_PART):
+        yield from _rest(run[start:end], offset + start, twos and not recurs)
 
 
 def _rest(run: str, offset: int, twos: bool) -> Iterator[Morpheme]:
-    if not run:
-        return
     size = 2 if twos and len(run) > COMPOUND else len(run)
     starts = list(range(0, len(run), size))
     if len(starts) > 1 and len(run) % size:
