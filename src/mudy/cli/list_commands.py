@@ -63,20 +63,11 @@ def models_command(ctx: click.Context, form: str) -> None:
 
 
 def _models() -> list[dict[str, Any]]:
+    fields = ("name", "kind", "description", "parameters", "download_bytes", "disk_bytes", "licence", "author")
     return [
-        {
-            "name": model.name,
-            "kind": model.kind,
-            "description": model.description,
-            "parameters": models.KNOWN[model.name].parameters,
-            "download_bytes": model.download_bytes,
-            "disk_bytes": model.disk_bytes,
-            "licence": model.licence,
-            "author": models.KNOWN[model.name].author,
-            "packages": [package.requirement for package in model.packages],
-            "cached": model.cached,
-            "path": str(model.path),
-        }
+        {field: getattr(model, field) for field in fields}
+        | {"packages": [package.requirement for package in model.packages]}
+        | {"cached": model.cached, "path": str(model.path)}
         for model in models.status("all")
     ]
 

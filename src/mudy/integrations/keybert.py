@@ -43,7 +43,7 @@ class KeyBERT:
     """
 
     def __init__(self, model: str = "all-MiniLM-L6-v2", llm: Any = None, **settings: Any) -> None:
-        _refuse_unused({"llm": llm})
+        _refuse_unused(llm=llm)
         if not isinstance(model, str):
             raise SettingError(f"model is {seen(model)}, but must be the name or folder of a sentence encoder.")
         self.settings = {"method": DEFAULT_METHOD, "encoder": ENCODERS.get(model, model), **settings}
@@ -80,12 +80,7 @@ class KeyBERT:
         marked. `seed_keywords` turn the ranking towards them (MUDY+): one list for all texts, or one per text.
         """
         _refuse_unused(
-            {
-                "min_df": min_df,
-                "doc_embeddings": doc_embeddings,
-                "word_embeddings": word_embeddings,
-                "threshold": threshold,
-            }
+            min_df=min_df, doc_embeddings=doc_embeddings, word_embeddings=word_embeddings, threshold=threshold
         )
         if use_maxsum:
             _check_max_sum(top_n, nr_candidates, use_mmr)
@@ -206,7 +201,7 @@ def _ngrams_of_each(vectorizer: Any, texts: Sequence[str]) -> CandidateLists:
     return [[str(names[i]) for i in counts[row].nonzero()[-1]] for row in range(len(texts))]
 
 
-def _refuse_unused(options: dict[str, Any]) -> None:
+def _refuse_unused(**options: Any) -> None:
     for name, value in options.items():
         plain = isinstance(value, int | float)  # an array cannot be compared with a default
         if value is not None and not (plain and value == UNUSED_DEFAULTS.get(name)):

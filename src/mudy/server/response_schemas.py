@@ -277,9 +277,8 @@ def model_list(config: Config, loaded: frozenset[str]) -> Models:
         for name, kind in served.items()
         if name not in models.KNOWN
     ]
-    fields = ("name", "kind", "description", "licence", "cached")
+    fields = ("name", "kind", "description", "parameters", "licence", "cached")
     for model in models.status():
         values = {field: getattr(model, field) for field in fields}
-        parameters = models.KNOWN[model.name].parameters
-        listed.append(ModelInfo(**values, parameters=parameters, loaded=served.get(model.name) in loaded))
+        listed.append(ModelInfo(**values, loaded=served.get(model.name) in loaded))
     return Models(models=listed)

@@ -1,7 +1,6 @@
 """Jupyter notebooks: Markdown cells as text, code cells as code, without their outputs."""
 
 import json
-from typing import Any
 
 from mudy.errors import InputError
 from mudy.reading.formats.markdown import add_markdown
@@ -13,21 +12,15 @@ def read_notebook(data: bytes, limits: Limits) -> Reading:
         notebook = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise InputError(f"is a broken notebook: not JSON ({error})") from None
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list):
+        raise InputError("is a broken notebook, or one of before 2014: its JSON has no cells")
     builder = TextBuilder(limits)
-    for cell in _cells(notebook):
-        source = cell.get("source", cell.get("input", ""))
+    for cell in filter(lambda cell: isinstance(cell, dict), cells):
+        source = cell.get("source", "")
         text = "".join(map(str, source)) if isinstance(source, list) else str(source)
         if cell.get("cell_type") == "code":
             builder.add(text, "code")
-        elif cell.get("cell_type") == "heading":  # of the third version of the format
-            builder.add(text, "heading", int(cell.get("level", 1)))
         else:
             add_markdown(builder, text)
     return builder.reading("a notebook")
-
-
-def _cells(notebook: Any) -> list[dict[str, Any]]:
-    if not isinstance(notebook, dict):
-        raise InputError("is a broken notebook: its JSON is not an object")
-    sheets = [notebook, *(notebook.get("worksheets") or ())]
-    return [cell for sheet in sheets for cell in sheet.get("cells") or () if isinstance(cell, dict)]

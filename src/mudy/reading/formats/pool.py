@@ -142,7 +142,11 @@ class ReaderPool:
                     break
                 process.close()
             else:
-                process = _started()
+                try:
+                    process = ReaderProcess()
+                except OSError as error:
+                    reason = f"no reader process could be started ({error.strerror or error})"
+                    raise InputError(f"cannot be read: {reason}") from None
             self._busy.add(process)
             return process
 
@@ -177,13 +181,6 @@ class ReaderPool:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _started() -> ReaderProcess:
-    try:
-        return ReaderProcess()
-    except OSError as error:
-        raise InputError(f"cannot be read: no reader process could be started ({error.strerror or error})") from None
 
 
 _POOLS: WeakSet[ReaderPool] = WeakSet()
