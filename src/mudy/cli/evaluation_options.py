@@ -78,7 +78,6 @@ def all_loaded(screen: Screen, paths: Sequence[str], data_format: str | None, li
 
 
 def counting(screen: Screen, doing: str = "") -> Callable[[str, int, int], None]:
-    """Show a step and how many documents of it are done."""
     return lambda step, done, total: screen.show(f"{doing}{step}", done, total, amount=f"{done:,} of {total:,}")
 
 

@@ -100,7 +100,6 @@ class ExtractRun:
     _warnings: dict[str, list[str]] = field(default_factory=dict)  # each with the inputs that it is about
 
     def extract(self, arguments: dict[str, Any], sources: Sequence[Source], encoding: str | None, workers: int) -> None:
-        """Extract from all inputs, short texts together; `arguments` are those of the Extractor."""
         warn_of_vocabulary(self.screen, self.options)
         self.screen.show(f"Loading {arguments['model']}")
         extractor = Extractor(**arguments, report=self.screen.report)
@@ -157,7 +156,6 @@ class ExtractRun:
         self._show()
 
     def _show(self, share: float = 0.0) -> None:
-        """Show how many inputs are done, and how much of those at work."""
         if not self._at_work:  # the models are being loaded
             return
         (done, first), (last, _) = self._at_work[0].key, self._at_work[-1].key

@@ -288,7 +288,6 @@ class Texts:
             unfinished.write_bytes(encode_text(text))
 
     def _name(self, source: Source) -> str:
-        """The file's name with .txt behind it, and a number if it was taken."""
         base = {"-": "stdin", "--text": "text"}.get(source.name, Path(source.name).name)
         names = chain([f"{base}.txt"], (f"{base}-{number}.txt" for number in count(2)))
         name = next(name for name in names if name not in self._taken and not self._is_read(name))

@@ -113,7 +113,6 @@ class _Tags:
         return cls(nodes[0], _values(nodes[0], key)) if nodes else None
 
     def with_more(self, text: str, tags: Sequence[str], newline: str) -> str:
-        """The YAML with more tags, in the form of the existing ones."""
         node, start, end = self.node, self.node.start_mark.index, self.node.end_mark.index
         written = ", ".join(map(scalar, tags))
         if isinstance(node, yaml.SequenceNode) and node.flow_style:
@@ -220,13 +219,11 @@ def scalar(tag: str) -> str:
 
 
 def _unquoted(tag: str) -> str:
-    """A tag within a text of several."""
     if not _PLAIN.fullmatch(tag):
         raise InputError(f"the tags are one text with commas, which cannot hold {tag!r}. Write them as a list.")
     return tag
 
 
 def _end_of_line(text: str, index: int) -> int:
-    """The index after the end of the line at an index."""
     match = re.compile(r"\r\n|\n|\r").search(text, index)
     return match.end() if match else len(text)

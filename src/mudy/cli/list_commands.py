@@ -19,8 +19,6 @@ from mudy.reading import languages
 def add_cache_commands(
     group: click.Group, things: str, argument: Decorator, cache: Callable[[], tuple[Callable[..., Any], ...]]
 ) -> None:
-    """Add `pull` and `remove` to a group; `cache` gives the functions that do so."""
-
     @group.command("pull", help=f"Fetch {things} into the cache, and print the path of each.")
     @argument
     @click.option("--force", is_flag=True, help="Fetch even what is in the cache.")

@@ -51,7 +51,6 @@ def sources(arguments: Iterable[str]) -> Iterator[Source]:
 
 
 def text_sources(files: tuple[str, ...], text: str | None) -> list[Source]:
-    """Where texts come from: a text that was given as it is, files, or else standard input."""
     if text is not None:
         if files:
             raise click.UsageError("--text and FILES cannot be given together.")

@@ -134,7 +134,6 @@ def _models_here(extractor: Extractor) -> dict[str, str]:
 
 
 def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool = False) -> JudgedDocument:
-    """One document: read, extracted from, timed, and compared with its gold."""
     extractor.load()  # before the clock starts
     wall, cpu = time.perf_counter(), time.process_time()
     error = None

@@ -131,7 +131,6 @@ class Run:
 
 
 def _totals(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
-    """The totals of one data set: measures in per cent with 95 % intervals, the ceiling, the cost."""
     predictions = [predicted for document in documents if (predicted := document.predictions())]
     measured = {
         averaging.name: {

@@ -155,7 +155,6 @@ def _results(
 
 
 def _print_highlighted(text: str, keyphrases: Iterable[Keyphrase]) -> None:
-    """The text on standard output, every occurrence of a keyphrase marked."""
     from rich.console import Console
     from rich.text import Text
 

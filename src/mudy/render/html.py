@@ -108,7 +108,6 @@ def _embeddable(text: str) -> str:
 
 
 def _about(explanation: Explanation) -> str:
-    """How long the text is, and the methods; a model that consecutive methods share is named once."""
     groups = []
     for model, results in groupby((method.result for method in explanation.methods), key=attrgetter("model")):
         names = " and ".join(f"<b>{result.method}</b>" for result in results)
@@ -261,7 +260,6 @@ def phrase_table(table: Ranked, caption: str, gold: tuple[str, str], styles: dic
 
 
 def notes(explanation: Explanation, result: Result, table: Ranked) -> list[str]:
-    """Sentences below a list: what it leaves out, what was not read, and gold that does not occur."""
     sentences = []
     if table.left:
         sentences.append(f"{table.left:,} more phrase{' is' if table.left == 1 else 's are'} coloured in the text.")

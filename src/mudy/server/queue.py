@@ -349,7 +349,6 @@ class RequestQueue:
         job.settle(problem_of_text(error, text.where))
 
     def _learn(self, method: str, outcomes: Sequence[Outcome[int]]) -> None:
-        """Update the time estimate and the metrics with a batch that was computed."""
         if not outcomes:
             return
         sizes = [text_size(outcome.value.text) for outcome in outcomes]

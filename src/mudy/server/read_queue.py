@@ -80,7 +80,6 @@ class ReadQueue:
                 self._seconds += 0.3 * (monotonic() - start - self._seconds)
 
     def _retry_after(self) -> int:
-        """Seconds after which there is likely to be room again."""
         return max(1, math.ceil(self._seconds * self._inside / READER_PROCESSES))
 
     def close(self) -> None:

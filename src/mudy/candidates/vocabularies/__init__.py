@@ -130,7 +130,6 @@ def _received(concepts: tuple[Concept, ...], unlabelled: tuple[str, ...]) -> Voc
 
 
 def concept_of(entry: Any) -> Concept:
-    """A concept from a label, or from a mapping."""
     if isinstance(entry, Concept):
         return entry
     if isinstance(entry, str):

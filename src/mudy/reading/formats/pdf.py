@@ -121,7 +121,6 @@ def _line(
 
 
 def _without(pages: Sequence[str], lines: Iterable[Line]) -> list[str]:
-    """Pages without some of their lines, and with line ends of one character."""
     spans: dict[int, set[_Range]] = {}
     for line in lines:
         spans.setdefault(line.page, set()).add((line.start, line.end))

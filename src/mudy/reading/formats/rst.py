@@ -96,7 +96,6 @@ def _add(builder: TextBuilder, lines: Sequence[str], levels: dict[str, int], dep
 
 
 def _indented_until(lines: Sequence[str], place: int) -> int:
-    """Where the lines end that are indented; blank ones between them belong to them."""
     end = place
     while place < len(lines) and (not lines[place].strip() or lines[place].startswith(" ")):
         place += 1

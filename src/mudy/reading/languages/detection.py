@@ -118,12 +118,10 @@ SAME: dict[str, str] = dict(pair.split() for pair in _SAME.split(","))  # codes 
 
 
 def name_of(code: str) -> str:
-    """The name of a language, or its code where no name is known."""
     return LANGUAGE_NAMES.get(code, f"the language {code!r}")
 
 
 def function_words(text: str) -> dict[str, int]:
-    """How many different function words of each language a text holds."""
     words = {word.lower() for word in WORD.findall(text)}
     return {code: len(words & listed) for code, listed in FUNCTION_WORDS.items()}
 
@@ -201,7 +199,6 @@ def mismatch(document: Document) -> str | None:
 
 
 def _excerpts(text: str) -> list[str]:
-    """The whole of a short text, else pieces spread evenly over a long one."""
     if len(text) <= EXCERPTS * EXCERPT:
         pieces = [text[start : start + EXCERPT] for start in range(0, len(text), EXCERPT)]
     else:

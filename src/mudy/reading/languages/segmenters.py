@@ -18,8 +18,6 @@ from mudy.reading.languages.taggers import installed_version
 
 
 class Morpheme(NamedTuple):
-    """A word or mark as a segmenter returns it."""
-
     start: int
     end: int
     tag: str | None = None  # Universal POS, where the segmenter knows it; "" for what is never part of a phrase
@@ -156,7 +154,6 @@ def _load_kiwi() -> Cut:
 
 
 def _located(text: str, words: Iterable[tuple[str, str | None]]) -> Iterator[Morpheme]:
-    """Consecutive words and their tags, each with its offsets."""
     position = 0
     for word, tag in words:
         start = text.find(word, position)
