@@ -9,7 +9,6 @@ from fastapi import FastAPI, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from mudy.reading.formats import Reading
 from mudy.server import response_schemas as schemas
 from mudy.server.answers import NDJSON, ProgressResponse, explanation_job, extraction_job, whole_answer
 from mudy.server.config import Config
@@ -26,18 +25,15 @@ _FILE = {"requestBody": {"required": True, "content": {OCTETS: {"schema": {"type
 
 
 def add_routes(app: FastAPI, config: Config, queue: RequestQueue, files: ReadQueue) -> None:
-    _add_keyphrase_routes(app, config, queue)
-    _add_file_routes(app, files)
+    _add_text_routes(app, config, queue, files)
     _add_description_routes(app, config, queue)
     _add_health_routes(app, queue)
 
 
-def _add_keyphrase_routes(app: FastAPI, config: Config, queue: RequestQueue) -> None:
-    @app.post(
-        "/v1/extract",
-        responses={200: {"model": schemas.Extracted}, **problem_responses(*POST_ROUTE)},
-        tags=["keyphrases"],
-    )
+def _add_text_routes(app: FastAPI, config: Config, queue: RequestQueue, files: ReadQueue) -> None:
+    problems = problem_responses(*POST_ROUTE)
+
+    @app.post("/v1/extract", responses={200: {"model": schemas.Extracted}, **problems}, tags=["keyphrases"])
     async def extract(request: Request, body: ExtractRequest) -> Response:
         """The keyphrases of one text or of several."""
         info = RequestInfo.of(request.scope)
@@ -45,7 +41,7 @@ def _add_keyphrase_routes(app: FastAPI, config: Config, queue: RequestQueue) -> 
         job = queue.admit(extraction_job(body, config, info.request_id))
         return await whole_answer(queue, job, request.receive)
 
-    @app.post("/v1/explain", responses={200: _EXPLAINED, **problem_responses(*POST_ROUTE)}, tags=["keyphrases"])
+    @app.post("/v1/explain", responses={200: _EXPLAINED, **problems}, tags=["keyphrases"])
     async def explain(request: Request, body: ExplainRequest) -> Response:
         """Every phrase of one text with all its occurrences and the parts of its score, by one method or several.
 
@@ -60,14 +56,7 @@ def _add_keyphrase_routes(app: FastAPI, config: Config, queue: RequestQueue) -> 
             return ProgressResponse(queue, job)
         return await whole_answer(queue, job, request.receive)
 
-
-def _add_file_routes(app: FastAPI, files: ReadQueue) -> None:
-    @app.post(
-        "/v1/read",
-        responses={200: {"model": schemas.FileText}, **problem_responses(*POST_ROUTE)},
-        openapi_extra=_FILE,
-        tags=["files"],
-    )
+    @app.post("/v1/read", responses={200: {"model": schemas.FileText}, **problems}, openapi_extra=_FILE, tags=["files"])
     async def read(request: Request, name: Annotated[str, Query(max_length=255)] = "") -> Response:
         """The text of a file, to be sent to the other routes; their offsets refer to it.
 
@@ -75,11 +64,8 @@ def _add_file_routes(app: FastAPI, files: ReadQueue) -> None:
         text. A file that takes too long to read, needs too much memory, or holds too much text is answered with 422.
         """
         reading = await files.read(await request.body(), name, request.receive)
-        return Response(await run_in_threadpool(_file_text, reading), media_type=JSON)
-
-
-def _file_text(reading: Reading) -> bytes:
-    return schemas.FileText(text=reading.text, pages=list(reading.pages)).model_dump_json().encode()
+        answer = schemas.FileText(text=reading.text, pages=list(reading.pages))
+        return Response(await run_in_threadpool(answer.model_dump_json), media_type=JSON)
 
 
 def _add_description_routes(app: FastAPI, config: Config, queue: RequestQueue) -> None:
@@ -89,14 +75,14 @@ def _add_description_routes(app: FastAPI, config: Config, queue: RequestQueue) -
         return schemas.service_info(config)
 
     @app.get("/v1/methods", responses=problem_responses(*ANY_ROUTE), tags=["about"])
-    async def methods() -> schemas.Methods:
+    def methods() -> schemas.Methods:
         """The methods, with their settings."""
-        return await run_in_threadpool(schemas.method_list)
+        return schemas.method_list()
 
     @app.get("/v1/models", responses=problem_responses(*ANY_ROUTE), tags=["about"])
-    async def models() -> schemas.Models:
+    def models() -> schemas.Models:
         """The known models, and which of them are loaded."""
-        return await run_in_threadpool(schemas.model_list, config, queue.loaded)
+        return schemas.model_list(config, queue.loaded)
 
 
 def _add_health_routes(app: FastAPI, queue: RequestQueue) -> None:
