@@ -148,6 +148,7 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
     standing = present_and_absent(gold, document.text, document.language)[0]
     phrases = tuple(keyphrase.text.lower() for keyphrase in keyphrases)
     generative = isinstance(extractor.scorer, GenerativeMethod)  # else candidates are counted, as PromptRank does
+    kept = enumerate(keyphrases) if places else ()
     return JudgedDocument(
         data=data.name,
         id=record.id,
@@ -163,9 +164,7 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
         cpu_seconds=round(cpu, 4),
         error=error,
         dropped=0 if result is None else len(result.dropped),
-        places=tuple({"phrase": i, **o.to_dict()} for i, k in enumerate(keyphrases) for o in k.occurrences)
-        if places
-        else (),
+        places=tuple({"phrase": number, **o.to_dict()} for number, keyphrase in kept for o in keyphrase.occurrences),
         language=document.language,
     )
 
