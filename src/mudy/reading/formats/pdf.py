@@ -6,6 +6,7 @@ Running heads, footers and page numbers are taken out, and words made whole that
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import accumulate, islice, pairwise
 
@@ -19,6 +20,7 @@ from mudy.reading.formats.running_heads import EDGE_LINES, MARGIN, Line, PageEdg
 from mudy.reading.structure import cut_to, finished
 
 _Range = tuple[int, int]
+_Page = tuple[str, PageEdges, list[Look]]  # its text, the lines at its edges, and how all its lines look
 
 BETWEEN_PAGES = "\n\n"
 LINE = re.compile(r"[^\r\n]+")
@@ -36,24 +38,24 @@ UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def read_pdf(data: bytes, limits: Limits) -> Reading:
-    pages, edges, lines = _pages(data, limits)
+    read = _pages(data, limits)
+    pages = [text for text, _, _ in read]
     if not any(page.strip() for page in pages):
         raise InputError(
             f"holds no text on {len(pages):,} pages: perhaps scans, which an OCR program can make readable"
         )
-    body = _without(pages, repeated(edges))
+    body = _without(pages, repeated(edges for _, edges, _ in read))
     pages = body if any(page.strip() for page in body) else _without(pages, ())
     known = {word.lower() for page in pages for word in WORDS.findall(page)}
     whole = [_clean(mended(page, known)) + BETWEEN_PAGES for page in pages]
     starts = tuple(accumulate(map(len, whole[:-1]), initial=0))
     text = "".join(whole).rstrip()
-    return Reading(text, starts, finished(text, cut_to(len(text), blocks(whole, starts, lines))))
+    marked = blocks(whole, starts, [lines for _, _, lines in read])
+    return Reading(text, starts, finished(text, cut_to(len(text), marked)))
 
 
-def _pages(data: bytes, limits: Limits) -> tuple[list[str], list[PageEdges], list[list[Look]]]:
-    pages: list[str] = []
-    edges: list[PageEdges] = []
-    lines: list[list[Look]] = []
+def _pages(data: bytes, limits: Limits) -> list[_Page]:
+    pages: list[_Page] = []
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
@@ -61,21 +63,16 @@ def _pages(data: bytes, limits: Limits) -> tuple[list[str], list[PageEdges], lis
         reason = "is an encrypted PDF; take its password off first" if locked else "is a broken PDF, or none"
         raise InputError(reason) from None
     characters = 0
-    try:
+    with closing(document):
         for number in range(len(document)):
-            text, edge, looking = _page(document, number)
-            characters += len(text) + len(BETWEEN_PAGES)
+            pages.append(_page(document, number))
+            characters += len(pages[-1][0]) + len(BETWEEN_PAGES)
             if characters > limits.characters:
                 raise InputError(limits.too_long())
-            pages.append(text)
-            edges.append(edge)
-            lines.append(looking)
-    finally:
-        document.close()
-    return pages, edges, lines
+    return pages
 
 
-def _page(document: pypdfium2.PdfDocument, number: int) -> tuple[str, PageEdges, list[Look]]:
+def _page(document: pypdfium2.PdfDocument, number: int) -> _Page:
     """The text of one page, the lines at its edges, and how all lines look; none of a page that is broken."""
     try:
         page = document[number]
