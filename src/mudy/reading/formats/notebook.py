@@ -14,7 +14,7 @@ def read_notebook(data: bytes, limits: Limits) -> Reading:
         raise InputError(f"is a broken notebook: not JSON ({error})") from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
-        raise InputError("is a broken notebook, or one of before 2014: its JSON has no cells")
+        raise InputError("is a broken notebook, or one of before 2014: its JSON is not an object with cells")
     builder = TextBuilder(limits)
     for cell in filter(lambda cell: isinstance(cell, dict), cells):
         source = cell.get("source", "")
