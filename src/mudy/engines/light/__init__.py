@@ -47,15 +47,11 @@ def load_light_encoder(path: str | Path, compute: Compute, name: str, report: Re
 
 def _weights(folder: Path, compute: Compute, report: Report, norm_offset: float = 0.0) -> LightWeights:
     from mudy.engines.light.conversion import LightWeights, WeightFile, int8_weights
+    from mudy.engines.light.graphs import int8_is_exact
 
-    int8 = in_8_bits(compute)
+    int8 = compute.speed in ("fast", "quick") and compute.dtype is None and int8_is_exact()
     file = int8_weights(folder, report) if int8 else WeightFile(float32_source(folder, report))
     return LightWeights(file, int8, norm_offset)
-
-
-def in_8_bits(compute: Compute) -> bool:
-    """Whether weights and states are rounded to 8 bits: for speed, unless a precision is asked for."""
-    return compute.speed in ("fast", "quick") and compute.dtype is None
 
 
 def supports(path: str | Path) -> bool:

@@ -20,14 +20,7 @@ from numpy.typing import NDArray
 
 from mudy._support.onnx.onnx_graph import Graph
 from mudy._support.storage import atomic_write, exclusive_lock
-from mudy.engines.light.graphs import (
-    LARGEST,
-    MIDDLE,
-    FloatProducts,
-    Int8Products,
-    Products,
-    signed_products_are_exact,
-)
+from mudy.engines.light.graphs import LARGEST, MIDDLE, FloatProducts, Int8Products, Products
 from mudy.errors import ModelUnavailable
 from mudy.models.cache import (
     INT8,
@@ -112,26 +105,18 @@ class LightWeights:
     def __init__(self, file: WeightFile, int8: bool, norm_offset: float = 0.0) -> None:
         """`norm_offset` is added to the weights of norms: Gemma's are stored around 0."""
         self.file, self.int8, self._norm_offset = file, int8, np.float32(norm_offset)
-        self.signed = not int8 or signed_products_are_exact()
-        self.products: Products = Int8Products(self.signed) if int8 else FloatProducts()
+        self.products: Products = Int8Products() if int8 else FloatProducts()
 
     def feeds(self, graph: Graph, prefix: str) -> dict[str, NDArray[Any]]:
         """The weights that a graph takes, under the names that it gives them; its other inputs have no dot."""
         return {name: self._weight(prefix + name, kind) for name, kind in graph.inputs.items() if "." in name}
 
     def _weight(self, name: str, kind: str) -> NDArray[Any]:
-        if kind == "float32":
-            weight = self.file.floats(name)
-            return weight + self._norm_offset if name.endswith("norm.weight") else weight
-        return unsigned(self.file.tensor(name)) if kind == "uint8" else self.file.tensor(name)
+        weight = self.file.floats(name) if kind == "float32" else self.file.tensor(name)
+        return weight + self._norm_offset if name.endswith("norm.weight") else weight
 
     def table(self, name: str) -> Table:
         return Table(self.file.tensor(name), self.file.tensor(f"{name}.scales") if self.int8 else None)
-
-
-def unsigned(weight: NDArray[np.int8]) -> NDArray[np.uint8]:
-    """The same weights around 128."""
-    return (weight.view(np.uint8) ^ np.uint8(MIDDLE)).astype(np.uint8)
 
 
 def widened(values: NDArray[np.uint16]) -> NDArray[np.float32]:

@@ -26,7 +26,7 @@ class Decoder:
     """The weights of a decoder and its sessions."""
 
     def __init__(self, config: DecoderConfig, weights: LightWeights, sessions: Sessions) -> None:
-        self.config, self.sessions, self.signed = config, sessions, weights.signed
+        self.config, self.sessions = config, sessions
         self._graphs = {
             "before": graphs.before_attention(config, weights.products),
             "after": graphs.after_attention(config, weights.products),

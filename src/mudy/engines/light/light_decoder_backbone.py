@@ -99,7 +99,7 @@ class LightDecoder(DecoderOnly):
         self.head: LightHead = (
             LightFloatHead(weight, decoder.sessions)
             if scales is None
-            else LightInt8Head(weight, scales, decoder.sessions, decoder.signed)
+            else LightInt8Head(weight, scales, decoder.sessions)
         )
         self._sum = vocabulary_sum(self.head, tokenizer.single_characters)
 

@@ -68,25 +68,21 @@ class LightFloatHead:
 
 
 class LightInt8Head:
-    """8 bits: the words of the vocabulary are unsigned, states are signed where the CPU multiplies that exactly."""
+    """8 bits: the words of the vocabulary are unsigned, states are signed."""
 
-    def __init__(self, weight: NDArray[np.uint8], scales: Array, sessions: Sessions, signed: bool) -> None:
-        self.weight, self.scales, self.sessions, self.signed = weight, scales, sessions, signed
+    def __init__(self, weight: NDArray[np.uint8], scales: Array, sessions: Sessions) -> None:
+        self.weight, self.scales, self.sessions = weight, scales, sessions
 
     @property
     def words(self) -> int:
         return len(self.weight)
 
     def blocks(self, states: Array) -> list[Callable[[], Array]]:
-        columns: NDArray[Any] = np.ascontiguousarray(round_rows(states).T)
-        if not self.signed:
-            columns = columns.view(np.uint8) ^ np.uint8(MIDDLE)
-        given: Feeds = {"states": columns, "scales": row_scales(states)}
-        name = "vocabulary_int8" if self.signed else "vocabulary_uint8"
+        given: Feeds = {"states": np.ascontiguousarray(round_rows(states).T), "scales": row_scales(states)}
 
         def logits(words: slice) -> Array:
             feeds = {**given, "weight": self.weight[words], "word_scales": self.scales[words, None]}
-            return self.sessions.run(name, lambda: _int8_graph(self.signed), feeds)[0]
+            return self.sessions.run("vocabulary_int8", _int8_graph, feeds)[0]
 
         return [partial(logits, words) for words in _stretches(self.words)]
 
@@ -98,7 +94,7 @@ class LightInt8Head:
         return logits
 
     def only(self, words: slice | NDArray[np.intp]) -> LightInt8Head:
-        return LightInt8Head(self.weight[words], self.scales[words], self.sessions, self.signed)
+        return LightInt8Head(self.weight[words], self.scales[words], self.sessions)
 
 
 def _stretches(words: int) -> Iterator[slice]:
@@ -111,11 +107,10 @@ def _float_graph() -> Graph:
     return graph
 
 
-def _int8_graph(signed: bool) -> Graph:
+def _int8_graph() -> Graph:
     graph = Graph("vocabulary")
-    given = [graph.input("weight", "uint8"), graph.input("states", "int8" if signed else "uint8"), graph.scalar(1.0)]
+    given = [graph.input("weight", "uint8"), graph.input("states", "int8"), graph.scalar(1.0)]
     given += [graph.input("scales"), graph.scalar(MIDDLE, "uint8")]
-    given += [] if signed else [graph.scalar(MIDDLE, "uint8")]
     product = graph.add("MatMulIntegerToFloat", *given, domain=CONTRIB)
     graph.output("logits", graph.add("Mul", product, graph.input("word_scales")))
     return graph
