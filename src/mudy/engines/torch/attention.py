@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from mudy._support.cancellation import check
-from mudy.engines.backbone import Floats, MapObserver, Rule, Weighting, is_edited
+from mudy.engines.backbone import Floats, MapObserver, Rule, Weighting
 
 NAME = "mudy"
 
@@ -271,7 +271,7 @@ class Following:
         prompts, _, rows, width = call.query.shape
         query = call.query.reshape(prompts, len(keys), -1, rows, width)  # (prompts, kv_heads, groups, rows, width)
         scores = scaled(call, torch.einsum("pkgrw,ktw->pkgrt", query, keys))
-        if self.edit is not None and is_edited(self.edit.weighting, call.layer, call.window):
+        if self.edit is not None and self.edit.weighting.edits(call.layer, call.window):
             scores = self.edit(call.layer, scores, first)
         if call.window is not None:
             row = torch.arange(length, length + rows, device=scores.device)[:, None]

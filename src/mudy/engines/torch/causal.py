@@ -11,36 +11,29 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, DynamicCache
 
-from mudy.engines.backbone import DecoderOnly, Received, TextRange
-from mudy.engines.tokens import LONGEST_PROMPT, Tokens, fast_tokenizer
+from mudy.engines.backbone import DecoderOnly, Encoding, Received, TextRange
+from mudy.engines.tokens import LONGEST_PROMPT, fast_tokenizer
 from mudy.engines.torch.attention import Edit, Following, Observer
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.transformer import Transformer
 
 
 @dataclass(frozen=True, slots=True)
-class PrefixEncoding:
+class PrefixEncoding(Encoding):
     """A document as the decoder remembers it."""
 
-    tokens: Tokens
     cache: DynamicCache  # every layer's keys and values; (1, kv_heads, tokens, width)
-    received: Received | None = None
 
 
 class CausalBackbone(DecoderOnly, Transformer):
     """A decoder-only model and its tokeniser."""
 
     special_in_prompt = False
-    special_in_window = True  # Gemma is lost without its BOS
 
     @classmethod
     def load(cls, path: str, machine: Machine, name: str) -> CausalBackbone:
         model = AutoModelForCausalLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
         return cls(model, fast_tokenizer(path), machine, name)
-
-    @property
-    def depth(self) -> int:  # type: ignore[override]
-        return int(self.model.config.num_hidden_layers)
 
     def room(self) -> int:
         return int(self.model.config.max_position_embeddings) - LONGEST_PROMPT
@@ -49,7 +42,7 @@ class CausalBackbone(DecoderOnly, Transformer):
         tokens, observer = self.opened(text_range), Observer(layers, whole=True)
         cache = DynamicCache()  # without a configuration it forgets nothing: `Following` hides what is out of a window
         self.model.model(input_ids=self._ids(tokens), past_key_values=cache, use_cache=True, visitor=observer)
-        return PrefixEncoding(tokens, cache, Received(tokens, observer.mean()) if layers else None)
+        return PrefixEncoding(tokens, Received(tokens, observer.mean()) if layers else None, cache)
 
     def _observe(self, ids: Tensor, observer: Observer) -> None:
         self.model.model(input_ids=ids, use_cache=False, visitor=observer)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForSeq2SeqLM, DynamicCache, EncoderDecoderCache
 
-from mudy.engines.backbone import Floats, Received, Rule, TextRange
+from mudy.engines.backbone import Encoding, Floats, Received, Rule, TextRange
 from mudy.engines.tokens import WORD_MARKS, Tokens, fast_tokenizer, tokenise
 from mudy.engines.torch.attention import Edit, Following, Observer
 from mudy.engines.torch.machine import Machine
@@ -26,13 +26,11 @@ PROMPT_OPENING, PROMPT_CLOSING = 'Book:"', '"'
 
 
 @dataclass(frozen=True, slots=True)
-class SourceEncoding:
+class SourceEncoding(Encoding):
     """A document as the encoder has read it, with the decoder's keys and values for it."""
 
-    tokens: Tokens
     states: Tensor  # (1, tokens, width)
     cross: DynamicCache
-    received: Received | None = None
 
 
 class Seq2SeqBackbone(Transformer):
@@ -55,14 +53,6 @@ class Seq2SeqBackbone(Transformer):
             logger.removeFilter(_of_use)
         return cls(model, fast_tokenizer(path), machine, name)
 
-    @property
-    def depth(self) -> int:
-        return int(self.model.config.num_layers)
-
-    @property
-    def prompt_depth(self) -> int:
-        return int(self.model.config.num_decoder_layers)
-
     def room(self) -> int:
         """T5's relative positions allow any length, but it was trained on `n_positions` tokens (512)."""
         return int(getattr(self.model.config, "n_positions", 512)) - len(PROMPT_OPENING) - len(PROMPT_CLOSING) - 1
@@ -82,7 +72,7 @@ class Seq2SeqBackbone(Transformer):
         observer = Observer(layers, whole=True)
         states = self.model.encoder(input_ids=self._ids(tokens), visitor=observer).last_hidden_state
         received = Received(tokens, observer.mean()) if layers else None
-        return SourceEncoding(tokens, states, self._cross_cache(states), received)
+        return SourceEncoding(tokens, received, states, self._cross_cache(states))
 
     def _cross_cache(self, states: Tensor) -> DynamicCache:
         """Every decoder layer's keys and values for the document, computed once."""

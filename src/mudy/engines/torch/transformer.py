@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -11,41 +11,29 @@ import torch
 from torch import Tensor
 
 from mudy._support.cancellation import check
-from mudy.engines.backbone import MapObserver, Prompted, Question, Received, TextRange, Weighting
+from mudy.engines.backbone import Backbone, MapObserver, Question, Received, TextRange, Weighting
 from mudy.engines.batches import of_one_shape
-from mudy.engines.tokens import LONGEST_PROMPT, Prompt, Tokens, prompts_of, tokenise
+from mudy.engines.tokens import LONGEST_PROMPT, Prompt, Tokens, prompts_of
 from mudy.engines.torch.attention import NAME, Edit, Enough, Observer, Showing, register, soft_cap
 from mudy.engines.torch.machine import Machine
-from mudy.reading.document import Span
 
 STATES = 64  # projected to the vocabulary at once
 
 
-class Transformer(Prompted, ABC):
+class Transformer(Backbone):
     """A model, its tokeniser and a machine. A family says how a text is read and how a prompt follows it."""
 
     special_in_prompt: ClassVar[bool]  # whether the tokeniser's special tokens belong to the prompt
-    special_in_window: ClassVar[bool]  # and to a text whose attention is observed
 
     def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
         register()
         self.model = model.eval().to(machine.device)
         self.model.set_attn_implementation(NAME)
         self.tokenizer = tokenizer
-        self.machine = machine
-        self.name = name
-
-    @property
-    def family(self) -> str:
-        return str(self.model.config.model_type)
-
-    @property
-    def heads(self) -> int:
-        return int(self.model.config.num_attention_heads)
-
-    @property
-    def device(self) -> torch.device:
-        return self.machine.device
+        self.machine, self.device = machine, machine.device
+        self.name, self.family = name, str(model.config.model_type)
+        self.depth, self.heads = int(model.config.num_hidden_layers), int(model.config.num_attention_heads)
+        self.prompt_depth = int(getattr(model.config, "num_decoder_layers", self.depth))
 
     # --- Reading -------------------------------------------------------------------------------------------------
 
@@ -64,9 +52,6 @@ class Transformer(Prompted, ABC):
     @abstractmethod
     def _observe(self, ids: Tensor, observer: Observer) -> None:
         """Show a text to an observer."""
-
-    def window(self, text: str, span: Span) -> Tokens:
-        return tokenise(self.tokenizer, text, span, special=self.special_in_window)
 
     def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
         """One text after another: padding would change the last bits of a text's sums with its neighbours."""
@@ -96,11 +81,11 @@ class Transformer(Prompted, ABC):
     def _follow(self, encoding: Any, ids: Tensor, edit: Edit | None) -> Tensor:
         """The last hidden states of prompts of one shape that follow one text; (prompts, tokens, width)."""
 
-    def log_likelihood(self, questions: Sequence[Question[Any]]) -> list[list[list[float]]]:
+    def log_likelihood(self, questions: Sequence[Question]) -> list[list[list[float]]]:
         with self.machine.at_work():
             return [self._likelihood(question) for question in questions]
 
-    def _likelihood(self, question: Question[Any]) -> list[list[float]]:
+    def _likelihood(self, question: Question) -> list[list[float]]:
         prompts = self._prompts(question.phrases)
         scores: dict[int, list[float]] = {}
         for same in of_one_shape(prompts, self.machine.batch_tokens):
