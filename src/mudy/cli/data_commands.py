@@ -11,7 +11,7 @@ from mudy.cli import formats
 from mudy.cli.console import Screen
 from mudy.cli.evaluation_options import counting, loaded, on_data, reporting, sentence_encoder
 from mudy.cli.parameters import with_options
-from mudy.engines.compute import Compute
+from mudy.engines import Compute
 from mudy.extraction.options import DEFAULT_ENCODER
 
 if TYPE_CHECKING:

@@ -92,7 +92,7 @@ def counting(screen: Screen, doing: str = "") -> Callable[[str, int, int], None]
 def sentence_encoder(screen: Screen, threads: int | None, name: str) -> SentenceEncoder:
     """An encoder by name, downloaded if necessary, and loaded."""
     from mudy import engines, models
-    from mudy.engines.compute import Compute
+    from mudy.engines import Compute
 
     return engines.load_encoder(models.locate(name, report=screen.report), Compute(threads=threads), name)
 

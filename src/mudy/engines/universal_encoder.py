@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.cancellation import check
-from mudy._support.onnx.onnx_graph import Graph
-from mudy._support.onnx.sessions import Array, Sessions
+from mudy._support.onnx import Array, Graph, Sessions
 from mudy.engines.tokens import encodable
 
 WIDTH = 512

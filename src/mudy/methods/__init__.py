@@ -12,7 +12,7 @@ from mudy._support.validation import checked
 from mudy.errors import SettingError, unknown
 
 if TYPE_CHECKING:
-    from mudy.engines.compute import Speed
+    from mudy.engines import Speed
     from mudy.methods.method import Method, ModelField
 
 METHODS = {
@@ -22,7 +22,7 @@ METHODS = {
     "textrank": "mudy.methods.textrank:TextRank",
     "singlerank": "mudy.methods.textrank:SingleRank",
     "topicrank": "mudy.methods.topicrank:TopicRank",
-    "multipartiterank": "mudy.methods.multipartiterank:MultipartiteRank",
+    "multipartiterank": "mudy.methods.topicrank:MultipartiteRank",
     "yake": "mudy.methods.yake:Yake",
     "embedrank": "mudy.methods.embedrank:EmbedRank",
     "jointgl": "mudy.methods.jointgl:JointGL",

@@ -13,13 +13,13 @@ from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
 
 from mudy.candidates import Candidate, CandidateKind, Occurrence
-from mudy.engines.compute import Speed
+from mudy.engines import Speed
 from mudy.errors import SettingError, unknown
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
+    from mudy.engines import Chat
     from mudy.engines.backbone import Backbone
-    from mudy.engines.chat import Chat
     from mudy.engines.encoder import SentenceEncoder
     from mudy.engines.universal_encoder import UniversalEncoder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from mudy.engines.compute import Compute
+from mudy.engines import Compute
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.methods import DEFAULT_STYLE, Style, method_class

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mudy._support.onnx.sessions import Array, Sessions
+from mudy._support.onnx import Array, Sessions
 from mudy.engines.light import light_vocabulary
 from mudy.engines.light.conversion import round_rows, row_scales
 from mudy.engines.light.graphs import MIDDLE

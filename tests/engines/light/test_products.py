@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mudy._support.onnx.onnx_graph import Graph
-from mudy._support.onnx.sessions import Array, Feeds, Sessions
+from mudy._support.onnx import Array, Feeds, Graph, Sessions
 from mudy.engines.light import graphs
 from mudy.engines.light.conversion import round_rows, row_scales
 from mudy.engines.light.graphs import FloatProducts, Int8Products, int8_is_exact

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mudy.engines.compute import Compute
+from mudy.engines import Compute
 from mudy.errors import ModelError, ModelUnavailable
 from mudy.models.cache import INT8, WEIGHTS, float32_source
 from mudy.models.fetch import Report, silent
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Report = silent) -> LightDecoder:
     """A decoder-only model from a folder; in 8 bits if `compute` asks for speed, else in float32."""
-    from mudy._support.onnx.sessions import Sessions
+    from mudy._support.onnx import Sessions
     from mudy.engines.light.decoder import Decoder
     from mudy.engines.light.graphs import decoder_config
     from mudy.engines.light.light_decoder_backbone import LightDecoder
@@ -34,7 +34,7 @@ def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Re
 
 def load_light_encoder(path: str | Path, compute: Compute, name: str, report: Report = silent) -> LightEncoder:
     """A sentence encoder from a folder; in 8 bits if `compute` asks for speed, else in float32."""
-    from mudy._support.onnx.sessions import Sessions
+    from mudy._support.onnx import Sessions
     from mudy.engines.light.light_encoder import LightEncoder, check_family
     from mudy.engines.light.light_tokenizer import LightTokenizer
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.onnx.onnx_graph import Graph
+from mudy._support.onnx import Graph
 from mudy._support.storage import atomic_write, exclusive_lock
 from mudy.engines.light.graphs import LARGEST, MIDDLE, FloatProducts, Int8Products, Products
 from mudy.errors import ModelUnavailable

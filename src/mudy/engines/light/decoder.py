@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.cancellation import check
-from mudy._support.onnx.sessions import Array, Sessions
+from mudy._support.onnx import Array, Sessions
 from mudy.engines.light import graphs
 from mudy.engines.light.conversion import LightWeights, Table
 from mudy.engines.light.graphs import DecoderConfig

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from mudy._support.extras import install_command
-from mudy._support.onnx.onnx_graph import CONTRIB, Graph
-from mudy._support.onnx.sessions import open_session
+from mudy._support.onnx import CONTRIB, Graph, open_session
 from mudy.errors import UnsupportedModel
 
 # --- Linear layers -----------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mudy._support.onnx.sessions import Array
+from mudy._support.onnx import Array
 from mudy.engines.backbone import DecoderOnly, Encoding, MapObserver, Question, Received, TextRange, Weighting
 from mudy.engines.batches import consecutive, packs
 from mudy.engines.light.decoder import Decoder

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.cancellation import check
-from mudy._support.onnx.onnx_graph import CONTRIB, Graph
-from mudy._support.onnx.sessions import Array, Feeds, Sessions
+from mudy._support.onnx import CONTRIB, Array, Feeds, Graph, Sessions
 from mudy.engines.light.conversion import round_rows, row_scales
 from mudy.engines.light.graphs import MIDDLE
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from mudy.engines.compute import Compute, Precision
+from mudy.engines import Compute, Precision
 from mudy.errors import SettingError
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
