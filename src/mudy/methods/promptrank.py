@@ -9,15 +9,7 @@ from typing import Literal, get_args
 
 from mudy.engines.backbone import Backbone, Question
 from mudy.methods.chunks import Chunk, scored_in_chunks
-from mudy.methods.method import (
-    BatchMethod,
-    OccurrenceScore,
-    ScorePart,
-    Scores,
-    Work,
-    setting,
-    with_own_template,
-)
+from mudy.methods.method import BatchMethod, OccurrenceScore, ScorePart, Scores, Work, setting, with_own_template
 
 ScoredTokens = Literal["promptrank", "candidate"]
 

@@ -22,16 +22,7 @@ from mudy._support.onnx import Graph
 from mudy._support.storage import atomic_write, exclusive_lock
 from mudy.engines.light.graphs import LARGEST, MIDDLE, FloatProducts, Int8Products, Products
 from mudy.errors import ModelUnavailable
-from mudy.models.cache import (
-    INT8,
-    WEIGHTS,
-    drop_float32,
-    float32_source,
-    home,
-    is_cached,
-    is_whole_int8,
-    quick_hash,
-)
+from mudy.models.cache import INT8, WEIGHTS, drop_float32, float32_source, home, is_cached, is_whole_int8, quick_hash
 from mudy.models.fetch import FULL, Report, silent
 from mudy.models.gguf import safetensors_header
 

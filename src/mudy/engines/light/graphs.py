@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,23 +32,15 @@ class Prepared(NamedTuple):
     scales: str = ""
 
 
-class Products(Protocol):
-    """How a precision multiplies states with weights."""
-
-    def prepare(self, graph: Graph, states: str) -> Prepared:
-        """States (rows, width), ready for any number of products."""
-
-    def product(self, graph: Graph, states: Prepared, weight: str, bias: str = "") -> str:
-        """A linear layer whose weight and bias are given under these names; (rows, out)."""
-
-
 class FloatProducts:
     """float32, with weights as model files hold them: (out, in)."""
 
-    def prepare(self, graph: Graph, states: str) -> Prepared:  # noqa: ARG002 (one protocol)
+    def prepare(self, graph: Graph, states: str) -> Prepared:  # noqa: ARG002 (as in 8 bits)
+        """States (rows, width), ready for any number of products."""
         return Prepared(states)
 
     def product(self, graph: Graph, states: Prepared, weight: str, bias: str = "") -> str:
+        """A linear layer whose weight and bias are given under these names; (rows, out)."""
         given = [graph.input(weight)] + ([graph.input(bias)] if bias else [])
         return graph.add("Gemm", states.rows, *given, transB=1)
 
@@ -70,6 +62,9 @@ class Int8Products:
         product = graph.add("MatMulIntegerToFloat", states.rows, *given, graph.scalar(MIDDLE, "uint8"), domain=CONTRIB)
         product = graph.add("Mul", product, states.scales)
         return graph.add("Add", product, graph.input(bias)) if bias else product
+
+
+Products = FloatProducts | Int8Products
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -36,12 +36,6 @@ class Call:
     window: int | None  # how far back a sliding layer looks
 
 
-class Visitor(Protocol):
-    """Computes attention in a model's stead; gives (batch, heads, rows, width)."""
-
-    def attend(self, call: Call) -> Tensor: ...
-
-
 class Enough(Exception):
     """Raised by a visitor that has seen what it wanted: the layers above need not run."""
 
@@ -56,7 +50,7 @@ def _attention(
     softcap: float | None = None,
     sliding_window: int | None = None,
     position_bias: Tensor | None = None,
-    visitor: Visitor | None = None,
+    visitor: Observer | Following | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
     call = Call(
@@ -166,7 +160,6 @@ class Showing(Observer):
 
 
 def shown_maps(call: Call, head: int | None = None) -> Iterator[tuple[slice, Floats]]:
-    """The maps of a call as `Maps` has them."""
     for rows, attention in row_maps(call if head is None else one_head(call, head)):
         yield rows, attention[0].cpu().numpy()
 
