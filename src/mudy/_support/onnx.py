@@ -76,7 +76,6 @@ class Graph:
         return names
 
     def model(self) -> bytes:
-        """The graph as a serialised ModelProto."""
         graph = _strings(1, self._nodes) + _text(2, self.name) + _strings(5, self._constants)
         graph += _strings(11, (_value_info(*pair) for pair in self.inputs.items())) + _strings(12, self._outputs)
         opsets = [_text(1, "") + _number(2, OPSET), _text(1, CONTRIB) + _number(2, CONTRIB_OPSET)]

@@ -177,7 +177,6 @@ def python_scalar(value: Any) -> Any:
 
 
 def type_in_words(kind: Any, limits: str = "") -> str:
-    """A type in words."""
     form, arguments = get_origin(kind), get_args(kind)
     if form in (Union, UnionType):
         return " or ".join(type_in_words(a, limits) for a in arguments)

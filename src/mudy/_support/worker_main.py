@@ -33,8 +33,6 @@ Answer = Callable[..., None]  # sends a message, from any thread: kind, number o
 
 
 class RunningTask:
-    """A task while it is computed."""
-
     def __init__(self, number: int, answer: Answer) -> None:
         self.number, self._answer = number, answer
         self.cancelled = Event()

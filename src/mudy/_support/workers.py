@@ -58,7 +58,6 @@ def threads_each(workers: int, threads: int | None) -> int:
 
 
 def pickled_work(work: object) -> bytes:
-    """Work as it is sent to a process."""
     try:
         return pickle.dumps(work)
     except Exception as error:
@@ -126,7 +125,6 @@ class WorkerProcess:
                 task.settle(self.failure)
 
     def cancel(self, task: Task) -> None:
-        """Stop computing a task; its future is set when that is done."""
         self._outbox.put(({"kind": "cancel", "task": task.number}, b""))
 
     def waited(self, seconds: float, limit: Callable[[int], float]) -> None:

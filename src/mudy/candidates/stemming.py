@@ -42,7 +42,6 @@ def stems_of(phrase: str, language: str = "en") -> tuple[str, ...]:
 
 
 def stem_of(word: str, language: str) -> str:
-    """The stem of one word, lower-cased."""
     return stem(word) if language == "en" else _stem(word, language)
 
 
@@ -108,7 +107,6 @@ ENDINGS = _rules(  # step 4
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """The stem of one word, lower-cased."""
     found = word.lower()
     if found in IRREGULAR:
         return IRREGULAR[found]

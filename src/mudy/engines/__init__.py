@@ -93,7 +93,6 @@ def has_encoder(family: str) -> bool:
 
 
 def load_backbone(path: str, compute: Compute, name: str, report: Report | None = None) -> Backbone:
-    """A language model from a folder, as the backbone of its family."""
     family = _family(path, name, CAUSAL_FAMILIES | ENCODER_DECODERS, "a language model")
     if computes_lightly(path, compute):
         from mudy.engines import light
@@ -108,7 +107,6 @@ def load_backbone(path: str, compute: Compute, name: str, report: Report | None 
 
 
 def load_encoder(path: str, compute: Compute, name: str, report: Report | None = None) -> SentenceEncoder:
-    """A sentence encoder from a folder."""
     family = _family(path, name, ENCODER_FAMILIES, "an encoder")
     if computes_lightly(path, compute):
         from mudy.engines import light
@@ -210,7 +208,6 @@ def _loaded(kind: Any, path: str, compute: Compute, name: str, *more: str, repor
 
 
 def _told(name: str, error: Exception) -> ModelError:
-    """Transformers' error as one of ours."""
     if "trust_remote_code" in str(error):
         return UnsupportedModel(_brings_code(name))
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -69,7 +69,6 @@ class Endpoint:
 
     @classmethod
     def of(cls, url: str, name: str) -> Endpoint:
-        """With the key of the environment, if there is one."""
         return cls(url, name, key=os.environ.get(KEY, ""))
 
     def length(self, system: str, user: str) -> int:
@@ -120,7 +119,6 @@ class Endpoint:
         return self._client.build_request("POST", self.url, json=body, headers=headers)
 
     def _send(self, request: httpx.Request, seconds: float) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, headers and body, whatever they are."""
         until = time.monotonic() + seconds
         request.extensions["timeout"] = httpx.Timeout(seconds).as_dict()  # of each step; `until` is for all of them
         try:
@@ -165,7 +163,6 @@ class Endpoint:
         return before != (self._limit, self._temperature)
 
     def _answer(self, body: bytes, max_new_tokens: int) -> str:
-        """The text of an answer; empty where the model declined."""
         completion = parse_completion(body)
         if completion is None:
             raise _Passing(f"its answer is no chat completion but {self._quoted(ErrorBody.of(body).message)!r}")
@@ -263,7 +260,6 @@ class ErrorBody(NamedTuple):
         return cls(error if isinstance(error, str) else body[:2_000].decode("utf-8", "replace"))
 
     def names(self, parameter: str) -> bool:
-        """Whether it is about a parameter of the request."""
         return self.parameter == parameter if self.parameter else bool(re.search(rf"\b{parameter}\b", self.message))
 
 

@@ -132,7 +132,6 @@ class ChunkedDocument:
             yield chunk, backbone.window(*chunk.text_range)
 
     def scored(self, scores: Sequence[float], parts: Sequence[Mapping[str, float]]) -> Scores:
-        """One score per phrase, the same at each of its occurrences."""
         homes = self.homes
         same = same_at_each(self.candidates, scores, parts, lambda index, place: homes[IndexedOccurrence(index, place)])
         return Scores(same, language_model=[chunk.span for chunk in self.chunks])

@@ -133,8 +133,7 @@ def heads(reading: WordIndex, topic: Indices) -> Indices:
     """For each candidate, that of its topic which stands first in the text."""
     order = np.argsort(reading.positions(), kind="stable")
     _, first = np.unique(topic[order], return_index=True)
-    found: Indices = order[first][topic]
-    return found
+    return np.asarray(order[first][topic])
 
 
 def connected(sets: Sequence[Iterable[str]]) -> list[list[int]]:

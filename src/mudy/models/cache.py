@@ -40,8 +40,6 @@ logger = logging.getLogger("mudy")
 
 @dataclass(frozen=True, kw_only=True)
 class ModelStatus(KnownModel):
-    """One row of the list of known models."""
-
     cached: bool
     path: Path
 
@@ -172,7 +170,6 @@ def verify(name: str) -> str | None:
 
 
 def known_model(name: str | KnownModel) -> KnownModel:
-    """The known model of a name."""
     if isinstance(name, KnownModel):
         return name
     if name not in KNOWN:
@@ -181,7 +178,6 @@ def known_model(name: str | KnownModel) -> KnownModel:
 
 
 def folder_of(model: KnownModel) -> Path:
-    """Where a model's folder is or would be."""
     return home() / "models" / model.name
 
 
@@ -290,7 +286,6 @@ def leftovers(model: KnownModel) -> list[Path]:
 
 
 def in_8_bits_only(folder: Path) -> bool:
-    """Whether a cached model's float32 weights were replaced by those in 8 bits."""
     return not (folder / WEIGHTS).exists() and (folder / INT8).exists()
 
 

@@ -17,7 +17,6 @@ class PackageFile:
 
     @property
     def requirement(self) -> str:
-        """As pip writes it: project==version."""
         return f"{self.project}=={self.version}"
 
 

@@ -49,7 +49,6 @@ def snapshot(name: str, fetch: bool, report: Report) -> Path:
 
 
 def offline() -> bool:
-    """Whether the user forbids to ask the hub."""
     from huggingface_hub import constants
 
     return bool(constants.HF_HUB_OFFLINE) or os.environ.get("MUDY_OFFLINE", "0") not in ("", "0")

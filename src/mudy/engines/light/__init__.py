@@ -75,7 +75,6 @@ def supports(path: str | Path) -> bool:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """A model's config.json."""
     return _read_json(folder / "config.json")
 
 

@@ -143,8 +143,6 @@ _ROWS = 16_384  # rounded at a time
 
 
 class StoredTensor(NamedTuple):
-    """One tensor to be written."""
-
     name: str
     dtype: str
     shape: tuple[int, ...]
@@ -235,7 +233,6 @@ def convert_to_int8(weights: WeightFile, path: Path, source: str, report: Report
 
 
 def pieces_of(weights: WeightFile) -> Iterator[StoredTensor]:
-    """What is written for each tensor of a model."""
     for name in weights:
         shape = weights.shape(name)
         if not name.endswith(".weight") or len(shape) != 2:
@@ -250,7 +247,6 @@ def pieces_of(weights: WeightFile) -> Iterator[StoredTensor]:
 
 
 def row_scales(values: NDArray[Any]) -> NDArray[np.float32]:
-    """The scale of each row; (rows,)."""
     parts = [np.abs(values[i : i + _ROWS]).max(1) for i in range(0, len(values), _ROWS)]
     largest: NDArray[np.float32] = np.maximum(np.concatenate(parts).astype(np.float32), np.float32(1e-12))
     return np.divide(largest, np.float32(LARGEST))
@@ -267,5 +263,4 @@ def rounded_parts(values: NDArray[Any], words: bool) -> Iterator[NDArray[Any]]:
 
 def round_rows(rows: NDArray[np.float32]) -> NDArray[np.int8]:
     """Rows as 8-bit integers, each in units of its own scale."""
-    rounded: NDArray[np.int8] = np.rint(rows / row_scales(rows)[:, None]).astype(np.int8)
-    return rounded
+    return np.asarray(np.rint(rows / row_scales(rows)[:, None]).astype(np.int8))

@@ -23,8 +23,6 @@ _Feeds = dict[str, NDArray[Any]]
 
 
 class Decoder:
-    """The weights of a decoder and its sessions."""
-
     def __init__(self, config: DecoderConfig, weights: LightWeights, sessions: Sessions) -> None:
         self.config, self.sessions = config, sessions
         self._graphs = {

@@ -105,7 +105,6 @@ class DecoderConfig:
 
     @property
     def groups(self) -> int:
-        """Query heads that share a key head."""
         return self.heads // self.kv_heads
 
 

@@ -44,8 +44,6 @@ class LightPrefix(Encoding):
 
 @dataclass(frozen=True, slots=True)
 class LightQuestion:
-    """A question's prompts."""
-
     prefix: LightPrefix
     prompts: list[Prompt]
     weighting: Weighting | None
@@ -53,12 +51,10 @@ class LightQuestion:
 
     @property
     def words(self) -> list[int]:
-        """Every scored token of every prompt."""
         return [prompt.ids[token] for prompt in self.prompts for token in prompt.scored]
 
     @property
     def said(self) -> set[int]:
-        """Every token of the text and of the prompts."""
         return {*self.prefix.tokens.ids, *(token for prompt in self.prompts for token in prompt.ids)}
 
     def before(self, places: Sequence[Sequence[int]]) -> list[int]:
@@ -87,8 +83,6 @@ _Places = list[list[list[int]]]  # question, prompt -> rows of an array of state
 
 
 class LightDecoder(DecoderOnly):
-    """A decoder-only model and its tokeniser."""
-
     def __init__(self, decoder: Decoder, tokenizer: LightTokenizer, name: str, batch_tokens: int | None = None) -> None:
         self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
         self.batch_tokens = batch_tokens or _BATCH_TOKENS
@@ -294,7 +288,6 @@ def joined(parts: Sequence[Array]) -> Array:
 
 
 def common_length(first: Sequence[int], second: Sequence[int]) -> int:
-    """How many leading tokens two sequences have in common."""
     count = 0
     for one, other in zip(first, second, strict=False):
         if one != other:

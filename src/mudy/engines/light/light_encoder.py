@@ -25,8 +25,6 @@ _Feeds = dict[str, NDArray[Any]]
 
 
 class LightEncoder(SentenceEncoder):
-    """An encoder and its tokeniser."""
-
     def __init__(
         self,
         config: Mapping[str, Any],

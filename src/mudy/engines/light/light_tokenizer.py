@@ -71,7 +71,6 @@ def _quick(folder: Path) -> Any:
 
 
 def _package(path: Path) -> Any:
-    """The tokeniser of the `tokenizers` package."""
     from tokenizers import Tokenizer
 
     found = Tokenizer.from_file(str(path))
@@ -81,8 +80,6 @@ def _package(path: Path) -> Any:
 
 
 class Cut(NamedTuple):
-    """A text as tokens, in the form of the `tokenizers` package."""
-
     ids: list[int]
     offsets: list[tuple[int, int]]
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -22,8 +23,6 @@ NAME = "mudy"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attention module at work."""
-
     layer: int
     cross: bool  # a decoder looking at its encoder
     query: Tensor  # (batch, heads, rows, width)
@@ -81,7 +80,6 @@ def register() -> None:
 
 
 def own_attention(call: Call) -> Tensor:
-    """What the model itself computes."""
     if call.softcap is None:
         bias = _add(call.bias, call.mask)
         return torch.nn.functional.scaled_dot_product_attention(
@@ -145,14 +143,11 @@ class Observer:
 
     def mean(self) -> Floats:
         """The average over the layers observed; (tokens,)."""
-        mean: Floats = torch.stack(list(self.sums.values())).mean(0)[0].cpu().numpy()
-        return mean
+        return np.asarray(torch.stack(list(self.sums.values())).mean(0)[0].cpu().numpy())
 
 
 @dataclass(slots=True, kw_only=True)
 class Showing(Observer):
-    """Shows the maps of one text to an observer."""
-
     to: MapObserver
 
     def see(self, call: Call) -> None:

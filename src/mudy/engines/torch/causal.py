@@ -26,8 +26,6 @@ class PrefixEncoding(Encoding):
 
 
 class CausalBackbone(DecoderOnly, Transformer):
-    """A decoder-only model and its tokeniser."""
-
     special_in_prompt = False
 
     @classmethod

@@ -34,8 +34,6 @@ class SourceEncoding(Encoding):
 
 
 class Seq2SeqBackbone(Transformer):
-    """An encoder-decoder model and its tokeniser."""
-
     sink_token = None
     default_rule: Rule = "logit"
     small_sums = False

@@ -18,8 +18,6 @@ OFFSET_FAMILIES = frozenset({"roberta", "xlm-roberta", "mpnet"})  # whose positi
 
 
 class TorchEncoder(SentenceEncoder):
-    """An encoder of transformers and its tokeniser."""
-
     def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
         self.model = model.eval().to(machine.device)
         self.tokenizer = tokenizer

@@ -25,8 +25,7 @@ Flags = NDArray[np.bool_]
 
 def gaussian(distance: Floats, sigma: float) -> Floats:
     """exp(-d^2 / 2 sigma^2): 1 at the place itself (Eq. 2)."""
-    found: Floats = np.exp(-(distance**2) / (2 * sigma**2))
-    return found
+    return np.asarray(np.exp(-(distance**2) / (2 * sigma**2)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,5 +147,4 @@ def distinct(phrases: Sequence[str], language: str = "en") -> Flags:
     bags = np.zeros((len(phrases), len(names)), np.float32)
     for bag, phrase in zip(bags, phrases, strict=True):
         bag[[position[s] for s in stems_of(phrase, language)]] = 1
-    found: Flags = bags @ bags.T == 0
-    return found
+    return np.asarray(bags @ bags.T == 0)
