@@ -74,10 +74,6 @@ class LightRun:
     edit: LightEdit | None = None
     given: Sequence[int] = ()  # which known states the rows begin with, if they do not begin with words
 
-    @property
-    def positions(self) -> list[int]:
-        return [len(self.prefix.tokens) + depth for depth in self.branches.depths]
-
 
 _Places = list[list[list[int]]]  # question, prompt -> rows of an array of states
 
@@ -237,7 +233,7 @@ class LightDecoder(DecoderOnly):
         """The states of all runs after some layers, one after the other; (rows, width)."""
         found = []
         for pack in packs(runs, lambda run: len(run.branches), self.batch_tokens):
-            positions = [place for run in pack for place in run.positions]
+            positions = [len(run.prefix.tokens) + depth for run in pack for depth in run.branches.depths]
             if known is None:
                 states = self.decoder.embed([token for run in pack for token in run.branches.ids])
             else:
@@ -288,9 +284,5 @@ def joined(parts: Sequence[Array]) -> Array:
 
 
 def common_length(first: Sequence[int], second: Sequence[int]) -> int:
-    count = 0
-    for one, other in zip(first, second, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
+    pairs = zip(first, second, strict=False)
+    return next((i for i, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))

@@ -98,15 +98,10 @@ class BytePairTokenizer:
         self._added = {table.token(number): number for number in table.added}
         self._first = re.compile("[" + re.escape("".join(sorted({token[0] for token in self._added}))) + "]")
         self._lengths = sorted({len(token) for token in self._added}, reverse=True)
-        self._words = self._word_pattern()
-
-    def _word_pattern(self) -> re.Pattern[str]:
-        """What can be cut by itself: a word and the spaces before it.
-
-        No token goes on from a letter to a space, but for a few, after whose characters a text is not divided.
-        """
-        joint = f"(?:[{re.escape(self._table.joints)}]{SPACE}+)" if self._table.joints else "(?!)"
-        return re.compile(f"{SPACE}*(?:{joint}|[^{SPACE}])+|{SPACE}+", re.DOTALL)
+        # What can be cut by itself: a word and the spaces before it. No token goes on from a letter to a space, but for
+        # a few, after whose characters a text is not divided.
+        joint = f"(?:[{re.escape(table.joints)}]{SPACE}+)" if table.joints else "(?!)"
+        self._words = re.compile(f"{SPACE}*(?:{joint}|[^{SPACE}])+|{SPACE}+", re.DOTALL)
 
     # --- The interface of tokenizers.Tokenizer, as far as it is used ---------------------------------------------
 
@@ -198,10 +193,11 @@ class BytePairTokenizer:
                     heappush(queue, entry)
             if before[left] >= 0 and (entry := self._pair(symbols, before[left], left)):
                 heappush(queue, entry)
-        found = (
-            (self._table.number(symbol), length) for symbol, length in zip(symbols, lengths, strict=True) if symbol
-        )
-        return [(number, length) for number, length in found if number is not None]
+        return [
+            (number, length)
+            for symbol, length in zip(symbols, lengths, strict=True)
+            if symbol and (number := self._table.number(symbol)) is not None
+        ]
 
     def _pair(self, symbols: Sequence[str], left: int, right: int) -> tuple[int, int, int, int, str] | None:
         """Two neighbours in the order in which pairs are joined, if they make a token."""

@@ -52,18 +52,10 @@ def _attention(
     visitor: Observer | Following | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    call = Call(
-        layer=int(getattr(module, "layer_idx", None) or 0),
-        cross=bool(getattr(module, "is_decoder", False)) and not getattr(module, "is_causal", True),
-        query=query,
-        key=key,
-        value=value,
-        mask=attention_mask,
-        bias=position_bias,
-        scaling=query.shape[-1] ** -0.5 if scaling is None else scaling,
-        softcap=softcap,
-        window=sliding_window,
-    )
+    layer = int(getattr(module, "layer_idx", None) or 0)
+    cross = bool(getattr(module, "is_decoder", False)) and not getattr(module, "is_causal", True)
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    call = Call(layer, cross, query, key, value, attention_mask, position_bias, scaling, softcap, sliding_window)
     check()
     attended = own_attention(call) if visitor is None else visitor.attend(call)
     return attended.transpose(1, 2).contiguous(), None
