@@ -19,7 +19,7 @@ from transformers.masking_utils import eager_mask
 from mudy.candidates import Candidate
 from mudy.candidates.stemming import stems_of as stems
 from mudy.engines.tokens import prompts_of, tokenise
-from mudy.engines.torch.causal import CausalBackbone
+from mudy.engines.torch.transformer import CausalBackbone
 from mudy.methods.mudy import Mudy
 from mudy.reading.document import Document, Span
 

@@ -14,8 +14,8 @@ from mudy import Extractor, SettingError
 from mudy.candidates import Candidate, candidates
 from mudy.engines.backbone import Question, TextRange
 from mudy.engines.torch import transformer
-from mudy.engines.torch.causal import CausalBackbone
 from mudy.engines.torch.machine import Machine
+from mudy.engines.torch.transformer import CausalBackbone
 from mudy.methods.mudy import Mudy
 from mudy.reading.document import Document, Span
 from tests import small

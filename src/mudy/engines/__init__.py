@@ -99,9 +99,9 @@ def load_backbone(path: str, compute: Compute, name: str, report: Report | None 
 
         return light.load_light_decoder(path, compute, name, report or silent)
     _require_torch(f"{name} (of the family {family!r})", compute)
-    from mudy.engines.torch import causal, seq2seq
+    from mudy.engines.torch.transformer import CausalBackbone, Seq2SeqBackbone
 
-    kind = seq2seq.Seq2SeqBackbone if family in ENCODER_DECODERS else causal.CausalBackbone
+    kind = Seq2SeqBackbone if family in ENCODER_DECODERS else CausalBackbone
     backbone: Backbone = _loaded(kind, path, compute, name, report=report or silent)
     return backbone
 
