@@ -26,8 +26,8 @@ from mudy.models import locate
 from mudy.reading.tagging import Tagger
 
 if TYPE_CHECKING:
+    from mudy.engines import Chat
     from mudy.engines.backbone import Backbone
-    from mudy.engines.chat import Chat
     from mudy.engines.encoder import SentenceEncoder
 
 DEPTHS = (5, 10, 15)

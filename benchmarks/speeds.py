@@ -15,7 +15,7 @@ from benchmarks.report import Figures, Question
 from benchmarks.texts import read
 from experiments.reproduce.markdown import markdown_table
 from mudy import Extractor
-from mudy.engines.compute import Speed
+from mudy.engines import Speed
 
 OURS: tuple[tuple[str, Speed], ...] = (
     ("mudyplus", "quick"),

@@ -7,9 +7,9 @@ from mudy import Extractor
 
 def torch_extractor(method: str, model: str) -> Extractor:
     """A method in float32 by torch, on one thread unless torch is told otherwise."""
-    from mudy.engines.torch.causal import CausalBackbone
     from mudy.engines.torch.machine import Machine
     from mudy.engines.torch.torch_encoder import TorchEncoder
+    from mudy.engines.torch.transformer import CausalBackbone
     from mudy.models import locate
 
     machine, extractor = Machine.of("cpu", threads=1), Extractor(method, model, speed="exact", threads=1)

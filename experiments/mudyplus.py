@@ -21,7 +21,7 @@ import numpy as np
 from experiments.lists.readability import overlapping
 from mudy import Extractor
 from mudy._support.storage import dump_json
-from mudy.candidates.porter import stems
+from mudy.candidates.stemming import stems_of as stems
 from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import Dataset, load
 from mudy.evaluation.experiment import evaluate

@@ -9,10 +9,9 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from mudy.engines.torch.causal import CausalBackbone
 from mudy.engines.torch.machine import Machine
-from mudy.engines.torch.seq2seq import Seq2SeqBackbone
 from mudy.engines.torch.torch_encoder import TorchEncoder
+from mudy.engines.torch.transformer import CausalBackbone, Seq2SeqBackbone
 
 TEXT = (
     "River ice is thin. The ice road closes in early spring. A radar map guides trucks over the ice. Old maps fail. "

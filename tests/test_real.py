@@ -10,8 +10,8 @@ import torch
 from mudy import Extractor, models
 from mudy.candidates import candidates
 from mudy.engines.backbone import Backbone
-from mudy.engines.torch.causal import CausalBackbone
 from mudy.engines.torch.machine import Machine
+from mudy.engines.torch.transformer import CausalBackbone
 from mudy.errors import UnsupportedModel
 from mudy.methods.mudy import Mudy
 from mudy.methods.promptrank import PromptRank

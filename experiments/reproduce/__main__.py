@@ -21,7 +21,7 @@ from experiments.reproduce.workspace import ReproduceOptions, Workspace
 from mudy.cli import formats
 from mudy.cli.console import Screen
 from mudy.cli.parameters import MODEL, declared_option, with_options
-from mudy.engines.compute import Compute
+from mudy.engines import Compute
 from mudy.errors import InputError, MudyError, unknown
 from mudy.extraction.options import DEFAULT_MODEL, Setup
 

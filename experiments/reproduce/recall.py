@@ -11,7 +11,7 @@ from experiments.reproduce import paper, plots, variants
 from experiments.reproduce.markdown import Gap, Page, cell, markdown_table
 from experiments.reproduce.method_table import finish, start
 from experiments.reproduce.workspace import Workspace
-from mudy.candidates.porter import stems
+from mudy.candidates.stemming import stems_of as stems
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.measures import FloatArray
 from mudy.evaluation.runs import Run

@@ -13,8 +13,8 @@ from typing import Any
 from experiments.reproduce import paper
 from experiments.reproduce.markdown import Gap
 from mudy._support.storage import refuse_inputs
+from mudy.engines import Chat
 from mudy.engines.backbone import Backbone
-from mudy.engines.chat import Chat
 from mudy.engines.encoder import SentenceEncoder
 from mudy.errors import InputError, MissingExtra, ModelError, SettingError
 from mudy.evaluation.datasets import Dataset, load, recognised, set_name

@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from mudy.candidates.porter import stem
-from mudy.candidates.stemming import stem_of, stem_parts
+from mudy.candidates.stemming import stem, stem_of, stem_parts
 from mudy.extraction.ranking import stem_key
 
 

@@ -3,8 +3,6 @@
 import socket
 import threading
 import time
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import pytest
 
@@ -287,15 +285,11 @@ def test_a_password_in_an_address_is_refused_without_being_shown() -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_retry_after_is_a_number_or_a_date() -> None:
+def test_retry_after_is_a_number_of_seconds() -> None:
     assert retry_after("3") == 3.0
     assert retry_after("0.5") == 0.5
     assert retry_after("-1") == 0.0
-    soon = retry_after(format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True))
-    assert soon is not None
-    assert 28 <= soon <= 30
-    assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
-    for nonsense in (None, "", "soon", "nan", "inf"):
+    for nonsense in (None, "", "soon", "nan", "inf", "Wed, 21 Oct 2015 07:28:00 GMT"):
         assert retry_after(nonsense) is None
 
 

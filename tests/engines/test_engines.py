@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from mudy import Extractor, engines
-from mudy.engines import may_have_gpu
-from mudy.engines.compute import Compute
+from mudy.engines import Compute, may_have_gpu
 from mudy.engines.light.light_decoder_backbone import LightDecoder
-from mudy.engines.torch.causal import CausalBackbone
+from mudy.engines.torch.transformer import CausalBackbone
 from mudy.errors import MissingExtra, UnsupportedModel
 from tests import small
 from tests.engines.light import saved

@@ -14,8 +14,8 @@ from mudy import Extractor, SettingError
 from mudy.candidates import Candidate, candidates
 from mudy.engines.backbone import Question, TextRange
 from mudy.engines.torch import transformer
-from mudy.engines.torch.causal import CausalBackbone, PrefixEncoding
 from mudy.engines.torch.machine import Machine
+from mudy.engines.torch.transformer import CausalBackbone
 from mudy.methods.mudy import Mudy
 from mudy.reading.document import Document, Span
 from tests import small
@@ -71,7 +71,7 @@ def watching(seen: Callable[[Tensor, int], None]) -> Iterator[None]:
         Machine.at_work = before  # type: ignore[method-assign]
 
 
-def asked(family: str, phrases: int, batch_tokens: int = 64) -> tuple[CausalBackbone, Question[PrefixEncoding]]:
+def asked(family: str, phrases: int, batch_tokens: int = 64) -> tuple[CausalBackbone, Question]:
     backbone = small.decoder(family, batch_tokens)
     text = " ".join([small.TEXT] * 8)
     (encoding,) = backbone.encode([TextRange(text, Span(0, len(text)))])

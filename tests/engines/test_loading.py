@@ -10,7 +10,7 @@ import transformers
 from mudy import Extractor, ModelUnavailable
 from mudy.candidates import candidates
 from mudy.engines.torch.machine import Machine
-from mudy.engines.torch.seq2seq import Seq2SeqBackbone
+from mudy.engines.torch.transformer import Seq2SeqBackbone
 from mudy.methods.mudy import Mudy
 from tests import small
 from tests.taggers import english

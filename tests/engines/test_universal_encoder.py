@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mudy import Extractor
-from mudy._support.onnx.sessions import Array, Sessions
+from mudy._support.onnx import Array, Sessions
 from mudy.engines.universal_encoder import ORDERS, PARTS, WIDTH, UniversalEncoder
 
 FEATURES, HIDDEN, EPSILON = 1280, 320, 1e-6

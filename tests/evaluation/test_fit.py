@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mudy.candidates.porter import stems
+from mudy.candidates.stemming import stems_of as stems
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import evaluate

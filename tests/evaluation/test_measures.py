@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from mudy.candidates.porter import stems
+from mudy.candidates.stemming import stems_of as stems
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.comparison import compare, paired_t_test
 from mudy.evaluation.measures import (

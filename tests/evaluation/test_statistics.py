@@ -12,7 +12,7 @@ import transformers
 from click.testing import CliRunner, Result
 
 from mudy.cli.evaluate_command import data_command
-from mudy.engines.compute import Compute
+from mudy.engines import Compute
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.torch_encoder import TorchEncoder
 from mudy.evaluation.datasets import Dataset, Record

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from pyarrow import parquet
 
 from mudy import Extractor, corpus
-from mudy.engines.compute import Compute
+from mudy.engines import Compute
 from mudy.extraction.explanation import Explained
 from mudy.extraction.ranking import rounded
 from mudy.methods import METHODS

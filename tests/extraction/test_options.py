@@ -14,7 +14,7 @@ import pytest
 import mudy
 from mudy import Extractor
 from mudy._support.validation import options_of
-from mudy.engines.compute import Compute
+from mudy.engines import Compute
 from mudy.errors import SettingError
 from mudy.extraction.options import DEFAULT_OPTIONS, OptionArguments, Options, RankingFocus, Setup
 

@@ -15,7 +15,7 @@ from mudy.candidates import Candidate, candidates, given
 from mudy.engines.backbone import Backbone, TextRange
 from mudy.engines.tokens import Tokens, tokenise
 from mudy.engines.torch import attention
-from mudy.engines.torch.causal import CausalBackbone
+from mudy.engines.torch.transformer import CausalBackbone
 from mudy.errors import SettingError
 from mudy.methods import METHODS, method_class
 from mudy.methods.attentionseeker import AttentionSeeker

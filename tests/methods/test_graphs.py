@@ -19,9 +19,8 @@ from mudy.errors import SettingError
 from mudy.methods import method_class
 from mudy.methods.graphs import Nearness, pagerank
 from mudy.methods.method import Method
-from mudy.methods.multipartiterank import MultipartiteRank
 from mudy.methods.textrank import SingleRank, TextRank, co_occurrences
-from mudy.methods.topicrank import TopicRank, jaccard_distance, topics
+from mudy.methods.topicrank import MultipartiteRank, TopicRank, jaccard_distance, topics
 from mudy.methods.word_index import WordIndex, WordRange
 from mudy.methods.yake import Yake
 from mudy.reading.document import Document

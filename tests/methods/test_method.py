@@ -12,7 +12,7 @@ import pytest
 from mudy import Extractor, SettingError
 from mudy.candidates import Candidate, candidates, given
 from mudy.engines.encoder import SentenceEncoder
-from mudy.engines.torch.causal import CausalBackbone
+from mudy.engines.torch.transformer import CausalBackbone
 from mudy.extraction.ranking import rank
 from mudy.methods import METHODS, check_settings, descriptions_of, method_class, model_fields, settings_of
 from mudy.methods.method import Method, ModelField, OccurrenceScore

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from mudy import ModelUnavailable, models
-from mudy.engines import light
-from mudy.engines.compute import Compute
+from mudy.engines import Compute, light
 from mudy.models import cache
 from mudy.models.cache import INT8, WEIGHTS
 from mudy.models.fetch import Report

@@ -11,7 +11,7 @@ from starlette.types import Message
 from mudy import Extractor, InputError
 from mudy._support.cancellation import check
 from mudy.engines.torch.machine import Machine
-from mudy.engines.torch.seq2seq import Seq2SeqBackbone
+from mudy.engines.torch.transformer import Seq2SeqBackbone
 from mudy.extraction.options import Options
 from mudy.extraction.outcomes import BATCH_WORDS, Item
 from mudy.extraction.preparation import PreparedText

@@ -11,7 +11,7 @@ import pytest
 from mudy import Extractor, ModelError
 from mudy._support.cancellation import checked_by
 from mudy._support.workers import Cancelling
-from mudy.engines.compute import Compute
+from mudy.engines import Compute
 from mudy.errors import WorkerError
 from mudy.extraction.options import Options
 from mudy.extraction.outcomes import Item

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mudy.candidates.porter import stem
+from mudy.candidates.stemming import stem
 
 ROOT = Path(__file__).parents[2]
 SETTLED, REQUESTS = 30, 300

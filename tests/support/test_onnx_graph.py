@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from mudy._support.onnx.onnx_graph import Graph
-from mudy._support.onnx.sessions import open_session
+from mudy._support.onnx import Graph, open_session
 
 
 def test_inputs_constants_and_every_kind_of_attribute_arrive() -> None:

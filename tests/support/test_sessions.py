@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from mudy._support.onnx import sessions
+from mudy._support import onnx as sessions
 from mudy.errors import MissingExtra
 
 

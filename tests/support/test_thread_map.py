@@ -8,7 +8,7 @@ from threading import Barrier, get_ident
 import pytest
 
 from mudy._support.cancellation import check, checked_by
-from mudy._support.onnx.sessions import ThreadMap
+from mudy._support.onnx import ThreadMap
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -43,7 +43,6 @@ def package_environment() -> dict[str, str]:
 
 
 def usable_cpus() -> int:
-    """How many CPUs this process may use."""
     affinity: Any = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
@@ -105,7 +104,6 @@ def child_streams() -> tuple[IO[bytes], IO[bytes]]:
 
 
 def how_it_ended(code: int | None) -> str:
-    """The end of a process in words."""
     return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
 
 

@@ -24,7 +24,6 @@ def reported_to(listener: Listener) -> Iterator[None]:
 
 
 def report_share(share: float) -> None:
-    """Tell the listener, if there is one, what share is done."""
     if (listener := _listener.get()) is not None:
         listener(share)
 

@@ -224,7 +224,6 @@ def encode_text(text: str) -> bytes:
 
 
 def file_sha256(path: Path) -> str:
-    """The hash of a file's content."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -6,6 +6,7 @@ A value of the wrong type or size raises an error of ours that names it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cache
 from math import isnan
@@ -132,10 +133,8 @@ def fit_value(value: Any, kind: Any) -> Any:
 
 def _fit_any(value: Any, kinds: Iterable[Any]) -> Any:
     for kind in kinds:
-        try:
+        with suppress(Misfit):
             return fit_value(value, kind)
-        except Misfit:
-            continue
     raise Misfit
 
 
@@ -177,7 +176,6 @@ def python_scalar(value: Any) -> Any:
 
 
 def type_in_words(kind: Any, limits: str = "") -> str:
-    """A type in words."""
     form, arguments = get_origin(kind), get_args(kind)
     if form in (Union, UnionType):
         return " or ".join(type_in_words(a, limits) for a in arguments)
@@ -186,14 +184,8 @@ def type_in_words(kind: Any, limits: str = "") -> str:
     if form is tuple:
         many = "a list" if arguments[-1] is Ellipsis else f"a list of {len(arguments)}"
         return f"{many}, each {type_in_words(arguments[0])}"
-    words = {
-        bool: "True or False",
-        int: f"a whole number{limits}",
-        float: f"a number{limits}",
-        NoneType: "None",
-        Callable: "a function",
-    }
-    return words.get(kind, "a str")
+    words = {bool: "True or False", int: f"a whole number{limits}", float: f"a number{limits}", NoneType: "None"}
+    return words.get(kind, "a function" if kind is Callable else "a str")
 
 
 def seen(value: Any) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Lock
 from time import monotonic
-from typing import IO, Any
+from typing import Any
 
 from mudy._support.cancellation import checked_by
 from mudy._support.loading import give_back, own_process
@@ -29,22 +29,12 @@ _PROGRESS_SECONDS = 0.2  # between two messages about the progress of a task, wh
 _RELEASE_SECONDS = 2.0  # between two returns of freed memory to the system
 
 
-class Answers:
-    """Messages to the process that asks, from any thread."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream, self._lock = stream, Lock()
-
-    def send(self, kind: str, task: int = 0, body: bytes = b"", **more: Any) -> None:
-        with self._lock:
-            send(self._stream, {"kind": kind, "task": task, **more}, body)
+Answer = Callable[..., None]  # sends a message, from any thread: kind, number of the task, body, and more
 
 
 class RunningTask:
-    """A task while it is computed."""
-
-    def __init__(self, number: int, answers: Answers) -> None:
-        self.number, self._answers = number, answers
+    def __init__(self, number: int, answer: Answer) -> None:
+        self.number, self._answer = number, answer
         self.cancelled = Event()
         self._share, self._told = 0.0, monotonic()
 
@@ -54,9 +44,9 @@ class RunningTask:
             with checked_by(self._check), reported_to(self._report):
                 done = pickle.dumps(compute(pickle.loads(body)))
         except BaseException as error:
-            self._answers.send("failed", self.number, portable(error))
+            self._answer("failed", self.number, portable(error))
         else:
-            self._answers.send("done", self.number, done)
+            self._answer("done", self.number, done)
 
     def _check(self) -> None:
         if self.cancelled.is_set():
@@ -67,7 +57,7 @@ class RunningTask:
         self._share = share
         if monotonic() - self._told > _PROGRESS_SECONDS:
             self._told = monotonic()
-            self._answers.send("progress", self.number, share=share)
+            self._answer("progress", self.number, share=share)
 
 
 def portable(error: BaseException) -> bytes:
@@ -87,17 +77,22 @@ def answer_tasks() -> None:
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # of libraries, for their authors; ours come with the results
     own_process()
-    requests, stream = child_streams()
-    answers = Answers(stream)
+    requests, answers = child_streams()
+    lock = Lock()
+
+    def answer(kind: str, task: int = 0, body: bytes = b"", **more: Any) -> None:
+        with lock:
+            send(answers, {"kind": kind, "task": task, **more}, body)
+
     try:
         header, body = receive(requests)
         compute = pickle.loads(body).start()
     except EOFError:
         return
     except BaseException as error:
-        answers.send("unable", body=portable(error))
+        answer("unable", body=portable(error))
         return
-    answers.send("ready")
+    answer("ready")
     running: dict[int, RunningTask] = {}
     released = monotonic()
 
@@ -117,7 +112,7 @@ def answer_tasks() -> None:
             os._exit(0)  # and with it the threads that compute
         number = header["task"]
         if header["kind"] == "task":
-            running[number] = task = RunningTask(number, answers)
+            running[number] = task = RunningTask(number, answer)
             threads.submit(run, task, body)
         elif (cancelled := running.get(number)) is not None:
             cancelled.cancelled.set()

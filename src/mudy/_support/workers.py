@@ -58,7 +58,6 @@ def threads_each(workers: int, threads: int | None) -> int:
 
 
 def pickled_work(work: object) -> bytes:
-    """Work as it is sent to a process."""
     try:
         return pickle.dumps(work)
     except Exception as error:
@@ -110,28 +109,22 @@ class WorkerProcess:
         self._child = ChildProcess("mudy._support.worker_main", {**_MALLOC, **package_environment()})
         self._outbox: SimpleQueue[tuple[dict[str, Any], bytes] | None] = SimpleQueue()
         self._outbox.put(({"kind": "work", "task": 0, "at_once": at_once}, work))
+        self.pid = self._child.pid
         self._sender = Thread(target=self._send_all, name=f"mudy-worker-sender-{self.pid}", daemon=True)
-        self._sender.start()
         self._receiver = Thread(target=self._receive_all, name=f"mudy-worker-process-{self.pid}", daemon=True)
+        self._sender.start()
         self._receiver.start()
-
-    @property
-    def pid(self) -> int:
-        return self._child.pid
 
     def submit(self, task: Task) -> None:
         """Have a task computed; its future is set in any case, also if the process ends."""
         with self._lock:
             if self.failure is None:
-                self.tasks[task.number] = task
-                self._silent = 0.0
-        if self.failure is not None:
-            task.settle(self.failure)
-            return
-        self._outbox.put(({"kind": "task", "task": task.number}, task.body))
+                self.tasks[task.number], self._silent = task, 0.0
+                self._outbox.put(({"kind": "task", "task": task.number}, task.body))
+            else:
+                task.settle(self.failure)
 
     def cancel(self, task: Task) -> None:
-        """Stop computing a task; its future is set when that is done."""
         self._outbox.put(({"kind": "cancel", "task": task.number}, b""))
 
     def waited(self, seconds: float, limit: Callable[[int], float]) -> None:
@@ -357,5 +350,4 @@ def _awaited(pool: WorkerPool[Item, Outcome], task: Task) -> Sequence[Outcome]:
         pool.waited(_LISTEN_SECONDS)
         if task.share:
             report_share(task.share)
-    outcomes: Sequence[Outcome] = task.future.result()
-    return outcomes
+    return list(task.future.result())

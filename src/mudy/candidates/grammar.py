@@ -51,7 +51,6 @@ class Grammar:
 
     @property
     def nouns(self) -> frozenset[str]:
-        """The tags of nouns."""
         return frozenset(tag for tag, letter in self.letters.items() if letter == "N")
 
     def letter(self, word: str, tag: str) -> str:

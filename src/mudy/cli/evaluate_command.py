@@ -15,7 +15,7 @@ from mudy.cli import evaluation_options as shared
 from mudy.cli import formats, parameters
 from mudy.cli.console import Screen
 from mudy.cli.evaluation_options import Measured
-from mudy.engines.compute import Compute
+from mudy.engines import Compute
 from mudy.errors import InputError
 from mudy.evaluation.datasets import Dataset
 from mudy.extraction.extractor import Extractor

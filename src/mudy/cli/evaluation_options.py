@@ -13,7 +13,7 @@ from mudy import engines, models
 from mudy.cli.console import Screen
 from mudy.cli.formats import text_table
 from mudy.cli.parameters import Command, KnownName, declared_option, together, with_format, with_options, with_quiet
-from mudy.engines.compute import Compute
+from mudy.engines import Compute
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import DATASET_FORMATS, Dataset, load
 from mudy.extraction.options import Setup

@@ -23,7 +23,7 @@ from mudy.cli.parameters import on_machine, with_options
 from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
-    from mudy.engines.compute import Speed
+    from mudy.engines import Speed
     from mudy.evaluation.fit import FittedWeights
 
 

@@ -14,7 +14,7 @@ from mudy._support.validation import Option, TopN, checked_top_n, options_of, pa
 from mudy.candidates import CandidateKind
 from mudy.candidates.vocabularies import Vocabulary
 from mudy.cli import sources
-from mudy.engines.compute import Compute
+from mudy.engines import Compute
 from mudy.errors import InputError, ModelError, SettingError, VocabularyWarning, unknown
 from mudy.extraction.options import Options, RankingFocus, Setup
 from mudy.methods import METHODS, check_settings, setting_types

@@ -8,7 +8,7 @@ from mudy._support.extras import from_extra
 from mudy._support.validation import options_of
 from mudy.cli.console import Screen
 from mudy.cli.parameters import on_machine, with_method, with_options
-from mudy.engines.compute import Compute
+from mudy.engines import Compute
 from mudy.extraction.options import Setup
 from mudy.methods import Style, check_settings, model_fields
 from mudy.server.config import Config

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import platform
 import sys
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from mudy._support.extras import missing_extra
-from mudy.engines.compute import Compute
+from mudy._support.validation import check_options, declared
 from mudy.errors import ModelError, ModelUnavailable, UnsupportedModel
 from mudy.models.cache import float32_source
 from mudy.models.fetch import silent
 
 if TYPE_CHECKING:
     from mudy.engines.backbone import Backbone
-    from mudy.engines.chat import Chat
     from mudy.engines.encoder import SentenceEncoder
     from mudy.models import Report
 
@@ -32,28 +32,81 @@ ENCODER_FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "distilbert", "m
 _GPU_DEVICES = ("nvidia[0-9]*", "kfd", "dxg")  # of NVIDIA, of AMD, and of either under Windows' Linux
 
 
+Precision = Literal["float32", "bfloat16", "float16"]
+Speed = Literal["quick", "fast", "exact"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Where and how to compute. All but `speed` and `dtype` leave results as they are."""
+
+    device: str | None = declared(None, "cpu, cuda, mps, ...", none="a GPU if there is one")
+    dtype: Precision | None = declared(None, "Precision.", none="float32 on a CPU, half precision on a GPU")
+    threads: int | None = declared(None, "CPU threads.", none="all CPUs, or OMP_NUM_THREADS", least=1)
+    batch_tokens: int | None = declared(
+        None,
+        "Tokens computed at once. A larger number takes more memory; results are the same.",
+        none="256 on a CPU, else 8192",
+        least=1,
+    )
+    speed: Speed | None = declared(
+        None,
+        "quick: no language model (mudyplus). fast: 8-bit arithmetic on a CPU, and less work in some methods.",
+        none="fast for mudyplus, else exact",
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+class Chat(Protocol):
+    """A model that follows instructions, here or behind an address."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def room(self) -> int | None:
+        """How many tokens a prompt and its answer may take together; None where nobody can tell."""
+
+    def length(self, system: str, user: str) -> int:
+        """How many tokens of that room a prompt takes; asked only where there is a room."""
+
+    def write(self, system: str, user: str, max_new_tokens: int) -> str:
+        """The answer to a user's turn under a system's instruction; empty where the model declines."""
+
+
+def no_template(name: str) -> str:
+    """A sentence for a model that was never taught to take turns."""
+    return (
+        f"{name} has no chat template, so it cannot be told what to write. Use a model that was tuned to follow "
+        f"instructions: smollm2-135m, one by hub id or local folder, or one behind an endpoint."
+    )
+
+
+# --- Loading -----------------------------------------------------------------------------------------------------
+
+
 def has_encoder(family: str) -> bool:
     """Whether language models of a family embed spans with an encoder of their own."""
     return family in ENCODER_DECODERS
 
 
 def load_backbone(path: str, compute: Compute, name: str, report: Report | None = None) -> Backbone:
-    """A language model from a folder, as the backbone of its family."""
     family = _family(path, name, CAUSAL_FAMILIES | ENCODER_DECODERS, "a language model")
     if computes_lightly(path, compute):
         from mudy.engines import light
 
         return light.load_light_decoder(path, compute, name, report or silent)
     _require_torch(f"{name} (of the family {family!r})", compute)
-    from mudy.engines.torch import causal, seq2seq
+    from mudy.engines.torch.transformer import CausalBackbone, Seq2SeqBackbone
 
-    kind = seq2seq.Seq2SeqBackbone if family in ENCODER_DECODERS else causal.CausalBackbone
+    kind = Seq2SeqBackbone if family in ENCODER_DECODERS else CausalBackbone
     backbone: Backbone = _loaded(kind, path, compute, name, report=report or silent)
     return backbone
 
 
 def load_encoder(path: str, compute: Compute, name: str, report: Report | None = None) -> SentenceEncoder:
-    """A sentence encoder from a folder."""
     family = _family(path, name, ENCODER_FAMILIES, "an encoder")
     if computes_lightly(path, compute):
         from mudy.engines import light
@@ -155,7 +208,6 @@ def _loaded(kind: Any, path: str, compute: Compute, name: str, *more: str, repor
 
 
 def _told(name: str, error: Exception) -> ModelError:
-    """Transformers' error as one of ours."""
     if "trust_remote_code" in str(error):
         return UnsupportedModel(_brings_code(name))
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

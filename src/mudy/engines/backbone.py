@@ -11,9 +11,10 @@ Tensors stay within an engine: what goes in and comes out is numpy's.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,190 +47,129 @@ class TextRange(NamedTuple):
     span: Span
 
 
-class Encoding(Protocol):
+@dataclass(frozen=True, slots=True)
+class Encoding:
     """A range of text, read once by one backbone."""
 
-    @property
-    def tokens(self) -> Tokens: ...
-
-    @property
-    def received(self) -> Received | None:
-        """The attention that its tokens received while it was read, if that was asked for."""
+    tokens: Tokens
+    received: Received | None  # the attention that its tokens received while it was read, if that was asked for
 
 
-class Weighting(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class Weighting(ABC):
     """How strongly each of many prompts should look at each token of the document, layer by layer."""
 
-    @property
-    def rule(self) -> Rule: ...
+    rule: Rule
+    k: int  # how many best-aligned tokens each head always keeps; 0 for none
+    sliding: bool  # whether layers that see only the last few hundred tokens are edited too
+    aligned_rows: AlignedRows
+    eligible: NDArray[np.bool_]  # (tokens,): which tokens may be among the best-aligned
 
-    @property
-    def k(self) -> int:
-        """How many best-aligned tokens each head always keeps; 0 for none."""
-
-    @property
-    def sliding(self) -> bool:
-        """Whether layers that see only the last few hundred tokens are edited too."""
-
-    @property
-    def aligned_rows(self) -> AlignedRows:
-        """Which of the prompt's rows say what is well-aligned: the candidate's, or all from its first on."""
-
-    @property
-    def eligible(self) -> NDArray[np.bool_]:
-        """Which tokens may be among the best-aligned; (tokens,)."""
-
+    @abstractmethod
     def touches(self, layer: int) -> bool:
         """Whether this layer is edited at all."""
 
+    @abstractmethod
     def weights(self, layer: int, prompts: Sequence[int]) -> Floats:
         """Weights in [0, 1] in a layer that is edited; (prompts, tokens)."""
 
-
-class Maps(Protocol):
-    """The attention map of a text in one layer, computed anew each time that it is asked for."""
-
-    def __call__(self, head: int | None = None) -> Iterator[tuple[slice, Floats]]:
-        """Some rows at a time; (heads, rows, tokens), of all heads or of one."""
+    def edits(self, layer: int, window: int | None) -> bool:
+        """Whether a layer is edited that looks back as far as a window, or over all of the text (None)."""
+        return self.touches(layer) and (window is None or self.sliding)
 
 
-class MapObserver(Protocol):
-    """Whoever looks at attention maps."""
+# The attention map of a text in one layer, of all heads or of one, some rows at a time; (heads, rows, tokens). It is
+# computed anew at each call.
+Maps: TypeAlias = Callable[..., Iterator[tuple[slice, Floats]]]
 
-    @property
-    def layers(self) -> frozenset[int]:
-        """The layers to be shown."""
 
+@dataclass(frozen=True, kw_only=True)
+class MapObserver(ABC):
+    """Looks at attention maps, and adds up what its method asks of them; no (heads, tokens, tokens) map is held."""
+
+    layers: frozenset[int]  # the layers to be shown
+    sums: dict[int, Floats] = field(default_factory=dict)  # layer -> (tokens,)
+
+    @abstractmethod
     def see(self, layer: int, maps: Maps) -> None:
         """Called once for each of these layers."""
 
 
-E = TypeVar("E", bound=Encoding)
-
-
 @dataclass(frozen=True, slots=True)
-class Question(Generic[E]):
+class Question:
     """Phrases that may follow a text in the prompt, and how their prompts should look at it."""
 
-    encoding: E
+    encoding: Any  # of the backbone that is asked
     phrases: Sequence[str]
     weighting: Weighting | None = None
 
 
-class LanguageModel(Protocol[E]):
-    """A language model, ready to be asked, with the encodings of its family."""
+class Backbone(ABC):
+    """A language model, ready to be asked. Its encodings are handed back to the same model."""
 
-    @property
-    def name(self) -> str: ...
+    name: str
+    family: str  # its architecture, as transformers names it
+    tokenizer: Any
+    template: str  # what follows the text, with {} in the phrase's place
+    special_in_window = True  # whether the tokeniser's special tokens belong to a text whose attention is observed
+    depth: int  # layers in which attention within the text can be observed
+    heads: int  # of each of these layers
+    prompt_depth: int  # layers in which a prompt looks at the text
+    sink_token: int | None  # the token of a text that takes the attention which is not needed elsewhere
+    default_rule: Rule  # how a weighting changes its attention unless a method says otherwise
+    small_sums: bool  # whether the attention that tokens receive is small, so that it should be divided by its mean
 
-    @property
-    def template(self) -> str:
-        """What follows the text, with {} in the phrase's place."""
-
-    @property
-    def family(self) -> str:
-        """Its architecture, as transformers names it."""
-
-    @property
-    def sink_token(self) -> int | None:
-        """The token of a text that takes the attention which is not needed elsewhere, if there is one."""
-
-    @property
-    def default_rule(self) -> Rule:
-        """How a weighting changes its attention unless a method says otherwise."""
-
-    @property
-    def small_sums(self) -> bool:
-        """Whether the attention that tokens receive is small, so that it should be divided by its mean."""
-
-    @property
-    def depth(self) -> int:
-        """Layers in which attention within the text can be observed."""
-
-    @property
-    def heads(self) -> int:
-        """Heads of each of these layers."""
-
-    @property
-    def prompt_depth(self) -> int:
-        """Layers in which a prompt looks at the text."""
-
+    @abstractmethod
     def room(self) -> int:
         """How many tokens of text fit into one reading beside the prompt."""
 
-    def token_ends(self, text: str) -> list[int]:
-        """Where each token of a text ends, in characters: for planning chunks."""
-
-    def blank_pieces(self, tokens: Tokens) -> list[int]:
-        """Which tokens are nothing but the mark of a word's beginning and should draw no attention."""
-
-    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[E]:
+    @abstractmethod
+    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[Any]:
         """Read each range once, for any number of prompts to follow, and observe attention in some layers."""
 
+    @abstractmethod
     def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
         """Attention received in each of many ranges of text, each read alone (Eqs. 13-14)."""
 
-    def window(self, text: str, span: Span) -> Tokens:
-        """A range of text as it is cut when its attention is observed."""
-
+    @abstractmethod
     def observe(self, tokens: Tokens, observer: MapObserver) -> None:
         """Show one range of text to an observer, in the layers that it asks for."""
 
-    def log_likelihood(self, questions: Sequence[Question[E]]) -> list[list[list[float]]]:
+    @abstractmethod
+    def log_likelihood(self, questions: Sequence[Question]) -> list[list[list[float]]]:
         """Log-probabilities of "about", the phrase's tokens and the token after it, for each question's phrases."""
+
+    def token_ends(self, text: str) -> list[int]:
+        """Where each token of a text ends, in characters: for planning chunks."""
+        return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends
+
+    def window(self, text: str, span: Span) -> Tokens:
+        """A range of text as it is cut when its attention is observed."""
+        return tokenise(self.tokenizer, text, span, special=self.special_in_window)
+
+    def blank_pieces(self, tokens: Tokens) -> list[int]:  # noqa: ARG002 (the rule is about T5's cross-attention)
+        """Which tokens are nothing but the mark of a word's beginning and should draw no attention."""
+        return []
+
+    def span_states(self, encoding: Any, spans: Sequence[Span]) -> Floats | None:  # noqa: ARG002
+        """A vector for each span, or None where the model has no encoder."""
+        return None
 
     def with_template(self, template: str) -> Self:
         """The same model, sharing its weights, whose prompts follow another template ({} in the phrase's place)."""
-
-    def span_states(self, encoding: E, spans: Sequence[Span]) -> Floats | None:
-        """A vector for each span, or None where the model has no encoder."""
-
-
-Backbone: TypeAlias = LanguageModel[Any]  # of any family: its encodings are handed back to the same model
-
-
-# --- What both engines share -------------------------------------------------------------------------------------
-
-
-def is_edited(weighting: Weighting, layer: int, window: int | None) -> bool:
-    """Whether a weighting edits a layer that looks back as far as a window, or over all of the text (None)."""
-    return weighting.touches(layer) and (window is None or weighting.sliding)
-
-
-class Prompted:
-    """A language model's tokeniser and template."""
-
-    tokenizer: Any
-    template: str
-
-    def token_ends(self, text: str) -> list[int]:
-        return tokenise(self.tokenizer, text, Span(0, len(text)), special=False).ends
-
-    def with_template(self, template: str) -> Self:
         other = copy.copy(self)
         other.template = template
         return other
 
 
-class DecoderOnly(Prompted):
+class DecoderOnly(Backbone):
     """What is the same for all decoder-only models: the prompt follows the text, and the first token is a sink."""
 
     sink_token = 0
     default_rule: Rule = "post_softmax"
     small_sums = True
-    template = " Answer: This text mainly talks about {}."  # with {} in the candidate's place
-    depth: int
-
-    @property
-    def prompt_depth(self) -> int:
-        return self.depth
+    template = " Answer: This text mainly talks about {}."
 
     def opened(self, text_range: TextRange) -> Tokens:
         """A range of text as prompts follow it."""
         return tokenise(self.tokenizer, *text_range, prefix="Text: ")
-
-    def blank_pieces(self, tokens: Tokens) -> list[int]:  # noqa: ARG002 (the rule is about T5's cross-attention)
-        return []
-
-    def span_states(self, encoding: Any, spans: Sequence[Span]) -> None:  # noqa: ARG002 (no encoder)
-        return None

@@ -44,14 +44,6 @@ def of_one_shape(prompts: Sequence[Prompt], budget: int) -> Iterator[list[int]]:
         yield from packs(same, lambda _, length=length: length, budget)  # type: ignore[misc]
 
 
-def in_order(lengths: Sequence[int], budget: int, work: Callable[[list[int]], Sequence[T]]) -> list[T]:
-    """Do some work in batches of similar length, and give its results back in the order asked."""
-    results: dict[int, T] = {}
-    for batch in length_batches(lengths, budget):
-        results.update(zip(batch, work(batch), strict=True))
-    return [results[i] for i in range(len(lengths))]
-
-
 def consecutive(lengths: Iterable[int]) -> Iterator[slice]:
     """Where each of several things stands that lie one after the other."""
     start = 0

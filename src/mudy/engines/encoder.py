@@ -61,7 +61,6 @@ class SentenceEncoder(ABC):
         return len(text) if len(tokens) <= self.positions else tokens.ends[self.positions - 1]
 
     def mask_token(self) -> int:
-        """The token that stands for a hidden one."""
         token = self.tokenizer.mask_token_id
         if token is None:
             raise UnsupportedModel(f"{self.name} has no mask token; an encoder trained with one (BERT) is needed.")
@@ -91,13 +90,10 @@ class SentenceEncoder(ABC):
 
 
 def mean_state(state: States) -> States:
-    """The mean over tokens; (width,)."""
-    found: States = state.mean(0)
-    return found
+    return np.asarray(state.mean(0))
 
 
 def unit_length(vectors: NDArray[Any]) -> NDArray[Any]:
     """Vectors divided by their lengths, along the last axis; one of zeros stays as it is."""
     lengths = np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
-    found: NDArray[Any] = vectors / lengths.astype(vectors.dtype)
-    return found
+    return np.asarray(vectors / lengths.astype(vectors.dtype))

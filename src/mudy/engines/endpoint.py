@@ -13,11 +13,10 @@ import random
 import re
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
@@ -70,23 +69,21 @@ class Endpoint:
 
     @classmethod
     def of(cls, url: str, name: str) -> Endpoint:
-        """With the key of the environment, if there is one."""
         return cls(url, name, key=os.environ.get(KEY, ""))
 
     def length(self, system: str, user: str) -> int:
         raise NotImplementedError("An endpoint tells neither its room nor what takes it.")
 
     def write(self, system: str, user: str, max_new_tokens: int) -> str:
-        started = time.monotonic()
+        end = time.monotonic() + self.patience
         for tried in range(1, self.tries + 1):
-            left = self.patience - (time.monotonic() - started)
             try:
-                return self._try(system, user, max_new_tokens, min(self.timeout, max(left, 0.001)))
+                return self._try(system, user, max_new_tokens, min(self.timeout, max(end - time.monotonic(), 0.001)))
             except _Passing as error:
                 passing = error
-            pause = max(passing.wait or 0.0, self._pause(tried))
-            left = self.patience - (time.monotonic() - started)
-            if tried == self.tries or pause > left:
+            doubled = min(LONGEST_PAUSE, self.pause * 2.0 ** (tried - 1))
+            pause = max(passing.wait or 0.0, doubled * random.uniform(0.5, 1.0))  # many callers return one by one
+            if tried == self.tries or time.monotonic() + pause > end:
                 break
             self.sleep(pause)
         asked = f" It asks to wait for {passing.wait:,.0f} s." if passing.wait else ""
@@ -96,21 +93,16 @@ class Endpoint:
             f"OpenAI's chat completions is needed; see that it runs there and has time, then try again."
         ) from passing
 
-    def _pause(self, tried: int) -> float:
-        """Doubles from try to try; a random part of it keeps many callers from returning all at once."""
-        return min(LONGEST_PAUSE, self.pause * float(2 ** (tried - 1))) * random.uniform(0.5, 1.0)
-
     def _try(self, system: str, user: str, max_new_tokens: int, seconds: float) -> str:
-        while True:
-            status, headers, body = self._send(self._request(system, user, max_new_tokens), seconds)
-            if 200 <= status < 300:
-                return self._answer(body, max_new_tokens)
-            problem = ErrorBody.of(body)
-            if status in (400, 422) and self._gives_way(problem):
-                continue
-            if status == 400 and problem.code == "content_filter":
-                return ""  # how Azure declines
-            self._fail(status, headers, problem)
+        status, headers, body = self._send(self._request(system, user, max_new_tokens), seconds)
+        if 200 <= status < 300:
+            return self._answer(body, max_new_tokens)
+        problem = ErrorBody.of(body)
+        if status in (400, 422) and self._gives_way(problem):
+            return self._try(system, user, max_new_tokens, seconds)
+        if status == 400 and problem.code == "content_filter":
+            return ""  # how Azure declines
+        raise self._failure(status, headers, problem)
 
     def _request(self, system: str, user: str, max_new_tokens: int) -> httpx.Request:
         roles = {"system": system, "user": user}
@@ -127,25 +119,21 @@ class Endpoint:
         return self._client.build_request("POST", self.url, json=body, headers=headers)
 
     def _send(self, request: httpx.Request, seconds: float) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, headers and body, whatever they are."""
         until = time.monotonic() + seconds
         request.extensions["timeout"] = httpx.Timeout(seconds).as_dict()  # of each step; `until` is for all of them
         try:
-            response = self._client.send(request, stream=True)
-            try:
+            with closing(self._client.send(request, stream=True)) as response:
                 return response.status_code, response.headers, self._body(response, until)
-            finally:
-                response.close()
         except (httpx.TimeoutException, TimeoutError) as error:
             raise _Passing(f"no answer within {seconds:,.3g} s") from error
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
-            for cause in _causes(error):
-                if isinstance(cause, ssl.SSLCertVerificationError):
-                    raise EndpointRefused(
-                        f"{self._shown} shows a certificate that is not trusted: {cause.verify_message}. "
-                        "Check the address, or add the certificate to those that are (SSL_CERT_FILE)."
-                    ) from error
-            raise _Passing(self._quoted(_describe_failure(error))) from error
+            if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                raise EndpointRefused(
+                    f"{self._shown} shows a certificate that is not trusted: {error}. "
+                    "Check the address, or add the certificate to those that are (SSL_CERT_FILE)."
+                ) from error
+            refused = isinstance(error, httpx.ConnectError) and "refused" in str(error)
+            raise _Passing("connection refused" if refused else self._quoted(repr(error))) from error
 
     def _body(self, response: httpx.Response, until: float) -> bytes:
         """All that comes, within its time and size even if it comes byte by byte, or is cut off."""
@@ -167,16 +155,14 @@ class Endpoint:
 
     def _gives_way(self, problem: ErrorBody) -> bool:
         """Leave out or rename what the server rejects, each once."""
+        before = self._limit, self._temperature
         if self._limit == "max_tokens" and problem.names("max_tokens"):
             self._limit = "max_completion_tokens"
-            return True
-        if self._temperature and problem.names("temperature"):
+        elif problem.names("temperature"):
             self._temperature = False
-            return True
-        return False
+        return before != (self._limit, self._temperature)
 
     def _answer(self, body: bytes, max_new_tokens: int) -> str:
-        """The text of an answer; empty where the model declined."""
         completion = parse_completion(body)
         if completion is None:
             raise _Passing(f"its answer is no chat completion but {self._quoted(ErrorBody.of(body).message)!r}")
@@ -188,25 +174,21 @@ class Endpoint:
             )
         return text
 
-    def _fail(self, status: int, headers: Mapping[str, str], problem: ErrorBody) -> None:
+    def _failure(self, status: int, headers: Mapping[str, str], problem: ErrorBody) -> Exception:
         quote = f" ({self._quoted(problem.message)})" if problem.message else ""
         if status in (408, 429) or status >= 500:
-            raise _Passing(f"HTTP {status}{quote}", retry_after(headers.get("Retry-After")))
-        if status == 401:  # some servers repeat the key here
-            state = "was not accepted" if self._key else "is not set"
-            raise EndpointRefused(f"{self._shown} asks for a key (HTTP 401), and {KEY} {state}. Set it to a valid key.")
-        if status == 403:
-            raise EndpointRefused(
-                f"{self._shown} forbids this (HTTP 403{quote}). A key with access is needed in {KEY}."
-            )
-        if status == 404:
-            raise EndpointRefused(
-                f"{self._shown} is not there, or has no model {self.name!r} (HTTP 404{quote}). Give an address such as "
-                "http://localhost:8080/v1, and a model that is served there."
-            )
-        if status < 400:
-            raise EndpointRefused(f"{self._shown} points elsewhere (HTTP {status}). Give the address it points to.")
-        raise EndpointError(
+            return _Passing(f"HTTP {status}{quote}", retry_after(headers.get("Retry-After")))
+        refused = {
+            401: f"asks for a key (HTTP 401), and {KEY} {'was not accepted' if self._key else 'is not set'}. "
+            "Set it to a valid key.",  # without the quote: some servers repeat the key here
+            403: f"forbids this (HTTP 403{quote}). A key with access is needed in {KEY}.",
+            404: f"is not there, or has no model {self.name!r} (HTTP 404{quote}). "
+            "Give an address such as http://localhost:8080/v1, and a model that is served there.",
+        }
+        if status < 400 or status in refused:
+            elsewhere = f"points elsewhere (HTTP {status}). Give the address it points to."
+            return EndpointRefused(f"{self._shown} {refused.get(status, elsewhere)}")
+        return EndpointError(
             f"{self._shown} does not take this request (HTTP {status}{quote}). If the text is too long for "
             f"{self.name}, limit it with max_words."
         )
@@ -227,21 +209,6 @@ class _Passing(Exception):
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
         self.wait = wait  # seconds that the server asks for
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what it came from: httpx wraps the errors of httpcore, which wrap those of the system."""
-    cause: BaseException | None = error
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__ or cause.__context__
-
-
-def _describe_failure(error: BaseException) -> str:
-    """A failure of the network in words."""
-    if any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error)):
-        return "connection refused"
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _without_queries(record: logging.LogRecord) -> bool:
@@ -274,32 +241,26 @@ def completions_url(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, path if path.endswith(PATH) else path + PATH, parts.query, ""))
 
 
-class ErrorBody:
+class ErrorBody(NamedTuple):
     """What a server says is wrong, in the form of OpenAI's errors or in another."""
 
-    def __init__(self, message: str, parameter: str = "", code: str = "") -> None:
-        self.message, self.parameter, self.code = message, parameter, code
+    message: str
+    parameter: str = ""
+    code: str = ""
 
     @classmethod
     def of(cls, body: bytes) -> ErrorBody:
-        raw = body[:2_000].decode("utf-8", "replace")
         try:
             content = json.loads(body)
-        except (ValueError, RecursionError):
-            return cls(raw)
-        error: Any = None
-        if isinstance(content, dict):
             error = content.get("error") or content.get("detail") or content.get("message")
+        except (ValueError, RecursionError, AttributeError):
+            error = None
         if isinstance(error, dict):
-            parts = (error.get(name) for name in ("message", "param", "code"))
-            return cls(*("" if part is None else str(part) for part in parts))
-        return cls(error if isinstance(error, str) else raw)
+            return cls(*(str(error.get(name) or "") for name in ("message", "param", "code")))
+        return cls(error if isinstance(error, str) else body[:2_000].decode("utf-8", "replace"))
 
     def names(self, parameter: str) -> bool:
-        """Whether it is about a parameter of the request."""
-        if self.parameter:
-            return self.parameter == parameter
-        return bool(re.search(rf"\b{parameter}\b", self.message))
+        return self.parameter == parameter if self.parameter else bool(re.search(rf"\b{parameter}\b", self.message))
 
 
 def parse_completion(body: bytes) -> tuple[str, object] | None:
@@ -316,15 +277,9 @@ def parse_completion(body: bytes) -> tuple[str, object] | None:
 
 
 def retry_after(header: str | None) -> float | None:
-    """Seconds that a Retry-After header asks for: a number of them, or a date; None where it says neither."""
-    if header is None:
-        return None
+    """Seconds that a Retry-After header asks for; None where it names none. Chat servers send no dates."""
     try:
-        seconds = float(header)
+        seconds = float(header or "")
     except ValueError:
-        try:
-            date = parsedate_to_datetime(header)
-        except (ValueError, TypeError):
-            return None
-        seconds = ((date if date.tzinfo else date.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
+        return None
     return max(0.0, seconds) if isfinite(seconds) else None

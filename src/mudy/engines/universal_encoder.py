@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.cancellation import check
-from mudy._support.onnx.onnx_graph import Graph
-from mudy._support.onnx.sessions import Array, Sessions
+from mudy._support.onnx import Array, Graph, Sessions
 from mudy.engines.tokens import encodable
 
 WIDTH = 512
@@ -77,8 +76,7 @@ class UniversalEncoder:
         scale, lowest = self.ranges[:, np.array(ids) % PARTS]
         feeds = {"embedded": self.table[ids] * scale + lowest, "count": np.array([len(ids)], np.float32)}
         (rows,) = self.sessions.run("vector", partial(_vector_graph, self.epsilon), {**self.weights, **feeds})
-        found: Array = rows[0] / np.linalg.norm(rows[0])
-        return found
+        return np.asarray(rows[0] / np.linalg.norm(rows[0]))
 
 
 def _vector_graph(epsilon: float) -> Graph:
@@ -137,7 +135,6 @@ def _windows(graph: Graph, rows: str, n: int, before: int) -> str:
 
 
 def _tokenizer(model: bytes) -> Any:
-    """The tokeniser that a file of SentencePiece describes."""
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
     pieces: list[tuple[str, float]] = []

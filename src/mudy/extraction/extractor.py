@@ -16,7 +16,7 @@ from mudy._support.loading import loading
 from mudy._support.progress import with_bar
 from mudy._support.validation import TopN, checked, options_of, phrases, seen, several
 from mudy.candidates import CandidateKind
-from mudy.engines.compute import Compute, Precision, Speed
+from mudy.engines import Compute, Precision, Speed
 from mudy.errors import InputError, LanguageWarning, SettingError, TextWarning
 from mudy.extraction.explanation import Explained, Explanation, gold_places
 from mudy.extraction.model_loader import MULTILINGUAL_ENCODER, ModelLoader

@@ -9,7 +9,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mudy._support.loading import loading
-from mudy.engines.compute import Compute, Speed
+from mudy.engines import Compute, Speed
 from mudy.errors import UnsupportedModel
 from mudy.extraction.options import DEFAULT_ENCODER, Setup
 from mudy.methods import method_class
@@ -21,8 +21,8 @@ from mudy.reading.tagging import TextReader, reader_of
 if TYPE_CHECKING:
     from spacy.language import Language
 
+    from mudy.engines import Chat
     from mudy.engines.backbone import Backbone
-    from mudy.engines.chat import Chat
     from mudy.engines.encoder import SentenceEncoder
     from mudy.engines.universal_encoder import UniversalEncoder
     from mudy.models import Report
@@ -116,7 +116,7 @@ class ModelLoader:
 
             return Endpoint.of(self.setup.endpoint, self.setup.model)
         from mudy import engines, models
-        from mudy.engines.chat import no_template
+        from mudy.engines import no_template
 
         known = models.KNOWN.get(self.setup.model)
         if known is not None and not known.chat_template:

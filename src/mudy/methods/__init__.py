@@ -12,7 +12,7 @@ from mudy._support.validation import checked
 from mudy.errors import SettingError, unknown
 
 if TYPE_CHECKING:
-    from mudy.engines.compute import Speed
+    from mudy.engines import Speed
     from mudy.methods.method import Method, ModelField
 
 METHODS = {
@@ -22,7 +22,7 @@ METHODS = {
     "textrank": "mudy.methods.textrank:TextRank",
     "singlerank": "mudy.methods.textrank:SingleRank",
     "topicrank": "mudy.methods.topicrank:TopicRank",
-    "multipartiterank": "mudy.methods.multipartiterank:MultipartiteRank",
+    "multipartiterank": "mudy.methods.topicrank:MultipartiteRank",
     "yake": "mudy.methods.yake:Yake",
     "embedrank": "mudy.methods.embedrank:EmbedRank",
     "jointgl": "mudy.methods.jointgl:JointGL",
@@ -47,7 +47,6 @@ _ONLY_MUDYPLUS = {"seeds": _STEERED, "query": _STEERED, "style": "has styles"}  
 
 
 def method_class(name: str) -> type[Method]:
-    """The class of a method."""
     if name not in METHODS:
         raise SettingError(unknown("method", name, METHODS))
     module, _, kind = METHODS[name].partition(":")
@@ -56,7 +55,6 @@ def method_class(name: str) -> type[Method]:
 
 
 def model_fields(name: str) -> frozenset[ModelField]:
-    """The models that a method may be given."""
     return frozenset(method_class(name).needs)
 
 
@@ -67,7 +65,6 @@ def shared_speed(method: str, speed: Speed) -> Speed:
 
 
 def is_batched(name: str) -> bool:
-    """Whether a method computes several documents together."""
     from mudy.methods.method import BatchMethod
 
     return issubclass(method_class(name), BatchMethod)
@@ -79,17 +76,14 @@ def settings_of(name: str) -> dict[str, Any]:
 
 
 def descriptions_of(name: str) -> dict[str, str]:
-    """What each setting of a method does, in one line."""
     return {f.name: f.metadata["description"] for f in _settings(method_class(name))}
 
 
 def has_styles(name: str) -> bool:
-    """Whether a method can be asked for a style."""
     return "style" in settings_of(name)
 
 
 def description(name: str) -> dict[str, Any]:
-    """What a method says of itself, ready for JSON."""
     kind = method_class(name)
     return {
         "name": name,

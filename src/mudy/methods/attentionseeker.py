@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
 
 from mudy.candidates import Candidate
-from mudy.engines.backbone import Backbone, Floats
-from mudy.engines.observers import RelevanceObserver, SeekingObserver
+from mudy.engines.backbone import Backbone, Floats, MapObserver, Maps
 from mudy.engines.tokens import Tokens
 from mudy.methods.chunks import Chunk
 from mudy.methods.method import Method, ScorePart, Scores, setting
@@ -116,3 +115,40 @@ def likeness(abstract: Mapping[int, float], chunk: Chunk, tokens: Tokens) -> Flo
             held = tokens.of(place.span)
             h[held.start : held.stop] += abstract[place.candidate] / counts[place.candidate]
     return h
+
+
+# -- What is asked of attention ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeekingObserver(MapObserver):
+    """Sums R (s^T A) over heads, s the relevance of candidate rows and R its mean (Attention-Seeker, short)."""
+
+    chosen: Floats  # (tokens,): 1 for tokens of candidates; other rows do not count
+    relevance: Floats  # (tokens,): how much it counts to look at each token
+
+    def see(self, layer: int, maps: Maps) -> None:
+        total: Floats = np.zeros((1, len(self.chosen)), np.float32)
+        mean: Floats = np.zeros(1, np.float32)
+        for rows, part in maps():
+            s: Floats = (part @ self.relevance) * self.chosen[rows]  # (heads, rows)
+            mean = mean + s.sum(1)  # (heads,)
+            total = total + (s[:, None] @ part)[:, 0]  # (heads, tokens)
+        self.sums[layer] = mean @ total / np.float32(len(self.chosen))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelevanceObserver(MapObserver):
+    """Sums R A over heads and rows, R the mean attention to candidates (Attention-Seeker, long).
+
+    `means` holds the mean of R over heads.
+    """
+
+    chosen: Floats  # (tokens,): 1 for tokens of candidates
+    means: dict[int, float] = field(default_factory=dict)  # layer -> mean
+
+    def see(self, layer: int, maps: Maps) -> None:
+        columns = np.sum([part.sum(1) for _, part in maps()], axis=0)  # (heads, tokens)
+        relevance = columns @ self.chosen / np.float32(len(self.chosen))  # (heads,)
+        self.means[layer] = float(relevance.mean())
+        self.sums[layer] = relevance @ columns

@@ -23,8 +23,6 @@ from mudy.reading.document import Document, Span
 
 @dataclass(frozen=True, slots=True)
 class IndexedOccurrence:
-    """One occurrence of one candidate, on its way through a method."""
-
     candidate: int
     occurrence: Occurrence
 
@@ -78,7 +76,6 @@ def _tokens(batch: Sequence[tuple[int, Chunk]]) -> int:
 
 
 def indexed_occurrences(candidates: Sequence[Candidate]) -> list[IndexedOccurrence]:
-    """Every occurrence of every candidate, in text order."""
     occurrences = [IndexedOccurrence(index, o) for index, c in enumerate(candidates) for o in c.occurrences]
     return sorted(occurrences, key=lambda p: (p.span, p.candidate))
 
@@ -153,7 +150,6 @@ def chunk_of(span: Span, spans: Sequence[Span]) -> int:
 
 
 def count(token_ends: Sequence[int], span: Span) -> int:
-    """How many tokens end within a span."""
     return bisect_left(token_ends, span.end + 1) - bisect_right(token_ends, span.start)
 
 
@@ -162,8 +158,6 @@ def count(token_ends: Sequence[int], span: Span) -> int:
 
 @dataclass(frozen=True, slots=True)
 class EncoderChunk:
-    """A part of a text that an encoder reads at once."""
-
     span: Span
     tokens: Tokens
 

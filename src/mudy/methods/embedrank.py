@@ -80,7 +80,6 @@ class EmbedRank(Method):
 
 
 def universal_pieces(document: Document) -> list[Span]:
-    """What the multilingual encoder reads at once."""
     ends = [0, *(document.end_of_words(words) for words in range(PIECE, document.word_count + PIECE, PIECE))]
     return [Span(start, end) for start, end in pairwise(ends)]
 
@@ -122,5 +121,4 @@ def marginal_relevance(cosine: Vectors, similarity: Vectors, beta: float) -> lis
 def _standardised(rows: Vectors) -> Vectors:
     """0.5 + (x - mean) / deviation, row by row; a row of equal values becomes 0.5."""
     deviation = rows.std(axis=1, keepdims=True)
-    found: Vectors = 0.5 + (rows - rows.mean(axis=1, keepdims=True)) / np.where(deviation > 1e-12, deviation, np.inf)
-    return found
+    return np.asarray(0.5 + (rows - rows.mean(axis=1, keepdims=True)) / np.where(deviation > 1e-12, deviation, np.inf))

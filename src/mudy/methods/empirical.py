@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from mudy.candidates import Candidate
-from mudy.engines.chat import Chat
+from mudy.engines import Chat
 from mudy.errors import SettingError
 from mudy.methods.method import GenerativeMethod, OccurrenceScore, ScoredCandidates, setting
 from mudy.methods.parse_answer import MARKER, parse_phrases, standing

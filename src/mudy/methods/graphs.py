@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +26,11 @@ _BLOCK = 256  # rows of a table of pairs that are held at once
 _MOST_PAIRS = 8_000_000  # and no more pairs than these, where rows are very long
 
 
-class Edges(Protocol):
-    """Edges of a graph: `weights @ x` brings each node the sum of x over its neighbours, times the edge weights."""
-
-    def __matmul__(self, x: Vector, /) -> Any: ...
-
-
-def pagerank(weights: Edges, outgoing: Vector, damping: float) -> Vector:
+def pagerank(weights: Any, outgoing: Vector, damping: float) -> Vector:
     """How often a walker visits each node, who follows edges by weight and jumps anywhere with chance 1 - damping.
 
-    `outgoing` is the sum of the weights of the edges that leave each node; from a node without any the walker jumps.
+    `weights @ x` brings each node the sum of x over its neighbours, times the edge weights. `outgoing` is the sum of
+    the weights of the edges that leave each node; from a node without any the walker jumps.
     """
     n = max(1, len(outgoing))
     stuck = outgoing <= 0
@@ -69,9 +64,6 @@ class SparseTable:
     def __matmul__(self, x: Vector) -> Vector:
         """(size,) -> (size,)"""
         return weighted_counts(self.rows, self.values * x[self.columns], self.size)
-
-    def row_sums(self) -> Vector:
-        return weighted_counts(self.rows, self.values, self.size)
 
 
 def weighted_counts(places: Indices, values: Vector, size: int) -> Vector:

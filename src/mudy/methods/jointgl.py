@@ -107,8 +107,7 @@ class JointGL(Method):
 
 def softmax(values: Vectors) -> Vectors:
     powers = np.exp(values - values.max())
-    found: Vectors = powers / powers.sum()
-    return found
+    return np.asarray(powers / powers.sum())
 
 
 def occurrence_vectors(

@@ -13,13 +13,13 @@ from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
 
 from mudy.candidates import Candidate, CandidateKind, Occurrence
-from mudy.engines.compute import Speed
+from mudy.engines import Speed
 from mudy.errors import SettingError, unknown
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
+    from mudy.engines import Chat
     from mudy.engines.backbone import Backbone
-    from mudy.engines.chat import Chat
     from mudy.engines.encoder import SentenceEncoder
     from mudy.engines.universal_encoder import UniversalEncoder
 
@@ -29,19 +29,13 @@ ModelField = Literal["backbone", "encoder", "chat", "multilingual"]  # the field
 Work = Sequence[tuple[Document, Sequence[Candidate]]]  # documents with their candidates
 
 
-class Limit(NamedTuple):
-    """What a setting must keep to: whether a value does, and the words for it in an error."""
-
-    holds: Callable[[Any, Any], bool]
-    words: Callable[[Any], str]
-
-
-LIMITS: Mapping[str, Limit] = {
-    "least": Limit(ge, "{} or more".format),
-    "above": Limit(gt, "above {}".format),
-    "most": Limit(le, "at most {}".format),
-    "below": Limit(lt, "less than {}".format),
-    "one_of": Limit(lambda value, choices: value in choices, lambda choices: " or ".join(map(str, choices))),
+# What a setting must keep to: whether a value does, and the words for it in an error.
+LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]] = {
+    "least": (ge, "{} or more".format),
+    "above": (gt, "above {}".format),
+    "most": (le, "at most {}".format),
+    "below": (lt, "less than {}".format),
+    "one_of": (lambda value, choices: value in choices, lambda choices: " or ".join(map(str, choices))),
 }
 
 
@@ -72,12 +66,6 @@ def prompted(backbone: Backbone, template: str) -> Backbone:
     return backbone.with_template(f" {template}" if spaced else template)
 
 
-def with_own_template(method: Any) -> None:
-    """Give a method's language model the prompt that its setting `template` asks for, if it asks for one."""
-    if method.template is not None:
-        object.__setattr__(method, "backbone", prompted(method.backbone, method.template))
-
-
 # -- Scores -----------------------------------------------------------------------------------------------------------
 
 
@@ -99,7 +87,7 @@ def same_at_each(
     section: Callable[[int, Occurrence], int] = lambda candidate, occurrence: 0,  # noqa: ARG005
 ) -> list[OccurrenceScore]:
     """One score per phrase, the same at each of its occurrences; of two equal phrases the earlier ranks first."""
-    made_of = parts if parts is not None else [{} for _ in candidates]
+    made_of = parts or [{} for _ in candidates]
     return [
         OccurrenceScore(index, occurrence, float(score), part, section(index, occurrence))
         for index, (candidate, score, part) in enumerate(zip(candidates, scores, made_of, strict=True))
@@ -127,7 +115,6 @@ class ScoredCandidates:
 
     @classmethod
     def of(cls, candidates: tuple[Candidate, ...], scores: Sequence[OccurrenceScore]) -> ScoredCandidates:
-        """Candidates with the scores that a method gave them."""
         return cls(candidates, tuple(scores), read=scores.read if isinstance(scores, Scores) else {})
 
     def only(self, allowed: Callable[[Candidate], bool]) -> ScoredCandidates:
@@ -161,8 +148,6 @@ class Architecture(NamedTuple):
 
 
 class Models(Protocol):
-    """The models at hand, each loaded when it is asked for."""
-
     def backbone(self) -> Backbone: ...
 
     def encoder(self) -> SentenceEncoder: ...
@@ -195,13 +180,12 @@ class Method(ABC):
             value, limits = getattr(self, declared.name), declared.metadata.get("limits", {})
             values = value if isinstance(declared.default, tuple) else (value,)
             absent = value is None and declared.default is None
-            fine = absent or all(LIMITS[name].holds(item, bound) for name, bound in limits.items() for item in values)
-            needed = " and ".join(LIMITS[name].words(bound) for name, bound in limits.items())
+            fine = absent or all(LIMITS[name][0](item, bound) for name, bound in limits.items() for item in values)
+            needed = " and ".join(LIMITS[name][1](bound) for name, bound in limits.items())
             require(declared.name, value, fine, f"{needed}, or None" if declared.default is None else needed)
 
     @classmethod
     def summary(cls) -> str:
-        """What it does, in one line."""
         return (cls.__doc__ or "").strip().split("\n")[0]
 
     @classmethod

@@ -9,15 +9,7 @@ from typing import Literal, get_args
 
 from mudy.engines.backbone import Backbone, Question
 from mudy.methods.chunks import Chunk, scored_in_chunks
-from mudy.methods.method import (
-    BatchMethod,
-    OccurrenceScore,
-    ScorePart,
-    Scores,
-    Work,
-    setting,
-    with_own_template,
-)
+from mudy.methods.method import BatchMethod, OccurrenceScore, ScorePart, Scores, Work, prompted, setting
 
 ScoredTokens = Literal["promptrank", "candidate"]
 
@@ -52,7 +44,8 @@ class PromptRank(BatchMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        with_own_template(self)
+        if self.template is not None:
+            object.__setattr__(self, "backbone", prompted(self.backbone, self.template))
 
     def score_many(self, work: Work) -> list[Scores]:
         return scored_in_chunks(work, self.backbone, self.section_tokens, self._scored)

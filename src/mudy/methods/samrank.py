@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 import numpy as np
 
 from mudy._support.progress import reported
 from mudy.candidates import Candidate
-from mudy.engines.backbone import Backbone, Floats
-from mudy.engines.observers import HeadObserver
+from mudy.engines.backbone import Backbone, Floats, MapObserver, Maps
 from mudy.engines.tokens import Tokens
 from mudy.methods.chunks import Chunk, IndexedOccurrence, chunks, everywhere
 from mudy.methods.method import Method, ScorePart, Scores, require, same_at_each, setting
@@ -79,6 +78,27 @@ class SAMRank(Method):
             yield chunk, tokens, {"G": observer.sums[self.layer], "P": observer.shares[self.layer]}
 
 
+@dataclass(frozen=True, kw_only=True)
+class HeadObserver(MapObserver):
+    """One head: what each token receives (G), and its share of what others receive (P), as SAMRank has it.
+
+    `sums` holds G, `shares` P.
+    """
+
+    head: int
+    without: int | None  # a token whose G is set to 0 before it is shared out
+    shares: dict[int, Floats] = field(default_factory=dict)
+
+    def see(self, layer: int, maps: Maps) -> None:
+        columns = np.sum([part[0].sum(0) for _, part in maps(self.head)], axis=0)
+        received = columns.copy()  # (tokens,)
+        if self.without is not None:
+            received[self.without] = 0
+        weights = received / (received * columns + 1e-10)  # B_ij = A_ij G_j over its column's sum, but for A_ij
+        self.shares[layer] = np.concatenate([part[0] @ weights for _, part in maps(self.head)])
+        self.sums[layer] = received
+
+
 # -- Phrases from tokens, as Attention-Seeker has them too ------------------------------------------------------------
 
 
@@ -112,7 +132,6 @@ class ChunkedDocument:
             yield chunk, backbone.window(*chunk.text_range)
 
     def scored(self, scores: Sequence[float], parts: Sequence[Mapping[str, float]]) -> Scores:
-        """One score per phrase, the same at each of its occurrences."""
         homes = self.homes
         same = same_at_each(self.candidates, scores, parts, lambda index, place: homes[IndexedOccurrence(index, place)])
         return Scores(same, language_model=[chunk.span for chunk in self.chunks])

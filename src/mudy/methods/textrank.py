@@ -38,7 +38,7 @@ class TextRank(Method):
         reading = WordIndex.of(document, candidates)
         nodes = word_nodes(document, reading)
         edges = co_occurrences(nodes, self.window, self.weighted)
-        rank = pagerank(edges, edges.row_sums(), self.damping)
+        rank = pagerank(edges, edges @ np.ones(edges.size), self.damping)
         first = (nodes[places[0].first : places[0].last + 1] for places in reading.places)
         return same_at_each(candidates, [rank[words[words >= 0]].sum() for words in first])
 

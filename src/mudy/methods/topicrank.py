@@ -1,4 +1,7 @@
-"""TopicRank (Bougouin, Boudin and Daille, IJCNLP 2013): PageRank over clusters of candidates."""
+"""TopicRank (Bougouin, Boudin and Daille, IJCNLP 2013): PageRank over clusters of candidates.
+
+And MultipartiteRank (Boudin, NAACL 2018): PageRank over candidates that are linked across clusters only.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,54 @@ def heads_first(score: Vector, head: Indices) -> Vector:
     return np.where(is_head, score, score * score[is_head].min() / 2)
 
 
-# -- Topics, as MultipartiteRank has them too -------------------------------------------------------------------------
+@dataclass(frozen=True)
+class MultipartiteRank(Method):
+    """The PageRank of a phrase among those of other topics, with a lift for the first phrase of each topic."""
+
+    title = "MultipartiteRank"
+    citation = "Boudin, NAACL 2018"
+
+    alpha: float = setting(1.1, "Strength of the lift for the first phrase of each topic.", least=0)
+    threshold: float = setting(0.74, "Phrases are one topic up to this mean distance of their stems.", least=0, below=1)
+    damping: float = setting(0.85, "Damping factor of PageRank.", least=0, below=1)
+
+    def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
+        if not candidates:
+            return []
+        reading = WordIndex.of(document, candidates)
+        topic = topics(reading, self.threshold, document.language)  # (candidates,)
+        edges = Nearness.of(reading.places, np.arange(len(topic)), topic)
+        head = heads(reading, topic)
+        lifted = Lifted(edges, head, self.lift(reading, head))
+        return same_at_each(candidates, list(pagerank(lifted, lifted.outgoing(), self.damping)))
+
+    def lift(self, reading: WordIndex, head: Indices) -> Vector:
+        """How much each phrase lifts its topic's head: alpha * exp(1 / (1 + the head's word index)); heads nothing."""
+        position = np.array(reading.positions())
+        lift: Vector = self.alpha * np.exp(1 / (1 + position[head]))  # (candidates,)
+        return np.where(head == np.arange(len(head)), 0.0, lift)
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """Edges with more weight towards heads: w(j, head) += lift * (the sum of w(j, v) over the others v of its topic).
+
+    Since w is symmetric, what comes in at each other phrase of a topic comes in once more, lifted, at the head.
+    """
+
+    edges: Nearness
+    head: Indices  # (candidates,)
+    lift: Vector  # (candidates,)
+
+    def __matmul__(self, x: Vector) -> Vector:
+        plain = self.edges @ x
+        return plain + np.bincount(self.head, self.lift * plain, minlength=len(plain))
+
+    def outgoing(self) -> Vector:
+        return self.edges.outgoing(1 + self.lift)
+
+
+# -- Topics -----------------------------------------------------------------------------------------------------------
 
 
 def topics(reading: WordIndex, threshold: float, language: str = "en") -> Indices:
@@ -83,8 +133,7 @@ def heads(reading: WordIndex, topic: Indices) -> Indices:
     """For each candidate, that of its topic which stands first in the text."""
     order = np.argsort(reading.positions(), kind="stable")
     _, first = np.unique(topic[order], return_index=True)
-    found: Indices = order[first][topic]
-    return found
+    return np.asarray(order[first][topic])
 
 
 def connected(sets: Sequence[Iterable[str]]) -> list[list[int]]:

@@ -51,7 +51,6 @@ class WordIndex:
         return [places[0].of(self.forms) for places in self.places]
 
     def positions(self) -> list[int]:
-        """The word at which each candidate first stands."""
         return [places[0].first for places in self.places]
 
 

@@ -66,8 +66,6 @@ def frequencies(terms: Terms, phrases: Iterable[tuple[str, ...]]) -> Counter[tup
 
 @dataclass
 class Statistics:
-    """What is counted of one word."""
-
     tf: int = 0
     acronym: int = 0  # times in capitals
     name: int = 0  # times with a capital that does not open a sentence

@@ -40,8 +40,6 @@ logger = logging.getLogger("mudy")
 
 @dataclass(frozen=True, kw_only=True)
 class ModelStatus(KnownModel):
-    """One row of the list of known models."""
-
     cached: bool
     path: Path
 
@@ -57,11 +55,10 @@ def home() -> Path:
 
 def check_name(name: str) -> None:
     """Raise if a name is no known model, no local folder with one, and no id on the hub; nothing is fetched."""
-    if name in KNOWN or local_folder(name) is not None or hub.is_id(name):
-        return
-    if Path(name).name != name or name in ("", ".", ".."):
-        raise ModelUnavailable(f"There is no folder {name!r}. {unknown('model', name, KNOWN)} {ACCEPTED}")
-    raise ModelUnavailable(f"{unknown('model', name, KNOWN)} {ACCEPTED}")
+    if name not in KNOWN and local_folder(name) is None and not hub.is_id(name):
+        is_path = Path(name).name != name or name in ("", ".", "..")
+        missing = f"There is no folder {name!r}. " if is_path else ""
+        raise ModelUnavailable(f"{missing}{unknown('model', name, KNOWN)} {ACCEPTED}")
 
 
 def locate(name: str, *, fetch: bool = True, report: Report | None = None, check: CheckDepth = "all") -> str:
@@ -172,7 +169,6 @@ def verify(name: str) -> str | None:
 
 
 def known_model(name: str | KnownModel) -> KnownModel:
-    """The known model of a name."""
     if isinstance(name, KnownModel):
         return name
     if name not in KNOWN:
@@ -181,7 +177,6 @@ def known_model(name: str | KnownModel) -> KnownModel:
 
 
 def folder_of(model: KnownModel) -> Path:
-    """Where a model's folder is or would be."""
     return home() / "models" / model.name
 
 
@@ -195,7 +190,7 @@ def find_fault(model: KnownModel, check: CheckDepth = "all", float32: bool = Fal
         entries: dict[str, dict[str, Any]] = manifest.pop("files")
         if manifest != identity(model) or not entries.keys() >= set(model.needed):
             return f"{folder} was made for another version"
-        if in_8_bits_only(folder):
+        if not (folder / WEIGHTS).exists() and (folder / INT8).exists():  # float32 was replaced by 8 bits
             if float32:
                 return "only its 8-bit weights were kept, and float32 is needed now"
             del entries[WEIGHTS]
@@ -287,11 +282,6 @@ def leftovers(model: KnownModel) -> list[Path]:
 
 
 # --- Weights in 8 bits -------------------------------------------------------------------------------------------
-
-
-def in_8_bits_only(folder: Path) -> bool:
-    """Whether a cached model's float32 weights were replaced by those in 8 bits."""
-    return not (folder / WEIGHTS).exists() and (folder / INT8).exists()
 
 
 def is_cached(folder: Path) -> bool:

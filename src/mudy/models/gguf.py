@@ -53,8 +53,6 @@ _TENSOR_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor as it lies in the file."""
-
     name: str
     shape: tuple[int, ...]  # rows first
     type: int  # a GGMLQuantizationType
@@ -68,7 +66,6 @@ class Cursor:
         self.data, self.at = data, 0
 
     def number(self, form: str) -> Any:
-        """The next number, of a `struct` format."""
         (value,) = struct.unpack_from(form, self.data, self.at)
         self.at += struct.calcsize(form)
         return value

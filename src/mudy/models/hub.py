@@ -6,12 +6,10 @@ here too. Without the hub, what its cache holds is used.
 
 import os
 import re
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
-from typing import Any, TypeVar
+from typing import Any
 
 from mudy.errors import ModelUnavailable
 from mudy.models.fetch import FULL, Report
@@ -26,7 +24,6 @@ OWNERLESS = re.compile(
 WEIGHTS = (re.compile(r"model[\w.-]*\.safetensors"), re.compile(r"pytorch_model[\w.-]*\.bin"))  # the better one first
 OTHERS = re.compile(r"[^/]+\.(json|txt|model|jinja)|additional_chat_templates/[^/]+\.jinja")
 GATED = "its terms must be accepted on the hub first; then log in with `hf auth login` or set HF_TOKEN"
-T = TypeVar("T")
 
 
 def is_id(name: str) -> bool:
@@ -52,7 +49,6 @@ def snapshot(name: str, fetch: bool, report: Report) -> Path:
 
 
 def offline() -> bool:
-    """Whether the user forbids to ask the hub."""
     from huggingface_hub import constants
 
     return bool(constants.HF_HUB_OFFLINE) or os.environ.get("MUDY_OFFLINE", "0") not in ("", "0")
@@ -68,31 +64,13 @@ def look_up(name: str, allowed: bool) -> Any:
     if offline():
         raise HubProblem("HF_HUB_OFFLINE or MUDY_OFFLINE is set")
     try:
-        return with_timeout(
-            LOOK_UP_SECONDS, lambda: HfApi().model_info(name, timeout=LOOK_UP_SECONDS, files_metadata=True)
-        )
+        return HfApi().model_info(name, timeout=LOOK_UP_SECONDS, files_metadata=True)
     except GatedRepoError as error:
         raise HubProblem(GATED) from error
     except RepositoryNotFoundError as error:
         raise HubProblem("the hub has no model of this id, or none that you may read") from error
     except Exception as error:  # of whichever HTTP library the hub's client uses
         raise HubProblem(f"the hub could not be reached ({_first_line(error)})") from error
-
-
-def with_timeout(seconds: float, work: Callable[[], T]) -> T:
-    """The result of a call, or TimeoutError: looking up a host name has no time limit of its own."""
-    outcome: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            outcome.set_result(work())
-        except BaseException as error:  # handed to the caller
-            outcome.set_exception(error)
-
-    Thread(target=run, daemon=True).start()  # an executor would wait for it at the end of the process
-    if not wait([outcome], seconds).done:
-        raise TimeoutError(f"no answer within {seconds:.0f} s")
-    return outcome.result()
 
 
 def fetched(name: str, info: Any, report: Report) -> Path:

@@ -16,8 +16,7 @@ import spacy
 from spacy.tokenizer import Tokenizer
 from thinc.api import NumpyOps
 
-from mudy._support.onnx.onnx_graph import Graph
-from mudy._support.onnx.sessions import Sessions
+from mudy._support.onnx import Graph, Sessions
 from mudy.errors import MissingExtra, SettingError
 from mudy.models.fetch import Report
 from mudy.reading.languages.taggers import installed, locate_tagger

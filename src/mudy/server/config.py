@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass, field
 
-from mudy.engines.compute import Compute
+from mudy.engines import Compute
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
 from mudy.methods import Style, method_class

@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mudy.engines import light
-from mudy.engines.compute import Compute
+from mudy.engines import Compute, light
 from mudy.engines.light.light_decoder_backbone import LightDecoder
 from mudy.engines.light.light_encoder import LightEncoder
-from mudy.engines.torch.causal import CausalBackbone
 from mudy.engines.torch.machine import Machine
+from mudy.engines.torch.transformer import CausalBackbone
 from tests import small
 
 DECODERS = ("llama", "gemma3")

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mudy import models
-from mudy.engines.light.byte_pairs import BYTES, BytePairTokenizer
-from mudy.engines.light.light_tokenizer import LightTokenizer
+from mudy.engines.light.light_tokenizer import BYTES, BytePairTokenizer, LightTokenizer
 from mudy.models.gguf import gemma_tokenizer
 from mudy.models.token_table import SPACE, TOKEN_TABLE, TokenTable, write_token_table
 

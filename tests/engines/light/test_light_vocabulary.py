@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from mudy._support.onnx.sessions import Array, Sessions
+from mudy._support.onnx import Array, Sessions
 from mudy.engines.light import light_vocabulary
 from mudy.engines.light.conversion import round_rows, row_scales
-from mudy.engines.light.graphs import MIDDLE, signed_products_are_exact
+from mudy.engines.light.graphs import MIDDLE
 from mudy.engines.light.light_vocabulary import LightInt8Head, VocabularySum, vocabulary_sum
 
 WORDS, WIDTH = 300, 16
@@ -16,7 +16,7 @@ WORDS, WIDTH = 300, 16
 def head() -> LightInt8Head:
     weights = np.random.default_rng(1).normal(size=(WORDS, WIDTH)).astype(np.float32)
     rounded = (round_rows(weights).astype(np.int16) + MIDDLE).astype(np.uint8)
-    return LightInt8Head(rounded, row_scales(weights), Sessions(1), signed_products_are_exact())
+    return LightInt8Head(rounded, row_scales(weights), Sessions(1))
 
 
 @pytest.fixture
@@ -58,5 +58,5 @@ def test_a_sum_does_not_depend_on_how_many_threads_add_it_up(
     head: LightInt8Head, states: Array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(light_vocabulary, "_WORDS", 32)
-    threaded = LightInt8Head(head.weight, head.scales, Sessions(3), head.signed)
+    threaded = LightInt8Head(head.weight, head.scales, Sessions(3))
     np.testing.assert_array_equal(VocabularySum(head).log_mass(states), VocabularySum(threaded).log_mass(states))

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from mudy import models
-from mudy.engines import light
+from mudy.engines import Compute, Speed, light
 from mudy.engines.backbone import Backbone, Question, TextRange
-from mudy.engines.compute import Compute, Speed
 from mudy.engines.light.light_decoder_backbone import LightDecoder
 from mudy.engines.light.light_tokenizer import LightTokenizer
 from mudy.engines.tokens import fast_tokenizer
-from mudy.engines.torch.causal import CausalBackbone
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.torch_encoder import TorchEncoder
+from mudy.engines.torch.transformer import CausalBackbone
 from mudy.reading.document import Span
 
 pytestmark = pytest.mark.real

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mudy.engines.compute import Compute
+from mudy.engines import Compute
 from mudy.errors import ModelError, ModelUnavailable
 from mudy.models.cache import INT8, WEIGHTS, float32_source
 from mudy.models.fetch import Report, silent
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Report = silent) -> LightDecoder:
     """A decoder-only model from a folder; in 8 bits if `compute` asks for speed, else in float32."""
-    from mudy._support.onnx.sessions import Sessions
+    from mudy._support.onnx import Sessions
     from mudy.engines.light.decoder import Decoder
     from mudy.engines.light.graphs import decoder_config
     from mudy.engines.light.light_decoder_backbone import LightDecoder
@@ -34,7 +34,7 @@ def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Re
 
 def load_light_encoder(path: str | Path, compute: Compute, name: str, report: Report = silent) -> LightEncoder:
     """A sentence encoder from a folder; in 8 bits if `compute` asks for speed, else in float32."""
-    from mudy._support.onnx.sessions import Sessions
+    from mudy._support.onnx import Sessions
     from mudy.engines.light.light_encoder import LightEncoder, check_family
     from mudy.engines.light.light_tokenizer import LightTokenizer
 
@@ -47,15 +47,11 @@ def load_light_encoder(path: str | Path, compute: Compute, name: str, report: Re
 
 def _weights(folder: Path, compute: Compute, report: Report, norm_offset: float = 0.0) -> LightWeights:
     from mudy.engines.light.conversion import LightWeights, WeightFile, int8_weights
+    from mudy.engines.light.graphs import int8_is_exact
 
-    int8 = in_8_bits(compute)
+    int8 = compute.speed in ("fast", "quick") and compute.dtype is None and int8_is_exact()
     file = int8_weights(folder, report) if int8 else WeightFile(float32_source(folder, report))
     return LightWeights(file, int8, norm_offset)
-
-
-def in_8_bits(compute: Compute) -> bool:
-    """Whether weights and states are rounded to 8 bits: for speed, unless a precision is asked for."""
-    return compute.speed in ("fast", "quick") and compute.dtype is None
 
 
 def supports(path: str | Path) -> bool:
@@ -79,7 +75,6 @@ def supports(path: str | Path) -> bool:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """A model's config.json."""
     return _read_json(folder / "config.json")
 
 

@@ -18,27 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.onnx.onnx_graph import Graph
+from mudy._support.onnx import Graph
 from mudy._support.storage import atomic_write, exclusive_lock
-from mudy.engines.light.graphs import (
-    LARGEST,
-    MIDDLE,
-    FloatProducts,
-    Int8Products,
-    Products,
-    signed_products_are_exact,
-)
+from mudy.engines.light.graphs import LARGEST, MIDDLE, FloatProducts, Int8Products, Products
 from mudy.errors import ModelUnavailable
-from mudy.models.cache import (
-    INT8,
-    WEIGHTS,
-    drop_float32,
-    float32_source,
-    home,
-    is_cached,
-    is_whole_int8,
-    quick_hash,
-)
+from mudy.models.cache import INT8, WEIGHTS, drop_float32, float32_source, home, is_cached, is_whole_int8, quick_hash
 from mudy.models.fetch import FULL, Report, silent
 from mudy.models.gguf import safetensors_header
 
@@ -112,26 +96,18 @@ class LightWeights:
     def __init__(self, file: WeightFile, int8: bool, norm_offset: float = 0.0) -> None:
         """`norm_offset` is added to the weights of norms: Gemma's are stored around 0."""
         self.file, self.int8, self._norm_offset = file, int8, np.float32(norm_offset)
-        self.signed = not int8 or signed_products_are_exact()
-        self.products: Products = Int8Products(self.signed) if int8 else FloatProducts()
+        self.products: Products = Int8Products() if int8 else FloatProducts()
 
     def feeds(self, graph: Graph, prefix: str) -> dict[str, NDArray[Any]]:
         """The weights that a graph takes, under the names that it gives them; its other inputs have no dot."""
         return {name: self._weight(prefix + name, kind) for name, kind in graph.inputs.items() if "." in name}
 
     def _weight(self, name: str, kind: str) -> NDArray[Any]:
-        if kind == "float32":
-            weight = self.file.floats(name)
-            return weight + self._norm_offset if name.endswith("norm.weight") else weight
-        return unsigned(self.file.tensor(name)) if kind == "uint8" else self.file.tensor(name)
+        weight = self.file.floats(name) if kind == "float32" else self.file.tensor(name)
+        return weight + self._norm_offset if name.endswith("norm.weight") else weight
 
     def table(self, name: str) -> Table:
         return Table(self.file.tensor(name), self.file.tensor(f"{name}.scales") if self.int8 else None)
-
-
-def unsigned(weight: NDArray[np.int8]) -> NDArray[np.uint8]:
-    """The same weights around 128."""
-    return (weight.view(np.uint8) ^ np.uint8(MIDDLE)).astype(np.uint8)
 
 
 def widened(values: NDArray[np.uint16]) -> NDArray[np.float32]:
@@ -167,8 +143,6 @@ _ROWS = 16_384  # rounded at a time
 
 
 class StoredTensor(NamedTuple):
-    """One tensor to be written."""
-
     name: str
     dtype: str
     shape: tuple[int, ...]
@@ -259,7 +233,6 @@ def convert_to_int8(weights: WeightFile, path: Path, source: str, report: Report
 
 
 def pieces_of(weights: WeightFile) -> Iterator[StoredTensor]:
-    """What is written for each tensor of a model."""
     for name in weights:
         shape = weights.shape(name)
         if not name.endswith(".weight") or len(shape) != 2:
@@ -274,7 +247,6 @@ def pieces_of(weights: WeightFile) -> Iterator[StoredTensor]:
 
 
 def row_scales(values: NDArray[Any]) -> NDArray[np.float32]:
-    """The scale of each row; (rows,)."""
     parts = [np.abs(values[i : i + _ROWS]).max(1) for i in range(0, len(values), _ROWS)]
     largest: NDArray[np.float32] = np.maximum(np.concatenate(parts).astype(np.float32), np.float32(1e-12))
     return np.divide(largest, np.float32(LARGEST))
@@ -291,5 +263,4 @@ def rounded_parts(values: NDArray[Any], words: bool) -> Iterator[NDArray[Any]]:
 
 def round_rows(rows: NDArray[np.float32]) -> NDArray[np.int8]:
     """Rows as 8-bit integers, each in units of its own scale."""
-    rounded: NDArray[np.int8] = np.rint(rows / row_scales(rows)[:, None]).astype(np.int8)
-    return rounded
+    return np.asarray(np.rint(rows / row_scales(rows)[:, None]).astype(np.int8))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.cancellation import check
-from mudy._support.onnx.sessions import Array, Sessions
+from mudy._support.onnx import Array, Sessions
 from mudy.engines.light import graphs
 from mudy.engines.light.conversion import LightWeights, Table
 from mudy.engines.light.graphs import DecoderConfig
@@ -23,10 +23,8 @@ _Feeds = dict[str, NDArray[Any]]
 
 
 class Decoder:
-    """The weights of a decoder and its sessions."""
-
     def __init__(self, config: DecoderConfig, weights: LightWeights, sessions: Sessions) -> None:
-        self.config, self.sessions, self.signed = config, sessions, weights.signed
+        self.config, self.sessions = config, sessions
         self._graphs = {
             "before": graphs.before_attention(config, weights.products),
             "after": graphs.after_attention(config, weights.products),

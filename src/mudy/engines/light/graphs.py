@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mudy._support.extras import install_command
-from mudy._support.onnx.onnx_graph import CONTRIB, Graph
+from mudy._support.onnx import CONTRIB, Graph, open_session
 from mudy.errors import UnsupportedModel
 
 # --- Linear layers -----------------------------------------------------------------------------------------------
@@ -32,32 +32,21 @@ class Prepared(NamedTuple):
     scales: str = ""
 
 
-class Products(Protocol):
-    """How a precision multiplies states with weights."""
-
-    def prepare(self, graph: Graph, states: str) -> Prepared:
-        """States (rows, width), ready for any number of products."""
-
-    def product(self, graph: Graph, states: Prepared, weight: str, bias: str = "") -> str:
-        """A linear layer whose weight and bias are given under these names; (rows, out)."""
-
-
 class FloatProducts:
     """float32, with weights as model files hold them: (out, in)."""
 
-    def prepare(self, graph: Graph, states: str) -> Prepared:  # noqa: ARG002 (one protocol)
+    def prepare(self, graph: Graph, states: str) -> Prepared:  # noqa: ARG002 (as in 8 bits)
+        """States (rows, width), ready for any number of products."""
         return Prepared(states)
 
     def product(self, graph: Graph, states: Prepared, weight: str, bias: str = "") -> str:
+        """A linear layer whose weight and bias are given under these names; (rows, out)."""
         given = [graph.input(weight)] + ([graph.input(bias)] if bias else [])
         return graph.add("Gemm", states.rows, *given, transB=1)
 
 
 class Int8Products:
     """8 bits, with weights as (in, out) and one scale for each output."""
-
-    def __init__(self, signed: bool = True) -> None:
-        self.signed = signed  # else weights are unsigned around 128, as a CPU without VNNI needs them
 
     def prepare(self, graph: Graph, states: str) -> Prepared:
         highest, lowest = (graph.add(f"Reduce{which}", states, axes=(-1,), keepdims=1) for which in ("Max", "Min"))
@@ -69,35 +58,24 @@ class Int8Products:
         return Prepared(graph.add("QuantizeLinear", states, flat, middle, axis=0), scales)
 
     def product(self, graph: Graph, states: Prepared, weight: str, bias: str = "") -> str:
-        given = [graph.input(weight, "int8" if self.signed else "uint8"), graph.scalar(1.0)]
-        given += [graph.input(f"{weight}.scales"), graph.scalar(MIDDLE, "uint8")]
-        if not self.signed:
-            given.append(graph.scalar(MIDDLE, "uint8"))
-        found = graph.add("MatMulIntegerToFloat", states.rows, *given, domain=CONTRIB)
-        found = graph.add("Mul", found, states.scales)
-        return graph.add("Add", found, graph.input(bias)) if bias else found
+        given = [graph.input(weight, "int8"), graph.scalar(1.0), graph.input(f"{weight}.scales")]
+        product = graph.add("MatMulIntegerToFloat", states.rows, *given, graph.scalar(MIDDLE, "uint8"), domain=CONTRIB)
+        product = graph.add("Mul", product, states.scales)
+        return graph.add("Add", product, graph.input(bias)) if bias else product
 
 
-def signed_products_are_exact(sums: NDArray[Any] | None = None) -> bool:
-    """Whether this CPU adds up products of unsigned and signed bytes without loss.
-
-    Without VNNI two products are added in 16 bits, which overflow; such a CPU gets unsigned weights.
-    """
-    if sums is None:
-        from mudy._support.onnx.sessions import Sessions
-
-        feeds = {"a": np.full((4, 64), 255, np.uint8), "b": np.full((64, 16), LARGEST, np.int8)}
-        (sums,) = Sessions().run("check", _check_graph, feeds)
-    return bool((sums == 64 * (255 - MIDDLE) * LARGEST).all())
+Products = FloatProducts | Int8Products
 
 
-def _check_graph() -> Graph:
+@cache
+def int8_is_exact() -> bool:
+    """Whether this CPU adds up products of bytes without loss: without VNNI, 16 bits hold two of them and overflow."""
     graph = Graph("check")
-    product = graph.add(
-        "MatMulInteger", graph.input("a", "uint8"), graph.input("b", "int8"), graph.scalar(128, "uint8")
-    )
-    graph.output("sums", product, "int32")
-    return graph
+    given = graph.input("a", "uint8"), graph.input("b", "int8"), graph.scalar(MIDDLE, "uint8")
+    graph.output("sums", graph.add("MatMulInteger", *given), "int32")
+    feeds = {"a": np.full((4, 64), 255, np.uint8), "b": np.full((64, 16), LARGEST, np.int8)}
+    (sums,) = open_session(graph).run(None, feeds)
+    return bool((sums == 64 * (255 - MIDDLE) * LARGEST).all())
 
 
 # --- Decoders ----------------------------------------------------------------------------------------------------
@@ -127,7 +105,6 @@ class DecoderConfig:
 
     @property
     def groups(self) -> int:
-        """Query heads that share a key head."""
         return self.heads // self.kv_heads
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.onnx.sessions import Array
+from mudy._support.onnx import Array
 from mudy.engines.backbone import Rule, Weighting
 
 BLOCK = 64  # rows that are multiplied together

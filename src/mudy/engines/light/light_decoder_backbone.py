@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from mudy._support.onnx.sessions import Array
-from mudy.engines.backbone import DecoderOnly, MapObserver, Question, Received, TextRange, Weighting, is_edited
+from mudy._support.onnx import Array
+from mudy.engines.backbone import DecoderOnly, Encoding, MapObserver, Question, Received, TextRange, Weighting
 from mudy.engines.batches import consecutive, packs
 from mudy.engines.light.decoder import Decoder
 from mudy.engines.light.light_attention import (
@@ -30,25 +30,20 @@ from mudy.engines.light.light_attention import (
 )
 from mudy.engines.light.light_tokenizer import LightTokenizer
 from mudy.engines.light.light_vocabulary import LightFloatHead, LightHead, LightInt8Head, vocabulary_sum
-from mudy.engines.tokens import LONGEST_PROMPT, Prompt, Tokens, prompts_of, tokenise
-from mudy.reading.document import Span
+from mudy.engines.tokens import LONGEST_PROMPT, Prompt, Tokens, prompts_of
 
 _BATCH_TOKENS = 640
 
 
 @dataclass(frozen=True, slots=True)
-class LightPrefix:
+class LightPrefix(Encoding):
     """A document as the decoder remembers it."""
 
-    tokens: Tokens
     memory: LightMemory
-    received: Received | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LightQuestion:
-    """A question's prompts."""
-
     prefix: LightPrefix
     prompts: list[Prompt]
     weighting: Weighting | None
@@ -56,12 +51,10 @@ class LightQuestion:
 
     @property
     def words(self) -> list[int]:
-        """Every scored token of every prompt."""
         return [prompt.ids[token] for prompt in self.prompts for token in prompt.scored]
 
     @property
     def said(self) -> set[int]:
-        """Every token of the text and of the prompts."""
         return {*self.prefix.tokens.ids, *(token for prompt in self.prompts for token in prompt.ids)}
 
     def before(self, places: Sequence[Sequence[int]]) -> list[int]:
@@ -81,17 +74,11 @@ class LightRun:
     edit: LightEdit | None = None
     given: Sequence[int] = ()  # which known states the rows begin with, if they do not begin with words
 
-    @property
-    def positions(self) -> list[int]:
-        return [len(self.prefix.tokens) + depth for depth in self.branches.depths]
-
 
 _Places = list[list[list[int]]]  # question, prompt -> rows of an array of states
 
 
 class LightDecoder(DecoderOnly):
-    """A decoder-only model and its tokeniser."""
-
     def __init__(self, decoder: Decoder, tokenizer: LightTokenizer, name: str, batch_tokens: int | None = None) -> None:
         self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
         self.batch_tokens = batch_tokens or _BATCH_TOKENS
@@ -99,21 +86,11 @@ class LightDecoder(DecoderOnly):
         self.head: LightHead = (
             LightFloatHead(weight, decoder.sessions)
             if scales is None
-            else LightInt8Head(weight, scales, decoder.sessions, decoder.signed)
+            else LightInt8Head(weight, scales, decoder.sessions)
         )
         self._sum = vocabulary_sum(self.head, tokenizer.single_characters)
-
-    @property
-    def family(self) -> str:
-        return self.decoder.config.family
-
-    @property
-    def depth(self) -> int:  # type: ignore[override]
-        return self.decoder.config.depth
-
-    @property
-    def heads(self) -> int:
-        return self.decoder.config.heads
+        self.family, self.heads = decoder.config.family, decoder.config.heads
+        self.depth = self.prompt_depth = decoder.config.depth
 
     def room(self) -> int:
         return self.decoder.config.positions - LONGEST_PROMPT
@@ -126,7 +103,7 @@ class LightDecoder(DecoderOnly):
             memories = [LightMemory() for _ in pack]
             sums = self._read(pack, self.depth - 1, layers, memories)
             for tokens, memory, received in zip(pack, memories, sums, strict=True):
-                encodings.append(LightPrefix(tokens, memory, Received(tokens, received) if layers else None))
+                encodings.append(LightPrefix(tokens, Received(tokens, received) if layers else None, memory))
         return encodings
 
     def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
@@ -136,9 +113,6 @@ class LightDecoder(DecoderOnly):
             sums = self._read(pack, max(layers), layers)
             found += [Received(*pair) for pair in zip(pack, sums, strict=True)]
         return found
-
-    def window(self, text: str, span: Span) -> Tokens:
-        return tokenise(self.tokenizer, text, span)
 
     def observe(self, tokens: Tokens, observer: MapObserver) -> None:
         decoder, length = self.decoder, len(tokens)
@@ -183,7 +157,7 @@ class LightDecoder(DecoderOnly):
 
     # --- Prompting -----------------------------------------------------------------------------------------------
 
-    def log_likelihood(self, questions: Sequence[Question[LightPrefix]]) -> list[list[list[float]]]:
+    def log_likelihood(self, questions: Sequence[Question]) -> list[list[list[float]]]:
         asked = [self._prepare(question) for question in questions if question.phrases]
         if not asked:
             return [[] for _ in questions]
@@ -194,7 +168,7 @@ class LightDecoder(DecoderOnly):
         found = iter(self._scored(asked, states, places))
         return [list(islice(found, len(question.phrases))) for question in questions]
 
-    def _prepare(self, question: Question[LightPrefix]) -> LightQuestion:
+    def _prepare(self, question: Question) -> LightQuestion:
         prompts = prompts_of(self.tokenizer, self.template, question.phrases, LONGEST_PROMPT, False)
         counted = question.weighting is not None and question.weighting.aligned_rows == "tail"
         return LightQuestion(question.encoding, prompts, question.weighting, None if counted else -1)
@@ -204,7 +178,7 @@ class LightDecoder(DecoderOnly):
         if weighting is None:
             return self.depth
         windows = enumerate(self.decoder.config.windows)
-        return next((layer for layer, window in windows if is_edited(weighting, layer, window)), self.depth)
+        return next((layer for layer, window in windows if weighting.edits(layer, window)), self.depth)
 
     def _alike(self, asked: Sequence[LightQuestion], layers: int) -> tuple[Array, _Places]:
         """States after the first layers, each beginning computed once; and in which of them each prompt's rows are."""
@@ -259,7 +233,7 @@ class LightDecoder(DecoderOnly):
         """The states of all runs after some layers, one after the other; (rows, width)."""
         found = []
         for pack in packs(runs, lambda run: len(run.branches), self.batch_tokens):
-            positions = [place for run in pack for place in run.positions]
+            positions = [len(run.prefix.tokens) + depth for run in pack for depth in run.branches.depths]
             if known is None:
                 states = self.decoder.embed([token for run in pack for token in run.branches.ids])
             else:
@@ -277,7 +251,7 @@ class LightDecoder(DecoderOnly):
         def attend(layer: int, query: Array, key: Array, value: Array) -> Array:
             window, parts = decoder.config.windows[layer], []
             for index, (run, rows) in enumerate(zip(pack, consecutive(lengths), strict=True)):
-                edit = run.edit if run.edit is not None and is_edited(run.edit.weighting, layer, window) else None
+                edit = run.edit if run.edit is not None and run.edit.weighting.edits(layer, window) else None
                 text, kind = len(run.prefix.tokens), (index, window, edit is not None)
                 if kind not in masks:
                     masks[kind] = list(branch_blocks(run.branches, text, window, whole=edit is not None))
@@ -310,10 +284,5 @@ def joined(parts: Sequence[Array]) -> Array:
 
 
 def common_length(first: Sequence[int], second: Sequence[int]) -> int:
-    """How many leading tokens two sequences have in common."""
-    count = 0
-    for one, other in zip(first, second, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
+    pairs = zip(first, second, strict=False)
+    return next((i for i, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))

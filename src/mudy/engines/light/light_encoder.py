@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mudy._support.cancellation import check
 from mudy._support.extras import install_command
-from mudy._support.onnx.sessions import Array, Sessions
+from mudy._support.onnx import Array, Sessions
 from mudy.engines.batches import consecutive, packs
 from mudy.engines.encoder import SentenceEncoder
 from mudy.engines.light import graphs
@@ -25,8 +25,6 @@ _Feeds = dict[str, NDArray[Any]]
 
 
 class LightEncoder(SentenceEncoder):
-    """An encoder and its tokeniser."""
-
     def __init__(
         self,
         config: Mapping[str, Any],

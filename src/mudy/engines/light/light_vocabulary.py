@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.cancellation import check
-from mudy._support.onnx.onnx_graph import CONTRIB, Graph
-from mudy._support.onnx.sessions import Array, Feeds, Sessions
+from mudy._support.onnx import CONTRIB, Array, Feeds, Graph, Sessions
 from mudy.engines.light.conversion import round_rows, row_scales
 from mudy.engines.light.graphs import MIDDLE
 
@@ -24,35 +23,15 @@ _STATES = 1024  # multiplied at once
 _WORDS = 2048  # with so many words of the vocabulary: a block of logits stays in a CPU's cache
 
 
-class LightHead(Protocol):
-    """The last layer of a language model: states to logits."""
+class LightFloatHead:
+    """The last layer of a language model, states to logits, in float32."""
 
-    sessions: Sessions
-
-    @property
-    def words(self) -> int: ...
+    def __init__(self, weight: NDArray[Any], sessions: Sessions) -> None:
+        self.weight, self.sessions, self.words = weight, sessions, len(weight)
 
     def blocks(self, states: Array) -> list[Callable[[], Array]]:
         """What gives the logits of some words each, of all words in all; (words, states). They may be written over."""
 
-    def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
-        """The logit of one word after each state; (states,)."""
-
-    def only(self, words: slice | NDArray[np.intp]) -> LightHead:
-        """The same with fewer words."""
-
-
-class LightFloatHead:
-    """float32."""
-
-    def __init__(self, weight: NDArray[Any], sessions: Sessions) -> None:
-        self.weight, self.sessions = weight, sessions
-
-    @property
-    def words(self) -> int:
-        return len(self.weight)
-
-    def blocks(self, states: Array) -> list[Callable[[], Array]]:
         def logits(words: slice) -> Array:
             some = np.ascontiguousarray(self.weight[words], np.float32)
             return self.sessions.run("vocabulary", _float_graph, {"weight": some, "states": states})[0]
@@ -60,45 +39,40 @@ class LightFloatHead:
         return [partial(logits, words) for words in _stretches(self.words)]
 
     def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
-        found: Array = (states * self.weight[words]).sum(-1)
-        return found
+        """The logit of one word after each state; (states,)."""
+        return np.asarray((states * self.weight[words]).sum(-1))
 
     def only(self, words: slice | NDArray[np.intp]) -> LightFloatHead:
+        """The same with fewer words."""
         return LightFloatHead(self.weight[words], self.sessions)
 
 
 class LightInt8Head:
-    """8 bits: the words of the vocabulary are unsigned, states are signed where the CPU multiplies that exactly."""
+    """The same in 8 bits: the words of the vocabulary are unsigned, states are signed."""
 
-    def __init__(self, weight: NDArray[np.uint8], scales: Array, sessions: Sessions, signed: bool) -> None:
-        self.weight, self.scales, self.sessions, self.signed = weight, scales, sessions, signed
-
-    @property
-    def words(self) -> int:
-        return len(self.weight)
+    def __init__(self, weight: NDArray[np.uint8], scales: Array, sessions: Sessions) -> None:
+        self.weight, self.scales, self.sessions, self.words = weight, scales, sessions, len(weight)
 
     def blocks(self, states: Array) -> list[Callable[[], Array]]:
-        columns: NDArray[Any] = np.ascontiguousarray(round_rows(states).T)
-        if not self.signed:
-            columns = columns.view(np.uint8) ^ np.uint8(MIDDLE)
-        given: Feeds = {"states": columns, "scales": row_scales(states)}
-        name = "vocabulary_int8" if self.signed else "vocabulary_uint8"
+        given: Feeds = {"states": np.ascontiguousarray(round_rows(states).T), "scales": row_scales(states)}
 
         def logits(words: slice) -> Array:
             feeds = {**given, "weight": self.weight[words], "word_scales": self.scales[words, None]}
-            return self.sessions.run(name, lambda: _int8_graph(self.signed), feeds)[0]
+            return self.sessions.run("vocabulary_int8", _int8_graph, feeds)[0]
 
         return [partial(logits, words) for words in _stretches(self.words)]
 
     def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
         """As `blocks` has it, to the last bit: else a word could be likelier than all words together."""
         weight = self.weight[words].astype(np.int32) - MIDDLE
-        found = (round_rows(states).astype(np.int32) * weight).sum(-1, dtype=np.int32).astype(np.float32)
-        logits: Array = found * row_scales(states) * self.scales[words]
-        return logits
+        sums = (round_rows(states).astype(np.int32) * weight).sum(-1, dtype=np.int32).astype(np.float32)
+        return np.asarray(sums * row_scales(states) * self.scales[words])
 
     def only(self, words: slice | NDArray[np.intp]) -> LightInt8Head:
-        return LightInt8Head(self.weight[words], self.scales[words], self.sessions, self.signed)
+        return LightInt8Head(self.weight[words], self.scales[words], self.sessions)
+
+
+LightHead = LightFloatHead | LightInt8Head
 
 
 def _stretches(words: int) -> Iterator[slice]:
@@ -111,11 +85,10 @@ def _float_graph() -> Graph:
     return graph
 
 
-def _int8_graph(signed: bool) -> Graph:
+def _int8_graph() -> Graph:
     graph = Graph("vocabulary")
-    given = [graph.input("weight", "uint8"), graph.input("states", "int8" if signed else "uint8"), graph.scalar(1.0)]
+    given = [graph.input("weight", "uint8"), graph.input("states", "int8"), graph.scalar(1.0)]
     given += [graph.input("scales"), graph.scalar(MIDDLE, "uint8")]
-    given += [] if signed else [graph.scalar(MIDDLE, "uint8")]
     product = graph.add("MatMulIntegerToFloat", *given, domain=CONTRIB)
     graph.output("logits", graph.add("Mul", product, graph.input("word_scales")))
     return graph
@@ -170,8 +143,7 @@ def log_sum(head: LightHead, states: Array) -> Array:
     mass = np.zeros(len(states), np.float32)
     for own_top, own_mass in zip(tops, masses, strict=True):
         mass += own_mass * np.exp(own_top - top)
-    found: Array = top + np.log(mass)
-    return found
+    return np.asarray(top + np.log(mass))
 
 
 def _top_and_mass(block: Callable[[], Array]) -> tuple[Array, Array]:

@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from mudy._support.cancellation import check
-from mudy.engines.backbone import Floats, MapObserver, Rule, Weighting, is_edited
+from mudy.engines.backbone import Floats, MapObserver, Rule, Weighting
 
 NAME = "mudy"
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attention module at work."""
-
     layer: int
     cross: bool  # a decoder looking at its encoder
     query: Tensor  # (batch, heads, rows, width)
@@ -34,12 +33,6 @@ class Call:
     scaling: float
     softcap: float | None
     window: int | None  # how far back a sliding layer looks
-
-
-class Visitor(Protocol):
-    """Computes attention in a model's stead; gives (batch, heads, rows, width)."""
-
-    def attend(self, call: Call) -> Tensor: ...
 
 
 class Enough(Exception):
@@ -56,21 +49,13 @@ def _attention(
     softcap: float | None = None,
     sliding_window: int | None = None,
     position_bias: Tensor | None = None,
-    visitor: Visitor | None = None,
+    visitor: Observer | Following | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    call = Call(
-        layer=int(getattr(module, "layer_idx", None) or 0),
-        cross=bool(getattr(module, "is_decoder", False)) and not getattr(module, "is_causal", True),
-        query=query,
-        key=key,
-        value=value,
-        mask=attention_mask,
-        bias=position_bias,
-        scaling=query.shape[-1] ** -0.5 if scaling is None else scaling,
-        softcap=softcap,
-        window=sliding_window,
-    )
+    layer = int(getattr(module, "layer_idx", None) or 0)
+    cross = bool(getattr(module, "is_decoder", False)) and not getattr(module, "is_causal", True)
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    call = Call(layer, cross, query, key, value, attention_mask, position_bias, scaling, softcap, sliding_window)
     check()
     attended = own_attention(call) if visitor is None else visitor.attend(call)
     return attended.transpose(1, 2).contiguous(), None
@@ -87,7 +72,6 @@ def register() -> None:
 
 
 def own_attention(call: Call) -> Tensor:
-    """What the model itself computes."""
     if call.softcap is None:
         bias = _add(call.bias, call.mask)
         return torch.nn.functional.scaled_dot_product_attention(
@@ -151,14 +135,11 @@ class Observer:
 
     def mean(self) -> Floats:
         """The average over the layers observed; (tokens,)."""
-        mean: Floats = torch.stack(list(self.sums.values())).mean(0)[0].cpu().numpy()
-        return mean
+        return np.asarray(torch.stack(list(self.sums.values())).mean(0)[0].cpu().numpy())
 
 
 @dataclass(slots=True, kw_only=True)
 class Showing(Observer):
-    """Shows the maps of one text to an observer."""
-
     to: MapObserver
 
     def see(self, call: Call) -> None:
@@ -166,7 +147,6 @@ class Showing(Observer):
 
 
 def shown_maps(call: Call, head: int | None = None) -> Iterator[tuple[slice, Floats]]:
-    """The maps of a call as `Maps` has them."""
     for rows, attention in row_maps(call if head is None else one_head(call, head)):
         yield rows, attention[0].cpu().numpy()
 
@@ -271,7 +251,7 @@ class Following:
         prompts, _, rows, width = call.query.shape
         query = call.query.reshape(prompts, len(keys), -1, rows, width)  # (prompts, kv_heads, groups, rows, width)
         scores = scaled(call, torch.einsum("pkgrw,ktw->pkgrt", query, keys))
-        if self.edit is not None and is_edited(self.edit.weighting, call.layer, call.window):
+        if self.edit is not None and self.edit.weighting.edits(call.layer, call.window):
             scores = self.edit(call.layer, scores, first)
         if call.window is not None:
             row = torch.arange(length, length + rows, device=scores.device)[:, None]

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from mudy.engines.chat import no_template
+from mudy.engines import no_template
 from mudy.engines.tokens import encodable, fast_tokenizer
 from mudy.engines.torch.machine import Machine
 from mudy.errors import UnsupportedModel

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from mudy.engines.compute import Compute, Precision
+from mudy.engines import Compute, Precision
 from mudy.errors import SettingError
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -43,7 +43,6 @@ class Machine:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Inference with our number of threads."""
         with self.on_threads(), torch.inference_mode():
             yield
 
@@ -60,7 +59,6 @@ class Machine:
 
 
 def best_device() -> str:
-    """A GPU where there is one."""
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"

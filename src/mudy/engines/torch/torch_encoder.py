@@ -9,7 +9,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from mudy._support.cancellation import check
-from mudy.engines.batches import in_order
+from mudy.engines.batches import length_batches
 from mudy.engines.encoder import SentenceEncoder, States
 from mudy.engines.tokens import fast_tokenizer
 from mudy.engines.torch.machine import Machine
@@ -18,8 +18,6 @@ OFFSET_FAMILIES = frozenset({"roberta", "xlm-roberta", "mpnet"})  # whose positi
 
 
 class TorchEncoder(SentenceEncoder):
-    """An encoder of transformers and its tokeniser."""
-
     def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
         self.model = model.eval().to(machine.device)
         self.tokenizer = tokenizer
@@ -49,5 +47,8 @@ class TorchEncoder(SentenceEncoder):
             every = found.float().cpu().numpy()
             return [pool(state[: len(row)]) for state, row in zip(every, some, strict=True)]
 
+        results: dict[int, States] = {}
         with self.machine.at_work():
-            return in_order([len(row) for row in rows], self.machine.batch_tokens, work)
+            for batch in length_batches([len(row) for row in rows], self.machine.batch_tokens):
+                results.update(zip(batch, work(batch), strict=True))
+        return [results[i] for i in range(len(rows))]

@@ -1,51 +1,59 @@
-"""What all transformers share: a tokeniser, prompts, observers, and log-probabilities."""
+"""Language models by torch and transformers: Llama, Gemma 2 and 3, Qwen 2 and 3, Mistral, and T5.
+
+What all share comes first: a tokeniser, prompts, observers, and log-probabilities. The keys and values of a document
+are computed once, and all candidates look at them.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import logging
+from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, DynamicCache, EncoderDecoderCache
 
 from mudy._support.cancellation import check
-from mudy.engines.backbone import MapObserver, Prompted, Question, Received, TextRange, Weighting
+from mudy.engines.backbone import (
+    Backbone,
+    DecoderOnly,
+    Encoding,
+    Floats,
+    MapObserver,
+    Question,
+    Received,
+    Rule,
+    TextRange,
+    Weighting,
+)
 from mudy.engines.batches import of_one_shape
-from mudy.engines.tokens import LONGEST_PROMPT, Prompt, Tokens, prompts_of, tokenise
-from mudy.engines.torch.attention import NAME, Edit, Enough, Observer, Showing, register, soft_cap
+from mudy.engines.tokens import LONGEST_PROMPT, WORD_MARKS, Prompt, Tokens, fast_tokenizer, prompts_of, tokenise
+from mudy.engines.torch.attention import NAME, Edit, Enough, Following, Observer, Showing, register, soft_cap
 from mudy.engines.torch.machine import Machine
 from mudy.reading.document import Span
 
 STATES = 64  # projected to the vocabulary at once
 
 
-class Transformer(Prompted, ABC):
+class Transformer(Backbone):
     """A model, its tokeniser and a machine. A family says how a text is read and how a prompt follows it."""
 
     special_in_prompt: ClassVar[bool]  # whether the tokeniser's special tokens belong to the prompt
-    special_in_window: ClassVar[bool]  # and to a text whose attention is observed
 
     def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
         register()
         self.model = model.eval().to(machine.device)
         self.model.set_attn_implementation(NAME)
         self.tokenizer = tokenizer
-        self.machine = machine
-        self.name = name
-
-    @property
-    def family(self) -> str:
-        return str(self.model.config.model_type)
-
-    @property
-    def heads(self) -> int:
-        return int(self.model.config.num_attention_heads)
-
-    @property
-    def device(self) -> torch.device:
-        return self.machine.device
+        self.machine, self.device = machine, machine.device
+        self.name, self.family = name, str(model.config.model_type)
+        self.depth, self.heads = int(model.config.num_hidden_layers), int(model.config.num_attention_heads)
+        self.prompt_depth = int(getattr(model.config, "num_decoder_layers", self.depth))
 
     # --- Reading -------------------------------------------------------------------------------------------------
 
@@ -64,9 +72,6 @@ class Transformer(Prompted, ABC):
     @abstractmethod
     def _observe(self, ids: Tensor, observer: Observer) -> None:
         """Show a text to an observer."""
-
-    def window(self, text: str, span: Span) -> Tokens:
-        return tokenise(self.tokenizer, text, span, special=self.special_in_window)
 
     def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
         """One text after another: padding would change the last bits of a text's sums with its neighbours."""
@@ -96,11 +101,11 @@ class Transformer(Prompted, ABC):
     def _follow(self, encoding: Any, ids: Tensor, edit: Edit | None) -> Tensor:
         """The last hidden states of prompts of one shape that follow one text; (prompts, tokens, width)."""
 
-    def log_likelihood(self, questions: Sequence[Question[Any]]) -> list[list[list[float]]]:
+    def log_likelihood(self, questions: Sequence[Question]) -> list[list[list[float]]]:
         with self.machine.at_work():
             return [self._likelihood(question) for question in questions]
 
-    def _likelihood(self, question: Question[Any]) -> list[list[float]]:
+    def _likelihood(self, question: Question) -> list[list[float]]:
         prompts = self._prompts(question.phrases)
         scores: dict[int, list[float]] = {}
         for same in of_one_shape(prompts, self.machine.batch_tokens):
@@ -133,3 +138,126 @@ class Transformer(Prompted, ABC):
             logits = soft_cap(self.model.lm_head(some_states).float(), cap)  # (states, vocabulary)
             values.append(logits.log_softmax(-1).gather(1, some_words[:, None])[:, 0])
         return torch.cat(values)
+
+
+# --- Decoder-only models: the prompt follows the document --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixEncoding(Encoding):
+    """A document as the decoder remembers it."""
+
+    cache: DynamicCache  # every layer's keys and values; (1, kv_heads, tokens, width)
+
+
+class CausalBackbone(DecoderOnly, Transformer):
+    special_in_prompt = False
+
+    @classmethod
+    def load(cls, path: str, machine: Machine, name: str) -> CausalBackbone:
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        return cls(model, fast_tokenizer(path), machine, name)
+
+    def room(self) -> int:
+        return int(self.model.config.max_position_embeddings) - LONGEST_PROMPT
+
+    def _encode(self, text_range: TextRange, layers: frozenset[int]) -> PrefixEncoding:
+        tokens, observer = self.opened(text_range), Observer(layers, whole=True)
+        cache = DynamicCache()  # without a configuration it forgets nothing: `Following` hides what is out of a window
+        self.model.model(input_ids=self._ids(tokens), past_key_values=cache, use_cache=True, visitor=observer)
+        return PrefixEncoding(tokens, Received(tokens, observer.mean()) if layers else None, cache)
+
+    def _observe(self, ids: Tensor, observer: Observer) -> None:
+        self.model.model(input_ids=ids, use_cache=False, visitor=observer)
+
+    def _follow(self, encoding: PrefixEncoding, ids: Tensor, edit: Edit | None) -> Tensor:
+        positions = torch.arange(ids.shape[1], device=self.device)[None] + len(encoding.tokens)
+        states: Tensor = self.model.model(
+            input_ids=ids, position_ids=positions, use_cache=False, visitor=Following(edit, encoding.cache)
+        ).last_hidden_state
+        return states
+
+
+# --- T5: the encoder reads the document once, and prompts are the decoder's input --------------------------------
+
+
+PROMPT_OPENING, PROMPT_CLOSING = 'Book:"', '"'
+
+
+@dataclass(frozen=True, slots=True)
+class SourceEncoding(Encoding):
+    """A document as the encoder has read it, with the decoder's keys and values for it."""
+
+    states: Tensor  # (1, tokens, width)
+    cross: DynamicCache
+
+
+class Seq2SeqBackbone(Transformer):
+    sink_token = None
+    default_rule: Rule = "logit"
+    small_sums = False
+    template = "This book mainly talks about {} ."
+    special_in_prompt = True
+    special_in_window = False
+
+    @classmethod
+    def load(cls, path: str, machine: Machine, name: str) -> Seq2SeqBackbone:
+        logger = logging.getLogger("transformers.modeling_utils")
+        logger.addFilter(_of_use)
+        try:
+            model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        finally:
+            logger.removeFilter(_of_use)
+        return cls(model, fast_tokenizer(path), machine, name)
+
+    def room(self) -> int:
+        """T5's relative positions allow any length, but it was trained on `n_positions` tokens (512)."""
+        return int(getattr(self.model.config, "n_positions", 512)) - len(PROMPT_OPENING) - len(PROMPT_CLOSING) - 1
+
+    def blank_pieces(self, tokens: Tokens) -> list[int]:
+        pieces = self.tokenizer.convert_ids_to_tokens(tokens.ids)
+        return [i for i, piece in enumerate(pieces) if piece in WORD_MARKS]
+
+    def span_states(self, encoding: SourceEncoding, spans: Sequence[Span]) -> Floats | None:
+        """The mean of the encoder's last states over each span (Sec. 4.2)."""
+        tokens = [encoding.tokens.of(span) for span in spans]
+        states: Floats = encoding.states[0].float().cpu().numpy()
+        return np.stack([states[t.start : t.stop].mean(0) for t in tokens])
+
+    def _encode(self, text_range: TextRange, layers: frozenset[int]) -> SourceEncoding:
+        tokens = tokenise(self.tokenizer, *text_range, prefix=PROMPT_OPENING, suffix=PROMPT_CLOSING)
+        observer = Observer(layers, whole=True)
+        states = self.model.encoder(input_ids=self._ids(tokens), visitor=observer).last_hidden_state
+        received = Received(tokens, observer.mean()) if layers else None
+        return SourceEncoding(tokens, received, states, self._cross_cache(states))
+
+    def _cross_cache(self, states: Tensor) -> DynamicCache:
+        """Every decoder layer's keys and values for the document, computed once."""
+        cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        start = torch.full((1, 1), self._start, device=self.device)
+        self.model.decoder(input_ids=start, encoder_hidden_states=states, past_key_values=cache, use_cache=True)
+        return cache.cross_attention_cache
+
+    def _observe(self, ids: Tensor, observer: Observer) -> None:
+        self.model.encoder(input_ids=ids, visitor=observer)
+
+    def _follow(self, encoding: SourceEncoding, ids: Tensor, edit: Edit | None) -> Tensor:
+        """The start token takes the place of the template's first word, as in PromptRank."""
+        ids = torch.cat([torch.full_like(ids[:, :1], self._start), ids[:, 1:]], dim=1)
+        states: Tensor = self.model.decoder(
+            input_ids=ids,
+            encoder_hidden_states=encoding.states,
+            past_key_values=EncoderDecoderCache(DynamicCache(), encoding.cross),
+            use_cache=True,
+            visitor=Following(edit),
+        ).last_hidden_state
+        return states * self.model.config.d_model**-0.5 if self.model.config.scale_decoder_outputs else states
+
+    @property
+    def _start(self) -> int:
+        return int(self.model.config.decoder_start_token_id or 0)
+
+
+def _of_use(record: logging.LogRecord) -> bool:
+    """Not the warning that T5's input and output embeddings differ: Flan-T5's do, and both are loaded."""
+    return "will NOT tie them" not in record.getMessage()

@@ -18,7 +18,7 @@ from mudy.methods.method import (
     ScorePart,
     Scores,
     Work,
-    with_own_template,
+    prompted,
 )
 from mudy.methods.mudy.multi_granular import (
     Factors,
@@ -73,7 +73,8 @@ class Mudy(MudySettings, BatchMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        with_own_template(self)
+        if self.template is not None:
+            object.__setattr__(self, "backbone", prompted(self.backbone, self.template))
 
     @classmethod
     def recommended(cls, architecture: Callable[[], Architecture]) -> Mapping[str, Any]:
@@ -87,7 +88,6 @@ class Mudy(MudySettings, BatchMethod):
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """The layers whose attention is observed."""
         depth = self.backbone.depth
         layers = self.sam_layers or SAM_LAYERS.get((self.backbone.family, depth), (round(0.55 * depth),))
         if not all(0 <= layer < depth for layer in layers):

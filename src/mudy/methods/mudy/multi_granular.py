@@ -71,7 +71,6 @@ def has_windows(chunk: Chunk, w: int) -> bool:
 
 
 def normalised(values: Sequence[float]) -> list[float]:
-    """Divided by their mean."""
     mean = sum(values) / len(values)
     return [value / mean if mean > 0 else 1.0 for value in values]
 

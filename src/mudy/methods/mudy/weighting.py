@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy.candidates.stemming import stems_of
-from mudy.engines.backbone import AlignedRows, Encoding, Floats, Rule
+from mudy.engines.backbone import Encoding, Floats, Weighting
 from mudy.engines.encoder import unit_length
 from mudy.errors import SettingError
 from mudy.methods.chunks import Chunk
@@ -25,24 +25,18 @@ Flags = NDArray[np.bool_]
 
 def gaussian(distance: Floats, sigma: float) -> Floats:
     """exp(-d^2 / 2 sigma^2): 1 at the place itself (Eq. 2)."""
-    found: Floats = np.exp(-(distance**2) / (2 * sigma**2))
-    return found
+    return np.asarray(np.exp(-(distance**2) / (2 * sigma**2)))
 
 
-@dataclass(frozen=True)
-class Focus:
+@dataclass(frozen=True, kw_only=True)
+class Focus(Weighting):
     """How strongly the prompt of each occurrence should look at each token of the document (Eqs. 2-4)."""
 
     settings: MudySettings
-    rule: Rule
-    k: int
-    sliding: bool
-    aligned_rows: AlignedRows
     depth: int  # layers of the decoder
     centre: Floats  # (occurrences,): the middle token of each
     inside: Flags  # (occurrences, tokens): which tokens are the occurrence itself
     related: Floats  # (occurrences, k_sem): middle tokens of the most similar occurrences, nan where there are fewer
-    eligible: Flags  # (tokens,): all but lone word-boundary marks
     sink: Flags  # (tokens,): tokens that always keep full weight
 
     def only(self, prompts: Sequence[int]) -> Focus:
@@ -153,5 +147,4 @@ def distinct(phrases: Sequence[str], language: str = "en") -> Flags:
     bags = np.zeros((len(phrases), len(names)), np.float32)
     for bag, phrase in zip(bags, phrases, strict=True):
         bag[[position[s] for s in stems_of(phrase, language)]] = 1
-    found: Flags = bags @ bags.T == 0
-    return found
+    return np.asarray(bags @ bags.T == 0)

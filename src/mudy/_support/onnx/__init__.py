@@ -1,1 +1,0 @@
-"""Small graphs that onnxruntime computes."""
