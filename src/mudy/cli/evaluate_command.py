@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from mudy._support.storage import dump_json, refuse_inputs
 from mudy.cli import formats
-from mudy.cli.console import Screen
+from mudy.cli.console import Screen, made_extractor
 from mudy.cli.evaluation_options import (
     Measured,
     all_loaded,
@@ -52,13 +52,13 @@ _SIGNIFICANT = 0.05  # p of a significant difference is below
 @with_method
 @with_options(Setup, "model")
 @declared_option(Setup, "encoder", help="For methods that embed, and for SemF1.")
-@with_options(Setup, "endpoint", "preset")
+@with_options(Setup, "endpoint", "preset", "examples")
 @with_settings
 @on_data
 @click.option("-o", "--output", metavar="FILE", help="Keep the run here, as JSON. Resumable after an interruption.")
 @click.option("--restart", is_flag=True, help="Discard the run in the output and start over.")
 @click.option("--places", is_flag=True, help="Keep every occurrence with the parts of its score.")
-@reading_texts
+@reading_texts("promptrank")
 @on_machine
 @measured
 @reporting
@@ -122,10 +122,9 @@ def _evaluated(
     **options: Any,
 ) -> tuple[Extractor, Run]:
     from mudy.evaluation.experiment import evaluate
-    from mudy.extraction.extractor import Extractor
 
     chosen = settings(method, pairs, given_focus(options).settings())
-    extractor = Extractor(method, report=screen.report, **options, **chosen)
+    extractor = made_extractor(screen, method=method, **options, **chosen)
     screen.show(f"Loading {method}")
     progress = counting(screen, "Evaluating ")
     try:

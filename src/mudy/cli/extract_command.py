@@ -12,7 +12,7 @@ import click
 
 from mudy._support.progress import reported_to
 from mudy.cli import formats
-from mudy.cli.console import Screen, debugging, first_names, first_phrases
+from mudy.cli.console import Screen, debugging, first_names, first_phrases, made_extractor
 from mudy.cli.parameters import (
     PHRASE_FILES,
     WORKERS,
@@ -117,11 +117,9 @@ class ExtractRun:
 
     def extract(self, arguments: dict[str, Any], sources: Sequence[Source], encoding: str | None, workers: int) -> None:
         """Extract from all inputs, short texts together; `arguments` are those of the Extractor."""
-        from mudy.extraction.extractor import Extractor
-
         warn_of_vocabulary(self.screen, self.options)
         self.screen.show(f"Loading {arguments['model']}")
-        extractor = Extractor(**arguments, report=self.screen.report)
+        extractor = made_extractor(self.screen, **arguments)
         items = self._items(sources, encoding)
         computed = outcomes(extractor, items, workers=workers if self.total > 1 else 1, began=self._begin)
         with closing(computed), reported_to(self._show):

@@ -1,4 +1,4 @@
-"""The command that fits weights of MUDY+ on data sets."""
+"""The command that adapts the weights of MUDY+ to texts with keyphrases, and writes them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mudy.cli.evaluation_options import (
     reliability_table,
     reporting,
 )
-from mudy.cli.parameters import on_machine, with_options
+from mudy.cli.parameters import on_machine, with_options, with_style
 from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
@@ -31,22 +31,17 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the weights here, as JSON.")
 @click.option("--quick", "without_model", is_flag=True, help="Fit without a language model, only for --speed quick.")
-@click.option(
-    "--fit-all",
-    is_flag=True,
-    help="Also fit the weights that are set by hand: those of everyday words and of occurrences in longer phrases.",
-)
 @click.option("--cache", metavar="FOLDER", help="Keep the evidence here; fitting again then takes seconds.")
 @on_data
+@with_style
 @with_options(Setup, "model", "encoder")
-@reading_texts
+@reading_texts("none")
 @on_machine
 @reporting
 def fit_command(
     paths: tuple[str, ...],
     output: str,
     without_model: bool,
-    fit_all: bool,
     cache: str | None,
     data_format: str | None,
     limit: int | None,
@@ -55,16 +50,20 @@ def fit_command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Fit the weights of MUDY+ on data sets with gold keyphrases.
+    """Adapt the weights of a style to your texts with keyphrases, and write them to a file.
 
-    DATA are files or folders, as for `mudy evaluate`, and read in the same way. Prints F1@5/10/15 of the shipped
-    weights, of those fitted, and of weights fitted on the other data sets alone (for a single one: on four fifths of
-    its texts). Only the last says what to expect on other texts. Also prints the Brier score, and how often phrases
-    of a given probability are right.
+    DATA are files or folders, at least three texts: JSON lines, CSV or TSV with the columns text and keyphrases,
+    BibTeX, RIS, folders of Markdown notes with tags, or data sets as for `mudy evaluate`. The weights of the style
+    are the starting point; the more texts there are, the further the new ones may move.
+
+    Prints F1@5/10/15 of the style, of the new weights, and of weights fitted without the texts that they are measured
+    on: other texts of the same set or, if there are several, other sets. Only the last says what to expect on other
+    texts. If it is lower than that of the style, the file holds the weights of the style. Also prints the Brier score,
+    and how often phrases of a given probability are right.
 
     Use the weights with `--set weights=FILE`, or Extractor(weights="FILE").
     """
-    from mudy.evaluation.fit import ENOUGH_TEXTS, fit_weights
+    from mudy.evaluation.fit import fit_weights
     from mudy.extraction.extractor import Extractor
 
     target = _checked_output(output, paths)
@@ -73,14 +72,10 @@ def fit_command(
         sets = all_loaded(screen, paths, data_format, limit)
         extractor = Extractor("mudyplus", speed=speed, report=screen.report, **options)
         screen.show("Loading mudyplus")
-        fitted = fit_weights(extractor, sets, fit_all=fit_all, cache=cache, progress=counting(screen))
-        if fitted.telling < ENOUGH_TEXTS:
-            screen.warning(
-                f"only {fitted.telling:,} texts have a gold phrase among their candidates; "
-                f"with fewer than {ENOUGH_TEXTS} the weights depend on the choice of texts"
-            )
+        fitted = fit_weights(extractor, sets, cache=cache, progress=counting(screen))
+        screen.warning(str(fitted.adaptation))
     with target:
-        target.write(dump_json(fitted.weights.to_dict(), indent=1) + "\n")
+        target.write(dump_json(fitted.adaptation.weights.to_dict(), indent=1) + "\n")
     click.echo(dump_json(fitted.to_dict(), indent=2) if form == "json" else _tables(fitted), nl=form == "json")
 
 
@@ -101,7 +96,7 @@ def _speed(quick: bool, speed: Speed | None) -> Speed | None:
 
 
 def _tables(fitted: FittedWeights) -> str:
-    head = ["Data set", "Documents", "Sum", "Shipped", "Fitted", "Left out"]
+    head = ["Data set", "Documents", "Sum", "Before", "Fitted", "Left out"]
     rows = [
         [
             figure.dataset,
@@ -114,7 +109,7 @@ def _tables(fitted: FittedWeights) -> str:
     texts = sum(fitted.weights.fitted_on.values())
     last = fitted.calibrations[-1]
     parts = [
-        f"mudyplus, fitted on {texts:,} texts; micro F1@5/10/15 in per cent; left out: {fitted.left_out}\n",
+        f"mudyplus, fitted on {texts:,} texts; micro F1@5/10/15 in per cent; left out: {fitted.fits.left_out}\n",
         formats.text_table(head, rows, {*head} - {"Data set", "Sum"}),
         "\n",
         *(brier_line(calibration, f"{calibration.name}, texts left out") for calibration in fitted.calibrations),

@@ -1,4 +1,4 @@
-"""The formats of data sets: which are known, how one is detected, and how each is read.
+"""The formats of texts with gold keyphrases: which are known, how one is detected, and how each is read.
 
 A reader yields every row as its file, its line, and a function that makes the record or raises `BadRow`, so that one
 bad row does not end the reading.
@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mudy.errors import InputError
-from mudy.evaluation.dataset_protocols import set_name
 from mudy.reading.document import Block, squeeze
 
 _INSPECTED_LINES = 100  # lines of a file from which its format is detected
@@ -361,13 +360,22 @@ PAPERS: Mapping[str, Reader] = {
     "kp20k": _papers(whole=False),
     "kptimes": _papers(whole=False, between=";,"),  # the abstract is the article; a comma: variants
     "stackexchange": _papers(whole=False),
-    "papers": _papers(whole=True),
 }
-DATASET_FORMATS: Mapping[str, Reader] = {
-    "mudy": partial(_read_json_lines, make=_record),
+PUBLISHED: Mapping[str, Reader] = {
     "duc2001": _read_duc2001,
     "semeval2017": partial(_read_pairs, texts=".txt", keys=".key", separator="\n", titled=False),  # docsutf8, keys
     "inspec": partial(_read_pairs, texts=".abstr", keys=".uncontr", separator=";", titled=True),
     "wikihow": _read_wikihow,
     **PAPERS,
 }
+DATASET_FORMATS: Mapping[str, Reader] = {
+    "mudy": partial(_read_json_lines, make=_record),
+    **PUBLISHED,
+    "papers": _papers(whole=True),
+}
+
+
+def set_name(name: str) -> str | None:
+    """The published data set that a name begins with: "SemEval-2017_es" belongs to semeval2017, "nusantara" to none."""
+    plain = re.sub(r"[\s_-](?=\d)", "", name.lower())
+    return next((known for known in PUBLISHED if re.match(rf"{known}(?![a-z0-9])", plain)), None)
