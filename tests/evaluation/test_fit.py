@@ -125,7 +125,7 @@ def test_one_data_set_is_left_out_in_folds_that_each_have_something_to_tell() ->
     texts = [evidence(record) for record in (*RIVERS.documents, *NO_GOLD.documents)]
     parts = in_parts(texts)
     assert {part.part for part in parts if part.tells} == {f"fold {number}" for number in range(1, 7)}
-    assert fit_weights(extractor(), [RIVERS]).fits.left_out == "one text"
+    assert fit_weights(extractor(), [RIVERS]).left_out == "one text"
 
 
 def test_the_weights_set_by_hand_are_those_of_the_shipped_file() -> None:

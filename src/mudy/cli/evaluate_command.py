@@ -58,7 +58,7 @@ _SIGNIFICANT = 0.05  # p of a significant difference is below
 @click.option("-o", "--output", metavar="FILE", help="Keep the run here, as JSON. Resumable after an interruption.")
 @click.option("--restart", is_flag=True, help="Discard the run in the output and start over.")
 @click.option("--places", is_flag=True, help="Keep every occurrence with the parts of its score.")
-@reading_texts("promptrank")
+@reading_texts
 @on_machine
 @measured
 @reporting

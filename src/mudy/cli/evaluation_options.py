@@ -11,16 +11,7 @@ import click
 
 from mudy.cli.console import Screen
 from mudy.cli.formats import text_table
-from mudy.cli.parameters import (
-    Command,
-    Decorator,
-    KnownName,
-    declared_option,
-    together,
-    with_format,
-    with_options,
-    with_quiet,
-)
+from mudy.cli.parameters import Command, KnownName, declared_option, together, with_format, with_options, with_quiet
 from mudy.errors import InputError, SettingError
 from mudy.extraction.options import Setup
 
@@ -49,25 +40,19 @@ on_data = together(
     ),
     click.option("--limit", type=click.IntRange(1), help="Only the first documents of each data set.  [default: all]"),
 )
-
-
-def reading_texts(protocol: str) -> Decorator:
-    """The options that say how texts are read, by default under a protocol or "none"."""
-    return together(
-        declared_option(
-            Setup,
-            "protocol",
-            type=click.Choice(["promptrank", "none"]),
-            default=protocol,
-            show_default=True,
-            callback=lambda _ctx, _param, value: None if value == "none" else value,
-            help="Read texts as in published experiments (512 words), or whole and unchanged.",
-        ),
-        with_options(Setup, "language"),
-        declared_option(Setup, "max_words", help="Read only the first words of each text."),
-    )
-
-
+reading_texts = together(
+    declared_option(
+        Setup,
+        "protocol",
+        type=click.Choice(["promptrank", "none"]),
+        default="promptrank",
+        show_default=True,
+        callback=lambda _ctx, _param, value: None if value == "none" else value,
+        help="Read texts as in published experiments (512 words), or whole and unchanged.",
+    ),
+    with_options(Setup, "language"),
+    declared_option(Setup, "max_words", help="Read only the first words of each text."),
+)
 reporting = together(with_format, with_quiet)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mudy.evaluation.fit import FittedWeights
 
 
-@click.command("fit")
+@click.command("fit", context_settings={"default_map": {"protocol": "none"}})
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the weights here, as JSON.")
 @click.option("--quick", "without_model", is_flag=True, help="Fit without a language model, only for --speed quick.")
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @on_data
 @with_style
 @with_options(Setup, "model", "encoder")
-@reading_texts("none")
+@reading_texts
 @on_machine
 @reporting
 def fit_command(
@@ -109,7 +109,7 @@ def _tables(fitted: FittedWeights) -> str:
     texts = sum(fitted.weights.fitted_on.values())
     last = fitted.calibrations[-1]
     parts = [
-        f"mudyplus, fitted on {texts:,} texts; micro F1@5/10/15 in per cent; left out: {fitted.fits.left_out}\n",
+        f"mudyplus, fitted on {texts:,} texts; micro F1@5/10/15 in per cent; left out: {fitted.left_out}\n",
         formats.text_table(head, rows, {*head} - {"Data set", "Sum"}),
         "\n",
         *(brier_line(calibration, f"{calibration.name}, texts left out") for calibration in fitted.calibrations),

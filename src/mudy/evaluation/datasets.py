@@ -39,7 +39,8 @@ def load(path: str | Path, form: str | None = None, *, limit: int | None = None)
 
     `limit` stops after that many good documents. Raises InputError where nothing is usable.
     """
-    records, file = load_records(path, form, limit), Path(path)
-    name = records.form if records.form in PUBLISHED else file.name.partition(".")[0] or file.name
+    chosen, documents, problems = load_records(path, form, limit)
+    file = Path(path).name
+    name = chosen if chosen in PUBLISHED else file.partition(".")[0] or file
     protocol = PROTOCOLS.get(set_name(name) or "", PLAIN_PROTOCOL)
-    return Dataset(name, records.form, records.documents, records.problems, protocol)
+    return Dataset(name, chosen, tuple(documents), tuple(problems), protocol)

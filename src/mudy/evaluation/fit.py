@@ -24,7 +24,7 @@ from mudy.extraction.adaptation import Adaptation, prior_of, ranked
 from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus.cascade import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, Numbers
-from mudy.methods.mudyplus.fit_texts import SET_BY_HAND, ByHand, Fits, FitText, only
+from mudy.methods.mudyplus.fit_texts import SET_BY_HAND, ByHand, Fits, FitText, fit_parts, only
 from mudy.methods.mudyplus.fitting import PULL, RIDGE, text_shares
 from mudy.methods.mudyplus.weights import Weights
 
@@ -67,10 +67,10 @@ def fit_on_texts(
     prior: Weights | None = None,
 ) -> FittedWeights:
     """Weights fitted on texts, and on all parts of them but one, with the texts that they are judged on."""
-    fits = Fits.of(texts, leaders, by_hand, ridge, prior)
+    fits = fit_parts(texts, leaders, by_hand, ridge, prior)
     weights = replace(fits.weights, options=dict(options or {}))
     empty = [text for text in texts if not text.candidates]
-    return FittedWeights(fits.texts, empty, before, leaders, weights, fits.without)
+    return FittedWeights(fits.texts, leaders, weights, fits.without, empty, before)
 
 
 def fit_options(extractor: Extractor, by_hand: ByHand = SET_BY_HAND, ridge: float = RIDGE) -> dict[str, Any]:
@@ -87,24 +87,16 @@ def _asked(extractor: Extractor) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class FittedWeights:
+class FittedWeights(Fits):
     """Fitted weights with their texts, and how good they are on these texts and on texts that were left out."""
 
-    texts: Sequence[FitText]
     empty: Sequence[FitText]  # texts without candidates: nothing is found in them
     before: Weights  # those that the extractor had
-    leaders: int
-    weights: Weights
-    without: Mapping[str, Weights]  # part -> weights fitted on the others
-
-    @property
-    def fits(self) -> Fits:
-        return Fits(self.texts, self.leaders, self.weights, self.without)
 
     @cached_property
     def adaptation(self) -> Adaptation:
         """What the texts changed in the weights before, and whether that helps texts left out."""
-        return Adaptation.of(self.fits, self.before)
+        return Adaptation.of(self, self.before)
 
     @property
     def sums(self) -> tuple[str, ...]:
@@ -148,7 +140,7 @@ class FittedWeights:
     def to_dict(self) -> dict[str, Any]:
         return {
             "weights": self.weights.to_dict(),
-            "left_out": self.fits.left_out,
+            "left_out": self.left_out,
             "adaptation": self.adaptation.to_dict(),
             "figures": [asdict(figure) for figure in self.figures],
             "calibration": {calibration.name: calibration.to_dict() for calibration in self.calibrations},

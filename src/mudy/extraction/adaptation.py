@@ -18,19 +18,20 @@ from mudy.extraction.results import Keyphrase
 from mudy.methods.method import same_at_each
 from mudy.methods.mudyplus.cascade import MudyPlus
 from mudy.methods.mudyplus.evidence_table import Numbers
-from mudy.methods.mudyplus.fit_texts import Fits, FitText
-from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
+from mudy.methods.mudyplus.fit_texts import Fits, FitText, fit_parts
+from mudy.methods.mudyplus.weights import Weights, load_weights
 
 if TYPE_CHECKING:
     from mudy.extraction.extractor import Extractor
 
 DEPTH = 10  # phrases of each list that are measured and compared
-_NAMED = 3  # changes, and kinds of evidence, that are named
-_CLEAR = 0.1  # a smaller change of a list or of a weight is not worth a word
+_NAMED = 3  # changes, and examples that cannot be used, that are named
+_CLEAR = 0.1  # a smaller change of the lists is not worth a word
 _LISTS: Sequence[tuple[str, str, Callable[[Keyphrase], float]]] = (  # what grows, what shrinks, and its measure
     ("longer phrases", "shorter phrases", lambda phrase: len(phrase.text.split())),
     ("more names", "fewer names", lambda phrase: 3.0 * all(word[0].isupper() for word in phrase.text.split())),
     ("more frequent phrases", "rarer phrases", lambda phrase: float(np.log(len(phrase.occurrences)))),
+    ("more with digits", "fewer with digits", lambda phrase: 3.0 * any(map(str.isdigit, phrase.text))),
 )
 
 
@@ -43,7 +44,6 @@ class Adaptation:
     before: float
     after: float
     changes: tuple[str, ...]  # in the lists, as "longer phrases"
-    evidence: tuple[str, ...]  # whose weights changed most
     notes: tuple[str, ...] = ()  # what could not be used
 
     @classmethod
@@ -58,7 +58,6 @@ class Adaptation:
             known,
             left_out,
             tuple(_changed_lists(*lists)),
-            tuple(_changed_weights(fits, before)),
             tuple(notes),
         )
 
@@ -73,19 +72,10 @@ class Adaptation:
         if not self.helps:
             return f"{self.examples} examples do not help, so the weights stay as they were: {measured}.{notes}"
         changed = ", ".join(self.changes) or "no clear change in the lists"
-        weights = f" Weights that changed most: {'; '.join(self.evidence)}." if self.evidence else ""
-        return f"Adapted to {self.examples} examples: {measured}; {changed}.{weights}{notes}"
+        return f"Adapted to {self.examples} examples: {measured}; {changed}.{notes}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "examples": self.examples,
-            "helps": self.helps,
-            "before": self.before,
-            "after": self.after,
-            "changes": list(self.changes),
-            "evidence": list(self.evidence),
-            "notes": list(self.notes),
-        }
+        return {name: value for name, value in vars(self).items() if name != "weights"} | {"helps": self.helps}
 
 
 def adapt(extractor: Extractor, examples: Examples) -> Adaptation:
@@ -103,10 +93,10 @@ def adapt(extractor: Extractor, examples: Examples) -> Adaptation:
     if len(telling) < LEAST:
         raise InputError(
             f"Only {len(telling)} of {len(texts)} examples have one of their phrases among the phrases of their text, "
-            f"and others; at least {LEAST} are needed. A phrase counts if its words occur in the text, however inflected."
+            f"and others; at least {LEAST} are needed. A phrase counts where its words occur, inflected or not."
         )
     before = prior_of(method, telling)
-    adaptation = Adaptation.of(Fits.of(telling, method.asks, prior=before), before, notes)
+    adaptation = Adaptation.of(fit_parts(telling, method.asks, prior=before), before, notes)
     if adaptation.helps:
         adaptation = replace(adaptation, weights=replace(adaptation.weights, source=f"{len(telling)} examples"))
     if notes or not adaptation.helps:
@@ -163,23 +153,3 @@ def _changed_lists(before: Sequence[Sequence[Keyphrase]], after: Sequence[Sequen
         old, new = (np.mean([measure(phrase) for phrases in lists for phrase in phrases]) for lists in (before, after))
         changes.append((abs(new - old), more if new > old else less))
     return [words for size, words in sorted(changes, reverse=True) if size >= _CLEAR][:_NAMED]
-
-
-def _changed_weights(fits: Fits, before: Weights) -> list[str]:
-    """The evidence whose share of the sum changed most, in words."""
-    new = fits.weights.full or fits.weights.quick
-    old = before.full if fits.weights.full is not None and before.full is not None else before.quick
-    spread = np.concatenate([text.table.rows(list(new.evidence)) for text in fits.texts]).std(0)
-    change = _shares(new, new, spread) - _shares(old, new, spread)
-    labels = {part.name: part.words for part in MudyPlus.parts}
-    strongest = np.argsort(-np.abs(change))[:_NAMED]
-    names = list(new.evidence)
-    return [
-        f"{'more' if change[i] > 0 else 'less'} for {labels[names[i]]!r}" for i in strongest if abs(change[i]) >= _CLEAR
-    ]
-
-
-def _shares(weights: Sum, names: Sum, spread: Numbers) -> Numbers:
-    """What each weight moves, in parts of what all move together."""
-    moved = np.array([weights.evidence.get(name, 0.0) for name in names.evidence]) * spread
-    return np.asarray(moved / max(float(np.linalg.norm(moved)), 1e-9))

@@ -276,8 +276,8 @@ class Setup:
         None,
         "Adapt the weights of the style to texts with the keyphrases that you want (mudyplus), at least 3.",
         check=lambda value: None if value is None else Examples.of(value),
-        file="JSON lines, CSV, TSV or XLSX with the columns text and keyphrases; BibTeX or RIS; or a folder of notes in "
-        "Markdown with tags",
+        file="JSON lines, CSV, TSV or XLSX with the columns text and keyphrases, BibTeX, or a folder of Markdown notes "
+        "with tags",
     )
 
     def __post_init__(self) -> None:

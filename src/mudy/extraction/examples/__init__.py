@@ -39,16 +39,10 @@ class Problem:
         return f"{self.file}{f':{self.line}' if self.line is not None else ''}: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
-    """The documents of a file or folder, and the rows that could not be read."""
-
-    form: str
-    documents: tuple[Record, ...]
-    problems: tuple[Problem, ...] = ()
+Loaded = tuple[str, list[Record], list[Problem]]  # the format, the documents, and the rows that could not be read
 
 
-def load_records(path: str | Path, form: str | None = None, limit: int | None = None) -> Records:
+def load_records(path: str | Path, form: str | None = None, limit: int | None = None) -> Loaded:
     """The documents in a file or folder; `form` is detected from the contents by default.
 
     `limit` stops after that many good documents. Raises InputError where nothing is usable.
@@ -72,7 +66,7 @@ def load_records(path: str | Path, form: str | None = None, limit: int | None = 
     if not documents:
         reasons = "; ".join(map(str, problems[:_QUOTED_PROBLEMS])) or "it is empty"
         raise InputError(f"{path}: read as {chosen}, it holds no usable document: {reasons}.")
-    return Records(chosen, tuple(documents), tuple(problems))
+    return chosen, documents, problems
 
 
 def _records(rows: Iterable[Row], limit: int | None) -> tuple[list[Record], list[Problem]]:
@@ -126,10 +120,9 @@ class Examples:
 
 
 def _loaded(path: str | Path) -> tuple[Sequence[Record], list[str]]:
-    records = load_records(path)
-    problems = "; ".join(map(str, records.problems[:_QUOTED_PROBLEMS]))
-    notes = [f"{len(records.problems):,} rows could not be used: {problems}"] if problems else []
-    return records.documents, notes
+    _, records, problems = load_records(path)
+    quoted = "; ".join(map(str, problems[:_QUOTED_PROBLEMS]))
+    return records, [f"{len(problems):,} rows could not be used: {quoted}"] if problems else []
 
 
 def _pairs(value: Any) -> list[Record]:

@@ -6,7 +6,6 @@ bad row does not end the reading.
 
 from __future__ import annotations
 
-import ast
 import csv
 import json
 import re
@@ -25,11 +24,11 @@ _INSPECTED_LINES = 100  # lines of a file from which its format is detected
 ABSTRACTS = ("abstract", "question", "body")  # what the releases call the text, the gold, and a paper's remainder
 KEYWORDS = ("keywords", "keyword", "tags", "keyphrases")
 FULL_TEXTS = ("fulltext", "full_text")
-_NEEDED = {  # by rows of our format, and what others call it
-    "text": (*ABSTRACTS, *FULL_TEXTS, "content", "document"),
-    "keyphrases": (*KEYWORDS[:-1], "keyphrase", "labels", "label", "gold"),
+NEEDED = {  # by rows of our format, and what others call it
+    "text": (*ABSTRACTS, *FULL_TEXTS, "content", "document", "abstractnote"),
+    "keyphrases": (*KEYWORDS[:-1], "keyphrase", "labels", "label", "gold", "phrases", "manualtags"),
 }
-_NOT_UTF8 = "cannot be decoded as UTF-8"
+NOT_UTF8 = "cannot be decoded as UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class BadRow(Exception):
 Row = tuple[Path, int | None, Callable[[], Record]]  # its file and line (from 1; None for a whole file), and the record
 
 
-def _bad(reason: str) -> NoReturn:
+def bad(reason: str) -> NoReturn:
     raise BadRow(reason)
 
 
@@ -62,7 +61,10 @@ def recognised(path: Path) -> str | None:
     if path.is_dir():
         if (path / "annotations.txt").is_file():
             return "duc2001"
-        return "inspec" if _files(path, ".abstr") else "semeval2017" if _files(path, ".key") else None
+        endings = {".abstr": "inspec", ".key": "semeval2017", ".md": "notes"}
+        return next((form for ending, form in endings.items() if files_in(path, ending)), None)
+    if form := {".bib": "bibtex", ".xlsx": "table", ".tsv": "table"}.get(path.suffix.lower()):
+        return form
     forms = (_form_of_line(line, path) for _, line in islice(_lines(path), _INSPECTED_LINES) if line is not None)
     return next(filter(None, forms), None)
 
@@ -72,7 +74,7 @@ def _form_of_line(line: str, path: Path) -> str | None:
         row = _json_object(line)
     except BadRow:
         columns = next(csv.reader([line]), [])
-        return "wikihow" if {"text", "label"} <= set(columns) else None
+        return "wikihow" if {"text", "label"} <= set(columns) else "table" if path.suffix.lower() == ".csv" else None
     if "text" in row and "keyphrases" in row:
         return "mudy"
     if _first(row, ABSTRACTS + FULL_TEXTS) is None or _first(row, KEYWORDS) is None:
@@ -84,12 +86,12 @@ def _form_of_line(line: str, path: Path) -> str | None:
 def advice(path: Path) -> str:
     """What to change in a file or folder of an unknown format."""
     keys = _first_keys(path)
-    if not keys & {*_NEEDED, *(name for names in _NEEDED.values() for name in names)}:
+    if not keys & {*NEEDED, *(name for names in NEEDED.values() for name in names)}:
         ours, *published = DATASET_FORMATS
         described = f"{ours} (JSON lines with id, title, text, keyphrases)"
         return f"Known formats: {', '.join([described, *published])}. Name one if it was not recognised."
     changes = []
-    for name, others in _NEEDED.items():
+    for name, others in NEEDED.items():
         if name not in keys:
             other = next((other for other in others if other in keys), None)
             changes.append(f"rename `{other}` to `{name}`" if other else f"add `{name}`")
@@ -104,14 +106,14 @@ def _first_keys(path: Path) -> set[str]:
     return set()
 
 
-# -- JSON lines and CSV -----------------------------------------------------------------------------------------------
+# -- JSON lines --------------------------------------------------------------------------------------------------------
 
 
 def _read_json_lines(path: Path, make: Callable[[dict[str, Any], int], Record]) -> Iterator[Row]:
     _needs_file(path)
     for number, line in _lines(path):
         if line is None:
-            yield path, number, partial(_bad, _NOT_UTF8)
+            yield path, number, partial(bad, NOT_UTF8)
         elif line.strip():
             yield path, number, partial(_json_record, make, line, number)
 
@@ -127,15 +129,16 @@ def _json_object(line: str) -> dict[str, Any]:
         raise BadRow(f"not JSON: {error.msg} at column {error.colno}") from None
     except (ValueError, RecursionError) as error:
         raise BadRow(f"not JSON that can be read: {error}") from None
-    return row if isinstance(row, dict) else _bad(f"a JSON object is needed, not {_kind(row)}")
+    return row if isinstance(row, dict) else bad(f"a JSON object is needed, not {_kind(row)}")
 
 
-def _record(row: Mapping[str, Any], _: int | None = None) -> Record:
-    """A row of our format."""
+def record_of(row: Mapping[str, Any], number: int) -> Record:
+    """A row of our format; without an id it has its number."""
     text = _optional_text(row, ("text",))
     if not text or not text.strip():
-        _bad(f"its text is {'missing' if text is None else 'empty'}")
-    return Record(_id(row), _optional_text(row, ("title",)), text, _gold(row, ("keyphrases",)))
+        bad(f"its text is {'missing' if text is None else 'empty'}")
+    name = str(number) if row.get("id") is None else _id(row)
+    return Record(name, _optional_text(row, ("title",)), text, _gold(row, ("keyphrases",)))
 
 
 def _paper(row: dict[str, Any], number: int, *, whole: bool, between: str) -> Record:
@@ -144,45 +147,8 @@ def _paper(row: dict[str, Any], number: int, *, whole: bool, between: str) -> Re
     parts = [_optional_text(row, ABSTRACTS), _optional_text(row, FULL_TEXTS) if whole else None]
     text = " ".join(part for part in parts if part and part.strip())
     if not text:
-        _bad(f"a text is needed under {' or '.join(ABSTRACTS + (FULL_TEXTS if whole else ()))}")
+        bad(f"a text is needed under {' or '.join(ABSTRACTS + (FULL_TEXTS if whole else ()))}")
     return Record(name, _optional_text(row, ("title",)), text, _gold(row, KEYWORDS, between))
-
-
-def _read_wikihow(path: Path) -> Iterator[Row]:
-    """A CSV with the columns title, text and label."""
-    _needs_file(path)
-    # Bytes that are not UTF-8 come in as lone surrogates, so that one bad row does not end the reading.
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        rows = csv.reader(file)
-        columns = next(rows, [])
-        if missing := {"text", "label"} - set(columns):
-            raise InputError(f"{path}: the CSV has no column {' and '.join(sorted(missing))} in its first line.")
-        number = 0
-        while True:
-            start, number = rows.line_num + 1, number + 1
-            try:
-                cells = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                yield path, start, partial(_bad, f"not CSV: {error}")
-                continue
-            if cells:
-                yield path, start, partial(_wikihow, columns, cells, number)
-
-
-def _wikihow(columns: list[str], cells: list[str], number: int) -> Record:
-    if any("\udc80" <= character <= "\udcff" for cell in cells for character in cell):
-        _bad(_NOT_UTF8)
-    if len(cells) != len(columns):
-        _bad(f"has {len(cells)} columns, but {len(columns)} are needed")
-    row = dict(zip(columns, cells, strict=True))
-    try:
-        gold = ast.literal_eval(row["label"].strip())
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise BadRow("its label is not a list in Python notation") from None
-    name, title = row.get("id") or str(number), row.get("title") or None
-    return _record({"id": name, "title": title, "text": row["text"], "keyphrases": gold})
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str | None]]:
@@ -207,21 +173,21 @@ def _read_duc2001(path: Path) -> Iterator[Row]:
     for number, line in _lines(annotations):
         name, at, phrases = (line or "").partition("@")
         if line is None:
-            yield annotations, number, partial(_bad, _NOT_UTF8)
+            yield annotations, number, partial(bad, NOT_UTF8)
         elif line.strip() and not at:
-            yield annotations, number, partial(_bad, "is not of the form docid@phrase;phrase;")
+            yield annotations, number, partial(bad, "is not of the form docid@phrase;phrase;")
         elif name.strip() in gold:
-            yield annotations, number, partial(_bad, duplicate_id(name.strip()))
+            yield annotations, number, partial(bad, duplicate_id(name.strip()))
         elif at:
             gold[name.strip()] = number, phrases
     without_file = set(gold)
-    for file in _files(path, ""):
+    for file in files_in(path, ""):
         if file != annotations:
             name = file.name if file.name in gold else file.name.removesuffix(".txt")
             without_file.discard(name)
             yield file, None, partial(_duc_record, name, file, gold[name][1] if name in gold else None)
     for name in sorted(without_file):
-        yield annotations, gold[name][0], partial(_bad, f"there is no file for {name!r}")
+        yield annotations, gold[name][0], partial(bad, f"there is no file for {name!r}")
 
 
 def duplicate_id(name: str) -> str:
@@ -231,14 +197,14 @@ def duplicate_id(name: str) -> str:
 
 def _duc_record(name: str, file: Path, phrases: str | None) -> Record:
     if phrases is None:
-        _bad("annotations.txt has no line for it")
-    source = _whole(file)
+        bad("annotations.txt has no line for it")
+    source = decoded(file)
     text = _element(source, "TEXT")
     if text is None:
-        _bad("it has no <TEXT>...</TEXT>")
+        bad("it has no <TEXT>...</TEXT>")
     heading = next((h for tag in ("HEADLINE", "HEAD", "HL", "H3") if (h := _element(source, tag))), "")
     title = squeeze(_untagged(heading)) or None
-    return _record({"id": name, "title": title, "text": _untagged(text).strip(), "keyphrases": phrases})
+    return record_of({"id": name, "title": title, "text": _untagged(text).strip(), "keyphrases": phrases}, 0)
 
 
 def _element(source: str, tag: str) -> str | None:
@@ -258,31 +224,31 @@ def _read_pairs(path: Path, texts: str, keys: str, separator: str, titled: bool)
     if not path.is_dir():
         raise InputError(f"{path}: a folder with *{texts} and *{keys} is needed.")
     gold: dict[str, Path] = {}
-    for file in _files(path, keys):
+    for file in files_in(path, keys):
         gold.setdefault(file.stem, file)
-    text_files = _files(path, texts)
+    text_files = files_in(path, texts)
     for file in text_files:
         yield file, None, partial(_pair, file, gold.get(file.stem), separator, titled)
     for name in sorted(gold.keys() - {file.stem for file in text_files}):
-        yield gold[name], None, partial(_bad, f"there is no {name}{texts} for it")
+        yield gold[name], None, partial(bad, f"there is no {name}{texts} for it")
 
 
 def _pair(file: Path, key: Path | None, separator: str, titled: bool) -> Record:
     if key is None:
-        _bad("there is no gold for it")
-    text = _whole(file).strip()
+        bad("there is no gold for it")
+    text = decoded(file).strip()
     title = squeeze(text.split("\n")[0]) if titled else None
-    gold = _whole(key).replace("\r\n", "\n").split(separator)
-    return _record({"id": file.stem, "title": title, "text": text, "keyphrases": gold})
+    gold = decoded(key).replace("\r\n", "\n").split(separator)
+    return record_of({"id": file.stem, "title": title, "text": text, "keyphrases": gold}, 0)
 
 
-def _files(folder: Path, suffix: str) -> list[Path]:
+def files_in(folder: Path, suffix: str) -> list[Path]:
     """The files in a folder and its subfolders, in order, without hidden ones (editors leave copies there)."""
     files = (file for file in folder.rglob(f"*{suffix}") if file.is_file())
     return sorted(f for f in files if not any(part.startswith(".") for part in f.relative_to(folder).parts))
 
 
-def _whole(file: Path) -> str:
+def decoded(file: Path) -> str:
     try:
         data = file.read_bytes()
     except OSError as error:
@@ -291,7 +257,7 @@ def _whole(file: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BadRow(f"{file.name} {_NOT_UTF8} in line {line}") from None
+        raise BadRow(f"{file.name} {NOT_UTF8} in line {line}") from None
 
 
 def _needs_file(path: Path) -> None:
@@ -309,7 +275,7 @@ def _first(row: Mapping[str, Any], names: Iterable[str]) -> Any:
 def _id(row: Mapping[str, Any], names: Iterable[str] = ("id",)) -> str:
     name = _first(row, names)
     if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
-        _bad(f"an id is needed, not {_kind(name)}" if name != "" else "its id is empty")
+        bad(f"an id is needed, not {_kind(name)}" if name != "" else "its id is empty")
     return str(name)
 
 
@@ -319,7 +285,7 @@ def _optional_text(row: Mapping[str, Any], names: Iterable[str]) -> str | None:
         if isinstance(value, str):
             return value
         if value is not None:
-            _bad(f"its {name} must be a text, not {_kind(value)}")
+            bad(f"its {name} must be a text, not {_kind(value)}")
     return None
 
 
@@ -327,14 +293,14 @@ def _gold(row: Mapping[str, Any], names: tuple[str, ...], between: str = ";") ->
     """The gold phrases of a list, or of one text with one of the characters `between` them; blank ones are dropped."""
     given = _first(row, names)
     if given is None:
-        _bad(f"its gold ({' or '.join(names)}) is missing")
+        bad(f"its gold ({' or '.join(names)}) is missing")
     phrases = re.split(f"[{between}]", given) if isinstance(given, str) else given
     if not isinstance(phrases, list | tuple):
-        _bad(f"its gold must be a list of phrases, not {_kind(given)}")
+        bad(f"its gold must be a list of phrases, not {_kind(given)}")
     for phrase in phrases:
         if not isinstance(phrase, str):
-            _bad(f"its gold holds {_kind(phrase)} among the phrases")
-    return tuple(squeezed for phrase in phrases if (squeezed := squeeze(phrase))) or _bad("its gold is empty")
+            bad(f"its gold holds {_kind(phrase)} among the phrases")
+    return tuple(squeezed for phrase in phrases if (squeezed := squeeze(phrase))) or bad("its gold is empty")
 
 
 def _kind(value: Any) -> str:
@@ -353,6 +319,12 @@ def _papers(*, whole: bool, between: str = ";") -> Reader:
     return partial(_read_json_lines, make=partial(_paper, whole=whole, between=between))
 
 
+def _read_export(path: Path, form: str) -> Iterator[Row]:
+    from mudy.extraction.examples.exports import EXPORTS
+
+    return EXPORTS[form](path)
+
+
 PAPERS: Mapping[str, Reader] = {
     "nus": _papers(whole=True),
     "krapivin": _papers(whole=True),
@@ -365,13 +337,14 @@ PUBLISHED: Mapping[str, Reader] = {
     "duc2001": _read_duc2001,
     "semeval2017": partial(_read_pairs, texts=".txt", keys=".key", separator="\n", titled=False),  # docsutf8, keys
     "inspec": partial(_read_pairs, texts=".abstr", keys=".uncontr", separator=";", titled=True),
-    "wikihow": _read_wikihow,
+    "wikihow": partial(_read_export, form="wikihow"),
     **PAPERS,
 }
 DATASET_FORMATS: Mapping[str, Reader] = {
-    "mudy": partial(_read_json_lines, make=_record),
+    "mudy": partial(_read_json_lines, make=record_of),
     **PUBLISHED,
     "papers": _papers(whole=True),
+    **{name: partial(_read_export, form=name) for name in ("table", "bibtex", "notes")},
 }
 
 

@@ -154,33 +154,32 @@ class Fits:
     weights: Weights
     without: Mapping[str, Weights]  # part -> weights fitted on the others
 
-    @classmethod
-    def of(
-        cls,
-        texts: Sequence[FitText],
-        leaders: int,
-        by_hand: ByHand = SET_BY_HAND,
-        ridge: float = RIDGE,
-        prior: Weights | None = None,
-    ) -> Fits:
-        """Fit weights. A prior takes the place of the weights set by hand, and pulls as much as PULL texts do."""
-        usable = in_parts([text for text in texts if text.candidates])
-        check_samples([text.sample(CHEAP) for text in usable], "its candidates")
-        weights = _fitted(usable, leaders, by_hand, ridge, prior)
-        without = {
-            part: _fitted([text for text in usable if text.part != part], leaders, by_hand, ridge, prior)
-            for part in dict.fromkeys(text.part for text in usable)
-        }
-        bends = {name: _bend(usable, without, name, leaders) for name in (("quick", "full") if leaders else ("quick",))}
-        bent = {part: _with_bends(fitted, bends) for part, fitted in without.items()}
-        return cls(usable, leaders, _with_bends(weights, bends), bent)
-
     @property
     def left_out(self) -> str:
         """What is left out at once, in words."""
         if len(self.weights.fitted_on) > 1:
             return "one data set"
         return "one text" if len(self.without) == len(self.texts) else f"one of {len(self.without)} folds of the texts"
+
+
+def fit_parts(
+    texts: Sequence[FitText],
+    leaders: int,
+    by_hand: ByHand = SET_BY_HAND,
+    ridge: float = RIDGE,
+    prior: Weights | None = None,
+) -> Fits:
+    """Fit weights. A prior takes the place of the weights set by hand, and pulls as much as PULL texts do."""
+    usable = in_parts([text for text in texts if text.candidates])
+    check_samples([text.sample(CHEAP) for text in usable], "its candidates")
+    weights = _fitted(usable, leaders, by_hand, ridge, prior)
+    without = {
+        part: _fitted([text for text in usable if text.part != part], leaders, by_hand, ridge, prior)
+        for part in dict.fromkeys(text.part for text in usable)
+    }
+    bends = {name: _bend(usable, without, name, leaders) for name in (("quick", "full") if leaders else ("quick",))}
+    bent = {part: _with_bends(fitted, bends) for part, fitted in without.items()}
+    return Fits(usable, leaders, _with_bends(weights, bends), bent)
 
 
 def in_parts(texts: Sequence[FitText]) -> list[FitText]:
