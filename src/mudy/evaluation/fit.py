@@ -54,7 +54,7 @@ def fit_weights(
     texts = gather(extractor, datasets, known, progress or (lambda *_: None))
     prior = prior_of(method, texts)
     options = {**_asked(extractor), "adapted_from": prior.source, "pull": PULL}
-    return fit_on_texts(texts, prior, method.asks, options=options, prior=prior)
+    return fit_on_texts(texts, prior, method.asks, options=options, ridge=PULL, prior=prior)
 
 
 def fit_on_texts(

@@ -19,12 +19,13 @@ from mudy.methods.method import same_at_each
 from mudy.methods.mudyplus.cascade import MudyPlus
 from mudy.methods.mudyplus.evidence_table import Numbers
 from mudy.methods.mudyplus.fit_texts import Fits, FitText, fit_parts
+from mudy.methods.mudyplus.fitting import PULL
 from mudy.methods.mudyplus.weights import Weights, load_weights
 
 if TYPE_CHECKING:
     from mudy.extraction.extractor import Extractor
 
-DEPTH = 10  # phrases of each list that are measured and compared
+DEPTH, COMPARED = 10, 5  # phrases of each list that are measured, and compared in words
 _NAMED = 3  # changes, and examples that cannot be used, that are named
 _CLEAR = 0.1  # a smaller change of the lists is not worth a word
 _LISTS: Sequence[tuple[str, str, Callable[[Keyphrase], float]]] = (  # what grows, what shrinks, and its measure
@@ -96,7 +97,7 @@ def adapt(extractor: Extractor, examples: Examples) -> Adaptation:
             f"and others; at least {LEAST} are needed. A phrase counts where its words occur, inflected or not."
         )
     before = prior_of(method, telling)
-    adaptation = Adaptation.of(fit_parts(telling, method.asks, prior=before), before, notes)
+    adaptation = Adaptation.of(fit_parts(telling, method.asks, ridge=PULL, prior=before), before, notes)
     if adaptation.helps:
         adaptation = replace(adaptation, weights=replace(adaptation.weights, source=f"{len(telling)} examples"))
     if notes or not adaptation.helps:
@@ -150,6 +151,9 @@ def _changed_lists(before: Sequence[Sequence[Keyphrase]], after: Sequence[Sequen
     """How the lists differ, the largest difference first."""
     changes = []
     for more, less, measure in _LISTS:
-        old, new = (np.mean([measure(phrase) for phrases in lists for phrase in phrases]) for lists in (before, after))
+        old, new = (
+            np.mean([measure(phrase) for phrases in lists for phrase in phrases[:COMPARED]])
+            for lists in (before, after)
+        )
         changes.append((abs(new - old), more if new > old else less))
     return [words for size, words in sorted(changes, reverse=True) if size >= _CLEAR][:_NAMED]

@@ -65,7 +65,8 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, list[str] | str]]:
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         head = file.readline()
         file.seek(0)
-        rows = csv.reader(file, delimiter=max(",;\t", key=head.count))
+        likely = max(",;\t", key=head.count)
+        rows = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else likely)
         while True:
             start = rows.line_num + 1
             try:

@@ -19,7 +19,7 @@ from mudy.candidates.stemming import stems_of
 from mudy.errors import InputError
 from mudy.methods.mudyplus.cascade import MOST, MudyPlus, in_long_text, leading, not_asked, ordered, totals
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE, Numbers, Table
-from mudy.methods.mudyplus.fitting import PULL, RIDGE, Bend, Fit, Sample, calibrate, expit, fit, text_shares
+from mudy.methods.mudyplus.fitting import RIDGE, Bend, Fit, Sample, calibrate, expit, fit, text_shares
 from mudy.methods.mudyplus.weights import Sum, Weights
 from mudy.reading.document import Document
 
@@ -169,12 +169,12 @@ def fit_parts(
     ridge: float = RIDGE,
     prior: Weights | None = None,
 ) -> Fits:
-    """Fit weights. A prior takes the place of the weights set by hand, and pulls as much as PULL texts do."""
+    """Fit weights. A prior takes the place of the weights set by hand, with a ridge for each text, such as PULL."""
     usable = in_parts([text for text in texts if text.candidates])
     check_samples([text.sample(CHEAP) for text in usable], "its candidates")
-    weights = _fitted(usable, leaders, by_hand, ridge, prior)
+    weights = fitted_weights(usable, leaders, by_hand, ridge, prior)
     without = {
-        part: _fitted([text for text in usable if text.part != part], leaders, by_hand, ridge, prior)
+        part: fitted_weights([text for text in usable if text.part != part], leaders, by_hand, ridge, prior)
         for part in dict.fromkeys(text.part for text in usable)
     }
     bends = {name: _bend(usable, without, name, leaders) for name in (("quick", "full") if leaders else ("quick",))}
@@ -207,7 +207,9 @@ def check_samples(samples: Sequence[Sample], among: str) -> None:
         raise InputError(f"{number} a gold phrase among {among}, beside others; at least {LEAST_TEXTS} are needed.")
 
 
-def _fitted(texts: Sequence[FitText], leaders: int, by_hand: ByHand, ridge: float, prior: Weights | None) -> Weights:
+def fitted_weights(
+    texts: Sequence[FitText], leaders: int, by_hand: ByHand, ridge: float, prior: Weights | None
+) -> Weights:
     """Both sums: `quick` of all candidates, `full` of those that lead by it; without leaders, `quick` alone."""
     fitted_on = dict(Counter(text.dataset for text in texts))
     samples = [text.sample(CHEAP) for text in texts]
@@ -227,7 +229,7 @@ def _fitted_sum(
     else:
         known = np.array([prior.evidence.get(name, 0.0) for name in names])
         context = np.array([prior.context.get(name, 0.0) for name in CONTEXT])
-        fitted = fit(samples, PULL / len(samples), None, Fit(known, context, prior.intercept))
+        fitted = fit(samples, ridge / len(samples), None, Fit(known, context, prior.intercept))
     evidence = dict(zip(names, fitted.weights.tolist(), strict=True))
     return Sum(evidence, dict(zip(CONTEXT, fitted.context_weights.tolist(), strict=True)), fitted.intercept)
 

@@ -21,8 +21,9 @@ from mudy.errors import InputError
 from mudy.methods.mudyplus.evidence_table import Numbers
 
 RIDGE = 0.03  # penalty on a squared weight, in units of what its evidence varies
-PULL = 10.0  # texts: a prior weighs as much as so many
+PULL = 10.0  # penalty on a squared change of a prior's weight, over the number of texts
 CONTEXT_RIDGE = 1e-3  # the same for context: texts of nearly one length say little about others
+CALIBRATION_RIDGE = 0.01  # share of the ridge towards a prior that holds its scale and its intercept
 FLAT_EVIDENCE = 1e-9  # evidence that varies less is the same for all phrases
 LEAST_SCALE = 0.01  # of the ranking's weights in the log-odds
 KNEE = -0.6  # log-odds: a probability of 0.35
@@ -86,8 +87,9 @@ def fit(
     hits = np.concatenate([sample.hits for sample in samples]).astype(np.float64)
     each = text_shares(samples, per_phrase=True)
     shares = np.concatenate([np.full(len(s), share) for s, share in zip(sums, each, strict=True)])
-    penalty = np.array([1e-6, *np.full(rows.shape[1] - 2, CONTEXT_RIDGE), 1e-6])
     centre = np.zeros(rows.shape[1]) if prior is None else np.array([1.0, *prior.context_weights, prior.intercept])
+    least = 1e-6 if prior is None else CALIBRATION_RIDGE * ridge
+    penalty = np.array([least, *np.full(rows.shape[1] - 2, max(CONTEXT_RIDGE, least)), least])
     found = logistic(rows, hits, shares, penalty, centre)
     scale = max(float(found[0]), LEAST_SCALE)  # few texts may disagree with one another; no ranking is turned over
     return Fit(weights * scale, found[1:-1], float(found[-1]))
