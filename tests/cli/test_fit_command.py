@@ -12,7 +12,7 @@ from mudy.methods.mudyplus.weights import load_weights
 from tests import small
 from tests.command_line import run
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "abstracts.jsonl"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 THINGS = ("river ice", "radar map", "ice road", "ferry crew", "truck driver")
 
 
@@ -128,10 +128,23 @@ def test_what_cannot_be_done_is_said_and_changes_no_file(
 
 @pytest.mark.slow
 @pytest.mark.real
-def test_weights_of_the_example_with_the_real_models(tmp_path: Path) -> None:
+def test_weights_of_the_examples_with_the_real_models(tmp_path: Path) -> None:
     output = tmp_path / "mine.json"
-    found = run("fit", EXAMPLE, "--limit", "3", "--threads", "1", "-o", output)
+    found = run("fit", EXAMPLES / "tagged_notes.csv", "--threads", "1", "-o", output)
     assert found.exit_code == 0, found.output
-    assert load_weights(output).fitted_on == {"abstracts": 3}
-    text = json.loads(EXAMPLE.read_text(encoding="utf-8").splitlines()[0])["text"]
-    assert "oyster reef" in Extractor(weights=str(output), threads=1).extract(text)[0].text.lower()
+    assert "shorter phrases" in found.stderr
+    assert load_weights(output).fitted_on == {"tagged_notes": 6}
+    text = (EXAMPLES / "floodplain.txt").read_text(encoding="utf-8")
+    phrases = [keyphrase.text for keyphrase in Extractor(weights=str(output), threads=1).extract(text, 5)]
+    assert max(len(phrase.split()) for phrase in phrases) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.real
+def test_texts_that_do_not_help_give_the_weights_of_the_style(tmp_path: Path) -> None:
+    output = tmp_path / "mine.json"
+    found = run("fit", EXAMPLES / "abstracts.jsonl", "--threads", "1", "-o", output, "-f", "json")
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["adaptation"]["helps"] is False
+    assert "do not help, so the weights stay as they were" in found.stderr
+    assert load_weights(output) == load_weights()
