@@ -126,6 +126,15 @@ def test_what_cannot_be_done_is_said_and_changes_no_file(
     assert Path("mine.json").read_text() == "before"
 
 
+@pytest.mark.parametrize("leaders", [1, 30])
+def test_examples_of_which_the_language_model_sees_few_phrases_are_used(rivers: Path, leaders: int) -> None:
+    options = ("--examples", rivers, "--set", f"leaders={leaders}", "-f", "json")
+    found = run("extract", "--text", "A harbour wall broke. The harbour wall was old.", *options)
+    assert found.exit_code == 0, found.output
+    assert "5 examples" in found.stderr
+    assert json.loads(found.stdout)["keyphrases"]
+
+
 @pytest.mark.slow
 @pytest.mark.real
 def test_weights_of_the_examples_with_the_real_models(tmp_path: Path) -> None:

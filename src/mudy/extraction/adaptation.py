@@ -109,7 +109,7 @@ def _notes(texts: Sequence[FitText], telling: Sequence[FitText]) -> list[str]:
     notes = []
     if unused := [text.id for text in texts if not text.tells]:
         named = ", ".join(unused[:_NAMED]) + (" and others" if len(unused) > _NAMED else "")
-        notes.append(f"{len(unused):,} examples have none of their phrases in the text and are not used ({named})")
+        notes.append(f"examples without any of their phrases in the text, not used: {len(unused):,} ({named})")
     languages = Counter("English" if text.language == "en" else "another language" for text in telling)
     if len(languages) > 1:
         parts = " and ".join(f"{count} in {language}" for language, count in languages.most_common())

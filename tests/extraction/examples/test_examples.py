@@ -84,7 +84,7 @@ def test_bibtex_with_abstracts_and_keywords(tmp_path: Path) -> None:
         ("Thin Ice in Östersund\n\nRiver ice is thin in spring & autumn.", ["river ice", "spring"]),
         ("Maps\n\nA radar map guides trucks.", ["radar map", "trucks"]),
     ]
-    assert examples.notes == (f"1 rows could not be used: {tmp_path / 'library.bib'}:10: it has no abstract",)
+    assert examples.notes == (f"rows that could not be used: 1 ({tmp_path / 'library.bib'}:10: it has no abstract)",)
 
 
 def test_notes_have_their_tags_in_front_matter(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_notes_have_their_tags_in_front_matter(tmp_path: Path) -> None:
     (tmp_path / "toml.md").write_text("+++\ntags = []\n+++\nText.", encoding="utf-8")
     examples = Examples.of(tmp_path)
     assert pairs(examples) == PAIRS
-    assert "2 rows could not be used" in examples.notes[0]
+    assert "rows that could not be used: 2" in examples.notes[0]
     assert "it has no tags" in examples.notes[0]
 
 
@@ -108,7 +108,7 @@ def test_a_tag_keeps_a_hyphen_that_the_text_has(tmp_path: Path) -> None:
 def test_a_text_that_comes_twice_has_the_phrases_of_both() -> None:
     examples = Examples.of([*PAIRS, (MAP[0], ["trucks", "radar map"])])
     assert pairs(examples)[1] == (MAP[0], ["radar map", "trucks"])
-    assert examples.notes == ("1 texts were given before; their phrases are joined",)
+    assert examples.notes == ("texts given more than once, phrases joined: 1",)
 
 
 def test_of_ten_thousand_examples_some_are_used_and_that_is_said() -> None:
@@ -122,7 +122,7 @@ def test_of_ten_thousand_examples_some_are_used_and_that_is_said() -> None:
     ("value", "message"),
     [
         ([ICE], "1 example was given, but at least 3 different texts"),
-        ([ICE, ICE, ICE], r"1 example was given \(2 texts were given before"),
+        ([ICE, ICE, ICE], r"1 example was given \(texts given more than once, phrases joined: 2"),
         ([], "0 examples were given"),
         (3, "examples is 3, but a list of pairs of a text and its phrases is needed"),
         (["river ice", "map"], r"examples\[0\] is 'river ice' \(str\), but must be a pair"),

@@ -105,7 +105,7 @@ class Examples:
         records, notes = _loaded(value) if isinstance(value, str | Path) else (_pairs(value), [])
         joined = _joined(records)
         if len(joined) < len(records):
-            notes.append(f"{len(records) - len(joined):,} texts were given before; their phrases are joined")
+            notes.append(f"texts given more than once, phrases joined: {len(records) - len(joined):,}")
         if len(joined) < LEAST:
             number = "1 example was given" if len(joined) == 1 else f"{len(joined)} examples were given"
             problems = f" ({notes[0]})" if notes else ""
@@ -122,7 +122,7 @@ class Examples:
 def _loaded(path: str | Path) -> tuple[Sequence[Record], list[str]]:
     _, records, problems = load_records(path)
     quoted = "; ".join(map(str, problems[:_QUOTED_PROBLEMS]))
-    return records, [f"{len(problems):,} rows could not be used: {quoted}"] if problems else []
+    return records, [f"rows that could not be used: {len(problems):,} ({quoted})"] if problems else []
 
 
 def _pairs(value: Any) -> list[Record]:

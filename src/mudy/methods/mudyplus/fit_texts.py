@@ -224,6 +224,8 @@ def fitted_weights(
 def _fitted_sum(
     samples: Sequence[Sample], names: Sequence[str], by_hand: Mapping[str, float], ridge: float, prior: Sum | None
 ) -> Sum:
+    if prior is not None and not any(sample.tells for sample in samples):
+        return prior
     if prior is None:
         fitted = fit(samples, ridge, {names.index(name): weight for name, weight in by_hand.items()})
     else:
