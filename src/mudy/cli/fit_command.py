@@ -53,8 +53,8 @@ def fit_command(
     """Adapt the weights of a style to your texts with keyphrases, and write them to a file.
 
     DATA are files or folders, at least three texts: JSON lines, CSV or TSV with the columns text and keyphrases,
-    BibTeX, RIS, folders of Markdown notes with tags, or data sets as for `mudy evaluate`. The weights of the style
-    are the starting point; the more texts there are, the further the new ones may move.
+    BibTeX, folders of Markdown notes with tags, or data sets as for `mudy evaluate`. The weights of the style are the
+    starting point; the more texts there are, the further the new ones may move.
 
     Prints F1@5/10/15 of the style, of the new weights, and of weights fitted without the texts that they are measured
     on: other texts of the same set or, if there are several, other sets. Only the last says what to expect on other

@@ -276,6 +276,7 @@ class Setup:
         None,
         "Adapt the weights of the style to texts with the keyphrases that you want (mudyplus), at least 3.",
         check=lambda value: None if value is None else Examples.of(value),
+        metavar="FILE|FOLDER",
         file="JSON lines, CSV, TSV or XLSX with the columns text and keyphrases, BibTeX, or a folder of Markdown notes "
         "with tags",
     )
