@@ -54,8 +54,8 @@ LEADERS = MudyPlus.leaders
 HEAD = f"""# What a few examples are worth
 
 F1@10 in per cent (StackExchange: F1@5) on {MEASURED} texts of each set, mean and deviation over {DRAWS} draws of
-examples from 50 others, by `python -m experiments.examples DATA --cache evidence`. `subjects` is the default style, which
-saw none of these sets; the others are styles fitted for this table on other sets of the same kind, at most 100 texts
+examples from 50 others, by `python -m experiments.examples DATA --cache evidence`. `subjects` is the default style,
+which saw none of these sets; the others are fitted for this table on other sets of the same kind, at most 100 texts
 each. The strength of the prior was chosen on these sets.
 Weights that do not help examples left out are not used, as in `Extractor(examples=...)`."""
 

@@ -99,10 +99,10 @@ def test_figures_are_those_of_evaluate(arguments: dict[str, Any], adapted: Extra
 
 def test_mudy_fit_makes_the_same_weights(arguments: dict[str, Any], adapted: Extractor, file: Path) -> None:
     assert adapted.adaptation is not None
-    given = ["--encoder", arguments["encoder"], "--language", "en", "--quick", "--threads", "1"]
+    given = ["--encoder", arguments["encoder"], "--language", "en", "--speed", "quick", "--threads", "1"]
     fitted = run("fit", file, *given, "-o", "mine.json")
     assert fitted.exit_code == 0, fitted.output
-    assert "Adapted to 6 examples" in fitted.stderr
+    assert "Adapted to 6 examples" in fitted.stdout
     assert load_weights("mine.json").quick.to_dict() == adapted.adaptation.weights.quick.to_dict()
     again = Extractor(**arguments, weights="mine.json")
     scores = [keyphrase.score for keyphrase in again.extract(NEW)]

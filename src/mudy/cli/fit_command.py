@@ -23,14 +23,12 @@ from mudy.cli.parameters import on_machine, with_options, with_style
 from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
-    from mudy.engines.compute import Speed
     from mudy.evaluation.fit import FittedWeights
 
 
 @click.command("fit", context_settings={"default_map": {"protocol": "none"}})
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the weights here, as JSON.")
-@click.option("--quick", "without_model", is_flag=True, help="Fit without a language model, only for --speed quick.")
 @click.option("--cache", metavar="FOLDER", help="Keep the evidence here; fitting again then takes seconds.")
 @on_data
 @with_style
@@ -41,11 +39,9 @@ if TYPE_CHECKING:
 def fit_command(
     paths: tuple[str, ...],
     output: str,
-    without_model: bool,
     cache: str | None,
     data_format: str | None,
     limit: int | None,
-    speed: Speed | None,
     form: str,
     quiet: bool,
     **options: Any,
@@ -61,19 +57,18 @@ def fit_command(
     texts. If it is lower than that of the style, the file holds the weights of the style. Also prints the Brier score,
     and how often phrases of a given probability are right.
 
+    With --speed quick no language model is asked, and the weights are for that speed alone.
     Use the weights with `--set weights=FILE`, or Extractor(weights="FILE").
     """
     from mudy.evaluation.fit import fit_weights
     from mudy.extraction.extractor import Extractor
 
     target = _checked_output(output, paths)
-    speed = _speed(without_model, speed)
     with Screen(quiet) as screen:
         sets = all_loaded(screen, paths, data_format, limit)
-        extractor = Extractor("mudyplus", speed=speed, report=screen.report, **options)
+        extractor = Extractor("mudyplus", report=screen.report, **options)
         screen.show("Loading mudyplus")
         fitted = fit_weights(extractor, sets, cache=cache, progress=counting(screen))
-        screen.warning(str(fitted.adaptation))
     with target:
         target.write(dump_json(fitted.adaptation.weights.to_dict(), indent=1) + "\n")
     click.echo(dump_json(fitted.to_dict(), indent=2) if form == "json" else _tables(fitted), nl=form == "json")
@@ -87,12 +82,6 @@ def _checked_output(output: str, paths: Sequence[str]) -> formats.Output:
     target.check(paths)
     refuse_inputs(output, paths)
     return target
-
-
-def _speed(quick: bool, speed: Speed | None) -> Speed | None:
-    if quick and speed not in (None, "quick"):
-        raise click.UsageError(f"--quick fits without a language model, but --speed {speed} needs one.")
-    return "quick" if quick else speed
 
 
 def _tables(fitted: FittedWeights) -> str:
@@ -111,7 +100,7 @@ def _tables(fitted: FittedWeights) -> str:
     parts = [
         f"mudyplus, fitted on {texts:,} texts; micro F1@5/10/15 in per cent; left out: {fitted.left_out}\n",
         formats.text_table(head, rows, {*head} - {"Data set", "Sum"}),
-        "\n",
+        f"{fitted.adaptation}\n\n",
         *(brier_line(calibration, f"{calibration.name}, texts left out") for calibration in fitted.calibrations),
         f"\nProbabilities of {last.name}, texts left out\n",
         reliability_table(last),

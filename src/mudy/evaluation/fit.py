@@ -139,7 +139,7 @@ class FittedWeights(Fits):
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "weights": self.weights.to_dict(),
+            "weights": self.adaptation.weights.to_dict(),
             "left_out": self.left_out,
             "adaptation": self.adaptation.to_dict(),
             "figures": [asdict(figure) for figure in self.figures],

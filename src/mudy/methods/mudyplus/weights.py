@@ -78,7 +78,7 @@ class Weights:
         if self.full is None:
             raise SettingError(
                 f"{self.source}: fitted without a language model, so its evidence has no weights. "
-                "Use speed 'quick', or fit new ones without --quick."
+                "Use speed 'quick', or fit new ones without --speed quick."
             )
         return self.full
 
