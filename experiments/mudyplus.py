@@ -253,7 +253,7 @@ def calibration_table(calibration: Calibration) -> Iterator[str]:
 def whole_page(texts: Sequence[FitText], peers: dict[str, dict[str, list[Predictions]]]) -> Iterator[str]:
     """Whole texts with the shipped weights."""
     shipped = load_weights(style="keywords")
-    judged = FittedWeights(texts, (), shipped, 30, shipped, {}, 0)
+    judged = FittedWeights(texts, 30, shipped, {}, (), shipped)
     yield f"| set | texts | words | ceiling | {' | '.join(peers)} | quick | fast |"
     yield "|---|---:|---:|---:" + "|---" * (len(peers) + 2) + "|"
     for dataset in dict.fromkeys(text.dataset for text in texts):

@@ -38,8 +38,8 @@ MADE = {
     ("mudy.evaluation.dataset_protocols", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
     ("mudy._support.extras", r"{re.escape(extra)}"): r"""extra == ['"]corpus['"]""",
     ("mudy._support.extras", r"PROJECT"): r"mudy\[(.+)\]",
-    ("mudy.evaluation.dataset_protocols", r"known"): r"semeval2017(?![a-z0-9])",
-    ("mudy.evaluation.dataset_formats", r"between"): r"[;,\n]",
+    ("mudy.extraction.examples.record_formats", r"known"): r"semeval2017(?![a-z0-9])",
+    ("mudy.extraction.examples.record_formats", r"between"): r"[;,\n]",
     ("mudy.evaluation.measures", r"UNSPACED"): f"({UNSPACED})",
     ("mudy.reading.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
     ("mudy.candidates.grammar", r"grammar_of(document.language, document.tagged).phrase"): UNIVERSAL.phrase,

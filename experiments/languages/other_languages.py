@@ -166,7 +166,7 @@ def ceiling(texts: Sequence[FitText]) -> float:
 def shipped_page(texts: Sequence[FitText], peers: Runs) -> Iterator[str]:
     """The shipped weights, whatever they were fitted on."""
     shipped = load_weights(style="terms", language="fr")
-    judged = FittedWeights(texts, (), shipped, MudyPlus.leaders, shipped, {}, 0)
+    judged = FittedWeights(texts, MudyPlus.leaders, shipped, {}, (), shipped)
     yield f"| set | texts | ceiling | {' | '.join(PEERS)} | quick | fast |\n|---|---:|---:{'|---' * (len(PEERS) + 2)}|"
     for name in dict.fromkeys(text.dataset for text in texts):
         own = judged.of(name)

@@ -14,6 +14,7 @@
 
     TextWarning                a warning: the text is a log or a table, not prose
     LanguageWarning            a warning: the text may be in another language than it was read by, or lacks a segmenter
+    ExampleWarning             a warning: examples that could not be used, or that do not help
     VocabularyWarning          a warning: entries of a vocabulary were left out, or a label has several meanings
 
 An error says what was seen, what was needed, and what to do.
@@ -73,6 +74,10 @@ class TextWarning(UserWarning):
 
 class LanguageWarning(UserWarning):
     """A text that is, or may be, in another language than it was read by, or was read without a segmenter."""
+
+
+class ExampleWarning(UserWarning):
+    """Examples that could not be used, or that do not improve the lists of other examples."""
 
 
 class VocabularyWarning(UserWarning):

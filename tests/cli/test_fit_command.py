@@ -12,7 +12,7 @@ from mudy.methods.mudyplus.weights import load_weights
 from tests import small
 from tests.command_line import run
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "abstracts.jsonl"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 THINGS = ("river ice", "radar map", "ice road", "ferry crew", "truck driver")
 
 
@@ -54,7 +54,7 @@ def test_figures_of_two_sets_are_printed_and_the_weights_written(rivers: Path) -
     assert "Probability" in found.stdout
     assert load_weights("mine.json").fitted_on == {"rivers": 5, "roads": 5}
     assert load_weights("mine.json").full is not None
-    assert "only 10 texts" in found.stderr
+    assert "Adapted to 10 examples: F1@10 of examples left out" in found.stdout
     assert [path.name for path in rivers.parent.iterdir() if path.name.startswith(".")] == []
 
 
@@ -70,32 +70,26 @@ def test_the_weights_are_used_where_they_are_named(rivers: Path) -> None:
     assert found == pytest.approx([k.score for k in Extractor(weights="mine.json").extract(text)], abs=1e-4)
 
 
-@pytest.mark.parametrize("quick", [["--quick"], ["--speed", "quick"], ["--quick", "--speed", "quick"]])
-def test_quick_asks_no_language_model(quick: list[str], rivers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quick_asks_no_language_model(rivers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ModelLoader, "backbone", pytest.fail)
-    found = fit(rivers, *quick, "--limit", "4", "-q")
+    found = fit(rivers, "--speed", "quick", "--limit", "4", "-q")
     assert found.exit_code == 0, found.output
     assert found.stderr == ""
-    assert "one of 4 folds" in found.stdout
+    assert "left out: one text" in found.stdout
     assert load_weights("mine.json").full is None
     refused = run("extract", "--text", "river ice", "--set", "weights=mine.json")
     assert refused.exit_code == 2
     assert "mine.json: fitted without a language model" in refused.stderr
-    assert "--quick" in refused.stderr
+    assert "--speed quick" in refused.stderr
     assert run("extract", "--text", "river ice", "--set", "weights=mine.json", "--speed", "quick").exit_code == 0
 
 
 def test_json_holds_weights_and_figures(rivers: Path) -> None:
-    found = json.loads(fit(rivers, "--quick", "-f", "json", "-q").stdout)
+    found = json.loads(fit(rivers, "--speed", "quick", "-f", "json", "-q").stdout)
     assert found["weights"] == json.loads(Path("mine.json").read_text())
     assert found["figures"][0]["dataset"] == "rivers"
     assert len(found["figures"][0]["left_out"]) == 3
     assert 0 <= found["calibration"]["quick"]["brier"] <= 1
-
-
-def test_hand_set_weights_can_be_fitted(rivers: Path) -> None:
-    assert fit(rivers, "--quick", "--fit-all", "-q").exit_code == 0
-    assert load_weights("mine.json").options["set_by_hand"] == {"quick": {}, "full": {}}
 
 
 @pytest.mark.parametrize(
@@ -107,12 +101,11 @@ def test_hand_set_weights_can_be_fitted(rivers: Path) -> None:
         (["rivers.jsonl", "-o", "-"], 2, "must be a file"),
         (["rivers.jsonl"], 2, "--output"),
         (["-o", "mine.json"], 2, "DATA"),
-        (["rivers.jsonl", "-o", "mine.json", "--quick", "--speed", "fast"], 2, "--speed fast needs one"),
         (["rivers.jsonl", "-o", "mine.json", "--form", "nonsense"], 2, "nonsense"),
         (["missing.jsonl", "-o", "mine.json"], 1, "no such file"),
         (["notes.txt", "rivers.jsonl", "-o", "mine.json"], 1, "not a data set in a known format"),
         (["rivers.jsonl", "rivers.jsonl", "-o", "mine.json"], 1, "Two data sets have the name"),
-        (["rivers.jsonl", "-o", "mine.json", "--limit", "1"], 1, "at least 2 are needed"),
+        (["rivers.jsonl", "-o", "mine.json", "--limit", "1"], 1, "at least 3 are needed"),
         (["no_gold.jsonl", "-o", "mine.json"], 1, "no text has a gold phrase among its candidates"),
     ],
 )
@@ -131,12 +124,34 @@ def test_what_cannot_be_done_is_said_and_changes_no_file(
     assert Path("mine.json").read_text() == "before"
 
 
+@pytest.mark.parametrize("leaders", [1, 30])
+def test_examples_of_which_the_language_model_sees_few_phrases_are_used(rivers: Path, leaders: int) -> None:
+    options = ("--examples", rivers, "--set", f"leaders={leaders}", "-f", "json")
+    found = run("extract", "--text", "A harbour wall broke. The harbour wall was old.", *options)
+    assert found.exit_code == 0, found.output
+    assert "5 examples" in found.stderr
+    assert json.loads(found.stdout)["keyphrases"]
+
+
 @pytest.mark.slow
 @pytest.mark.real
-def test_weights_of_the_example_with_the_real_models(tmp_path: Path) -> None:
+def test_weights_of_the_examples_with_the_real_models(tmp_path: Path) -> None:
     output = tmp_path / "mine.json"
-    found = run("fit", EXAMPLE, "--limit", "3", "--threads", "1", "-o", output)
+    found = run("fit", EXAMPLES / "tagged_notes.csv", "--threads", "1", "-o", output)
     assert found.exit_code == 0, found.output
-    assert load_weights(output).fitted_on == {"abstracts": 3}
-    text = json.loads(EXAMPLE.read_text(encoding="utf-8").splitlines()[0])["text"]
-    assert "oyster reef" in Extractor(weights=str(output), threads=1).extract(text)[0].text.lower()
+    assert "shorter phrases" in found.stdout
+    assert load_weights(output).fitted_on == {"tagged_notes": 6}
+    text = (EXAMPLES / "floodplain.txt").read_text(encoding="utf-8")
+    phrases = [keyphrase.text for keyphrase in Extractor(weights=str(output), threads=1).extract(text, 5)]
+    assert max(len(phrase.split()) for phrase in phrases) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.real
+def test_texts_that_do_not_help_give_the_weights_of_the_style(tmp_path: Path) -> None:
+    output = tmp_path / "mine.json"
+    found = run("fit", EXAMPLES / "abstracts.jsonl", "--threads", "1", "-o", output, "-f", "json")
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["adaptation"]["helps"] is False
+    assert json.loads(found.stdout)["weights"] == json.loads(output.read_text())
+    assert load_weights(output) == load_weights()

@@ -20,7 +20,7 @@ from tools.doc_blocks import ROOT, Block, blocks, run_python, run_shell
 FIRST_PAGES = (ROOT / "README.md", ROOT / "docs" / "quickstart.md")
 BLOCKS = [block for block in blocks() if block.runs and block.page in FIRST_PAGES]
 SHELL = [block for block in BLOCKS if block.kind == "sh"]
-FIT = Block(ROOT, 0, "sh", "mudy fit examples/abstracts.jsonl --quick --limit 3 --output weights.json\n")
+FIT = Block(ROOT, 0, "sh", "mudy fit examples/abstracts.jsonl --speed quick --limit 3 --output weights.json\n")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links are needed")
 
 

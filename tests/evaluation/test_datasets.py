@@ -53,7 +53,6 @@ def test_every_bad_row_is_named_with_its_line_and_the_good_ones_are_kept(tmp_pat
         ({"id": "x", "text": " \n", "keyphrases": ["a"]}, "its text is empty"),
         ({"id": "x", "text": ["t"], "keyphrases": ["a"]}, "its text must be a text, not a list"),
         ({"id": "x", "title": 4, "text": "t", "keyphrases": ["a"]}, "its title must be a text, not a number"),
-        ({"text": "t", "keyphrases": ["a"]}, "an id is needed, not nothing"),
         ({"id": "", "text": "t", "keyphrases": ["a"]}, "its id is empty"),
         ({"id": True, "text": "t", "keyphrases": ["a"]}, "an id is needed, not true or false"),
         (ICE, "the id 'ice' occurred before"),
@@ -246,8 +245,8 @@ def test_the_wikihow_csv_is_read_with_its_labels_as_python_lists(tmp_path: Path)
     assert first == Record("1", "How to Skate", "Find thin\nice, 5% of it.", ("thin ice", "skater's boot"))
     assert (last.id, last.title) == ("7", None)
     assert [(p.line, p.reason) for p in data.problems] == [
-        (4, "its label is not a list in Python notation"),  # the first text takes two lines
-        (5, "its label is not a list in Python notation"),
+        (4, "its keyphrases are not a list in Python notation"),  # the first text takes two lines
+        (5, "its keyphrases are not a list in Python notation"),
         (6, "its gold is empty"),
         (7, "has 3 columns, but 5 are needed"),
         (8, "its text is empty"),

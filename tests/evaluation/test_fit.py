@@ -12,11 +12,12 @@ from mudy.candidates.stemming import stems_of as stems
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.fit import SET_BY_HAND, FittedWeights, fit_weights, in_parts
-from mudy.evaluation.fit_texts import ASKED, EvidenceCache, FitText, fit_text, gather
+from mudy.evaluation.fit import FittedWeights, fit_on_texts, fit_weights
+from mudy.evaluation.fit_texts import EvidenceCache, gather
 from mudy.evaluation.measures import DEPTHS, F1
 from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus import MudyPlus
+from mudy.methods.mudyplus.fit_texts import ASKED, SET_BY_HAND, FitText, in_parts
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
 from mudy.reading.document import Block, Span
 from tests import small
@@ -59,9 +60,8 @@ def extractor(speed: Any = "quick", **settings: Any) -> Extractor:
 
 
 def evidence(record: Record = RIVERS.documents[0]) -> FitText:
-    made = extractor()
-    assert isinstance(made.scorer, MudyPlus)
-    return fit_text(made, made.scorer, RIVERS, record)
+    (text,) = gather(extractor(), [replace(RIVERS, documents=(record,))], None, lambda *_: None)
+    return text
 
 
 @pytest.fixture(scope="module")
@@ -124,8 +124,8 @@ def test_left_out_weights_have_not_seen_the_data_set(quick: FittedWeights, tmp_p
 def test_one_data_set_is_left_out_in_folds_that_each_have_something_to_tell() -> None:
     texts = [evidence(record) for record in (*RIVERS.documents, *NO_GOLD.documents)]
     parts = in_parts(texts)
-    assert {part.part for part in parts if part.tells} == {f"fold {number}" for number in range(1, 6)}
-    assert fit_weights(extractor(), [RIVERS]).left_out == "one of 5 folds of the texts"
+    assert {part.part for part in parts if part.tells} == {f"fold {number}" for number in range(1, 7)}
+    assert fit_weights(extractor(), [RIVERS]).left_out == "one text"
 
 
 def test_the_weights_set_by_hand_are_those_of_the_shipped_file() -> None:
@@ -135,13 +135,13 @@ def test_the_weights_set_by_hand_are_those_of_the_shipped_file() -> None:
         assert scales == pytest.approx([scales[0]] * len(scales), rel=0.01)
 
 
-def test_all_weights_are_fitted_on_request(quick: FittedWeights) -> None:
-    free = fit_weights(extractor(), [RIVERS, ROADS], fit_all=True).weights
+def test_weights_set_by_hand_keep_their_proportions_but_a_prior_takes_their_place(quick: FittedWeights) -> None:
+    alone = fit_on_texts(quick.texts, quick.before, 0).weights
     by_hand = SET_BY_HAND["quick"]
     ratio = by_hand["generic"] / by_hand["nested_frequency"]
-    for own, same in ((quick.weights.quick.evidence, True), (free.quick.evidence, False)):
-        assert (own["generic"] == pytest.approx(ratio * own["nested_frequency"])) is same
-    assert free.options["set_by_hand"] == {"quick": {}, "full": {}}
+    for weights, same in ((alone, True), (quick.weights, False)):
+        values = weights.quick.evidence
+        assert (values["generic"] == pytest.approx(ratio * values["nested_frequency"])) is same
 
 
 def test_the_model_is_asked_once_a_text_and_about_more_phrases_than_lead(
@@ -258,7 +258,7 @@ def test_the_file_says_what_it_was_fitted_on_and_how(full: FittedWeights) -> Non
     assert row["fitted_on"] == {"rivers": 6, "roads": 6}
     assert row["options"]["speed"] == "fast"
     assert row["options"]["protocol"] == "promptrank"
-    assert row["options"]["set_by_hand"] == SET_BY_HAND
+    assert row["options"]["adapted_from"] == "subjects.json"
     assert Weights.of(json.loads(json.dumps(row)), "here").to_dict() == row
     assert json.loads(json.dumps(full.to_dict()))["calibration"]["full"]["brier"] == full.calibrations[1].brier
 
@@ -285,7 +285,7 @@ def test_a_text_without_candidates_counts_as_one_in_which_nothing_is_found() -> 
     [
         ([NO_GOLD], "no text has a gold phrase among its candidates"),
         ([RIVERS, NO_GOLD], "no_gold: no text has a gold phrase among its candidates"),
-        ([replace(RIVERS, documents=RIVERS.documents[:1])], "Only 1 text .* at least 2"),
+        ([replace(RIVERS, documents=RIVERS.documents[:1])], "Only 1 text has .* at least 3"),
         ([RIVERS, RIVERS], "Two data sets have the name 'rivers'"),
         ([Dataset("blank", "mudy", (Record("e", None, "And so it was.", ("ice",)),))], "no text has a gold phrase"),
     ],

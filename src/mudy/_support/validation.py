@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from math import isnan
 from reprlib import Repr
@@ -125,7 +125,7 @@ def fit_value(value: Any, kind: Any) -> Any:
     elif kind is Callable:
         fits = callable(value)
     else:
-        fits = True
+        fits = not is_dataclass(kind) or isinstance(value, kind)  # type: ignore[arg-type]  # a class
     if not fits:
         raise Misfit
     return value

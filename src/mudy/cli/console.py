@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
+from mudy._support.progress import reported_to
 from mudy._support.validation import SHORT
 from mudy.cli.formats import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+    from mudy.extraction.extractor import Extractor
 
 
 _SECONDS_BETWEEN_LINES = 10
@@ -98,6 +101,20 @@ class Screen:
         self._progress.stop()
         yield
         self._progress.start()
+
+
+def made_extractor(screen: Screen, **arguments: Any) -> Extractor:
+    """An extractor; if it is adapted to examples, with progress, and a message about what these changed."""
+    from mudy.extraction.extractor import Extractor
+
+    def show(share: float) -> None:
+        screen.show("Reading the examples", round(1000 * share), 1000, amount=f"{share:.0%}")
+
+    with reported_to(show):
+        extractor = Extractor(**arguments, report=screen.report)
+    if extractor.adaptation is not None:
+        screen.warning(str(extractor.adaptation))
+    return extractor
 
 
 def _megabytes(done: int, total: int | None) -> str:

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from mudy._support.storage import dump_json, refuse_inputs
 from mudy.cli import evaluation_options as shared
 from mudy.cli import formats, parameters
-from mudy.cli.console import Screen
+from mudy.cli.console import Screen, made_extractor
 from mudy.cli.evaluation_options import Measured
 from mudy.engines import Compute
 from mudy.errors import InputError
@@ -36,7 +36,7 @@ _SIGNIFICANT = 0.05  # p of a significant difference is below
 @parameters.with_method
 @parameters.with_options(Setup, "model")
 @parameters.declared_option(Setup, "encoder", help="For methods that embed, and for SemF1.")
-@parameters.with_options(Setup, "endpoint", "preset")
+@parameters.with_options(Setup, "endpoint", "preset", "examples")
 @parameters.with_settings
 @shared.on_data
 @click.option("-o", "--output", metavar="FILE", help="Keep the run here, as JSON. Resumable after an interruption.")
@@ -108,7 +108,7 @@ def _evaluated(
     from mudy.evaluation.experiment import evaluate
 
     chosen = parameters.settings(method, pairs, parameters.given_focus(options).settings())
-    extractor = Extractor(method, report=screen.report, **options, **chosen)
+    extractor = made_extractor(screen, method=method, **options, **chosen)
     screen.show(f"Loading {method}")
     progress = shared.counting(screen, "Evaluating ")
     try:

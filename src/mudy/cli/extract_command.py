@@ -10,10 +10,9 @@ import click
 
 from mudy._support.progress import reported_to
 from mudy.cli import formats, parameters
-from mudy.cli.console import Screen, debugging, first_names, first_phrases
+from mudy.cli.console import Screen, debugging, first_names, first_phrases, made_extractor
 from mudy.cli.sources import Source, text_sources
 from mudy.errors import InputError, MissingExtra, MudyError
-from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, Outcome, error_message, outcomes
 from mudy.extraction.results import Result, number_of
@@ -102,7 +101,7 @@ class ExtractRun:
     def extract(self, arguments: dict[str, Any], sources: Sequence[Source], encoding: str | None, workers: int) -> None:
         warn_of_vocabulary(self.screen, self.options)
         self.screen.show(f"Loading {arguments['model']}")
-        extractor = Extractor(**arguments, report=self.screen.report)
+        extractor = made_extractor(self.screen, **arguments)
         items = self._items(sources, encoding)
         computed = outcomes(extractor, items, workers=workers if self.total > 1 else 1, began=self._begin)
         with closing(computed), reported_to(self._show):

@@ -1,4 +1,4 @@
-"""The command that fits weights of MUDY+ on data sets."""
+"""The command that adapts the weights of MUDY+ to texts with keyphrases, and writes them."""
 
 from __future__ import annotations
 
@@ -19,25 +19,19 @@ from mudy.cli.evaluation_options import (
     reliability_table,
     reporting,
 )
-from mudy.cli.parameters import on_machine, with_options
+from mudy.cli.parameters import on_machine, with_options, with_style
 from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
-    from mudy.engines import Speed
     from mudy.evaluation.fit import FittedWeights
 
 
-@click.command("fit")
+@click.command("fit", context_settings={"default_map": {"protocol": "none"}})
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the weights here, as JSON.")
-@click.option("--quick", "without_model", is_flag=True, help="Fit without a language model, only for --speed quick.")
-@click.option(
-    "--fit-all",
-    is_flag=True,
-    help="Also fit the weights that are set by hand: those of everyday words and of occurrences in longer phrases.",
-)
 @click.option("--cache", metavar="FOLDER", help="Keep the evidence here; fitting again then takes seconds.")
 @on_data
+@with_style
 @with_options(Setup, "model", "encoder")
 @reading_texts
 @on_machine
@@ -45,42 +39,38 @@ if TYPE_CHECKING:
 def fit_command(
     paths: tuple[str, ...],
     output: str,
-    without_model: bool,
-    fit_all: bool,
     cache: str | None,
     data_format: str | None,
     limit: int | None,
-    speed: Speed | None,
     form: str,
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Fit the weights of MUDY+ on data sets with gold keyphrases.
+    """Adapt the weights of a style to your texts with keyphrases, and write them to a file.
 
-    DATA are files or folders, as for `mudy evaluate`, and read in the same way. Prints F1@5/10/15 of the shipped
-    weights, of those fitted, and of weights fitted on the other data sets alone (for a single one: on four fifths of
-    its texts). Only the last says what to expect on other texts. Also prints the Brier score, and how often phrases
-    of a given probability are right.
+    DATA are files or folders, at least three texts: JSON lines, CSV or TSV with the columns text and keyphrases,
+    BibTeX, folders of Markdown notes with tags, or data sets as for `mudy evaluate`. The weights of the style are the
+    starting point; the more texts there are, the further the new ones may move.
 
+    Prints F1@5/10/15 of the style, of the new weights, and of weights fitted without the texts that they are measured
+    on: other texts of the same set or, if there are several, other sets. Only the last says what to expect on other
+    texts. If it is lower than that of the style, the file holds the weights of the style. Also prints the Brier score,
+    and how often phrases of a given probability are right.
+
+    With --speed quick no language model is asked, and the weights are for that speed alone.
     Use the weights with `--set weights=FILE`, or Extractor(weights="FILE").
     """
-    from mudy.evaluation.fit import ENOUGH_TEXTS, fit_weights
+    from mudy.evaluation.fit import fit_weights
     from mudy.extraction.extractor import Extractor
 
     target = _checked_output(output, paths)
-    speed = _speed(without_model, speed)
     with Screen(quiet) as screen:
         sets = all_loaded(screen, paths, data_format, limit)
-        extractor = Extractor("mudyplus", speed=speed, report=screen.report, **options)
+        extractor = Extractor("mudyplus", report=screen.report, **options)
         screen.show("Loading mudyplus")
-        fitted = fit_weights(extractor, sets, fit_all=fit_all, cache=cache, progress=counting(screen))
-        if fitted.telling < ENOUGH_TEXTS:
-            screen.warning(
-                f"only {fitted.telling:,} texts have a gold phrase among their candidates; "
-                f"with fewer than {ENOUGH_TEXTS} the weights depend on the choice of texts"
-            )
+        fitted = fit_weights(extractor, sets, cache=cache, progress=counting(screen))
     with target:
-        target.write(dump_json(fitted.weights.to_dict(), indent=1) + "\n")
+        target.write(dump_json(fitted.adaptation.weights.to_dict(), indent=1) + "\n")
     click.echo(dump_json(fitted.to_dict(), indent=2) if form == "json" else _tables(fitted), nl=form == "json")
 
 
@@ -94,14 +84,8 @@ def _checked_output(output: str, paths: Sequence[str]) -> formats.Output:
     return target
 
 
-def _speed(quick: bool, speed: Speed | None) -> Speed | None:
-    if quick and speed not in (None, "quick"):
-        raise click.UsageError(f"--quick fits without a language model, but --speed {speed} needs one.")
-    return "quick" if quick else speed
-
-
 def _tables(fitted: FittedWeights) -> str:
-    head = ["Data set", "Documents", "Sum", "Shipped", "Fitted", "Left out"]
+    head = ["Data set", "Documents", "Sum", "Before", "Fitted", "Left out"]
     rows = [
         [
             figure.dataset,
@@ -116,7 +100,7 @@ def _tables(fitted: FittedWeights) -> str:
     parts = [
         f"mudyplus, fitted on {texts:,} texts; micro F1@5/10/15 in per cent; left out: {fitted.left_out}\n",
         formats.text_table(head, rows, {*head} - {"Data set", "Sum"}),
-        "\n",
+        f"{fitted.adaptation}\n\n",
         *(brier_line(calibration, f"{calibration.name}, texts left out") for calibration in fitted.calibrations),
         f"\nProbabilities of {last.name}, texts left out\n",
         reliability_table(last),

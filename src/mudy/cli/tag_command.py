@@ -16,7 +16,7 @@ import click
 from mudy._support.storage import check_replaceable, real_path, rewrite
 from mudy._support.validation import TopN
 from mudy.candidates.vocabularies import Concept, Vocabulary
-from mudy.cli.console import Screen
+from mudy.cli.console import Screen, made_extractor
 from mudy.cli.formats import printable
 from mudy.cli.parameters import (
     declared_option,
@@ -35,7 +35,7 @@ from mudy.extraction.outcomes import FATAL, Item, error_message, outcomes
 from mudy.reading.formats import is_pattern, matching_files
 
 if TYPE_CHECKING:
-    from mudy.cli.front_matter import Note
+    from mudy.extraction.examples.front_matter import Note
     from mudy.extraction.results import Keyphrase, Result
 
 BOOST = 2.0  # of tags that other notes have
@@ -64,7 +64,7 @@ Examples:
 )
 @click.option("--only-known", is_flag=True, help="Write no new tags: only those of other notes and the vocabulary.")
 @with_method
-@with_options(Setup, "model", "encoder", "language")
+@with_options(Setup, "model", "encoder", "language", "examples")
 @with_options(Options, "min_score")
 @with_settings
 @on_machine
@@ -93,8 +93,6 @@ def tag_command(
     """
     chosen = settings(method, pairs, given_focus(machine_and_model).settings())
     vocabulary_given = vocabulary_option(vocabulary, machine_and_model["language"], None)
-    from mudy.extraction.extractor import Extractor
-
     with Screen(quiet) as screen:
         files = _files(names)
         notes = _notes(screen, files, key)
@@ -104,7 +102,7 @@ def tag_command(
         boost_given = None if only_known or known is None else boost
         options = Options(top_n, min_score=min_score, vocabulary=known, boost=boost_given)
         screen.show("Loading")
-        extractor = Extractor(method, **machine_and_model, **chosen, report=screen.report)
+        extractor = made_extractor(screen, method=method, **machine_and_model, **chosen)
         failed, changed = len(files) - len(notes), 0
         items = [Item(note, note.note.text, options) for note in notes]
         for number, outcome in enumerate(outcomes(extractor, items)):
@@ -187,7 +185,7 @@ def _notes(screen: Screen, files: Iterable[tuple[Path, Path]], key: str) -> list
 
 def read_note(path: Path, key: str, folder: Path) -> NoteFile:
     """InputError for a file that is not Markdown in UTF-8, has unreadable tags, or is a link out of the folder."""
-    from mudy.cli.front_matter import Note
+    from mudy.extraction.examples.front_matter import Note
 
     place = real_path(path)
     if not _is_within(place, folder):
@@ -227,7 +225,7 @@ def tag_note(file: NoteFile, result: Result, key: str, top_n: TopN, spaces: bool
 
     InputError if the file changed since it was read, or must not be replaced.
     """
-    from mudy.cli.front_matter import Note
+    from mudy.extraction.examples.front_matter import Note
 
     total = top_n if top_n is None or isinstance(top_n, int) else len(result)
     content = file.note.with_tags([tag_of(keyphrase, spaces) for keyphrase in result], key, total)

@@ -73,7 +73,8 @@ def run(
     `inputs` are files, folders or patterns, or a table that speaks Arrow (pandas, polars, pyarrow, datasets). `output`
     ends in .jsonl, .parquet, .csv or .tsv, or is a folder of parts in the format named by `form`. `options` are those
     of `Extractor.extract`, further arguments those of `Extractor`. `workers` is the number of worker processes on this
-    machine; it does not change the rows. `warn` is called with a message if files in a folder are not read.
+    machine; it does not change the rows. `warn` is called with a message if files in a folder are not read, and with
+    what examples changed.
 
     `summary` is a file for the phrases of the whole corpus, each with its number of documents; `tfidf` is one for the
     rows with scores weighted by how rare phrases are. Both are made from the complete output, also of an earlier run.
@@ -82,7 +83,7 @@ def run(
     _check_columns(columns)
     settings = {"part_rows": part_rows, "restart": restart, "workers": workers, "engine": engine}
     _check_settings(**settings, address=address, actors=actors, report=report, warn=warn)
-    recipe = Recipe(extractor, _checked_options(options))
+    checked_options = _checked_options(options)
     if engine == "ray":
         ray_engine.imported_ray()
     path = Path(output)
@@ -92,6 +93,7 @@ def run(
     if source.ignored and warn is not None:
         warn(f"{len(source.ignored):,} files of unknown format are not read: {', '.join(source.ignored[:3])}")
     columns.check(source.heads(columns))
+    recipe = Recipe.of(extractor, checked_options, warn)
     if workers > 1:
         recipe.check_portable(workers)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +24,16 @@ class Recipe:
 
     extractor: Mapping[str, Any]
     options: Options
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any], options: Options, warn: Callable[[str], None] | None) -> Recipe:
+        """With the weights that examples give, if there are any: every process uses the same."""
+        if arguments.get("examples") is None:
+            return cls(arguments, options)
+        extractor = Extractor(**arguments)
+        if warn is not None:
+            warn(str(extractor.adaptation))
+        return cls(extractor.arguments(), options)
 
     def build(self) -> Extractor:
         return Extractor(**self.extractor)

@@ -63,9 +63,3 @@ def _without_title(text: str, title: str | None) -> str:
     letters = "".join((title or "").split())
     start = re.match(r"\s*".join(map(re.escape, letters)) + r"(?!\w)", text, re.IGNORECASE) if letters else None
     return (text[start.end() :].strip() if start else "") or text
-
-
-def set_name(name: str) -> str | None:
-    """The published data set that a name begins with: "SemEval-2017_es" belongs to semeval2017, "nusantara" to none."""
-    plain = re.sub(r"[\s_-](?=\d)", "", name.lower())
-    return next((known for known in PROTOCOLS if re.match(rf"{known}(?![a-z0-9])", plain)), None)

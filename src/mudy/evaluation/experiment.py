@@ -25,7 +25,7 @@ from mudy.extraction.extractor import Extractor
 from mudy.extraction.promptrank_protocol import PROTOCOL_WORDS
 from mudy.extraction.results import Result
 from mudy.extraction.run_identity import differences, model_fingerprints, requested_settings
-from mudy.methods import settings_of
+from mudy.methods import settings_in_use
 from mudy.methods.method import GenerativeMethod
 from mudy.reading.document import Document, first_words
 from mudy.reading.languages import AUTO, detection_of
@@ -196,9 +196,8 @@ def run_request(extractor: Extractor, places: bool) -> dict[str, Any]:
 
 def used_by(extractor: Extractor) -> dict[str, Any]:
     """Every setting in force, and the models and package versions."""
-    scorer: Any = extractor.scorer
     return {
-        "settings": {name: getattr(scorer, name) for name in settings_of(extractor.method)},
+        "settings": settings_in_use(extractor.scorer),
         "tagger": extractor.tagger.name,
         "models": _models_here(extractor),
         "versions": {name: number for name in PACKAGES if (number := installed_version(name))},

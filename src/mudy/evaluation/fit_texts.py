@@ -1,136 +1,34 @@
-"""Texts with gold keyphrases and all evidence of their candidates: what weights are fitted on, and judged by.
+"""Evidence about the candidates of texts with gold keyphrases, kept in a folder: fitting again takes seconds.
 
-A folder may keep the evidence, so that fitting again takes seconds: one file per data set, one line per text. Texts
-that an interrupted run has written are used by the next one.
+One file per data set, one line per text. Texts that an interrupted run has written are used by the next one.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mudy._support.storage import atomic_write, dump_json, open_to_append
 from mudy.candidates import Candidate, Occurrence
 from mudy.errors import InputError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import hash_of, read_record
-from mudy.evaluation.measures import have_stems_of
 from mudy.evaluation.runs import parsed_line
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.run_identity import differences, json_values, model_fingerprints, requested_settings
-from mudy.methods.mudyplus.cascade import MudyPlus, in_long_text, leading, not_asked, ordered, totals
-from mudy.methods.mudyplus.evidence_table import CONTEXT, EVIDENCE, Numbers, Table
-from mudy.methods.mudyplus.fitting import Sample
-from mudy.methods.mudyplus.weights import VERSION, Sum, Weights
+from mudy.methods.mudyplus.cascade import MudyPlus
+from mudy.methods.mudyplus.evidence_table import EVIDENCE, Table
+from mudy.methods.mudyplus.fit_texts import ASKED, START, FitText
+from mudy.methods.mudyplus.weights import VERSION
 from mudy.reading.document import Span
 
-ASKED = 1.5  # times as many phrases are scored by the language model while fitting as will lead
-START = Sum(  # chooses the phrases that are encoded and asked about while fitting, whatever weights there are
-    {
-        "own_frequency": 2.3,
-        "nested_frequency": 1.4,
-        "cohesion": -0.2,
-        "first_mention": -0.55,
-        "in_heading": 0.2,
-        "is_heading": 1.8,
-        "noun_phrase": 1.2,
-        "one_word": -1.0,
-        "one_word_noun_phrase": -0.3,
-        "digit": -1.25,
-        "symbol": -1.3,
-        "generic": -1.9,
-        "rare_words": 0.5,
-        "similarity": 0.66,
-    },
-    {},
-    0.0,
-)
 _HEAD = "made-with.json"
 FitProgress = Callable[[str, int, int], None]  # what is being done, texts done, of how many
-
-
-@dataclass(frozen=True)
-class FitText:
-    """One text with its evidence, its gold, and the part of the data that is left out together with it."""
-
-    dataset: str
-    id: str
-    text: str
-    candidates: tuple[Candidate, ...]
-    gold: tuple[str, ...]
-    table: Table
-    asked: tuple[int, ...] = ()  # rows that the language model was asked about
-    part: str = ""
-    language: str = "en"
-    words: int = 0
-    weight: float = 1.0  # of its data set in a fit, beside one of as many texts
-
-    @cached_property
-    def hits(self) -> NDArray[np.bool_]:
-        """Which candidates have the stems of a gold phrase."""
-        phrases = [candidate.phrase for candidate in self.candidates]
-        return np.array(have_stems_of(phrases, self.gold, self.language), dtype=bool)
-
-    def sample(self, names: Sequence[str], rows: Sequence[int] | None = None) -> Sample:
-        """Some evidence of some rows, or of all, to fit on."""
-        chosen = slice(None) if rows is None else list(rows)
-        context = np.array([self.table.context[name] for name in CONTEXT])
-        return Sample(self.dataset, self.table.rows(names)[chosen], self.hits[chosen], context, self.weight)
-
-    @property
-    def tells(self) -> bool:
-        """Whether there is a gold phrase among the candidates, beside others."""
-        return bool(self.hits.any() and not self.hits.all())
-
-    def leaders(self, weights: Sum, most: int) -> list[int]:
-        """The rows that lead by a sum, of those that the language model was asked about."""
-        rows = leading(sums(self.table, weights), in_long_text(most, self.words))
-        return sorted(set(rows).intersection(self.asked))
-
-
-def fit_text(extractor: Extractor, method: MudyPlus, data: Dataset, record: Record) -> FitText:
-    """A text as `mudy evaluate` reads it, with all evidence that the extractor's speed has."""
-    prepared = extractor.prepare(read_record(extractor, data, record))
-    document, candidates = prepared.document, prepared.candidates
-    gold = tuple(phrase.lower() for phrase in record.keyphrases)
-    about = data.name, record.id, document.text
-    if not candidates:
-        return FitText(*about, candidates, gold, Table({}, {}), language=document.language)
-    asking = replace(method, leaders=round(ASKED * method.leaders))
-    (text,) = asking.with_similarities([method.counted(document, candidates)], [START])
-    if method.backbone is not None and method.leaders:
-        (text,) = asking.with_answers([text], [ordered(totals(text.table, START))])
-    asked = tuple(text.answers)
-    return FitText(*about, candidates, gold, text.table, asked, language=document.language, words=document.word_count)
-
-
-def sums(table: Table, weights: Sum) -> Numbers:
-    """The log-odds of every row by one sum."""
-    base = weights.intercept + sum(weight * table.context[name] for name, weight in weights.context.items())
-    return np.asarray(totals(table, weights) + base)
-
-
-def log_odds(text: FitText, weights: Weights, leaders: int) -> Numbers:
-    """The log-odds that MUDY+ gives every candidate: by `quick`, and those of the leaders by `full` if there is one."""
-    if not text.candidates:
-        return np.zeros(0)
-    values = sums(text.table, weights.quick)
-    if weights.full is None or not (asked := text.leaders(weights.quick, leaders)):
-        return values
-    values[asked] = sums(text.table, weights.full)[asked]
-    rest, lead = not_asked(values, asked)
-    values[rest] -= lead
-    return values
-
-
-# -- Evidence on disk -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -238,7 +136,9 @@ def gather(
             show(f"Reading {data.name}", done, len(data.documents))
             text = known.get(hash_of(record))
             if text is None:
-                text = fit_text(extractor, method, data, record)
+                prepared = extractor.prepare(read_record(extractor, data, record))
+                about = data.name, record.id
+                text = FitText.of(method, prepared.document, prepared.candidates, record.keyphrases, *about)
                 if cache:
                     cache.add(record, text)
             texts.append(text)

@@ -8,6 +8,7 @@ from contextlib import closing, nullcontext, suppress
 from copy import copy
 from dataclasses import asdict, replace
 from functools import cached_property
+from pathlib import Path
 from threading import Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
@@ -18,6 +19,7 @@ from mudy._support.validation import TopN, checked, options_of, phrases, seen, s
 from mudy.candidates import CandidateKind
 from mudy.engines import Compute, Precision, Speed
 from mudy.errors import InputError, LanguageWarning, SettingError, TextWarning
+from mudy.extraction.examples import Examples
 from mudy.extraction.explanation import Explained, Explanation, gold_places
 from mudy.extraction.model_loader import MULTILINGUAL_ENCODER, ModelLoader
 from mudy.extraction.options import (
@@ -36,7 +38,16 @@ from mudy.extraction.preparation import PreparedText, score_texts, with_candidat
 from mudy.extraction.ranking import keyphrase_list
 from mudy.extraction.results import Coverage, Result, on_pages
 from mudy.extraction.sections import section_lists
-from mudy.methods import Style, checked_settings, method_class, model_fields, settings_of, shared_speed
+from mudy.methods import (
+    Style,
+    check_settings,
+    checked_settings,
+    has_styles,
+    method_class,
+    model_fields,
+    settings_of,
+    shared_speed,
+)
 from mudy.methods.method import Architecture, ScoredCandidates
 from mudy.reading.document import Block, Document, first_words
 from mudy.reading.languages import AUTO, mismatch
@@ -48,6 +59,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
     from mudy.candidates.vocabularies import Vocabulary
+    from mudy.extraction.adaptation import Adaptation
     from mudy.extraction.concepts import LabelVectors
     from mudy.methods.method import Method
     from mudy.models import Report
@@ -61,6 +73,8 @@ class Extractor:
     keyphrases that MUDY+ finds: "subjects" (default), "terms", "keywords" or "tags". Models are loaded on first use.
     `endpoint` is the address of a server that speaks OpenAI's chat completions, for a method that writes
     phrases; `model` is then a name that this server knows, and OPENAI_API_KEY its key.
+    `examples` are pairs of a text and the keyphrases that you want for it, or a file of them, at least three: the
+    weights of the style are adapted to them now, which loads the models, and `adaptation` says what changed.
 
         >>> Extractor(lambda_=0.5).extract("...").as_tuples()
     """
@@ -77,6 +91,7 @@ class Extractor:
         max_words: int | None = None,
         encoder: str = DEFAULT_ENCODER,
         endpoint: str | None = None,
+        examples: Examples | str | Path | Iterable[tuple[str, Iterable[str]]] | None = None,
         device: str | None = None,
         dtype: Precision | None = None,
         threads: int | None = None,
@@ -85,14 +100,28 @@ class Extractor:
         report: Report | None = None,
         **settings: Any,
     ) -> None:
-        setup = Setup(method, model, encoder, endpoint, preset, language, protocol, max_words)
+        given = Setup(method, model, encoder, endpoint, preset, language, protocol, max_words, examples)
+        setup = replace(given, examples=None)
         compute = Compute(device, dtype, threads, batch_tokens, speed)
         settings |= RankingFocus(style).settings()
+        self.adaptation: Adaptation | None = None
         self._configure(ModelLoader(setup, compute, checked("report", report, Callable | None)), settings)
         if speed == "quick" and shared_speed(method, speed) != speed:
             raise SettingError(f"{method} has no speed 'quick': it asks a language model. Use 'fast', or mudyplus.")
         if endpoint is not None and "chat" not in model_fields(method):
             raise SettingError(f"An endpoint was given, but {method} does not write phrases. Use method='empirical'.")
+        if isinstance(given.examples, Examples):
+            self._adapt(given.examples)
+
+    def _adapt(self, examples: Examples) -> None:
+        """Adapt the weights to examples, and use them if they help."""
+        check_settings(self.method, {"examples": examples} if not has_styles(self.method) else {})
+        from mudy.extraction.adaptation import adapt
+
+        self.adaptation = adapt(copy(self), examples)
+        if self.adaptation.helps:
+            others = {name: value for name, value in self.settings.items() if name != "style"}
+            self._configure(self.loader, {**others, "weights": self.adaptation.weights})
 
     def _configure(self, loader: ModelLoader, settings: dict[str, Any]) -> None:
         with loading() if settings else nullcontext():  # the settings of a method are known when it is imported
@@ -126,6 +155,7 @@ class Extractor:
         compute = replace(self.compute, speed=shared_speed(method, self.speed))  # the models are loaded for it
         made = copy(self)
         made._configure(replace(self.loader, setup=setup, compute=compute), settings)
+        made.adaptation = self.adaptation if settings.get("weights") == self.settings.get("weights") else None
         return made
 
     def towards(self, seeds: Iterable[str] = (), query: str | None = None, style: Style | None = None) -> Extractor:

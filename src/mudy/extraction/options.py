@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, TypedDict, get_args
 
 from mudy._support.validation import (
@@ -23,6 +24,7 @@ from mudy._support.validation import (
 from mudy.candidates import MAX_PHRASE_WORDS, CandidateKind
 from mudy.candidates.vocabularies import Vocabulary
 from mudy.errors import SettingError
+from mudy.extraction.examples import Examples
 from mudy.methods import DEFAULT_STYLE, STYLES_IN_WORDS, Style, has_styles
 from mudy.reading.document import Block
 from mudy.reading.languages import AUTO
@@ -270,6 +272,14 @@ class Setup:
     )
     protocol: ProtocolName | None = declared(None, "Read texts as published experiments did.")
     max_words: int | None = declared(None, "Read only the first words of each text.", none="all", least=1)
+    examples: Examples | str | Path | Iterable[tuple[str, Iterable[str]]] | None = declared(
+        None,
+        "Adapt the weights of the style to texts with the keyphrases that you want (mudyplus), at least 3.",
+        check=lambda value: None if value is None else Examples.of(value),
+        metavar="FILE|FOLDER",
+        file="JSON lines, CSV, TSV or XLSX with the columns text and keyphrases, BibTeX, or a folder of Markdown notes "
+        "with tags",
+    )
 
     def __post_init__(self) -> None:
         check_options(self)

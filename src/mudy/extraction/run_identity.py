@@ -51,7 +51,7 @@ def model_fingerprints(extractor: Extractor, *, fetch: bool = True, with_encoder
     signatures = {name: models.signature(name) for name in here}
     speeds = method_class(extractor.method).speeds.get(extractor.speed, {})
     weights = {**speeds, **extractor.settings}.get("weights")  # the method has read it: it is there
-    return signatures if weights is None else {**signatures, weights: file_sha256(Path(weights))}
+    return {**signatures, weights: file_sha256(Path(weights))} if isinstance(weights, str) else signatures
 
 
 def json_values(value: Mapping[str, Any]) -> dict[str, Any]:

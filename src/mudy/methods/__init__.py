@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import Field, fields
 from importlib import import_module
-from types import SimpleNamespace
+from types import NoneType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 from mudy._support.validation import checked
@@ -43,7 +43,12 @@ STYLES: dict[Style, str] = {
 STYLES_IN_WORDS = "; ".join(f"{name} ({words})" for name, words in STYLES.items())
 DEFAULT_STYLE: Style = "subjects"
 _STEERED = "can be steered by seeds or a query"
-_ONLY_MUDYPLUS = {"seeds": _STEERED, "query": _STEERED, "style": "has styles"}  # settings that no other method has
+_ONLY_MUDYPLUS = {  # settings that no other method has
+    "seeds": _STEERED,
+    "query": _STEERED,
+    "style": "has styles",
+    "examples": "can be adapted to them",
+}
 
 
 def method_class(name: str) -> type[Method]:
@@ -108,7 +113,8 @@ def _settings(kind: type[Method]) -> list[Field[Any]]:
 
 
 def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    plain = isinstance(value, str | int | float | NoneType)
+    return value if plain else list(value) if isinstance(value, tuple) else repr(value)
 
 
 def check_settings(name: str, settings: dict[str, Any]) -> None:

@@ -334,7 +334,8 @@ def settings_schema(method: str) -> dict[str, Any]:
 
 def _setting_schema(method: str, name: str, default: Any) -> dict[str, Any]:
     maximum = {"maximum": LARGEST_VALUES[name]} if name in LARGEST_VALUES else {}
-    schema = TypeAdapter(setting_types(method)[name]).json_schema()
+    kind: Any = str | None if name in FILE_SETTINGS else setting_types(method)[name]
+    schema = TypeAdapter(kind).json_schema()
     if entries := schema.pop("prefixItems", None):  # a tuple, which generators and linters know as a list of one type
         assert all(entry == entries[0] for entry in entries)
         schema["items"] = entries[0]

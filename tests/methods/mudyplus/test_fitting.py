@@ -9,6 +9,7 @@ from mudy.errors import InputError
 from mudy.methods.mudyplus import fitting
 from mudy.methods.mudyplus.fitting import (
     Contest,
+    Fit,
     Loss,
     Sample,
     expit,
@@ -142,3 +143,33 @@ def test_a_step_that_overshoots_is_halved() -> None:
 def test_weights_that_do_not_settle_raise() -> None:
     with pytest.raises(InputError, match="do not settle"):
         minimised(lambda _: (float("nan"), np.array([np.nan]), np.eye(1)), np.zeros(1))
+
+
+# -- Priors -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_strong_ridge_keeps_a_prior_and_a_weak_one_leaves_it() -> None:
+    made, prior = samples("a", 40, 0), Fit(np.array([-1.0, 3.0]), np.array([0.5]), -2.0)
+    kept, left, alone = fit(made, 1e9, prior=prior), fit(made, 1e-9, prior=prior), fit(made, 1e-9)
+    np.testing.assert_allclose(kept.weights, prior.weights, atol=1e-3)
+    assert (kept.intercept, kept.context_weights[0]) == pytest.approx((prior.intercept, 0.5), abs=1e-3)
+    np.testing.assert_allclose(left.weights, alone.weights, atol=1e-3)
+
+
+def test_the_pull_of_a_prior_is_in_units_of_what_evidence_varies() -> None:
+    made, prior, units = samples("a", 5, 0), Fit(np.array([1.0, 1.0]), np.zeros(1), -1.0), np.array([1.0, 100.0])
+    scaled = [replace(sample, evidence=sample.evidence * units) for sample in made]
+    moved = fit(scaled, 1.0, prior=replace(prior, weights=prior.weights / units))
+    np.testing.assert_allclose(moved.weights * units, fit(made, 1.0, prior=prior).weights, rtol=1e-6)
+
+
+def test_the_minimum_is_that_of_the_penalised_surprise() -> None:
+    made, prior = [sample for sample in samples("a", 6, 0) if sample.tells], np.array([0.5, -0.5])
+    contest = Contest.of(made)
+    scales = np.concatenate([contest.right, contest.wrong]).std(0)
+
+    def loss(weights: NDArray[np.float64]) -> float:
+        return contest.surprise(weights)[0] + 0.35 * float((((weights - prior) * scales) ** 2).sum())
+
+    best = optimize.minimize(loss, prior, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12}).x
+    np.testing.assert_allclose(ranking_weights(made, 0.7, prior=prior), best, atol=1e-5)

@@ -106,7 +106,9 @@ class MudyPlus(BatchMethod):
     style: Style = setting(
         DEFAULT_STYLE, f"Kind of keyphrases: {', '.join(STYLES)}; `mudy extract --help` explains them."
     )
-    weights: str | None = setting(None, "File of weights made by `mudy fit`; none: the built-in weights of the style.")
+    weights: str | Weights | None = setting(
+        None, "File of weights made by `mudy fit`; none: the built-in weights of the style."
+    )
     encoded: int = setting(
         80, "Number of phrases that are encoded: those that lead by counted evidence; up to three times in a long text."
     )
@@ -136,7 +138,7 @@ class MudyPlus(BatchMethod):
         require("read_words", self.read_words, self.read_words >= LEAST_WORDS, f"{LEAST_WORDS} or more")
         require("style", self.style, self.style in STYLES, f"one of {', '.join(STYLES)}")
         weights = self.loaded_weights  # raises now if the file cannot be used
-        if self.backbone is not None and self.leaders:
+        if self.asks:
             weights.with_model  # noqa: B018
 
     @classmethod
@@ -147,6 +149,11 @@ class MudyPlus(BatchMethod):
             return frozenset(("encoder", "multilingual"))
         weights.with_model  # noqa: B018 (raises)
         return frozenset(cls.needs)
+
+    @property
+    def asks(self) -> int:
+        """How many phrases the language model scores: none, if there is no model."""
+        return 0 if self.backbone is None else self.leaders
 
     @cached_property
     def loaded_weights(self) -> Weights:
@@ -166,7 +173,7 @@ class MudyPlus(BatchMethod):
         weights = [self.weights_for(text.document) for text in texts]
         texts = self.with_similarities(texts, [by.quick for by in weights])
         sums = [QuickSums.of(text, by.quick, self.steered(text)) for text, by in zip(texts, weights, strict=True)]
-        if self.backbone is None or not self.leaders:
+        if not self.asks:
             return (self._finished(text, quick, by.quick) for text, quick, by in zip(texts, sums, weights, strict=True))
         orders = [ordered(quick.log_odds) for quick in sums]
         texts = self.with_answers(texts, orders)

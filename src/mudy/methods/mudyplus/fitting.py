@@ -3,6 +3,8 @@
 Conditional, because a ranking only compares phrases of one text: the weights are those under which a right phrase of a
 text most likely stands above all wrong ones, so that the wrong ones that stand highest count most. What is the same for
 all phrases of a text (its length) cannot change a ranking, and comes in with the calibration.
+
+A few texts adapt known weights, the prior: a ridge pulls towards them, the less the more texts there are.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from mudy.errors import InputError
 from mudy.methods.mudyplus.evidence_table import Numbers
 
 RIDGE = 0.03  # penalty on a squared weight, in units of what its evidence varies
+PULL = 10.0  # penalty on a squared change of a prior's weight, over the number of texts
 CONTEXT_RIDGE = 1e-3  # the same for context: texts of nearly one length say little about others
+CALIBRATION_RIDGE = 0.01  # share of the ridge towards a prior that holds its scale and its intercept
 FLAT_EVIDENCE = 1e-9  # evidence that varies less is the same for all phrases
 LEAST_SCALE = 0.01  # of the ranking's weights in the log-odds
 KNEE = -0.6  # log-odds: a probability of 0.35
@@ -62,12 +66,17 @@ class Fit:
         return found
 
 
-def fit(samples: Sequence[Sample], ridge: float = RIDGE, fixed: Mapping[int, float] | None = None) -> Fit:
+def fit(
+    samples: Sequence[Sample],
+    ridge: float = RIDGE,
+    fixed: Mapping[int, float] | None = None,
+    prior: Fit | None = None,
+) -> Fit:
     """Weights of the ranking, scaled and shifted so that their sum is a log-odds.
 
-    `fixed` are weights set by hand: column -> weight in the ranking.
+    `fixed` are weights set by hand: column -> weight in the ranking. The ridge pulls towards a prior, else towards 0.
     """
-    weights = ranking_weights(samples, ridge, fixed)
+    weights = ranking_weights(samples, ridge, fixed, None if prior is None else prior.weights)
     sums = [sample.evidence @ weights for sample in samples]
     rows = np.concatenate(
         [
@@ -78,14 +87,19 @@ def fit(samples: Sequence[Sample], ridge: float = RIDGE, fixed: Mapping[int, flo
     hits = np.concatenate([sample.hits for sample in samples]).astype(np.float64)
     each = text_shares(samples, per_phrase=True)
     shares = np.concatenate([np.full(len(s), share) for s, share in zip(sums, each, strict=True)])
-    penalty = np.array([1e-6, *np.full(rows.shape[1] - 2, CONTEXT_RIDGE), 1e-6])
-    found = logistic(rows, hits, shares, penalty)
+    centre = np.zeros(rows.shape[1]) if prior is None else np.array([1.0, *prior.context_weights, prior.intercept])
+    least = 1e-6 if prior is None else CALIBRATION_RIDGE * ridge
+    penalty = np.array([least, *np.full(rows.shape[1] - 2, max(CONTEXT_RIDGE, least)), least])
+    found = logistic(rows, hits, shares, penalty, centre)
     scale = max(float(found[0]), LEAST_SCALE)  # few texts may disagree with one another; no ranking is turned over
     return Fit(weights * scale, found[1:-1], float(found[-1]))
 
 
 def ranking_weights(
-    samples: Sequence[Sample], ridge: float = RIDGE, fixed: Mapping[int, float] | None = None
+    samples: Sequence[Sample],
+    ridge: float = RIDGE,
+    fixed: Mapping[int, float] | None = None,
+    prior: Numbers | None = None,
 ) -> Numbers:
     """Weights under which right phrases stand above wrong ones of the same text."""
     fixed = fixed or {}
@@ -97,17 +111,19 @@ def ranking_weights(
     scales = np.where(scales > FLAT_EVIDENCE, scales, 1.0)
     free = np.array([column not in fixed for column in range(len(scales))])
     weights = np.array([fixed.get(column, 0.0) for column in range(len(scales))])
+    centre = np.zeros(free.sum()) if prior is None else prior[free] * scales[free]
 
     def penalised(scaled: Numbers) -> tuple[float, Numbers, Numbers]:
         weights[free] = scaled / scales[free]
         surprise, gradient, curvature = contest.surprise(weights)
+        change = scaled - centre
         return (
-            surprise + ridge / 2 * float(scaled @ scaled),
-            gradient[free] / scales[free] + ridge * scaled,
+            surprise + ridge / 2 * float(change @ change),
+            gradient[free] / scales[free] + ridge * change,
             curvature[np.ix_(free, free)] / np.outer(scales[free], scales[free]) + ridge * np.eye(len(scaled)),
         )
 
-    weights[free] = minimised(penalised, np.zeros(free.sum())) / scales[free]
+    weights[free] = minimised(penalised, centre) / scales[free]
     return weights
 
 
@@ -205,19 +221,19 @@ def text_shares(samples: Sequence[Sample], *, per_phrase: bool = False) -> list[
     return [share / len(s.hits) for share, s in zip(shares, samples, strict=True)] if per_phrase else shares
 
 
-def logistic(rows: Numbers, hits: Numbers, shares: Numbers, ridge: Numbers) -> Numbers:
-    """Logistic regression by Newton's method; `ridge` penalises each squared weight."""
+def logistic(rows: Numbers, hits: Numbers, shares: Numbers, ridge: Numbers, centre: Numbers) -> Numbers:
+    """Logistic regression by Newton's method; `ridge` penalises each squared difference from the centre."""
 
     def loss(weights: Numbers) -> tuple[float, Numbers, Numbers]:
-        log_odds = rows @ weights
+        log_odds, change = rows @ weights, weights - centre
         chances = expit(log_odds)
         return (
-            float(shares @ np.logaddexp(0, (1 - 2 * hits) * log_odds) + ridge @ weights**2 / 2),
-            rows.T @ (shares * (chances - hits)) + ridge * weights,
+            float(shares @ np.logaddexp(0, (1 - 2 * hits) * log_odds) + ridge @ change**2 / 2),
+            rows.T @ (shares * (chances - hits)) + ridge * change,
             (rows * (shares * chances * (1 - chances))[:, None]).T @ rows + np.diag(ridge),
         )
 
-    return minimised(loss, np.zeros(rows.shape[1]))
+    return minimised(loss, centre)
 
 
 def minimised(loss: Loss, weights: Numbers) -> Numbers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from mudy._support.storage import atomic_output, dump_json, real_path
 from mudy._support.validation import seen
 from mudy.errors import SettingError
 from mudy.methods import DEFAULT_STYLE, Style
@@ -41,7 +43,7 @@ class Sum:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Weights:
     """Two sums: `quick` without a language model, `full` with one; None if they were fitted without."""
 
@@ -76,9 +78,18 @@ class Weights:
         if self.full is None:
             raise SettingError(
                 f"{self.source}: fitted without a language model, so its evidence has no weights. "
-                "Use speed 'quick', or fit new ones without --quick."
+                "Use speed 'quick', or fit new ones without --speed quick."
             )
         return self.full
+
+    def __repr__(self) -> str:
+        """Short, and different for different weights: runs with other weights are not resumed."""
+        return f"Weights({self.source!r}, {hashlib.sha256(dump_json(self.to_dict()).encode()).hexdigest()[:12]!r})"
+
+    def save(self, path: str | Path) -> None:
+        """Write them to a file, which settings and the command line accept as `weights`."""
+        with atomic_output(real_path(Path(path))) as unfinished:
+            unfinished.write_text(dump_json(self.to_dict(), indent=1) + "\n", encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -122,10 +133,12 @@ def _numbers(row: Any, source: str) -> dict[str, float]:
     return {name: float(value) for name, value in row.items()}
 
 
-def load_weights(path: str | Path | None = None, style: Style = DEFAULT_STYLE, language: str = "en") -> Weights:
+def load_weights(
+    weights: str | Path | Weights | None = None, style: Style = DEFAULT_STYLE, language: str = "en"
+) -> Weights:
     """The weights in a file, or the built-in ones of a style for English or for other languages."""
-    if path is not None:
-        return _read(Path(path))
+    if weights is not None:
+        return weights if isinstance(weights, Weights) else _read(Path(weights))
     if language == "en":
         return _built_in(style)
     return _built_in("subjects_other_languages" if style == "subjects" else "other_languages")

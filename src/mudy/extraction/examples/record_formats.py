@@ -1,10 +1,11 @@
-"""The formats of data sets: which are known, how one is detected, and how each is read.
+"""The formats of texts with gold keyphrases: which are known, how one is detected, and how each is read.
 
 A reader yields every row as its file, its line, and a function that makes the record or raises `BadRow`, so that one
 bad row does not end the reading.
 """
 
-import ast
+from __future__ import annotations
+
 import csv
 import json
 import re
@@ -17,18 +18,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mudy.errors import InputError
-from mudy.evaluation.dataset_protocols import set_name
 from mudy.reading.document import Block, squeeze
 
 _INSPECTED_LINES = 100  # lines of a file from which its format is detected
 ABSTRACTS = ("abstract", "question", "body")  # what the releases call the text, the gold, and a paper's remainder
 KEYWORDS = ("keywords", "keyword", "tags", "keyphrases")
 FULL_TEXTS = ("fulltext", "full_text")
-_NEEDED = {  # by rows of our format, and what others call it
-    "text": (*ABSTRACTS, *FULL_TEXTS, "content", "document"),
-    "keyphrases": (*KEYWORDS[:-1], "keyphrase", "labels", "label", "gold"),
+NEEDED = {  # by rows of our format, and what others call it
+    "text": (*ABSTRACTS, *FULL_TEXTS, "content", "document", "abstractnote"),
+    "keyphrases": (*KEYWORDS[:-1], "keyphrase", "labels", "label", "gold", "phrases", "manualtags"),
 }
-_NOT_UTF8 = "cannot be decoded as UTF-8"
+NOT_UTF8 = "cannot be decoded as UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +49,17 @@ class BadRow(Exception):
 Row = tuple[Path, int | None, Callable[[], Record]]  # its file and line (from 1; None for a whole file), and the record
 
 
-def _bad(reason: str) -> NoReturn:
+def bad(reason: str) -> NoReturn:
     raise BadRow(reason)
 
 
 def recognised(path: Path) -> str | None:
     """The format of a file or folder, detected from its contents; None where it is unknown."""
     if path.is_dir():
-        return "semeval2017" if _files(path, ".key") else None
+        endings = {".key": "semeval2017", ".md": "notes"}
+        return next((form for ending, form in endings.items() if files_in(path, ending)), None)
+    if form := {".bib": "bibtex", ".xlsx": "table", ".tsv": "table"}.get(path.suffix.lower()):
+        return form
     forms = (_form_of_line(line, path) for _, line in islice(_lines(path), _INSPECTED_LINES) if line is not None)
     return next(filter(None, forms), None)
 
@@ -66,7 +69,7 @@ def _form_of_line(line: str, path: Path) -> str | None:
         row = _json_object(line)
     except BadRow:
         columns = next(csv.reader([line]), [])
-        return "wikihow" if {"text", "label"} <= set(columns) else None
+        return "wikihow" if {"text", "label"} <= set(columns) else "table" if path.suffix.lower() == ".csv" else None
     if "text" in row and "keyphrases" in row:
         return "mudy"
     if _first(row, ABSTRACTS + FULL_TEXTS) is None or _first(row, KEYWORDS) is None:
@@ -77,12 +80,12 @@ def _form_of_line(line: str, path: Path) -> str | None:
 
 def advice(path: Path) -> str:
     keys = _first_keys(path)
-    if not keys & {*_NEEDED, *(name for names in _NEEDED.values() for name in names)}:
+    if not keys & {*NEEDED, *(name for names in NEEDED.values() for name in names)}:
         ours, *published = DATASET_FORMATS
         described = f"{ours} (JSON lines with id, title, text, keyphrases)"
         return f"Known formats: {', '.join([described, *published])}. Name one if it was not recognised."
     changes = []
-    for name, others in _NEEDED.items():
+    for name, others in NEEDED.items():
         if name not in keys:
             other = next((other for other in others if other in keys), None)
             changes.append(f"rename `{other}` to `{name}`" if other else f"add `{name}`")
@@ -100,7 +103,7 @@ def _read_json_lines(path: Path, make: Callable[[dict[str, Any], int], Record]) 
     _needs_file(path)
     for number, line in _lines(path):
         if line is None:
-            yield path, number, partial(_bad, _NOT_UTF8)
+            yield path, number, partial(bad, NOT_UTF8)
         elif line.strip():
             yield path, number, partial(lambda row, at: make(_json_object(row), at), line, number)
 
@@ -112,14 +115,16 @@ def _json_object(line: str) -> dict[str, Any]:
         raise BadRow(f"not JSON: {error.msg} at column {error.colno}") from None
     except (ValueError, RecursionError) as error:
         raise BadRow(f"not JSON that can be read: {error}") from None
-    return row if isinstance(row, dict) else _bad(f"a JSON object is needed, not {_kind(row)}")
+    return row if isinstance(row, dict) else bad(f"a JSON object is needed, not {_kind(row)}")
 
 
-def _record(row: Mapping[str, Any], _: int | None = None) -> Record:
+def record_of(row: Mapping[str, Any], number: int) -> Record:
+    """A row of our format; without an id it has its number."""
     text = _optional_text(row, ("text",))
     if not text or not text.strip():
-        _bad(f"its text is {'missing' if text is None else 'empty'}")
-    return Record(_id(row), _optional_text(row, ("title",)), text, _gold(row, ("keyphrases",)))
+        bad(f"its text is {'missing' if text is None else 'empty'}")
+    name = str(number) if row.get("id") is None else _id(row)
+    return Record(name, _optional_text(row, ("title",)), text, _gold(row, ("keyphrases",)))
 
 
 def _paper(row: dict[str, Any], number: int, *, whole: bool, between: str) -> Record:
@@ -128,44 +133,8 @@ def _paper(row: dict[str, Any], number: int, *, whole: bool, between: str) -> Re
     parts = [_optional_text(row, ABSTRACTS), _optional_text(row, FULL_TEXTS) if whole else None]
     text = " ".join(part for part in parts if part and part.strip())
     if not text:
-        _bad(f"a text is needed under {' or '.join(ABSTRACTS + (FULL_TEXTS if whole else ()))}")
+        bad(f"a text is needed under {' or '.join(ABSTRACTS + (FULL_TEXTS if whole else ()))}")
     return Record(name, _optional_text(row, ("title",)), text, _gold(row, KEYWORDS, between))
-
-
-def _read_wikihow(path: Path) -> Iterator[Row]:
-    _needs_file(path)
-    # Bytes that are not UTF-8 come in as lone surrogates, so that one bad row does not end the reading.
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        rows = csv.reader(file)
-        columns = next(rows, [])
-        if missing := {"text", "label"} - set(columns):
-            raise InputError(f"{path}: the CSV has no column {' and '.join(sorted(missing))} in its first line.")
-        number = 0
-        while True:
-            start, number = rows.line_num + 1, number + 1
-            try:
-                cells = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                yield path, start, partial(_bad, f"not CSV: {error}")
-                continue
-            if cells:
-                yield path, start, partial(_wikihow, columns, cells, number)
-
-
-def _wikihow(columns: list[str], cells: list[str], number: int) -> Record:
-    if any("\udc80" <= character <= "\udcff" for cell in cells for character in cell):
-        _bad(_NOT_UTF8)
-    if len(cells) != len(columns):
-        _bad(f"has {len(cells)} columns, but {len(columns)} are needed")
-    row = dict(zip(columns, cells, strict=True))
-    try:
-        gold = ast.literal_eval(row["label"].strip())
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise BadRow("its label is not a list in Python notation") from None
-    name, title = row.get("id") or str(number), row.get("title") or None
-    return _record({"id": name, "title": title, "text": row["text"], "keyphrases": gold})
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str | None]]:
@@ -183,28 +152,29 @@ def _read_pairs(path: Path) -> Iterator[Row]:
     if not path.is_dir():
         raise InputError(f"{path}: a folder with *.txt and *.key is needed.")
     gold: dict[str, Path] = {}
-    for file in _files(path, ".key"):
+    for file in files_in(path, ".key"):
         gold.setdefault(file.stem, file)
-    texts = _files(path, ".txt")
+    texts = files_in(path, ".txt")
     for file in texts:
         yield file, None, partial(_pair, file, gold.get(file.stem))
     for name in sorted(gold.keys() - {file.stem for file in texts}):
-        yield gold[name], None, partial(_bad, f"there is no {name}.txt for it")
+        yield gold[name], None, partial(bad, f"there is no {name}.txt for it")
 
 
 def _pair(file: Path, key: Path | None) -> Record:
     if key is None:
-        _bad("there is no gold for it")
-    return _record({"id": file.stem, "text": _whole(file).strip(), "keyphrases": _whole(key).split("\n")})
+        bad("there is no gold for it")
+    gold = decoded(key).replace("\r\n", "\n").split("\n")
+    return record_of({"id": file.stem, "text": decoded(file).strip(), "keyphrases": gold}, 0)
 
 
-def _files(folder: Path, suffix: str) -> list[Path]:
+def files_in(folder: Path, suffix: str) -> list[Path]:
     """The files in a folder and its subfolders, in order, without hidden ones (editors leave copies there)."""
     files = (file for file in folder.rglob(f"*{suffix}") if file.is_file())
     return sorted(f for f in files if not any(part.startswith(".") for part in f.relative_to(folder).parts))
 
 
-def _whole(file: Path) -> str:
+def decoded(file: Path) -> str:
     try:
         data = file.read_bytes()
     except OSError as error:
@@ -213,7 +183,7 @@ def _whole(file: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BadRow(f"{file.name} {_NOT_UTF8} in line {line}") from None
+        raise BadRow(f"{file.name} {NOT_UTF8} in line {line}") from None
 
 
 def _needs_file(path: Path) -> None:
@@ -228,7 +198,7 @@ def _first(row: Mapping[str, Any], names: Iterable[str]) -> Any:
 def _id(row: Mapping[str, Any], names: Iterable[str] = ("id",)) -> str:
     name = _first(row, names)
     if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
-        _bad(f"an id is needed, not {_kind(name)}" if name != "" else "its id is empty")
+        bad(f"an id is needed, not {_kind(name)}" if name != "" else "its id is empty")
     return str(name)
 
 
@@ -238,7 +208,7 @@ def _optional_text(row: Mapping[str, Any], names: Iterable[str]) -> str | None:
         if isinstance(value, str):
             return value
         if value is not None:
-            _bad(f"its {name} must be a text, not {_kind(value)}")
+            bad(f"its {name} must be a text, not {_kind(value)}")
     return None
 
 
@@ -246,14 +216,14 @@ def _gold(row: Mapping[str, Any], names: tuple[str, ...], between: str = ";") ->
     """The gold phrases of a list, or of one text with one of the characters `between` them; blank ones are dropped."""
     given = _first(row, names)
     if given is None:
-        _bad(f"its gold ({' or '.join(names)}) is missing")
+        bad(f"its gold ({' or '.join(names)}) is missing")
     phrases = re.split(f"[{between}]", given) if isinstance(given, str) else given
     if not isinstance(phrases, list | tuple):
-        _bad(f"its gold must be a list of phrases, not {_kind(given)}")
+        bad(f"its gold must be a list of phrases, not {_kind(given)}")
     for phrase in phrases:
         if not isinstance(phrase, str):
-            _bad(f"its gold holds {_kind(phrase)} among the phrases")
-    return tuple(squeezed for phrase in phrases if (squeezed := squeeze(phrase))) or _bad("its gold is empty")
+            bad(f"its gold holds {_kind(phrase)} among the phrases")
+    return tuple(squeezed for phrase in phrases if (squeezed := squeeze(phrase))) or bad("its gold is empty")
 
 
 def _kind(value: Any) -> str:
@@ -269,6 +239,12 @@ def _papers(*, whole: bool, between: str = ";") -> Reader:
     return partial(_read_json_lines, make=partial(_paper, whole=whole, between=between))
 
 
+def _read_export(path: Path, form: str) -> Iterator[Row]:
+    from mudy.extraction.examples.exports import EXPORTS
+
+    return EXPORTS[form](path)
+
+
 PAPERS: Mapping[str, Reader] = {
     "nus": _papers(whole=True),
     "krapivin": _papers(whole=True),
@@ -276,11 +252,22 @@ PAPERS: Mapping[str, Reader] = {
     "kp20k": _papers(whole=False),
     "kptimes": _papers(whole=False, between=";,"),  # the abstract is the article; a comma: variants
     "stackexchange": _papers(whole=False),
-    "papers": _papers(whole=True),
 }
-DATASET_FORMATS: Mapping[str, Reader] = {
-    "mudy": partial(_read_json_lines, make=_record),
+PUBLISHED: Mapping[str, Reader] = {
     "semeval2017": _read_pairs,  # docsutf8, keys
-    "wikihow": _read_wikihow,
+    "wikihow": partial(_read_export, form="wikihow"),
     **PAPERS,
 }
+DATASET_FORMATS: Mapping[str, Reader] = {
+    "mudy": partial(_read_json_lines, make=record_of),
+    **PUBLISHED,
+    "papers": _papers(whole=True),
+    **{name: partial(_read_export, form=name) for name in ("table", "bibtex", "notes")},
+}
+SETS = ("duc2001", "inspec", *PUBLISHED)  # known by name; the first two are read in any of the formats
+
+
+def set_name(name: str) -> str | None:
+    """The published data set that a name begins with: "SemEval-2017_es" belongs to semeval2017, "nusantara" to none."""
+    plain = re.sub(r"[\s_-](?=\d)", "", name.lower())
+    return next((known for known in SETS if re.match(rf"{known}(?![a-z0-9])", plain)), None)

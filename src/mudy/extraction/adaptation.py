@@ -1,0 +1,159 @@
+"""Weights of MUDY+ adapted to examples: what these changed, and whether that helps examples that were left out."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mudy._support.progress import report_share
+from mudy.errors import ExampleWarning, InputError
+from mudy.extraction.examples import LEAST, Examples
+from mudy.extraction.ranking import rank
+from mudy.extraction.results import Keyphrase
+from mudy.methods.method import same_at_each
+from mudy.methods.mudyplus.cascade import MudyPlus
+from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.methods.mudyplus.fit_texts import Fits, FitText, fit_parts
+from mudy.methods.mudyplus.fitting import PULL
+from mudy.methods.mudyplus.weights import Weights, load_weights
+
+if TYPE_CHECKING:
+    from mudy.extraction.extractor import Extractor
+
+DEPTH, COMPARED = 10, 5  # phrases of each list that are measured, and compared in words
+_NAMED = 3  # changes, and examples that cannot be used, that are named
+_CLEAR = 0.1  # a smaller change of the lists is not worth a word
+_LISTS: Sequence[tuple[str, str, Callable[[Keyphrase], float]]] = (  # what grows, what shrinks, and its measure
+    ("longer phrases", "shorter phrases", lambda phrase: len(phrase.text.split())),
+    ("more names", "fewer names", lambda phrase: 3.0 * all(word[0].isupper() for word in phrase.text.split())),
+    ("more frequent phrases", "rarer phrases", lambda phrase: float(np.log(len(phrase.occurrences)))),
+    ("more with digits", "fewer with digits", lambda phrase: 3.0 * any(map(str.isdigit, phrase.text))),
+)
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """What examples changed in the weights of MUDY+. F1 is that of examples left out, at 10, in per cent."""
+
+    weights: Weights  # those in use: adapted if that helps examples left out, else as before
+    examples: int  # that the weights were fitted on
+    before: float
+    after: float
+    changes: tuple[str, ...]  # in the lists, as "longer phrases"
+    notes: tuple[str, ...] = ()  # what could not be used
+
+    @classmethod
+    def of(cls, fits: Fits, before: Weights, notes: Sequence[str] = ()) -> Adaptation:
+        """From weights fitted on all texts and without each of them, compared with those before."""
+        lists = [top(fits, lambda _: before), top(fits, lambda _: fits.weights)]
+        left_out = f1(fits, top(fits, lambda text: fits.without[text.part]))
+        helps = left_out >= (known := f1(fits, lists[0]))
+        return cls(
+            fits.weights if helps else before,
+            len(fits.texts),
+            known,
+            left_out,
+            tuple(_changed_lists(*lists)),
+            tuple(notes),
+        )
+
+    @property
+    def helps(self) -> bool:
+        """Whether the adapted weights are in use."""
+        return self.after >= self.before
+
+    def __str__(self) -> str:
+        measured = f"F1@{DEPTH} of examples left out {self.before:.1f} -> {self.after:.1f}"
+        notes = "".join(f" Note: {note}." for note in self.notes)
+        if not self.helps:
+            return f"{self.examples} examples do not help, so the weights stay as they were: {measured}.{notes}"
+        changed = ", ".join(self.changes) or "no clear change in the lists"
+        return f"Adapted to {self.examples} examples: {measured}; {changed}.{notes}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "weights"} | {"helps": self.helps}
+
+
+def adapt(extractor: Extractor, examples: Examples) -> Adaptation:
+    """Fit the weights of an extractor to examples; its own are the prior. Warns of whatever was not as expected."""
+    method = extractor.scorer
+    assert isinstance(method, MudyPlus)
+    texts = []
+    for done, record in enumerate(examples.records):
+        report_share(done / len(examples.records))
+        prepared = extractor.prepare(record.text, blocks=record.blocks)
+        gold = record.keyphrases
+        texts.append(FitText.of(method, prepared.document, prepared.candidates, gold, "examples", record.id))
+    telling = [text for text in texts if text.tells]
+    notes = [*examples.notes, *_notes(texts, telling)]
+    if len(telling) < LEAST:
+        raise InputError(
+            f"Only {len(telling)} of {len(texts)} examples have one of their phrases among the phrases of their text, "
+            f"and others; at least {LEAST} are needed. A phrase counts where its words occur, inflected or not."
+        )
+    before = prior_of(method, telling)
+    adaptation = Adaptation.of(fit_parts(telling, method.asks, ridge=PULL, prior=before), before, notes)
+    if adaptation.helps:
+        adaptation = replace(adaptation, weights=replace(adaptation.weights, source=f"{len(telling)} examples"))
+    if notes or not adaptation.helps:
+        warnings.warn(str(adaptation), ExampleWarning, stacklevel=4)
+    return adaptation
+
+
+def _notes(texts: Sequence[FitText], telling: Sequence[FitText]) -> list[str]:
+    notes = []
+    if unused := [text.id for text in texts if not text.tells]:
+        named = ", ".join(unused[:_NAMED]) + (" and others" if len(unused) > _NAMED else "")
+        notes.append(f"examples without any of their phrases in the text, not used: {len(unused):,} ({named})")
+    languages = Counter("English" if text.language == "en" else "another language" for text in telling)
+    if len(languages) > 1:
+        parts = " and ".join(f"{count} in {language}" for language, count in languages.most_common())
+        notes.append(f"{parts} share one set of weights")
+    return notes
+
+
+def prior_of(method: MudyPlus, texts: Sequence[FitText]) -> Weights:
+    """The weights that the method has for the language of most texts."""
+    languages = Counter(text.language for text in texts).most_common(1)
+    return load_weights(method.weights, method.style, languages[0][0] if languages else "en")
+
+
+# -- Lists ------------------------------------------------------------------------------------------------------------
+
+
+def ranked(text: FitText, chances: Numbers, top_n: int | None, **ranking: Any) -> tuple[Keyphrase, ...]:
+    """The best phrases of a text, as `mudy evaluate` ranks them; `ranking` are other arguments of `rank`."""
+    scores = same_at_each(text.candidates, chances.tolist())
+    arguments = {"merge": False, **ranking}
+    return rank(text.text, text.candidates, scores, top_n=top_n, language=text.language, **arguments)
+
+
+def top(fits: Fits, weights_of: Callable[[FitText], Weights]) -> list[tuple[Keyphrase, ...]]:
+    """The first phrases of each text."""
+    return [ranked(text, text.chances(weights_of(text), fits.leaders), DEPTH) for text in fits.texts]
+
+
+def f1(fits: Fits, lists: Sequence[Sequence[Keyphrase]]) -> float:
+    """F1 in per cent over all texts, counted as `mudy evaluate` does."""
+    hits = counted = 0
+    for text, phrases in zip(fits.texts, lists, strict=True):
+        hits += sum(text.is_gold(phrase.text.lower()) for phrase in phrases)
+        counted += min(DEPTH, text.occurrences) + len(text.gold)
+    return 200 * hits / counted
+
+
+def _changed_lists(before: Sequence[Sequence[Keyphrase]], after: Sequence[Sequence[Keyphrase]]) -> list[str]:
+    """How the lists differ, the largest difference first."""
+    changes = []
+    for more, less, measure in _LISTS:
+        old, new = (
+            np.mean([measure(phrase) for phrases in lists for phrase in phrases[:COMPARED]])
+            for lists in (before, after)
+        )
+        changes.append((abs(new - old), more if new > old else less))
+    return [words for size, words in sorted(changes, reverse=True) if size >= _CLEAR][:_NAMED]

@@ -1,0 +1,253 @@
+"""Texts with gold keyphrases and all evidence of their candidates -> both sums, fitted on all and without each part.
+
+The evidence is that of the method, but the language model is asked about more phrases than will lead. `quick` is fitted
+on all candidates, `full` on those that lead by it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mudy.candidates import Candidate
+from mudy.candidates.stemming import stems_of
+from mudy.errors import InputError
+from mudy.methods.mudyplus.cascade import MOST, MudyPlus, in_long_text, leading, not_asked, ordered, totals
+from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE, Numbers, Table
+from mudy.methods.mudyplus.fitting import RIDGE, Bend, Fit, Sample, calibrate, expit, fit, text_shares
+from mudy.methods.mudyplus.weights import Sum, Weights
+from mudy.reading.document import Document
+
+ASKED = 1.5  # times as many phrases are scored by the language model while fitting as will lead
+START = Sum(  # chooses the phrases that are encoded and asked about while fitting, whatever weights there are
+    {
+        "own_frequency": 2.3,
+        "nested_frequency": 1.4,
+        "cohesion": -0.2,
+        "first_mention": -0.55,
+        "in_heading": 0.2,
+        "is_heading": 1.8,
+        "noun_phrase": 1.2,
+        "one_word": -1.0,
+        "one_word_noun_phrase": -0.3,
+        "digit": -1.25,
+        "symbol": -1.3,
+        "generic": -1.9,
+        "rare_words": 0.5,
+        "similarity": 0.66,
+    },
+    {},
+    0.0,
+)
+FOLDS = 20  # of the texts, where there is one data set; up to so many are left out one by one
+LEAST_TEXTS = 3  # two to fit on, one to measure on
+ByHand = Mapping[str, Mapping[str, float]]  # sum -> evidence -> its weight
+SET_BY_HAND: ByHand = {  # of weights that are fitted without a prior; before the calibration scales all
+    "quick": {"generic": -2.5, "plain_generic": -1.0, "nested_frequency": 0.3},
+    "full": {"generic": -3.0, "plain_generic": -1.5, "nested_frequency": 0.18},
+}
+
+
+@dataclass(frozen=True)
+class FitText:
+    """One text with its evidence, its gold, and the part of the data that is left out together with it."""
+
+    dataset: str
+    id: str
+    text: str
+    candidates: tuple[Candidate, ...]
+    gold: tuple[str, ...]
+    table: Table
+    asked: tuple[int, ...] = ()  # rows that the language model was asked about
+    part: str = ""
+    language: str = "en"
+    words: int = 0
+    weight: float = 1.0  # of its data set in a fit, beside one of as many texts
+
+    @classmethod
+    def of(
+        cls, method: MudyPlus, document: Document, candidates: tuple[Candidate, ...], gold: Sequence[str], *about: str
+    ) -> FitText:
+        """A text that was read, with all evidence that the method has; `about` are its data set and its id."""
+        gold = tuple(phrase.lower() for phrase in gold)
+        dataset, key = about
+        empty = cls(dataset, key, document.text, candidates, gold, Table({}, {}), language=document.language)
+        if not candidates:
+            return empty
+        asking = replace(method, leaders=round(ASKED * method.leaders))
+        (text,) = asking.with_similarities([method.counted(document, candidates)], [START])
+        if method.asks:
+            (text,) = asking.with_answers([text], [ordered(totals(text.table, START))])
+        return replace(empty, table=text.table, asked=tuple(text.answers), words=document.word_count)
+
+    @cached_property
+    def hits(self) -> NDArray[np.bool_]:
+        """Which candidates have the stems of a gold phrase."""
+        return np.array([self.is_gold(candidate.phrase) for candidate in self.candidates], dtype=bool)
+
+    def is_gold(self, phrase: str) -> bool:
+        return stems_of(phrase, self.language) in self._gold_stems
+
+    @cached_property
+    def _gold_stems(self) -> frozenset[tuple[str, ...]]:
+        return frozenset(stems_of(phrase, self.language) for phrase in self.gold)
+
+    def sample(self, names: Sequence[str], rows: Sequence[int] | None = None) -> Sample:
+        """Some evidence of some rows, or of all, to fit on."""
+        chosen = slice(None) if rows is None else list(rows)
+        context = np.array([self.table.context[name] for name in CONTEXT])
+        return Sample(self.dataset, self.table.rows(names)[chosen], self.hits[chosen], context, self.weight)
+
+    @property
+    def occurrences(self) -> int:
+        """How often all candidates together occur."""
+        return sum(len(candidate.occurrences) for candidate in self.candidates)
+
+    @property
+    def tells(self) -> bool:
+        """Whether there is a gold phrase among the candidates, beside others."""
+        return bool(self.hits.any() and not self.hits.all())
+
+    def leaders(self, weights: Sum, most: int) -> list[int]:
+        """The rows that lead by a sum, of those that the language model was asked about."""
+        rows = leading(sums(self.table, weights), in_long_text(most, self.words))
+        return sorted(set(rows).intersection(self.asked))
+
+    def log_odds(self, weights: Weights, leaders: int) -> Numbers:
+        """Those that MUDY+ gives every candidate: by `quick`, and those of the leaders by `full` if there is one."""
+        if not self.candidates:
+            return np.zeros(0)
+        values = sums(self.table, weights.quick)
+        if weights.full is None or not (asked := self.leaders(weights.quick, leaders)):
+            return values
+        values[asked] = sums(self.table, weights.full)[asked]
+        rest, lead = not_asked(values, asked)
+        values[rest] -= lead
+        return values
+
+    def chances(self, weights: Weights, leaders: int) -> Numbers:
+        """The probabilities that MUDY+ gives every candidate."""
+        bent = (weights.full or weights.quick).calibration.bent(self.log_odds(weights, leaders))
+        return np.clip(expit(bent), 1 - MOST, MOST)
+
+
+def sums(table: Table, weights: Sum) -> Numbers:
+    """The log-odds of every row by one sum."""
+    base = weights.intercept + sum(weight * table.context[name] for name, weight in weights.context.items())
+    return np.asarray(totals(table, weights) + base)
+
+
+# -- Fits -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Weights fitted on texts, and on all parts of them but one."""
+
+    texts: Sequence[FitText]
+    leaders: int  # phrases that the language model is asked about; 0: there is none
+    weights: Weights
+    without: Mapping[str, Weights]  # part -> weights fitted on the others
+
+    @property
+    def left_out(self) -> str:
+        """What is left out at once, in words."""
+        if len(self.weights.fitted_on) > 1:
+            return "one data set"
+        return "one text" if len(self.without) == len(self.texts) else f"one of {len(self.without)} folds of the texts"
+
+
+def fit_parts(
+    texts: Sequence[FitText],
+    leaders: int,
+    by_hand: ByHand = SET_BY_HAND,
+    ridge: float = RIDGE,
+    prior: Weights | None = None,
+) -> Fits:
+    """Fit weights. A prior takes the place of the weights set by hand, with a ridge for each text, such as PULL."""
+    usable = in_parts([text for text in texts if text.candidates])
+    check_samples([text.sample(CHEAP) for text in usable], "its candidates")
+    weights = fitted_weights(usable, leaders, by_hand, ridge, prior)
+    without = {
+        part: fitted_weights([text for text in usable if text.part != part], leaders, by_hand, ridge, prior)
+        for part in dict.fromkeys(text.part for text in usable)
+    }
+    bends = {name: _bend(usable, without, name, leaders) for name in (("quick", "full") if leaders else ("quick",))}
+    bent = {part: _with_bends(fitted, bends) for part, fitted in without.items()}
+    return Fits(usable, leaders, _with_bends(weights, bends), bent)
+
+
+def in_parts(texts: Sequence[FitText]) -> list[FitText]:
+    """The texts in parts that are left out in turn: as they say, else data sets or, of a single one, folds of it."""
+    if all(text.part for text in texts):
+        return list(texts)
+    if len({text.dataset for text in texts}) != 1:
+        return [replace(text, part=text.dataset) for text in texts]
+    folds = min(FOLDS, sum(text.tells for text in texts))
+    order = sorted(range(len(texts)), key=lambda index: not texts[index].tells)  # each fold has texts to learn from
+    fold = {index: f"fold {place % max(1, folds) + 1}" for place, index in enumerate(order)}
+    return [replace(text, part=fold[index]) for index, text in enumerate(texts)]
+
+
+def check_samples(samples: Sequence[Sample], among: str) -> None:
+    """InputError where there are too few texts to learn from, or none in a data set."""
+    telling = Counter(sample.dataset for sample in samples if sample.tells)
+    if not telling:
+        raise InputError(f"Nothing can be fitted: no text has a gold phrase among {among}, beside others.")
+    for name in dict.fromkeys(sample.dataset for sample in samples):
+        if not telling[name]:
+            raise InputError(f"{name}: no text has a gold phrase among {among}, beside others. Leave this set out.")
+    if telling.total() < LEAST_TEXTS:
+        number = f"Only {telling.total()} text{' has' if telling.total() == 1 else 's have'}"
+        raise InputError(f"{number} a gold phrase among {among}, beside others; at least {LEAST_TEXTS} are needed.")
+
+
+def fitted_weights(
+    texts: Sequence[FitText], leaders: int, by_hand: ByHand, ridge: float, prior: Weights | None
+) -> Weights:
+    """Both sums: `quick` of all candidates, `full` of those that lead by it; without leaders, `quick` alone."""
+    fitted_on = dict(Counter(text.dataset for text in texts))
+    samples = [text.sample(CHEAP) for text in texts]
+    quick = _fitted_sum(samples, CHEAP, by_hand["quick"], ridge, None if prior is None else prior.quick)
+    if not leaders:
+        return Weights(quick, None, fitted_on)
+    samples = [text.sample(EVIDENCE, text.leaders(quick, leaders)) for text in texts]
+    full = _fitted_sum(samples, EVIDENCE, by_hand["full"], ridge, None if prior is None else prior.with_model)
+    return Weights(quick, full, fitted_on)
+
+
+def _fitted_sum(
+    samples: Sequence[Sample], names: Sequence[str], by_hand: Mapping[str, float], ridge: float, prior: Sum | None
+) -> Sum:
+    if prior is not None and not any(sample.tells for sample in samples):
+        return prior
+    if prior is None:
+        fitted = fit(samples, ridge, {names.index(name): weight for name, weight in by_hand.items()})
+    else:
+        known = np.array([prior.evidence.get(name, 0.0) for name in names])
+        context = np.array([prior.context.get(name, 0.0) for name in CONTEXT])
+        fitted = fit(samples, ridge / len(samples), None, Fit(known, context, prior.intercept))
+    evidence = dict(zip(names, fitted.weights.tolist(), strict=True))
+    return Sum(evidence, dict(zip(CONTEXT, fitted.context_weights.tolist(), strict=True)), fitted.intercept)
+
+
+def _bend(texts: Sequence[FitText], without: Mapping[str, Weights], name: str, leaders: int) -> Bend:
+    """The bend that texts left out ask for: one number for each sum, the same for all weights."""
+    shares = text_shares([text.sample(CHEAP) for text in texts], per_phrase=True)
+    values = [text.log_odds(only(name, without[text.part]), leaders) for text in texts]
+    return calibrate(values, [text.hits for text in texts], shares)
+
+
+def _with_bends(weights: Weights, bends: Mapping[str, Bend]) -> Weights:
+    full = None if weights.full is None else replace(weights.full, calibration=bends["full"])
+    return replace(weights, quick=replace(weights.quick, calibration=bends["quick"]), full=full)
+
+
+def only(name: str, weights: Weights) -> Weights:
+    """The weights as one sum uses them: `quick` asks no language model."""
+    return replace(weights, full=None) if name == "quick" else weights
