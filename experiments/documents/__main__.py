@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from experiments.documents import TOP, Figures, Gold, by_genre, load_gold
+from experiments.documents.keyphraseness import keyphraseness, to_dict
 from mudy import Extractor
 from mudy._support.storage import dump_json
 from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, fit_options, predictions
@@ -23,7 +24,8 @@ from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, PLAIN_PREFIX
 from mudy.methods.mudyplus.weights import Weights
 
-RIDGE = 0.15  # documents are few
+RIDGE = 0.07  # documents are few
+RIDGE_OTHER_LANGUAGES = 0.3  # and these are fewer
 NOT_USED = ("first_position", "usual_length", *(name for name in EVIDENCE if name.startswith(PLAIN_PREFIX)))
 ENGLISH_ONLY = ("generic", "rare_words")  # they rest on a list of English words
 
@@ -43,12 +45,16 @@ def main() -> None:
         replace(text, dataset="documents", part=text.dataset)
         for text in gather(extractor, by_genre(documents), cache, show)
     ]
+    texts, directions = keyphraseness(texts, extractor.scorer, NOT_USED, ENGLISH_ONLY, RIDGE)  # type: ignore[arg-type]
+    if arguments.output:
+        shipped = dump_json(to_dict(directions)) + "\n"
+        (arguments.output / "keyphraseness.json").write_text(shipped, encoding="utf-8")
     golds = {gold.id: gold for gold in documents}
     english = [text for text in texts if golds[text.id].language == "en"]
     others = [text for text in texts if golds[text.id].language != "en"]
-    for name, unused, chosen in (
-        ("subjects", NOT_USED, english),
-        ("subjects_other_languages", (*NOT_USED, *ENGLISH_ONLY), others),
+    for name, unused, chosen, ridge in (
+        ("subjects", NOT_USED, english, RIDGE),
+        ("subjects_other_languages", (*NOT_USED, *ENGLISH_ONLY), others, RIDGE_OTHER_LANGUAGES),
     ):
         if not chosen:
             continue
@@ -56,8 +62,8 @@ def main() -> None:
             "quick": {name: 0.0 for name in unused if name in CHEAP},
             "full": dict.fromkeys(unused, 0.0),
         }
-        options = fit_options(extractor, by_hand, RIDGE)
-        fitted = fit_on_texts(chosen, extractor.scorer.loaded_weights, MudyPlus.leaders, by_hand, options, RIDGE)  # type: ignore[attr-defined]
+        options = fit_options(extractor, by_hand, ridge)
+        fitted = fit_on_texts(chosen, extractor.scorer.loaded_weights, MudyPlus.leaders, by_hand, options, ridge)  # type: ignore[attr-defined]
         if arguments.output:
             write(arguments.output / f"{name}.json", fitted.weights)
         shown = [

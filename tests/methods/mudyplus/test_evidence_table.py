@@ -65,23 +65,24 @@ def test_what_the_language_model_says_about_ends_counts_in_plain_language_too() 
 
 def test_every_kind_of_evidence_has_a_column() -> None:
     text = evidence(DENSE)
-    near = text.adding_similarity(nearness(text, [0], [1.0]))
+    near = text.adding_similarity(nearness(text, [0], [1.0]), np.array([0.7]))
     assert set(near.table.columns) == set(CHEAP)
     answered = near.adding_answers([0], [Answer(-1.0, -4.0, (2.0,))], read_whole(text))
     assert set(answered.table.columns) == set(EVIDENCE)
 
 
-def test_phrases_that_were_not_encoded_count_as_less_similar_than_the_middle() -> None:
+def test_phrases_that_were_not_encoded_are_less_similar_than_the_middle_and_of_average_keyphraseness() -> None:
     text = evidence("river , ice , radar . " * 200)
-    similar = text.adding_similarity(nearness(text, [0, 2], [0.9, 0.1]))
+    similar = text.adding_similarity(nearness(text, [0, 2], [0.9, 0.1]), np.array([0.7, 0.3]))
     assert similar.table.columns["similarity"].tolist() == pytest.approx([1.0, UNKNOWN_SIMILARITY, -1.0])
+    assert similar.table.columns["keyphraseness"].tolist() == [0.7, 0.0, 0.3]
     assert text.neutral.columns["similarity"].tolist() == [0.0] * 3
 
 
 def test_similarity_and_attention_count_for_less_in_a_text_of_half_the_length() -> None:
     text = evidence("river , ice , radar , map . " * (LONG // 16))
     assert text.document.word_count == LONG // 2
-    similar = text.adding_similarity(nearness(text, [0, 1], [0.9, 0.1]))
+    similar = text.adding_similarity(nearness(text, [0, 1], [0.9, 0.1]), np.zeros(2))
     assert similar.table.columns["similarity"][:2].tolist() == pytest.approx([0.5, -0.5])
     answered = similar.adding_answers([1], [Answer(-1.0, -4.0, (None, 0.3, 0.8))], read_whole(text))
     assert answered.table.columns["attention"].tolist() == pytest.approx([0, 0.8 / 4, 0, 0])

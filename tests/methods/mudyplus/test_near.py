@@ -18,7 +18,9 @@ from mudy.methods.mudyplus.evidence_table import Numbers
 from mudy.methods.mudyplus.near import (
     SHORT,
     WINDOW,
+    Keyphraseness,
     WindowCosines,
+    built_in_keyphraseness,
     content_words,
     seed_similarity,
     vectors_alone,
@@ -73,6 +75,8 @@ def test_a_seed_is_a_contribution_of_its_weight_times_the_centred_cosine(extract
 
 def test_seeds_of_another_language_are_compared_by_the_multilingual_encoder() -> None:
     class Constant:
+        name = "constant"
+
         def embed(self, texts: Sequence[str]) -> Any:
             return np.array([[1.0, 3.0 * ("ville" in text)] for text in texts], dtype=np.float32)
 
@@ -264,6 +268,34 @@ def test_an_occurrence_is_as_similar_as_its_phrase_is_to_the_window_around_it() 
 def test_rows_that_were_not_encoded_are_not_in_it() -> None:
     made = WindowCosines((3, 5, 8), [Span(0, 9)], np.zeros((3, 1)))
     assert [row for row in range(10) if row in made] == [3, 5, 8]
+
+
+# -- Keyphraseness ----------------------------------------------------------------------------------------------------
+
+
+def test_keyphraseness_is_how_far_a_phrase_lies_along_the_direction() -> None:
+    known = Keyphraseness("some", np.array([2.0, -1.0]), 0.5)
+    vectors = np.array([[3.0, 0.0], [0.0, 7.0], [0.3, 0.4]])  # their lengths do not matter
+    assert known.of(vectors).tolist() == pytest.approx([1.5, -1.5, 0.6 * 2 - 0.8 - 0.5])
+
+
+def test_an_encoder_that_it_was_not_fitted_for_says_nothing(extractor: Extractor) -> None:
+    assert built_in_keyphraseness(small.bert().name) is None
+    parts = [occurrence.parts for k in extractor.extract(TEXT) for occurrence in k.occurrences]
+    assert {part["keyphraseness"] for part in parts} == {0.0}
+
+
+@pytest.mark.real
+def test_subjects_have_more_keyphraseness_than_what_is_said_about_them() -> None:
+    encoder = Extractor(speed="quick").loader.encoder()
+    known = built_in_keyphraseness(encoder.name)
+    assert known is not None
+    subjects, others = (
+        ("irregular time series", "heat pump", "data protection"),
+        ("second example", "rest", "few words"),
+    )
+    values = known.of(vectors_alone(encoder, [*subjects, *others]))
+    assert min(values[:3]) > max(values[3:])
 
 
 def test_texts_that_several_rows_share_are_embedded_once() -> None:

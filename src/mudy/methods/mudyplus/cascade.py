@@ -33,9 +33,18 @@ from mudy.methods.method import (
 from mudy.methods.mudyplus.asked import NOT_READ, TEMPLATE, Answer, Inquiry, ask, best_of
 from mudy.methods.mudyplus.counted import counted
 from mudy.methods.mudyplus.digest import COVERED, LEAST_WORDS, digest, stretches
-from mudy.methods.mudyplus.evidence_table import ANSWERS, UNKNOWN_SIMILARITY, Numbers, Table, long
+from mudy.methods.mudyplus.evidence_table import ANSWERS, ENCODED, UNKNOWN_SIMILARITY, Numbers, Table, long
 from mudy.methods.mudyplus.fitting import expit
-from mudy.methods.mudyplus.near import MOST_PHRASES, Embed, Steering, WindowCosines, vectors_alone, vectors_of, windows
+from mudy.methods.mudyplus.near import (
+    MOST_PHRASES,
+    Embed,
+    Steering,
+    WindowCosines,
+    built_in_keyphraseness,
+    vectors_alone,
+    vectors_of,
+    windows,
+)
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
 from mudy.reading.document import Document, Span
 
@@ -67,6 +76,7 @@ _WORDS = {  # what each contribution is, for people
     "plain_one_word": "is a single word (in plain language)",
     "similarity": "similar to its nearest passages",
     "plain_similarity": "similar to its nearest passages (in plain language)",
+    "keyphraseness": "resembles keyphrases of other documents",
     "likelihood": "likely as a keyword",
     "ending": "ends where it should",
     "plain_ending": "ends where it should (in plain language)",
@@ -209,9 +219,17 @@ class MudyPlus(BatchMethod):
         ]
         vectors = self._vectors([text.document for text in texts], rows)
         return [
-            text.adding_similarity(WindowCosines.of(leaders, spans, states[len(spans) :], states[: len(spans)]))
+            text.adding_similarity(
+                WindowCosines.of(leaders, spans, states[len(spans) :], states[: len(spans)]),
+                self._keyphraseness(text.document, states[len(spans) :]),
+            )
             for text, spans, leaders, states in zip(texts, cut, chosen, vectors, strict=True)
         ]
+
+    def _keyphraseness(self, document: Document, phrases: Numbers) -> Numbers:
+        """That of phrases by their vectors; 0 by an encoder that it was not fitted for."""
+        known = built_in_keyphraseness(self._encoder_for(document).name)
+        return np.zeros(len(phrases)) if known is None else known.of(phrases)
 
     def _vectors(self, documents: Sequence[Document], rows: Sequence[Sequence[str]]) -> list[Numbers]:
         """The vectors of texts that belong to documents, by the encoder that knows the language of each."""
@@ -310,13 +328,14 @@ class TextEvidence:
 
     @property
     def neutral(self) -> Table:
-        """The table as if all phrases were equally similar to the text."""
-        return self.table.adding(similarity=np.zeros(len(self.candidates)))
+        """The table as if the encoder said the same about all phrases."""
+        return self.table.adding(**{name: np.zeros(len(self.candidates)) for name in ENCODED})
 
-    def adding_similarity(self, near: WindowCosines) -> TextEvidence:
-        column = np.full(len(self.candidates), UNKNOWN_SIMILARITY)
-        column[list(near.rows)] = near.similarity
-        table = self.table.adding(similarity=long(self.document.word_count) * column)
+    def adding_similarity(self, near: WindowCosines, keyphraseness: Numbers) -> TextEvidence:
+        """The text with what the encoder says about its leading phrases."""
+        similar, typical = np.full(len(self.candidates), UNKNOWN_SIMILARITY), np.zeros(len(self.candidates))
+        similar[list(near.rows)], typical[list(near.rows)] = near.similarity, keyphraseness
+        table = self.table.adding(similarity=long(self.document.word_count) * similar, keyphraseness=typical)
         return replace(self, table=table, near=near)
 
     def adding_answers(self, rows: Sequence[int], answers: Sequence[Answer], read: Sequence[Span]) -> TextEvidence:

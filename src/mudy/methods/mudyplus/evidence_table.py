@@ -30,7 +30,8 @@ COUNTED = (
     "rare_words",
 )
 PLAIN_PREFIX = "plain_"  # before the name of evidence that counts for more or less in plain language
-CHEAP = (*COUNTED, "plain_generic", "plain_own_frequency", "plain_one_word", "similarity", "plain_similarity")
+ENCODED = ("similarity", "keyphraseness")  # from the sentence encoder
+CHEAP = (*COUNTED, "plain_generic", "plain_own_frequency", "plain_one_word", *ENCODED, "plain_similarity")
 ANSWERS = ("likelihood", "ending", "attention")  # from the language model
 EVIDENCE = (*CHEAP, *ANSWERS, "plain_ending")
 CONTEXT = ("words",)

@@ -184,7 +184,7 @@ class Bend:
 
     def bent(self, sums: Numbers) -> Numbers:
         """Log-odds of sums."""
-        return np.asarray(np.minimum(sums, self.knee) + self.slope * np.maximum(0.0, sums - self.knee))
+        return np.asarray(sums - (1 - self.slope) * np.maximum(0.0, sums - self.knee))
 
     def to_dict(self) -> dict[str, float]:
         return asdict(self)

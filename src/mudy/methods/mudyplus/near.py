@@ -1,12 +1,14 @@
-"""Evidence from a sentence encoder: how similar phrases are to their text, to seeds and to a query."""
+"""Evidence from a sentence encoder: keyphraseness, and how similar phrases are to their text, to seeds and a query."""
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING
@@ -92,6 +94,37 @@ class WindowCosines:
         starts = [window.start for window in self.windows]
         held = [max(0, bisect_right(starts, position) - 1) for position in positions]
         return self._scaled(self.cosines[bisect_left(self.rows, row), held])
+
+
+# -- Keyphraseness ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Keyphraseness:
+    """How much a phrase means what keyphrases of other documents mean, whatever its text: a direction of the encoder.
+
+    "irregular time series" is far along it, "second example" is not. The direction was fitted on documents with gold
+    keyphrases, beside the evidence that needs no language model, so that it says what that evidence does not.
+    """
+
+    encoder: str  # the name of the model that the direction belongs to
+    direction: Numbers  # (width,)
+    offset: float  # what the phrases that it was fitted on have on average
+
+    def of(self, phrases: Numbers) -> Numbers:
+        """One number per vector; about 0 for a phrase that says nothing either way."""
+        return np.asarray(_unit(phrases) @ self.direction - self.offset)
+
+
+@cache
+def built_in_keyphraseness(encoder: str) -> Keyphraseness | None:
+    """The direction of an encoder, by its name; None if none was fitted."""
+    file = files("mudy.methods.mudyplus") / "fitted" / "keyphraseness.json"
+    row = json.loads(file.read_text(encoding="utf-8"))["directions"].get(encoder)
+    return None if row is None else Keyphraseness(encoder, np.array(row["direction"]), row["offset"])
+
+
+# -- Vectors ----------------------------------------------------------------------------------------------------------
 
 
 def vectors_of(embed: Embed, texts: Sequence[Sequence[str]]) -> list[Numbers]:
