@@ -12,7 +12,7 @@ import click
 from mudy._support.storage import dump_json
 from mudy._support.validation import TopN
 from mudy.cli.console import Screen, first_phrases
-from mudy.cli.extract_command import warn_of_vocabulary
+from mudy.cli.extract_command import warn_of_history, warn_of_vocabulary
 from mudy.cli.formats import Output, captured
 from mudy.cli.parameters import (
     METHODS_LISTED,
@@ -62,7 +62,7 @@ Examples:
     "own time, and a list with its parts explains itself; promptrank,mudy shows what the position in the text adds.",
 )
 @with_style
-@with_options(Setup, "model", "encoder", "language", "protocol", "max_words")
+@with_options(Setup, "model", "encoder", "language", "protocol", "max_words", "history")
 @declared_option(
     Options,
     "top_n",
@@ -207,6 +207,7 @@ def _explained(
     first, *_ = settings
     screen.show(f"Loading {machine_and_model['model']}")
     base = Extractor(first, **machine_and_model, report=screen.report)
+    warn_of_history(screen, base)
     document = base.read(reading.text, blocks=reading.blocks)
     explained = []
     for done, (method, values) in enumerate(settings.items()):

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,6 +32,9 @@ from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, Outcome, error_message, outcomes
 from mudy.extraction.results import Result
 from mudy.reading.formats import is_pattern
+
+if TYPE_CHECKING:
+    from mudy.extraction.extractor import Extractor
 
 _Numbered = tuple[int, Source]  # an input and its number
 
@@ -88,7 +91,9 @@ def extract_command(
     if options.per_section and form == "csv":
         raise click.UsageError("--per-section has no effect on csv; use --format table, json or jsonl.")
     several = len(inputs) > 1 or any(map(is_pattern, files))
-    written_as = formats.format_of(form, several, target.terminal, concepts=options.concepts is not None)
+    written_as = formats.format_of(
+        form, several, target.terminal, concepts=options.concepts is not None or given["history"] is not None
+    )
     arguments = {"method": method, **given, **settings(method, pairs, focus.settings())}
     with Screen(quiet) as screen:
         run = ExtractRun(screen, written_as, target, options, texts, len(inputs))
@@ -122,6 +127,7 @@ class ExtractRun:
         warn_of_vocabulary(self.screen, self.options)
         self.screen.show(f"Loading {arguments['model']}")
         extractor = Extractor(**arguments, report=self.screen.report)
+        warn_of_history(self.screen, extractor)
         items = self._items(sources, encoding)
         computed = outcomes(extractor, items, workers=workers if self.total > 1 else 1, began=self._begin)
         with closing(computed), reported_to(self._show):
@@ -202,6 +208,12 @@ class ExtractRun:
             count = "1 phrase" if len(self._dropped) == 1 else f"{len(self._dropped):,} phrases"
             phrases = first_phrases(self._dropped)
             self.screen.warning(f"{count} of the model not in the text, or excluded: {phrases}")
+
+
+def warn_of_history(screen: Screen, extractor: Extractor) -> None:
+    """Say which of the tagged texts cannot be read."""
+    for note in extractor.history.notes if extractor.history is not None else ():
+        screen.warning(f"history: {note}")
 
 
 def warn_of_vocabulary(screen: Screen, options: Options) -> None:

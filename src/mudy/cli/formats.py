@@ -87,9 +87,9 @@ class Csv(Format):
             rows.writerow((*CSV_COLUMNS, *(CONCEPT_COLUMNS if self._concepts else ())))
             self._begun = True
         for phrase in result.keyphrases:
-            best = phrase.occurrences[0]
-            variants = ";".join(phrase.variants)
-            row = (phrase.rank, phrase.text, phrase.score, variants, best.start, best.end, best.page)
+            best = phrase.best
+            place = (None, None, None) if best is None else (best.start, best.end, best.page)
+            row = (phrase.rank, phrase.text, phrase.score, ";".join(phrase.variants), *place)
             concept = _concept_cells(phrase) if self._concepts else ()
             rows.writerow((result.source or "", *row, len(phrase.occurrences), *concept))
         return lines.getvalue()
@@ -141,11 +141,13 @@ class Tables(Format):
 
 
 def _concept(keyphrase: Keyphrase) -> str:
-    """A concept for people: its label and id; a near one says so."""
+    """A concept for people: its label and id; a near one, or one that does not occur in the text, says so."""
     concept = keyphrase.concept
     if concept is None:
         return ""
     name = concept.label if concept.id == concept.label else f"{concept.label} ({concept.id})"
+    if keyphrase.source == "history":
+        return f"history: {name}"
     return name if concept.similarity is None else f"near {name}, {concept.similarity:.2f}"
 
 

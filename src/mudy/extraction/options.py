@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, TypedDict, get_args
 
 from mudy._support.validation import (
@@ -32,6 +33,7 @@ ProtocolName = Literal["promptrank"]  # how texts are read for comparison with p
 DEFAULT_METHOD = "mudyplus"
 DEFAULT_MODEL = "gemma3-270m"
 DEFAULT_ENCODER = "minilm-l6"
+HISTORY_STYLE: Style = "tags"  # of an extractor with a history, unless another is chosen
 
 
 # -- Of an extraction -------------------------------------------------------------------------------------------------
@@ -246,6 +248,18 @@ def _language(value: Any) -> Any:
     )
 
 
+def _history(value: Any) -> str | None:
+    """The path of tagged texts, which must be there."""
+    if not isinstance(value, str | Path | None):
+        raise SettingError(f"history is {seen(value)}, but must be the path of a folder or file.")
+    if value is None:
+        return None
+    from mudy.extraction.examples.tagged_texts import check_history
+
+    check_history(Path(value).expanduser())
+    return str(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What an `Extractor` is made of, besides the settings of its method and of the machine."""
@@ -270,6 +284,13 @@ class Setup:
     )
     protocol: ProtocolName | None = declared(None, "Read texts as published experiments did.")
     max_words: int | None = declared(None, "Read only the first words of each text.", none="all", least=1)
+    history: str | None = declared(
+        None,
+        "Suggest the tags of similar texts (mudyplus): a folder of Markdown notes with tags, or a .jsonl or .csv file "
+        "with text and tags.",
+        check=_history,
+        metavar="PATH",
+    )
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -61,13 +61,13 @@ def keyphrase_column(texts: Iterable[str | None], settings: Mapping[str, Any]) -
 
 
 def _row(keyphrase: Keyphrase) -> dict[str, Any]:
-    best, *others = keyphrase.occurrences
+    best = keyphrase.best  # None for a tag of similar texts
     return {
         "text": keyphrase.text,
         "score": keyphrase.score,
-        "start": best.start,
-        "end": best.end,
-        "occurrences": 1 + len(others),
+        "start": best and best.start,
+        "end": best and best.end,
+        "occurrences": len(keyphrase.occurrences),
     }
 
 

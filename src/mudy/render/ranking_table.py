@@ -36,7 +36,7 @@ class Ranked:
         """The parts; those that differ most among the listed phrases first."""
 
         def spread(name: str) -> float:
-            values = [row.phrase.occurrences[0].parts.get(name, 0.0) for row in self.rows]
+            values = [row.phrase.parts.get(name, 0.0) for row in self.rows]
             return pstdev(values) if values else 0.0
 
         return sorted(self.parts, key=spread, reverse=True)
@@ -66,12 +66,12 @@ def ranked(explanation: Explanation, index: int, top_n: int | None) -> Ranked:
 
 def part_names(result: Result) -> tuple[str, ...]:
     """The parts of the scores that a list shows."""
-    best = (phrase.occurrences[0].parts for phrase in result.keyphrases[:1])
-    return tuple(name for parts in best for name in parts if name not in HIDDEN)
+    parts = next((phrase.parts for phrase in result.keyphrases if phrase.occurrences), {})
+    return tuple(name for name in parts if name not in HIDDEN)
 
 
 def _cells(phrase: Keyphrase, names: Sequence[str], others: Sequence[dict[tuple[int, int], int]]) -> tuple[str, ...]:
-    parts = phrase.occurrences[0].parts
+    parts = phrase.parts
     numbers = [number(parts[name], 2) if name in parts else ABSENT for name in names]
     elsewhere = [change(phrase.rank, rank_in(other, phrase)) for other in others]
     return (str(phrase.rank), phrase.text, number(phrase.score), *numbers, str(len(phrase.occurrences)), *elsewhere)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mudy import InputError
-from mudy.cli.front_matter import Note, scalar
+from mudy.extraction.examples.front_matter import Note, scalar
 
 NEW = ["flood-wall", "b", "yes"]
 

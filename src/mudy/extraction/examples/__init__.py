@@ -1,0 +1,1 @@
+"""Texts with the tags that somebody gave them."""
