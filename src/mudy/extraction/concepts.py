@@ -112,7 +112,7 @@ def of_concepts(keyphrases: Sequence[Keyphrase]) -> tuple[Keyphrase, ...]:
 HISTORY: Literal["history"] = (
     "history"  # the part of a score, and how a concept that does not occur in the text was found
 )
-LEAST = 0.1  # probability from which such a concept is suggested
+LEAST = 0.05  # probability from which such a concept is suggested
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,8 +132,9 @@ class Extractor:
 
     def using(self, method: str, preset: str | None = None, **settings: Any) -> Extractor:
         """Another method, or other settings of this one, with the tagger and the models of this extractor."""
-        history = self.loader.setup.history if method_class(method).calibrated else None
-        setup = replace(self.loader.setup, method=method, preset=preset, history=history)
+        setup = replace(self.loader.setup, method=method, preset=preset)
+        if setup.history is not None and not method_class(method).calibrated:
+            setup = replace(setup, history=None)
         compute = replace(self.compute, speed=shared_speed(method, self.speed))  # the models are loaded for it
         made = copy(self)
         made._configure(replace(self.loader, setup=setup, compute=compute), settings)

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,10 +110,13 @@ def _notes(folder: Path) -> Iterator[TaggedText | str]:
             yield TaggedText(file.note.text, plain_tags(tags), file.place)
 
 
-def plain_tags(tags: Any) -> tuple[str, ...]:
-    """Tags without white space around them and the # that some tools write, each once."""
-    stripped = (" ".join(str(tag).split()).lstrip("#") for tag in tags)
-    return tuple({tag.casefold(): tag for tag in reversed([*filter(None, stripped)])}.values())[::-1]
+def plain_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Tags without white space around them and the # that some tools write, each in its first spelling."""
+    spellings: dict[str, str] = {}
+    for tag in tags:
+        plain = " ".join(tag.split()).lstrip("#")
+        spellings.setdefault(plain.casefold(), plain)
+    return tuple(filter(None, spellings.values()))
 
 
 # -- Rows -------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Tags from history: the nearest tagged texts vote for their tags, also for those that a text does not name.
 
 Evidence for a tag, in log-odds: the share of the nearest texts that have it, weighted by cosine; the cosine of the
-nearest text that has it; the cosine of the tag itself and the text; and in how many texts it is used. It is added to
-the log-odds of phrases that are such tags, and is all there is for tags that do not occur in the text.
+tag itself and the text; and in how many texts it is used. It is added to the log-odds of phrases that are such tags,
+and is all there is for tags that do not occur in the text.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ INDEX = ".mudy-history.npz"
 NEIGHBOURS = 20  # texts that vote
 POWER = 2.0  # of the cosine that a vote counts
 # `python -m experiments.history DATA --cache FOLDER --fit`
-WEIGHTS = (3.6, 7.8, 10.2, 0.9)  # of share, nearest, similarity and log count
-NAMED, ABSENT = -4.0, -9.4  # log-odds added where a tag occurs in the text, and of one that does not
+WEIGHTS = (9.8, 8.9, 0.63)  # of share, similarity and log count
+NAMED, ABSENT = -2.8, -8.5  # log-odds added where a tag occurs in the text, and of one that does not
 
 
 class History:
@@ -45,8 +45,7 @@ class History:
         texts, problems = tagged_texts(self.path)
         self.texts = _joined(texts)
         self.notes = tuple(problems) if self.texts else (*problems, f"{path}: no text has tags, so none are suggested.")
-        spellings = {tag.casefold(): tag for text in reversed(self.texts) for tag in reversed(text.tags)}
-        self.tags = tuple(reversed(spellings.values()))  # the first spelling of each
+        self.tags = plain_tags(tag for text in self.texts for tag in text.tags)
         self._shelves: dict[str, _Shelf] = {}
         self._merged: tuple[Vocabulary | None, Vocabulary] | None = None  # a vocabulary, and the same with the tags
         self._concepts: tuple[Vocabulary, str, list[Concept | None]] | None = None  # of the tags, in a language
@@ -69,7 +68,9 @@ class History:
         """A vocabulary with the tags as further concepts; kept for the next text."""
         if self._merged is None or self._merged[0] is not vocabulary:
             concepts = () if vocabulary is None else vocabulary.concepts
-            self._merged = vocabulary, Vocabulary.of((*concepts, *map(_concept, self.tags)))
+            labels = {_spoken(label) for concept in concepts for label in concept.labels}
+            others = (_concept(tag) for tag in self.tags if _spoken(tag) not in labels)
+            self._merged = vocabulary, Vocabulary.of((*concepts, *others))
         return self._merged[1]
 
     def _concepts_of_tags(self, vocabulary: Vocabulary, language: str) -> list[Concept | None]:
@@ -101,7 +102,7 @@ class History:
         return votes
 
     def features(self, text: str, language: str, source: str | None = None) -> tuple[list[int], Any]:
-        """The tags that other texts have, as indices, and the four numbers about each; (tags, 4)."""
+        """The tags that other texts have, as indices, and the three numbers about each; (tags, 3)."""
         shelf = self._shelf(language)
         place = None if source is None else real_path(source)
         same = [_words(text) == other.words or (place is not None and place == other.text.path) for other in shelf.rows]
@@ -178,11 +179,9 @@ class _Shelf:
         rows, tags = self._row_of[uses], self._tag_of[uses]
         count = np.bincount(tags, minlength=len(self._tags))
         share = np.bincount(tags, weights[rows], minlength=len(self._tags))
-        best = np.zeros(len(self._tags))
-        np.maximum.at(best, tags, cosines[rows])
         known = np.flatnonzero(count)
         similarity = (self._tags[known].astype(np.float32) @ vector).round(4)
-        return known.tolist(), np.stack([share[known], best[known], similarity, np.log(count[known])], axis=1)
+        return known.tolist(), np.stack([share[known], similarity, np.log(count[known])], axis=1)
 
 
 def _concept(tag: str) -> Concept:

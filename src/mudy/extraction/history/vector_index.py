@@ -7,7 +7,7 @@ that is damaged, a link, or of another encoder, precision or version is not used
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -38,8 +38,8 @@ class VectorIndex:
 
     def vectors(self, encoder: str, texts: Sequence[str], embed: Embed, report: Callable[[int], None]) -> Vectors:
         """The vectors of some texts, those encoded now that the file does not have; (texts, width)."""
-        stored = self._stored.setdefault(encoder, _read(self.path, encoder))
-        used = self._used.setdefault(encoder, {})
+        used = self._used.setdefault(identity := f"{VERSION}-{encoder}", {})
+        stored = self._stored.setdefault(identity, _read(self.path, identity))
         hashes = [sha256(text.encode(errors="surrogatepass")).hexdigest() for text in texts]
         used |= {name: stored[name] for name in hashes if name in stored}
         missing = {name: text for name, text in zip(hashes, texts, strict=True) if name not in used}
@@ -49,37 +49,46 @@ class VectorIndex:
             rows = np.asarray(embed([missing[name] for name in block])).astype(np.float16)
             used |= dict(zip(block, rows, strict=True))
             report(start + len(block))
-        self.changed |= bool(names) or len(used) < len(stored)
+        self.changed |= bool(names)
         return np.stack([used[name] for name in hashes]) if hashes else np.zeros((0, 1), np.float16)
 
     def save(self) -> None:
         """Write the vectors in use, if they differ from the file; OSError where that is not possible."""
-        if self.changed:
-            with atomic_write(self.path) as unfinished, unfinished.open("wb") as stream:
-                np.savez(stream, allow_pickle=False, **dict(_arrays(self._used)))
-            self.changed = False
+        if not self.changed:
+            return
+        arrays = _stored(self.path)  # those of other encoders stay
+        for encoder, vectors in self._used.items():
+            arrays[f"hashes-{encoder}"] = np.array([bytes.fromhex(name) for name in vectors], dtype="V32")
+            arrays[f"vectors-{encoder}"] = np.stack(list(vectors.values()))
+        with atomic_write(self.path) as unfinished, unfinished.open("wb") as stream:
+            np.savez(stream, allow_pickle=False, **arrays)
+        self.changed = False
 
 
-def _arrays(used: Mapping[str, Mapping[str, Vectors]]) -> Iterable[tuple[str, NDArray[Any]]]:
-    for encoder, vectors in used.items():
-        if vectors:
-            yield f"hashes-{encoder}", np.array([bytes.fromhex(name) for name in vectors], dtype="V32")
-            yield f"vectors-{encoder}", np.stack(list(vectors.values()))
+def _stored(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a file; nothing where it is damaged, or is no file of ours."""
+    with suppress(*_UNREADABLE):
+        if path.is_file() and not path.is_symlink():
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+                return dict(stored)
+    return {}
 
 
 def _read(path: Path, encoder: str) -> dict[str, Vectors]:
-    """What the file has of an encoder; nothing where it is damaged, or is no file of ours."""
-    with suppress(*_UNREADABLE):
-        if path.is_file() and not path.is_symlink():
-            with np.load(path, allow_pickle=False) as stored:
-                hashes, vectors = stored[f"hashes-{encoder}"], stored[f"vectors-{encoder}"]
-            if hashes.shape == vectors.shape[:1] and hashes.dtype == "V32" and _are_vectors(vectors):
-                return {bytes(name).hex(): vector for name, vector in zip(hashes, vectors, strict=True)}
-    return {}
+    """What the file has of an encoder; nothing that is not made of its vectors."""
+    stored = _stored(path)
+    hashes, vectors = stored.get(f"hashes-{encoder}"), stored.get(f"vectors-{encoder}")
+    if hashes is None or vectors is None or hashes.dtype != "V32" or hashes.shape != vectors.shape[:1]:
+        return {}
+    if not _are_vectors(vectors):
+        return {}
+    return {bytes(name).hex(): vector for name, vector in zip(hashes, vectors, strict=True)}
 
 
 def _are_vectors(vectors: NDArray[Any]) -> bool:
     """Whether these are vectors of length 1, as an encoder gives them."""
-    if vectors.ndim != 2 or vectors.dtype != np.float16:
-        return False
-    return bool((abs(np.linalg.norm(vectors.astype(np.float32), axis=1) - 1) < 0.01).all())
+    return (
+        vectors.ndim == 2
+        and vectors.dtype == np.float16
+        and bool((abs(np.linalg.norm(vectors.astype(np.float32), axis=1) - 1) < 0.01).all())
+    )
