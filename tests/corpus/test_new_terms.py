@@ -25,9 +25,9 @@ def rows(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def asked(folder: Path, *more: object) -> tuple[object, ...]:
-    vocabulary = ("--vocabulary", folder / "terms.csv")
-    return ("corpus", folder / "in.jsonl", folder / "out.jsonl", "--method", "yake", *vocabulary, *more)
+def asked(folder: Path, *more: str | Path) -> tuple[str | Path, ...]:
+    files = (folder / "in.jsonl", folder / "out.jsonl", "--vocabulary", folder / "terms.csv")
+    return ("corpus", *files, "--method", "yake", *more)
 
 
 @pytest.mark.real

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,8 +158,8 @@ def _table_rows(content: str, ending: str) -> Iterator[tuple[int, Any]]:
         raise InputError(f"line {rows.line_num}: {error}.") from None
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: Any) -> list[str]:
     """Tags of one field: a list, or one text with ; or | between them, else commas."""
     if isinstance(value, str):
-        return re.split(r"[;|]" if re.search(r"[;|]", value) else ",", value)
+        return value.split(next((mark for mark in ";|" if mark in value), ","))
     return [tag for tag in value if isinstance(tag, str)] if isinstance(value, list) else []
