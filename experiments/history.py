@@ -2,15 +2,20 @@
 
     python -m experiments.history DATA --cache FOLDER --fit     # prints what `mudy.extraction.history` declares
     python -m experiments.history DATA --cache FOLDER > history.md
+    python -m experiments.history DATA --cache FOLDER --annif ANNIF
 
 DATA is a folder with data sets, a file of JSON lines each. One random half of each set is the history; everything is
 fitted and tuned on that half alone, where a text never votes for itself. The other half is reported. Extraction is
-that of `--speed quick`. Resumable: lists of phrases and vectors are kept in the cache.
+that of `--speed quick`.
+`--annif` writes StackExchange as `subjects.csv`, `train.tsv` and a folder `documents` for Annif, scores what
+`annif index PROJECT documents --limit 5` wrote there, and MUDY with the same vocabulary. Resumable: lists of phrases
+and vectors are kept in the cache.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,6 +32,7 @@ from mudy._support.storage import atomic_write, dump_json
 from mudy.evaluation.datasets import load
 from mudy.extraction import history
 from mudy.extraction.ranking import stem_key
+from mudy.reading.document import squeeze
 
 SETS = {"stackexchange": "StackExchange", "kp20k": "KP20k", "citeulike180": "citeulike180"}
 SIZES = (50, 500, 5000)
@@ -40,9 +46,13 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="folder of data sets")
     parser.add_argument("--cache", type=Path, required=True, help="folder for histories, vectors and lists")
     parser.add_argument("--fit", action="store_true", help="fit and tune on the histories, and print the weights")
+    parser.add_argument("--annif", type=Path, metavar="FOLDER", help="write files for Annif, and score what it wrote")
     arguments = parser.parse_args()
     arguments.cache.mkdir(parents=True, exist_ok=True)
     halves = {name: halved(arguments.data / f"{name}.jsonl") for name in SETS}
+    if arguments.annif is not None:
+        print(annif(arguments.annif, arguments.cache, *halves["stackexchange"]))
+        return
     lines = fitted(halves, arguments.cache) if arguments.fit else report(halves, arguments.cache)
     for line in lines:
         print(line, flush=True)
@@ -99,13 +109,15 @@ def row(label: str, size: int, phrases: Sequence[Sequence[tuple[str, str]]], tex
     return f"| {label} | {size or ''} | {100 * recall:.1f} | {100 * precision:.1f} | {shown} |"
 
 
-def lists(key: str, cache: Path, texts: Sequence[Text], **settings: Any) -> list[list[tuple[str, str]]]:
+def lists(
+    key: str, cache: Path, texts: Sequence[Text], options: dict[str, Any] | None = None, **settings: Any
+) -> list[list[tuple[str, str]]]:
     """The first phrases of each text, with their source; kept in the cache, without a history."""
     kept = cache / f"{key}.json"
     if "history" not in settings and kept.exists():
         return [[(phrase, source) for phrase, source in some] for some in json.loads(kept.read_text())]
     quick = {name: value for name, value in QUICK.items() if name != "speed" or settings.get("method") != "yake"}
-    results = Extractor(**quick, **settings).extract_many([text for text, _, _ in texts], TOP)
+    results = Extractor(**quick, **settings).extract_many([text for text, _, _ in texts], TOP, **options or {})
     phrases = [[(label(keyphrase), keyphrase.source) for keyphrase in result] for result in results]
     kept.write_text(json.dumps(phrases))
     return phrases
@@ -126,6 +138,30 @@ def nearest(path: Path, texts: Sequence[Text]) -> list[list[tuple[str, str]]]:
         order = np.lexsort((-features[:, 1], -features[:, 0]))[:TOP]
         chosen.append([(past.tags[numbers[place]], "history") for place in order if features[place, 0] > 0])
     return chosen
+
+
+def annif(folder: Path, cache: Path, past: Sequence[Text], texts: Sequence[Text]) -> str:
+    """Rows for Annif, if it has been run, and for MUDY; all tags of the set are the vocabulary of both."""
+    documents = folder / "documents"
+    documents.mkdir(parents=True, exist_ok=True)
+    tags = dict.fromkeys(tag for _, _, some in (*past, *texts) for tag in some)
+    uris = {tag: f"http://example.org/{number}" for number, tag in enumerate(tags)}
+    with (folder / "subjects.csv").open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([("uri", "label_en"), *((uri, tag) for tag, uri in uris.items())])
+    lines = (f"{squeeze(text)}\t{' '.join(f'<{uris[tag]}>' for tag in some)}\n" for text, _, some in past)
+    (folder / "train.tsv").write_text("".join(lines), encoding="utf-8")
+    given = []
+    for number, (text, _, _) in enumerate(texts):
+        (documents / f"{number:04}.txt").write_text(text, encoding="utf-8")
+        written = documents / f"{number:04}.annif"
+        rows = written.read_text(encoding="utf-8").splitlines() if written.exists() else []
+        given.append([(line.split("\t")[1], "annif") for line in rows])
+    path = history_file("stackexchange", past, cache)
+    known = {"vocabulary": list(tags)}
+    alone = lists("stackexchange vocabulary", cache, texts, known, style="tags")
+    both = lists("stackexchange vocabulary and history", cache, texts, known, history=path)
+    rows = [("Annif", len(past), given), ("vocabulary", 0, alone), ("vocabulary and history", len(past), both)]
+    return "\n".join(row(label, size, phrases, texts) for label, size, phrases in rows)
 
 
 # -- Fit --------------------------------------------------------------------------------------------------------------

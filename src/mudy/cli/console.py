@@ -74,7 +74,7 @@ class Screen:
         if "licence:" in step and step not in self._named:
             self._named.add(step)
             self.error(step)
-        self.show(step.split(" (licence:")[0], done, total, amount=_megabytes(done, total))
+        self.show(step.split(" (licence:")[0], done, total, amount=_amount(done, total))
 
     def show(self, step: str, done: int = 0, total: int | None = None, *, amount: str = "", detail: str = "") -> None:
         """Say what is being done and how far it is."""
@@ -104,7 +104,9 @@ class Screen:
         self._progress.start()
 
 
-def _megabytes(done: int, total: int | None) -> str:
+def _amount(done: int, total: int | None) -> str:
+    if total and total < 1e6:  # not bytes
+        return f"{done:,} of {total:,}"
     return f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB" if total else ""
 
 

@@ -24,7 +24,7 @@ from mudy.extraction.concepts import TagVote
 from mudy.extraction.examples.tagged_texts import TaggedText, plain_tags, tagged_texts
 from mudy.extraction.options import Options
 from mudy.reading.document import Document, Span
-from mudy.reading.languages import AUTO, detection_of
+from mudy.reading.languages import LANGUAGE_NAMES, detection_of
 
 if TYPE_CHECKING:
     from mudy.extraction.model_loader import ModelLoader
@@ -66,24 +66,26 @@ class History:
 
     def _with_tags(self, vocabulary: Vocabulary | None) -> Vocabulary:
         """A vocabulary with the tags as further concepts; kept for the next text."""
-        if self._merged is None or self._merged[0] is not vocabulary:
+        merged = self._merged
+        if merged is None or merged[0] is not vocabulary:
             concepts = () if vocabulary is None else vocabulary.concepts
             labels = {_spoken(label) for concept in concepts for label in concept.labels}
             others = (_concept(tag) for tag in self.tags if _spoken(tag) not in labels)
-            self._merged = vocabulary, Vocabulary.of((*concepts, *others))
-        return self._merged[1]
+            merged = self._merged = vocabulary, Vocabulary.of((*concepts, *others))
+        return merged[1]
 
     def _concepts_of_tags(self, vocabulary: Vocabulary, language: str) -> list[Concept | None]:
         """The concept of each tag: the one that its words are given in a text, else its own; None if there is none."""
-        if self._concepts is None or self._concepts[0] is not vocabulary or self._concepts[1] != language:
+        kept = self._concepts
+        if kept is None or kept[0] is not vocabulary or kept[1] != language:
             index, by_id = vocabulary.index_of(language), {concept.id: concept for concept in vocabulary.concepts}
             places = [next(iter(index.places(tag)), None) for tag in self.tags]
             concepts = [
                 vocabulary.concepts[place.concept] if place and place.span == Span(0, len(tag)) else by_id.get(tag)
                 for tag, place in zip(self.tags, places, strict=True)
             ]
-            self._concepts = vocabulary, language, concepts
-        return self._concepts[2]
+            kept = self._concepts = vocabulary, language, concepts
+        return kept[2]
 
     # -- Votes --------------------------------------------------------------------------------------------------------
 
@@ -103,9 +105,11 @@ class History:
 
     def features(self, text: str, language: str, source: str | None = None) -> tuple[list[int], Any]:
         """The tags that other texts have, as indices, and the three numbers about each; (tags, 3)."""
-        shelf = self._shelf(language)
-        place = None if source is None else real_path(source)
-        same = [_words(text) == other.words or (place is not None and place == other.text.path) for other in shelf.rows]
+        shelf, words = self._shelf(language), _words(text)
+        place = None
+        with suppress(OSError, ValueError):  # a source need not be a path
+            place = None if source is None else real_path(source)
+        same = [row.words == words or (place is not None and place == row.text.path) for row in shelf.rows]
         return shelf.features(text, same)
 
     def load(self) -> None:
@@ -115,8 +119,8 @@ class History:
 
     @cached_property
     def _rows(self) -> list[_Row]:
-        given = self._loader.setup.language
-        fixed = given if isinstance(given, str) and given != AUTO else None
+        code = str(self._loader.setup.language).partition("_")[0]  # of a language, or of a spaCy package
+        fixed = code if code in LANGUAGE_NAMES else None
         return [_Row(text, _words(text.text), fixed or detection_of(text.text).likely) for text in self.texts]
 
     def _shelf(self, language: str) -> _Shelf:
