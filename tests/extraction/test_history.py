@@ -81,6 +81,12 @@ def test_tags_of_similar_notes_are_suggested_and_those_in_the_text_have_offsets(
 
 
 @pytest.mark.real
+def test_distant_notes_suggest_nothing(notes: Path) -> None:
+    extractor = Extractor(history=notes, **QUICK)
+    assert suggested(extractor.extract("The football match ended without a goal.")) == []
+
+
+@pytest.mark.real
 def test_a_note_does_not_vote_for_itself_however_it_is_written(notes: Path) -> None:
     (notes / "single.md").write_text(note(["zeppelin"], "Airships cross the ocean in two days."))
     extractor = Extractor(history=notes, **QUICK)
@@ -134,11 +140,12 @@ def test_a_vocabulary_decides_what_may_be_suggested(notes: Path) -> None:
 @pytest.mark.real
 @pytest.mark.slow
 def test_other_languages_are_compared_by_the_multilingual_encoder(notes: Path) -> None:
-    (notes / "garten.md").write_text(note(["Garten"], "Im Garten wachsen Tomaten und Bohnen, wenn es warm genug ist."))
+    for number in range(3):
+        text = f"Im Garten wachsen Tomaten und Bohnen, wenn es warm genug ist und {number + 2} Tage regnet."
+        (notes / f"garten{number}.md").write_text(note(["Garten"], text))
     (notes / "bank-de.md").write_text(note(["Geld"], "Die Bank hat die Zinsen für Kredite und Häuser erhöht."))
-    result = Extractor(history=notes, speed="quick").extract(
-        "Die Gurken und Möhren brauchen gute Erde und viel Wasser."
-    )
+    text = "Die Tomaten und die Bohnen wachsen gut, wenn es warm ist und viel regnet."
+    result = Extractor(history=notes, speed="quick").extract(text)
     check(result)
     assert suggested(result)[:1] == ["Garten"]
     with np.load(notes / INDEX) as stored:

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 INDEX = ".mudy-history.npz"
 NEIGHBOURS = 20  # texts that vote
 POWER = 2.0  # of the cosine that a vote counts
+SILENT = 1.0  # weight of votes for no tag, so that few or distant texts decide little
 # `python -m experiments.history DATA --cache FOLDER --fit`
-WEIGHTS = (9.8, 8.9, 0.63)  # of share, similarity and log count
-NAMED, ABSENT = -2.8, -8.5  # log-odds added where a tag occurs in the text, and of one that does not
+WEIGHTS = (10.7, 9.6, 0.9)  # of share, similarity and log count
+NAMED, ABSENT = -2.8, -8.6  # log-odds added where a tag occurs in the text, and of one that does not
 
 
 class History:
@@ -178,7 +179,8 @@ class _Shelf:
         cosines = np.asarray(cosines, dtype=float)
         weights = np.zeros(len(cosines))
         nearest = [number for number in np.argsort(-cosines, kind="stable")[:NEIGHBOURS] if cosines[number] > 0]
-        weights[nearest] = cosines[nearest] ** POWER / (cosines[nearest] ** POWER).sum()
+        weights[nearest] = cosines[nearest] ** POWER
+        weights /= weights.sum() + SILENT
         uses = ~np.asarray(left_out, dtype=bool)[self._row_of]
         rows, tags = self._row_of[uses], self._tag_of[uses]
         count = np.bincount(tags, minlength=len(self._tags))
