@@ -47,8 +47,8 @@ def check_history(path: Path) -> None:
     if path.is_dir() or (path.is_file() and path.suffix.lower() in _ROW_ENDINGS):
         return
     wrong = "is not such a file" if path.exists() else "does not exist"
-    raise SettingError(f"history is {path}, but a folder of notes or a file ({', '.join(_ROW_ENDINGS)}) is needed; "
-                       f"it {wrong}.")  # fmt: skip
+    needed = f"a folder of notes or a file ({', '.join(_ROW_ENDINGS)})"
+    raise SettingError(f"history is {path}, which {wrong}; {needed} is needed.")
 
 
 # -- Notes ------------------------------------------------------------------------------------------------------------
