@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from mudy._support.storage import rewrite
-from mudy.cli.tag_command import read_note, tag_of
+from mudy.cli.tag_command import tag_of
 from mudy.errors import InputError
 from mudy.extraction.examples.front_matter import Note
+from mudy.extraction.examples.tagged_texts import read_note
 from mudy.extraction.outcomes import outcomes
 from mudy.extraction.results import Keyphrase
 from tests.command_line import run

@@ -9,6 +9,7 @@ import pytest
 
 from mudy import Extractor
 from mudy.extraction.explanation import Explanation
+from mudy.extraction.results import ConceptMatch, Coverage, Keyphrase, Result, ScoredOccurrence
 from mudy.reading.document import squeeze
 from mudy.render.text_pieces import coloured_pieces
 from tests import explained, small
@@ -296,3 +297,23 @@ def test_a_long_text_is_ready_soon_and_can_be_walked_through(browser: Browser, t
         )
         assert 0 <= place["top"] < place["bottom"] <= place["height"]
         assert fits(page)
+
+
+# -- Tags from history ------------------------------------------------------------------------------------------------
+
+
+def test_a_tag_that_is_not_in_the_text_is_listed_below_the_ranking_and_marks_nothing(
+    browser: Browser, tmp_path: Path
+) -> None:
+    match = ConceptMatch("seafaring", "seafaring", "history")
+    phrases = (
+        Keyphrase(1, "seafaring", 0.9, (), (), match),
+        Keyphrase(2, "ferry", 0.5, (), (ScoredOccurrence(2, 7, 0.5),)),
+    )
+    result = Result("A ferry leaves.", phrases, Coverage(3, 3, 1), "mudyplus", None)
+    address = _written(tmp_path / "history.html", Explanation.of(result))
+    with visiting(browser, address) as visit:
+        ready(visit.page)
+        assert texts(visit.page, ".mv-suggested") == ["From history, not in this text: 1. seafaring 0.9"]
+        assert texts(visit.page, ".mv-row .mv-phrase") == ["ferry"]
+        assert texts(visit.page, ".mv-row .mv-number") == ["2"]

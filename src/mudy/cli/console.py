@@ -74,7 +74,7 @@ class Screen:
         if "licence:" in step and step not in self._named:
             self._named.add(step)
             self.error(step)
-        self.show(step.split(" (licence:")[0], done, total, amount=_megabytes(done, total))
+        self.show(step.split(" (licence:")[0], done, total, amount=_amount(done, total))
 
     def show(self, step: str, done: int = 0, total: int | None = None, *, amount: str = "", detail: str = "") -> None:
         if self._lines and amount and monotonic() - self._last_line >= _SECONDS_BETWEEN_LINES:
@@ -104,7 +104,7 @@ class Screen:
 
 
 def made_extractor(screen: Screen, **arguments: Any) -> Extractor:
-    """An extractor; if it is adapted to examples, with progress, and a message about what these changed."""
+    """An extractor, with progress; says what examples changed, and which texts of a history cannot be read."""
     from mudy.extraction.extractor import Extractor
 
     def show(share: float) -> None:
@@ -114,10 +114,14 @@ def made_extractor(screen: Screen, **arguments: Any) -> Extractor:
         extractor = Extractor(**arguments, report=screen.report)
     if extractor.adaptation is not None:
         screen.warning(str(extractor.adaptation))
+    for note in extractor.history.notes if extractor.history is not None else ():
+        screen.warning(f"history: {note}")
     return extractor
 
 
-def _megabytes(done: int, total: int | None) -> str:
+def _amount(done: int, total: int | None) -> str:
+    if total and total < 1e6:  # not bytes
+        return f"{done:,} of {total:,}"
     return f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB" if total else ""
 
 

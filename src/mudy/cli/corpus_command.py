@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
+from mudy.candidates.vocabularies import Vocabulary
 from mudy.cli.console import Screen
 from mudy.cli.extract_command import warn_of_vocabulary
+from mudy.cli.formats import Output, text_table
 from mudy.cli.parameters import (
     WORKERS,
     given_options,
@@ -20,6 +23,16 @@ from mudy.cli.parameters import (
     with_settings,
 )
 from mudy.extraction.options import Options, Setup
+from mudy.reading.languages import AUTO
+
+
+def _new_terms_file(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """A file that can be written, or - for standard output."""
+    if value not in (None, "-"):
+        if Path(str(value)).suffix.lower() not in (".csv", ".tsv", ".jsonl"):
+            raise click.BadParameter(f"{value!r} does not end in .csv, .tsv or .jsonl, and is not -.", ctx, param)
+        Output(value, option="--new-terms").check(())
+    return value
 
 
 @click.command("corpus")
@@ -50,6 +63,12 @@ from mudy.extraction.options import Options, Setup
     metavar="FILE",
     help="Also write the rows with scores weighted by how rare phrases are; same ending as OUTPUT.",
 )
+@click.option(
+    "--new-terms",
+    metavar="FILE|-",
+    callback=_new_terms_file,
+    help="Also write frequent phrases that the --vocabulary lacks (.csv .tsv .jsonl), or print a table (-).",
+)
 @click.option("--restart", is_flag=True, help="Discard an earlier run to OUTPUT.")
 @click.option("--workers", **WORKERS, help="Worker processes; each loads its own model. The rows are the same.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local")
@@ -70,6 +89,7 @@ def corpus_command(
     form: str | None,
     summary: str | None,
     tfidf: str | None,
+    new_terms: str | None,
     method: str,
     pairs: tuple[str, ...],
     quiet: bool,
@@ -87,6 +107,10 @@ def corpus_command(
     if len(names) < 2:
         raise click.UsageError("An input and an output are needed: mudy corpus INPUT... OUTPUT")
     options, focus = given_options(given)
+    if new_terms is not None and (options.concepts is None or options.only_concepts):
+        raise click.UsageError(
+            "--new-terms needs a --vocabulary, and --boost (0 changes no score) to see other phrases."
+        )
     from mudy import corpus
 
     with Screen(quiet, lines=True) as screen:
@@ -111,8 +135,31 @@ def corpus_command(
             screen.warning("interrupted; run the same command to resume.")
             raise
         screen.warning(_told(ended))
+        if new_terms is not None and options.concepts is not None:
+            screen.show("Looking for new terms")
+            _report_new_terms(names[-1], form, new_terms, options.concepts, given)
     if ended.failed:
         click.get_current_context().exit(1)
+
+
+def _report_new_terms(
+    output: str, form: str | None, target: str, vocabulary: Vocabulary, given: dict[str, Any]
+) -> None:
+    from mudy.corpus import new_terms as report
+    from mudy.extraction.concepts import LabelVectors
+    from mudy.extraction.extractor import Extractor
+
+    nearest = None
+    if sum(len(concept.labels) for concept in vocabulary.concepts) <= report.MOST_LABELS:
+        encoder = Extractor(encoder=given["encoder"]).loader.encoder()
+        nearest = LabelVectors(encoder, vocabulary).nearest
+    language = "en" if given["language"] == AUTO else given["language"].partition("_")[0]
+    terms = report.new_terms(output, vocabulary, nearest, form, language)
+    if target != "-":
+        report.write_new_terms(Path(target), terms)
+        return
+    cells = ([*map(str, term[:2]), term.examples, term.nearest_label or ""] for term in terms)
+    click.echo(text_table(["New term", "Documents", "Examples", "Nearest concept"], cells, {"Documents"}), nl=False)
 
 
 def _kept(keep: str | None) -> tuple[str, ...] | None:

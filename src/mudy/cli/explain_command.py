@@ -10,13 +10,12 @@ import click
 from mudy._support.storage import dump_json
 from mudy._support.validation import TopN
 from mudy.cli import parameters
-from mudy.cli.console import Screen, first_phrases
+from mudy.cli.console import Screen, first_phrases, made_extractor
 from mudy.cli.extract_command import warn_of_vocabulary
 from mudy.cli.formats import Output, captured
 from mudy.cli.sources import STDIN, Source, text_sources
 from mudy.errors import InputError, MissingExtra
 from mudy.extraction.explanation import Explanation, gold_places
-from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import DEFAULT_METHOD, Options, Setup
 from mudy.extraction.ranking import how_many
 from mudy.reading.formats.reading import Reading
@@ -46,7 +45,7 @@ Examples:
     "own time, and a list with its parts explains itself; promptrank,mudy shows what the position in the text adds.",
 )
 @parameters.with_style
-@parameters.with_options(Setup, "model", "encoder", "language", "protocol", "max_words")
+@parameters.with_options(Setup, "model", "encoder", "language", "protocol", "max_words", "history")
 @parameters.declared_option(
     Options,
     "top_n",
@@ -175,7 +174,7 @@ def _explained(
     """One text by several methods, each with its settings, on one tagger and one model."""
     first, *_ = settings
     screen.show(f"Loading {machine_and_model['model']}")
-    base = Extractor(first, **machine_and_model, report=screen.report)
+    base = made_extractor(screen, method=first, **machine_and_model)
     document = base.read(reading.text, blocks=reading.blocks)
     explained = []
     for done, (method, values) in enumerate(settings.items()):

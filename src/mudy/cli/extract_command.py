@@ -73,7 +73,8 @@ def extract_command(
     if options.per_section and form == "csv":
         raise click.UsageError("--per-section has no effect on csv; use --format table, json or jsonl.")
     several = len(inputs) > 1 or any(map(is_pattern, files))
-    written_as = formats.format_of(form, several, target.terminal, concepts=options.concepts is not None)
+    concepts = options.concepts is not None or given["history"] is not None
+    written_as = formats.format_of(form, several, target.terminal, concepts=concepts)
     arguments = {"method": method, **given, **parameters.settings(method, pairs, focus.settings())}
     with Screen(quiet) as screen:
         run = ExtractRun(screen, written_as, target, options, texts, len(inputs))

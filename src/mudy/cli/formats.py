@@ -124,11 +124,13 @@ def format_of(name: str, several: bool, terminal: bool, concepts: bool = False) 
 
 
 def _concept(keyphrase: Keyphrase) -> str:
-    """A concept for people: its label and id; a near one says so."""
+    """A concept for people: its label and id; a near one, or one that does not occur in the text, says so."""
     concept = keyphrase.concept
     if concept is None:
         return ""
     name = concept.label if concept.id == concept.label else f"{concept.label} ({concept.id})"
+    if keyphrase.source == "history":
+        return f"history: {name}"
     return name if concept.similarity is None else f"near {name}, {concept.similarity:.2f}"
 
 

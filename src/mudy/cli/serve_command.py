@@ -21,7 +21,7 @@ COUNT: dict[str, Any] = {"type": click.IntRange(1)}
 @click.option("--host", default="127.0.0.1", help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, help="0 for any free port.")
 @with_method
-@with_options(Setup, "model", "encoder", "language")
+@with_options(Setup, "model", "encoder", "language", "history")
 @click.option("--workers", **COUNT, default=Config.workers, help="Worker processes; each loads its own model.")
 @click.option("--queue", **COUNT, default=Config.queue, help="Requests that may wait; further ones are refused (503).")
 @click.option("--max-body", **COUNT, default=Config.max_body, metavar="BYTES", help="Largest request body.")
@@ -95,7 +95,7 @@ def serve_command(
 
 @click.command("mcp")
 @with_method
-@with_options(Setup, "model", "encoder", "language")
+@with_options(Setup, "model", "encoder", "language", "history")
 @click.option(
     "--folder",
     "folders",

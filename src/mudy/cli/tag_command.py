@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from glob import has_magic
 from itertools import takewhile
 from pathlib import Path
@@ -30,41 +29,42 @@ from mudy.cli.parameters import (
     with_settings,
 )
 from mudy.errors import InputError, VocabularyWarning
+from mudy.extraction.examples.front_matter import Note
+from mudy.extraction.examples.tagged_texts import NoteFile, is_within, read_note, visible_notes
 from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, error_message, outcomes
 from mudy.reading.formats import is_pattern, matching_files
 
 if TYPE_CHECKING:
-    from mudy.extraction.examples.front_matter import Note
     from mudy.extraction.results import Keyphrase, Result
 
 BOOST = 2.0  # of tags that other notes have
-_ENDINGS = (".md", ".markdown", ".mdown")
 _EXAMPLES = """
 \b
 Examples:
   mudy tag notes/ --dry-run
   mudy tag "notes/**/*.md" --top-n 3
   mudy tag notes/ --vocabulary terms.csv --boost 4
+  mudy tag notes/inbox --history notes/
 """
 
 
 @click.command("tag", epilog=_EXAMPLES)
 @click.argument("names", nargs=-1, required=True, metavar="NOTES...")
 @declared_option(Options, "top_n", default="5", help="Tags per note, including existing ones.")
-@click.option("--dry-run", is_flag=True, help="Print what would change, as a diff, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would change, as a diff, and change no note.")
 @click.option("--key", default="tags", metavar="NAME", help="The key of the front matter.")
 @click.option("--keep-spaces", is_flag=True, help="Write flood wall, not flood-wall: Obsidian allows no spaces.")
 @click.option("--vocabulary", metavar="FILE", help="More known tags, as for `mudy extract`.")
 @click.option(
     "--boost",
     type=click.FloatRange(0),
-    default=BOOST,
-    help="How much known tags (those of all given notes) gain over new ones; see `mudy extract`.",
+    help="How much known tags (those of all given notes) gain over new ones; see `mudy extract`.  "
+    f"[default: {BOOST:g}, or 0 with --history, which weighs them]",
 )
 @click.option("--only-known", is_flag=True, help="Write no new tags: only those of other notes and the vocabulary.")
 @with_method
-@with_options(Setup, "model", "encoder", "language", "examples")
+@with_options(Setup, "model", "encoder", "language", "examples", "history")
 @with_options(Options, "min_score")
 @with_settings
 @on_machine
@@ -76,7 +76,7 @@ def tag_command(
     key: str,
     keep_spaces: bool,
     vocabulary: str | None,
-    boost: float,
+    boost: float | None,
     only_known: bool,
     method: str,
     min_score: float | None,
@@ -87,9 +87,12 @@ def tag_command(
     """Write keyphrases into the front matter of Markdown files, as tags.
 
     NOTES are files, folders or patterns. Existing tags stay, and tags of other notes are preferred to new ones, so that
-    a folder keeps a consistent vocabulary. Nothing else in a file changes, not a byte. A file that cannot be edited
-    safely (front matter other than YAML, read-only, hard links, a link out of the folder, changed in the meantime) is
-    reported and left alone, and the exit code is then 1. Each file is replaced atomically.
+    a folder keeps a consistent vocabulary. With --history, which may be the same folder, tags of similar notes are
+    written too, even if a note does not name them; vectors of the notes are kept there in .mudy-history.npz.
+
+    Nothing else in a file changes, not a byte. A file that cannot be edited safely (front matter other than YAML,
+    read-only, hard links, a link out of the folder, changed in the meantime) is reported and left alone, and the exit
+    code is then 1. Each file is replaced atomically.
     """
     chosen = settings(method, pairs, given_focus(machine_and_model).settings())
     vocabulary_given = vocabulary_option(vocabulary, machine_and_model["language"], None)
@@ -99,12 +102,13 @@ def tag_command(
         known = known_tags(notes, key, vocabulary_given)
         if only_known and known is None:
             raise click.UsageError("--only-known, but no note has a tag, and there is no --vocabulary.")
-        boost_given = None if only_known or known is None else boost
+        usual = BOOST if machine_and_model["history"] is None else 0.0
+        boost_given = None if only_known or known is None else usual if boost is None else boost
         options = Options(top_n, min_score=min_score, vocabulary=known, boost=boost_given)
         screen.show("Loading")
         extractor = made_extractor(screen, method=method, **machine_and_model, **chosen)
         failed, changed = len(files) - len(notes), 0
-        items = [Item(note, note.note.text, options) for note in notes]
+        items = [Item(note, note.note.text, options.changed({"source": str(note.path)})) for note in notes]
         for number, outcome in enumerate(outcomes(extractor, items)):
             screen.show("Tagging", number, len(notes), detail=str(outcome.key.path))
             try:
@@ -127,16 +131,6 @@ def tag_command(
 # -- Reading ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class NoteFile:
-    """A note, and the bytes it was read from."""
-
-    path: Path  # as it was named
-    place: Path  # where that leads
-    data: bytes
-    note: Note
-
-
 def _files(names: Sequence[str]) -> list[tuple[Path, Path]]:
     """The files named by the arguments, each once, and the folder that links must not lead out of.
 
@@ -146,30 +140,21 @@ def _files(names: Sequence[str]) -> list[tuple[Path, Path]]:
     for name in names:
         folder = Path(name)
         if folder.is_dir():
-            paths = [path for path in sorted(folder.rglob("*")) if _is_visible_note(path, folder)]
+            paths = visible_notes(folder)
         else:
             paths, folder = [Path(path) for path in matching_files(name)], _folder(name)
             if not paths:
                 raise InputError(f"{name}: no file matches this pattern.")
         for path in paths:
             place = real_path(path)
-            files.setdefault(place if _is_within(place, folder) else path, (path, folder))
+            files.setdefault(place if is_within(place, folder) else path, (path, folder))
     return list(files.values())
-
-
-def _is_visible_note(path: Path, folder: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    return path.suffix.lower() in _ENDINGS and not hidden and path.is_file()
 
 
 def _folder(name: str) -> Path:
     """The folder of a file; of a pattern the part of it without wildcards."""
     path = Path(name).expanduser()
     return Path(*takewhile(lambda part: not has_magic(part), path.parts)) if is_pattern(name) else path.parent
-
-
-def _is_within(place: Path, folder: Path) -> bool:
-    return place.is_relative_to(real_path(folder))
 
 
 def _notes(screen: Screen, files: Iterable[tuple[Path, Path]], key: str) -> list[NoteFile]:
@@ -181,28 +166,6 @@ def _notes(screen: Screen, files: Iterable[tuple[Path, Path]], key: str) -> list
         except InputError as error:
             screen.error(f"{path}: {error}")
     return notes
-
-
-def read_note(path: Path, key: str, folder: Path) -> NoteFile:
-    """InputError for a file that is not Markdown in UTF-8, has unreadable tags, or is a link out of the folder."""
-    from mudy.extraction.examples.front_matter import Note
-
-    place = real_path(path)
-    if not _is_within(place, folder):
-        raise InputError(f"is a link to {place}, outside the folder given. Name that file to tag it.")
-    if not {path.suffix.lower(), place.suffix.lower()} <= set(_ENDINGS):
-        raise InputError(f"is not a Markdown file ({', '.join(_ENDINGS)}).")
-    if place.exists() and not place.is_file():
-        raise InputError("is not a regular file.")
-    try:
-        data = place.read_bytes()
-        note = Note.of(data.decode())
-    except UnicodeDecodeError:
-        raise InputError("is not UTF-8; it is left as it is.") from None
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror or error}).") from None
-    note.tags(key)
-    return NoteFile(path, place, data, note)
 
 
 def known_tags(notes: Iterable[NoteFile], key: str, vocabulary: Vocabulary | None) -> Vocabulary | None:
@@ -225,8 +188,6 @@ def tag_note(file: NoteFile, result: Result, key: str, top_n: TopN, spaces: bool
 
     InputError if the file changed since it was read, or must not be replaced.
     """
-    from mudy.extraction.examples.front_matter import Note
-
     total = top_n if top_n is None or isinstance(top_n, int) else len(result)
     content = file.note.with_tags([tag_of(keyphrase, spaces) for keyphrase in result], key, total)
     if content == file.note.content:

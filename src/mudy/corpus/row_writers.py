@@ -61,7 +61,7 @@ _SPAN = {"start": _COUNT, "end": _COUNT}
 _OCCURRENCE = {**_SPAN, "page": _SMALL, "score": _NUMBER}  # its other entries are the parts of the score
 _CONCEPT = {"id": _TEXT, "label": _TEXT, "match": _TEXT, "similarity": _NUMBER}
 _OCCURRENCES = [{**_OCCURRENCE, "parts": (_TEXT, _NUMBER)}]
-_PHRASE = {"rank": _SMALL, "text": _TEXT, "score": _NUMBER, "variants": [_TEXT], "concept": _CONCEPT}
+_PHRASE = {"rank": _SMALL, "text": _TEXT, "score": _NUMBER, "variants": [_TEXT], "source": _TEXT, "concept": _CONCEPT}
 _MODEL = {"model": _TEXT, "share": _NUMBER, "spans": [_SPAN]}
 _COVERAGE = {"words": _COUNT, "words_read": _COUNT, "share": _NUMBER, "sections": _SMALL, "models": [_MODEL]}
 _TYPES = {
@@ -212,7 +212,7 @@ def _flat(row: Row) -> Iterator[dict[str, Any]]:
     """One line for each keyphrase of a row, or one for none."""
     shared = {name: _text(row[name]) for name in ("id", "warning", "error")}
     for phrase in row["keyphrases"]:
-        best = phrase["occurrences"][0]
+        best: Row = next(iter(phrase["occurrences"]), {})  # none of a tag of similar texts
         yield {
             **shared,
             "rank": phrase["rank"],

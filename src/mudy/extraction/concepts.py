@@ -1,12 +1,12 @@
-"""The concepts of a vocabulary: known phrases boosted, keyphrases matched with concepts by label or by meaning."""
+"""The concepts of a vocabulary: known phrases boosted, keyphrases matched by label, by meaning, or by similar texts."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import exp, log
 from statistics import pstdev
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from mudy._support.cancellation import cancellable
 from mudy.candidates import Candidate
@@ -105,6 +105,55 @@ def of_concepts(keyphrases: Sequence[Keyphrase]) -> tuple[Keyphrase, ...]:
     """Those that have a concept, with new ranks."""
     kept = [keyphrase for keyphrase in keyphrases if keyphrase.concept is not None]
     return tuple(replace(keyphrase, rank=rank) for rank, keyphrase in enumerate(kept, start=1))
+
+
+# -- Tags of similar texts --------------------------------------------------------------------------------------------
+
+HISTORY: Literal["history"] = (
+    "history"  # the part of a score, and how a concept that does not occur in the text was found
+)
+LEAST = 0.05  # probability from which such a concept is suggested
+
+
+@dataclass(frozen=True, slots=True)
+class TagVote:
+    """What similar texts say about a concept that is one of their tags."""
+
+    concept: Concept
+    gain: float  # in log-odds, of a phrase of the text that is this tag
+    probability: float  # of the tag, if it does not occur in the text
+
+
+def with_votes(
+    candidates: Sequence[Candidate],
+    scores: Sequence[OccurrenceScore],
+    known: Mapping[str, Concept],
+    votes: Mapping[str, TagVote],
+) -> tuple[OccurrenceScore, ...]:
+    """The scores, which are probabilities, those of phrases that are tags changed by the votes for them."""
+    concepts = (known.get(candidates[score.candidate].phrase) for score in scores)
+    found = (None if concept is None else votes.get(concept.id) for concept in concepts)
+    return raised(scores, [None if vote is None else vote.gain for vote in found], HISTORY, calibrated=True)
+
+
+def with_suggestions(
+    keyphrases: Sequence[Keyphrase],
+    votes: Mapping[str, TagVote],
+    known: Mapping[str, Concept],
+    least: float | None,
+    excluded: Collection[str],
+) -> tuple[Keyphrase, ...]:
+    """The keyphrases, and likely tags that do not occur in the text, which `known` has not; by their scores."""
+    named = {concept.id for concept in known.values()}
+    likely = [
+        Keyphrase(0, label, vote.probability, (), (), ConceptMatch(name, label, HISTORY))
+        for name, vote in votes.items()
+        if vote.probability >= max(LEAST, least or 0.0)
+        and name not in named
+        and (label := vote.concept.label).lower() not in excluded
+    ]
+    ordered = sorted((*keyphrases, *likely), key=lambda keyphrase: -keyphrase.score)  # equals: the text's first
+    return tuple(replace(keyphrase, rank=rank) for rank, keyphrase in enumerate(ordered, start=1))
 
 
 # -- Nearest labels ---------------------------------------------------------------------------------------------------

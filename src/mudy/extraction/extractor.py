@@ -27,6 +27,7 @@ from mudy.extraction.options import (
     DEFAULT_METHOD,
     DEFAULT_MODEL,
     DEFAULT_OPTIONS,
+    HISTORY_STYLE,
     OptionArguments,
     Options,
     ProtocolName,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from mudy.candidates.vocabularies import Vocabulary
     from mudy.extraction.adaptation import Adaptation
     from mudy.extraction.concepts import LabelVectors
+    from mudy.extraction.history import History
     from mudy.methods.method import Method
     from mudy.models import Report
 
@@ -71,6 +73,8 @@ class Extractor:
     `method` and `model` are names (`mudy methods`, `mudy models`), `model` also a local folder or hub id. Further
     keyword arguments are settings of the method, under its paper's symbols; unknown ones raise. `style` is the kind of
     keyphrases that MUDY+ finds: "subjects" (default), "terms", "keywords" or "tags". Models are loaded on first use.
+    `history` is a folder of Markdown notes with tags, or a .jsonl or .csv file with `text` and `tags`: the tags of
+    similar texts are suggested too, marked by their `source`; the style is then "tags" unless another is given.
     `endpoint` is the address of a server that speaks OpenAI's chat completions, for a method that writes
     phrases; `model` is then a name that this server knows, and OPENAI_API_KEY its key.
     `examples` are pairs of a text and the keyphrases that you want for it, or a file of them, at least three: the
@@ -89,6 +93,7 @@ class Extractor:
         language: str | Language | TextReader = AUTO,
         protocol: ProtocolName | None = None,
         max_words: int | None = None,
+        history: str | Path | None = None,
         encoder: str = DEFAULT_ENCODER,
         endpoint: str | None = None,
         examples: Examples | str | Path | Iterable[tuple[str, Iterable[str]]] | None = None,
@@ -100,9 +105,11 @@ class Extractor:
         report: Report | None = None,
         **settings: Any,
     ) -> None:
-        given = Setup(method, model, encoder, endpoint, preset, language, protocol, max_words, examples)
+        given = Setup(method, model, encoder, endpoint, preset, language, protocol, max_words, examples, history)  # type: ignore[arg-type]  # a path becomes a str
         setup = replace(given, examples=None)
         compute = Compute(device, dtype, threads, batch_tokens, speed)
+        if setup.history is not None and not method_class(method).calibrated:
+            raise SettingError(f"history needs probabilities, but {method} gives scores. Use mudyplus.")
         settings |= RankingFocus(style).settings()
         self.adaptation: Adaptation | None = None
         self._configure(ModelLoader(setup, compute, checked("report", report, Callable | None)), settings)
@@ -124,6 +131,8 @@ class Extractor:
             self._configure(self.loader, {**others, "weights": self.adaptation.weights})
 
     def _configure(self, loader: ModelLoader, settings: dict[str, Any]) -> None:
+        if loader.setup.history is not None and has_styles(loader.setup.method):
+            settings = {"style": HISTORY_STYLE, **settings}
         with loading() if settings else nullcontext():  # the settings of a method are known when it is imported
             self.settings = checked_settings(loader.setup.method, settings)
         self.loader, setup = loader, loader.setup
@@ -152,6 +161,8 @@ class Extractor:
     def using(self, method: str, preset: str | None = None, **settings: Any) -> Extractor:
         """Another method, or other settings of this one, with the tagger and the models of this extractor."""
         setup = replace(self.loader.setup, method=method, preset=preset)
+        if setup.history is not None and not method_class(method).calibrated:
+            setup = replace(setup, history=None)
         compute = replace(self.compute, speed=shared_speed(method, self.speed))  # the models are loaded for it
         made = copy(self)
         made._configure(replace(self.loader, setup=setup, compute=compute), settings)
@@ -274,6 +285,8 @@ class Extractor:
         `changes` are options of `extract` that differ from `options`: those of one text among many.
         """
         options = options.changed(changes)
+        if self.history is not None:
+            options = self.history.applied(options)
         document = text if isinstance(text, Document) else self.read(text, options.language, options.blocks)
         kind: Any = options.candidates if isinstance(options.candidates, str) else self._kind.candidate_kind
         return with_candidates(document, options, kind, self.protocol)
@@ -287,7 +300,8 @@ class Extractor:
 
     def _result(self, text: PreparedText, scored: ScoredCandidates) -> Result:
         document, options = text.document, text.options
-        keyphrases = keyphrase_list(text, scored, self._kind, self._label_vectors)
+        votes = {} if self.history is None else self.history.votes(document, options)
+        keyphrases = keyphrase_list(text, scored, self._kind, self._label_vectors, votes)
         return Result(
             document.text,
             on_pages(keyphrases, () if self.protocol else options.pages),  # a protocol's cleaning moves the text
@@ -355,6 +369,11 @@ class Extractor:
         return style if settings.get("weights") is None else None
 
     @property
+    def history(self) -> History | None:
+        """The tagged texts whose tags are suggested."""
+        return self.loader.history()
+
+    @property
     def loaded(self) -> set[str]:
         """What is in memory: "tagger", "backbone", "encoder", "chat"."""
         return self.loader.loaded
@@ -398,8 +417,10 @@ class Extractor:
         return names + ([self.encoder_name] if "encoder" in needed else [])
 
     def fetch(self) -> None:
-        """Fetch the method's models, unless they are here."""
+        """Fetch the method's models, unless they are here; and encode the history, so that no other process has to."""
         self.loader.locate(self.model_names())
+        if self.history is not None:
+            self.history.load()
 
     def load_meanwhile(self) -> None:
         """Load the tagger now, and beside it, in a thread, the method's models if they are here.

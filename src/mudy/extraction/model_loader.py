@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mudy.engines.backbone import Backbone
     from mudy.engines.encoder import SentenceEncoder
     from mudy.engines.universal_encoder import UniversalEncoder
+    from mudy.extraction.history import History
     from mudy.models import Report
 
 T = TypeVar("T")
@@ -108,6 +110,26 @@ class ModelLoader:
             return UniversalEncoder.load(path, MULTILINGUAL_ENCODER, self.compute.threads)
 
         return self._once("multilingual", load)
+
+    def encoder_for(self, language: str) -> SentenceEncoder | UniversalEncoder:
+        """The encoder that reads texts in a language."""
+        return self.encoder() if language == "en" else self.multilingual() or self.encoder()
+
+    def encoder_identity(self, name: str) -> str:
+        """What decides the vectors of an encoder: its files and its arithmetic."""
+        from mudy import models
+
+        exact = self.speed == "exact"
+        return sha256(f"{models.signature(name)} {exact} {self.compute.dtype}".encode()).hexdigest()[:16]
+
+    def history(self) -> History | None:
+        """The tagged texts, read if necessary; None without any."""
+        if self.setup.history is None:
+            return None
+        from mudy.extraction.history import History
+
+        path = self.setup.history
+        return self._once("history", lambda: History(path, self))
 
     def chat(self) -> Chat:
         """The model that writes: behind the endpoint, if there is one, else fetched if necessary, and loaded."""

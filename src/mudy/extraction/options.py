@@ -34,6 +34,7 @@ ProtocolName = Literal["promptrank"]  # how texts are read for comparison with p
 DEFAULT_METHOD = "mudyplus"
 DEFAULT_MODEL = "gemma3-270m"
 DEFAULT_ENCODER = "minilm-l6"
+HISTORY_STYLE: Style = "tags"  # of an extractor with a history, unless another is chosen
 
 
 # -- Of an extraction -------------------------------------------------------------------------------------------------
@@ -248,6 +249,18 @@ def _language(value: Any) -> Any:
     )
 
 
+def _history(value: Any) -> str | None:
+    """The path of tagged texts, which must be there."""
+    if not isinstance(value, str | Path | None):
+        raise SettingError(f"history is {seen(value)}, but must be the path of a folder or file.")
+    if value is None:
+        return None
+    from mudy.extraction.examples.tagged_texts import check_history
+
+    check_history(Path(value).expanduser())
+    return str(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What an `Extractor` is made of, besides the settings of its method and of the machine."""
@@ -279,6 +292,13 @@ class Setup:
         metavar="FILE|FOLDER",
         file="JSON lines, CSV, TSV or XLSX with the columns text and keyphrases, BibTeX, or a folder of Markdown notes "
         "with tags",
+    )
+    history: str | None = declared(
+        None,
+        "Suggest the tags of similar texts (mudyplus): a folder of Markdown notes with tags, or a .jsonl or .csv file "
+        "with text and tags.",
+        check=_history,
+        metavar="PATH",
     )
 
     def __post_init__(self) -> None:

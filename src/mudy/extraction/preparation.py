@@ -33,7 +33,7 @@ class PreparedText:
         longest = None if self.protocol else self.options.max_candidate_words
         words, characters = len(candidate.phrase.split()), len(candidate.phrase)
         short = longest is None or (words <= longest and characters <= MAX_CHARACTERS)
-        return short and candidate.phrase not in _excluded(self.options)
+        return short and candidate.phrase not in excluded_phrases(self.options)
 
 
 def with_candidates(
@@ -56,7 +56,7 @@ def _labelled(document: Document, options: Options) -> tuple[dict[str, Concept],
     places: list[tuple[str, Occurrence]] = []
     if (vocabulary := options.concepts) is None:
         return known, []
-    excluded = _excluded(options)
+    excluded = excluded_phrases(options)
     for span, number in vocabulary.index_of(document.language).places(document.text):
         phrase = squeeze(span.of(document.text)).lower()
         if phrase not in excluded:
@@ -91,11 +91,11 @@ def _candidates(
     else:
         find = nested_candidates if kind == "nested" else noun_phrases
         return find(document, max_words=options.max_candidate_words, stop_phrases=options.stop_phrases), missing
-    excluded = _excluded(options)
+    excluded = excluded_phrases(options)
     return [candidate for candidate in candidates if candidate.phrase not in excluded], missing
 
 
-def _excluded(options: Options) -> frozenset[str]:
+def excluded_phrases(options: Options) -> frozenset[str]:
     return frozenset(squeeze(phrase).lower() for phrase in options.stop_phrases)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from math import ceil
+from types import MappingProxyType
 
 from mudy._support.cancellation import cancellable, check
 from mudy._support.validation import TopN, checked_top_n
@@ -16,9 +17,18 @@ from mudy.candidates.inflections import base_form
 from mudy.candidates.stemming import stem_parts, stems_of
 from mudy.candidates.vocabularies import Vocabulary
 from mudy.errors import SettingError
-from mudy.extraction.concepts import LabelVectors, boosted, of_concepts, with_concepts, with_near_concepts
+from mudy.extraction.concepts import (
+    LabelVectors,
+    TagVote,
+    boosted,
+    of_concepts,
+    with_concepts,
+    with_near_concepts,
+    with_suggestions,
+    with_votes,
+)
 from mudy.extraction.options import Options
-from mudy.extraction.preparation import PreparedText
+from mudy.extraction.preparation import PreparedText, excluded_phrases
 from mudy.extraction.results import Keyphrase, ScoredOccurrence
 from mudy.methods.method import Method, OccurrenceScore, ScoredCandidates
 from mudy.reading.document import Span, squeeze
@@ -31,14 +41,24 @@ Group = list[OccurrenceScore]  # of one phrase and its variants, best first
 
 
 def keyphrase_list(
-    text: PreparedText, scored: ScoredCandidates, kind: type[Method], vectors: Callable[[Vocabulary], LabelVectors]
+    text: PreparedText,
+    scored: ScoredCandidates,
+    kind: type[Method],
+    vectors: Callable[[Vocabulary], LabelVectors],
+    votes: Mapping[str, TagVote] = MappingProxyType({}),
 ) -> tuple[Keyphrase, ...]:
-    """The keyphrases of one text, with concepts if a vocabulary is given; `vectors` encodes its labels."""
+    """The keyphrases of one text, with concepts if a vocabulary is given; `vectors` encodes its labels.
+
+    `votes` are those of tagged texts for concepts, by their ids.
+    """
     options, known, scores = text.options, text.known, scored.scores
     if options.boost is not None:
         scores = boosted(scored.candidates, scores, known, options.boost, kind.calibrated)
+    if votes:
+        scores = with_votes(scored.candidates, scores, known, votes)
     distinct = kind.distinct and not options.only_concepts  # concepts that are told apart say different things
     top_n = options.top_n if isinstance(options.top_n, int) else how_many(options.top_n, text.document.word_count)
+    least = least_score(options, kind, max((score.score for score in scores), default=0.0))
     keyphrases = rank(
         text.document.text,
         scored.candidates,
@@ -46,7 +66,7 @@ def keyphrase_list(
         merge=options.merge,
         top_n=None if options.near is not None else top_n,
         diversity=options.diversity,
-        min_score=least_score(options, kind, max((score.score for score in scores), default=0.0)),
+        min_score=least,
         distinct=distinct if options.distinct is None else options.distinct,
         groups_of={phrase: concept.id for phrase, concept in known.items()},
         acronyms=text.acronyms,
@@ -56,6 +76,8 @@ def keyphrase_list(
     if options.concepts is not None and options.near is not None:
         keyphrases = with_near_concepts(keyphrases, vectors(options.concepts), options.near)
         keyphrases = of_concepts(keyphrases) if options.boost is None else keyphrases
+    if votes:
+        keyphrases = with_suggestions(keyphrases, votes, known, least, excluded_phrases(options))
     return keyphrases[:top_n]
 
 

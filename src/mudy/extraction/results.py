@@ -49,7 +49,7 @@ class ConceptMatch:
 
     id: str
     label: str  # the preferred one
-    match: Literal["label", "near"]  # whether one of its labels occurs in the text, or is only near in meaning
+    match: Literal["label", "near", "history"]  # one of its labels occurs in the text, is near in meaning, or neither
     similarity: float | None = None  # of a near one: the cosine of phrase and label
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class ConceptMatch:
 
 @dataclass(frozen=True, slots=True)
 class Keyphrase:
-    """A phrase as it occurs in the text."""
+    """A phrase as it occurs in the text; or a tag of similar texts, which has no occurrences."""
 
     rank: int  # from 1
     text: str  # the best occurrence, white space squeezed
@@ -67,6 +67,21 @@ class Keyphrase:
     variants: tuple[str, ...]  # other forms merged into it: case, plural, inflection
     occurrences: tuple[ScoredOccurrence, ...]  # best first, those in the form of `text` before others
     concept: ConceptMatch | None = None  # of the vocabulary, where there is one
+
+    @property
+    def source(self) -> Literal["text", "history"]:
+        """Where it comes from: "history" for a tag of similar texts that does not occur in this one."""
+        return "text" if self.occurrences else "history"
+
+    @property
+    def best(self) -> ScoredOccurrence | None:
+        """Its best occurrence; None for a tag of similar texts."""
+        return next(iter(self.occurrences), None)
+
+    @property
+    def parts(self) -> Mapping[str, float]:
+        """What the score of its best occurrence was made of."""
+        return {} if self.best is None else self.best.parts
 
     def __repr__(self) -> str:
         places = number_of(len(self.occurrences), "occurrence")
@@ -78,6 +93,7 @@ class Keyphrase:
             "text": self.text,
             "score": self.score,
             "variants": list(self.variants),
+            **({} if self.source == "text" else {"source": self.source}),
             **({} if self.concept is None else {"concept": self.concept.to_dict()}),
             "occurrences": [occurrence.to_dict() for occurrence in self.occurrences],
         }
@@ -308,8 +324,8 @@ class Result:
 
 def keyphrase_row(keyphrase: Keyphrase, parts: bool = False) -> dict[str, Any]:
     """One row of a table: a keyphrase at its best occurrence, named as in `mudy extract --format csv`."""
-    best = keyphrase.occurrences[0]
-    page = {} if best.page is None else {"page": best.page}
+    best = keyphrase.best
+    page = {} if best is None or best.page is None else {"page": best.page}
     match = keyphrase.concept
     concept = {} if match is None else {f"concept_{name}": value for name, value in match.to_dict().items()}
     return {
@@ -317,12 +333,12 @@ def keyphrase_row(keyphrase: Keyphrase, parts: bool = False) -> dict[str, Any]:
         "text": keyphrase.text,
         "score": keyphrase.score,
         "variants": list(keyphrase.variants),
-        "start": best.start,
-        "end": best.end,
+        "start": best and best.start,
+        "end": best and best.end,
         "occurrences": len(keyphrase.occurrences),
         **page,
         **concept,
-        **(best.parts if parts else {}),
+        **(keyphrase.parts if parts else {}),
     }
 
 

@@ -33,6 +33,7 @@ def requested_settings(extractor: Extractor) -> dict[str, Any]:
         "max_words": extractor.max_words,
         "language": extractor.language if isinstance(extractor.language, str) else extractor.tagger.name,
         "dtype": extractor.compute.dtype,
+        **({} if extractor.history is None else {"history": extractor.history.fingerprint}),
     }
     return json_values(requested)
 

@@ -17,6 +17,7 @@ def extract_keyphrases(text: str, top_n: int = 10) -> list[dict[str, Any]]:
     """The keyphrases of a text, best first, each with its score and character offsets (start, end)."""
     (result,) = results_of([text], {"top_n": top_n})
     return [
-        {"text": k.text, "score": round(k.score, 4), "start": k.occurrences[0].start, "end": k.occurrences[0].end}
+        {"text": k.text, "score": round(k.score, 4), "start": best.start, "end": best.end}
         for k in result
+        for best in k.occurrences[:1]
     ]

@@ -81,10 +81,10 @@ class LocalBackend:
             return shared.extractor.explain(text, gold=[phrase], style=settings.get("style")).to_dict()
 
     def _for(self, method: str) -> dict[str, Any]:
-        """The settings for a method; another one may lack the speed or the style of the default method."""
+        """The settings for a method; another one may lack the speed, style or history of the default."""
         if method == self.default_method:
             return self.settings
-        kept = {name: value for name, value in self.settings.items() if name not in ("speed", "style")}
+        kept = {name: value for name, value in self.settings.items() if name not in ("speed", "style", "history")}
         return kept | {"method": method}
 
 
@@ -99,9 +99,10 @@ class PhraseSummary:
     text: str
     score: float
     variants: list[str]
-    start: int  # of the best occurrence
-    end: int
+    start: int | None  # of the best occurrence
+    end: int | None
     occurrences: int
+    source: str  # "text"; "history" for a tag of similar texts that does not occur in this one
 
 
 @dataclass(frozen=True)
@@ -311,9 +312,10 @@ def _phrase_list(result: dict[str, Any]) -> PhraseList:
 
 def _summary(keyphrase: dict[str, Any]) -> PhraseSummary:
     occurrences = keyphrase["occurrences"]
-    best = occurrences[0]
+    start, end = (occurrences[0][name] if occurrences else None for name in ("start", "end"))
     shared = {name: keyphrase[name] for name in ("rank", "text", "score", "variants")}
-    return PhraseSummary(**shared, start=best["start"], end=best["end"], occurrences=len(occurrences))
+    source = keyphrase.get("source", "text")
+    return PhraseSummary(**shared, start=start, end=end, occurrences=len(occurrences), source=source)
 
 
 def _explanation(explanation: dict[str, Any], text: str, phrase: str) -> PhraseExplanation:

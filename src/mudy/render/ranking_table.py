@@ -31,7 +31,7 @@ class Ranked:
         """The parts; those that differ most among the listed phrases first."""
 
         def spread(name: str) -> float:
-            values = [row.phrase.occurrences[0].parts.get(name, 0.0) for row in self.rows]
+            values = [row.phrase.parts.get(name, 0.0) for row in self.rows]
             return pstdev(values) if values else 0.0
 
         return sorted(self.parts, key=spread, reverse=True)
@@ -45,7 +45,8 @@ class Ranked:
 def ranked(explanation: Explanation, index: int, top_n: int | None) -> Ranked:
     result = explanation.methods[index].result
     others = [other.result for number, other in enumerate(explanation.methods) if number != index]
-    names = tuple(n for k in result.keyphrases[:1] for n in k.occurrences[0].parts if n not in HIDDEN)
+    parts = next((phrase.parts for phrase in result.keyphrases if phrase.occurrences), {})
+    names = tuple(name for name in parts if name not in HIDDEN)
     ranks = [{(o.start, o.end): k.rank for k in reversed(r.keyphrases) for o in k.occurrences} for r in others]
     language = result.language or "en"
     gold = {stem_key(phrase.text, language) for phrase in explanation.gold}
@@ -58,7 +59,7 @@ def ranked(explanation: Explanation, index: int, top_n: int | None) -> Ranked:
 
 
 def _cells(phrase: Keyphrase, names: Sequence[str], others: Sequence[dict[tuple[int, int], int]]) -> tuple[str, ...]:
-    parts = phrase.occurrences[0].parts
+    parts = phrase.parts
     numbers = [number(parts[name], 2) if name in parts else ABSENT for name in names]
     places = [(occurrence.start, occurrence.end) for occurrence in phrase.occurrences]
     before = (min((ranks[at] for at in places if at in ranks), default=None) for ranks in others)

@@ -109,8 +109,8 @@ def shown(text: str, results: Iterable[Result], top_n: int | None, longest: int)
     """The whole text; if it is longer than `longest`, the sentences around the best occurrences of the best phrases."""
     if len(text) <= longest:
         return [Span(0, len(text))]
-    best = [phrase.occurrences[0] for result in results for phrase in result.keyphrases[:top_n]]
-    return passages(text, [Span(occurrence.start, occurrence.end) for occurrence in best]) or [Span(0, 0)]
+    best = [phrase.best for result in results for phrase in result.keyphrases[:top_n]]
+    return passages(text, [Span(occurrence.start, occurrence.end) for occurrence in best if occurrence]) or [Span(0, 0)]
 
 
 def passages(text: str, spans: Iterable[Span]) -> list[Span]:

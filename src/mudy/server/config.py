@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass, field
 
 from mudy.engines import Compute
 from mudy.extraction.extractor import Extractor
-from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL
-from mudy.methods import Style, method_class
+from mudy.extraction.options import DEFAULT_ENCODER, DEFAULT_METHOD, DEFAULT_MODEL, HISTORY_STYLE
+from mudy.methods import DEFAULT_STYLE, Style, method_class
 from mudy.models import Report
 from mudy.reading.languages import AUTO
 
@@ -17,6 +17,7 @@ class Config:
     model: str = DEFAULT_MODEL
     encoder: str = DEFAULT_ENCODER
     language: str = AUTO
+    history: str | None = None  # tagged texts whose tags are suggested
     compute: Compute = field(default_factory=Compute)
     report: Report | None = None  # called with the progress of a model's download
 
@@ -39,9 +40,14 @@ class Config:
             style=self.style,
             encoder=self.encoder,
             language=self.language,
+            history=self.history,
             report=self.report,
             **asdict(self.compute),
         )
+
+    @property
+    def default_style(self) -> Style:
+        return self.style or (DEFAULT_STYLE if self.history is None else HISTORY_STYLE)
 
     @property
     def speed(self) -> str:

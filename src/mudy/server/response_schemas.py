@@ -35,7 +35,9 @@ class ConceptMatch(ResponseSchema):
 
     id: str
     label: str = Field(description="The preferred label.")
-    match: Literal["label", "near"] = Field(description="near: none of its labels occurs in the text.")
+    match: Literal["label", "near", "history"] = Field(
+        description="near: none of its labels occurs in the text. history: a tag of similar texts."
+    )
     similarity: float | None = Field(None, description="For near matches: cosine similarity of phrase and label.")
 
 
@@ -44,8 +46,9 @@ class Keyphrase(ResponseSchema):
     text: str
     score: float = Field(description="Higher is better, for every method; scores of two methods cannot be compared.")
     variants: list[str] = Field(description="Other forms merged into it.")
-    concept: ConceptMatch | None = Field(None, description="Only if a vocabulary was sent.")
-    occurrences: list[Occurrence] = Field(description="Best first.")
+    source: Literal["text", "history"] = Field("text", description="history: a tag of similar texts, not in this one.")
+    concept: ConceptMatch | None = Field(None, description="Only with a vocabulary or a history.")
+    occurrences: list[Occurrence] = Field(description="Best first; none for a tag from history.")
 
 
 class Section(ResponseSchema):

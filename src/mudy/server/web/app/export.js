@@ -28,8 +28,9 @@ function csvCell(value) {
 function csvText() {
   const rows = shownData().methods.flatMap((method) => method.keyphrases.map((keyphrase) => [
     method.method, keyphrase.rank, keyphrase.text, keyphrase.score, keyphrase.occurrences.length,
-    keyphrase.occurrences[0].start, keyphrase.occurrences[0].end, keyphrase.variants.join("; ")]));
-  const head = ["method", "rank", "phrase", "score", "occurrences", "start", "end", "variants"];
+    keyphrase.occurrences[0]?.start ?? "", keyphrase.occurrences[0]?.end ?? "", keyphrase.variants.join("; "),
+    keyphrase.source ?? "text"]));
+  const head = ["method", "rank", "phrase", "score", "occurrences", "start", "end", "variants", "source"];
   return "\ufeff" + [head, ...rows].map((row) => row.map(csvCell).join(",")).join("\r\n") + "\r\n";
 }
 

@@ -54,6 +54,8 @@ export class Ranking {
   addColumn(reading, index) {
     const list = create("ol", {class: "mv-list"});
     const element = create("div", {class: "mv-ranking"}, create("h3", {}, reading.title), list);
+    const tags = reading.suggested.map(({rank, text, score}) => `${rank}. ${text} ${figure(score)}`).join(", ");
+    if (tags) element.append(create("p", {class: "mv-suggested"}, `From history, not in this text: ${tags}`));
     const slopes = index
       ? createSvg("svg", {class: "mv-slopes", "aria-hidden": "true", preserveAspectRatio: "none"}) : null;
     if (slopes) this.element.append(slopes);

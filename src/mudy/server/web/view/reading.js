@@ -12,7 +12,9 @@ export class Reading {
    * @param {(index: number) => number} offset  from code points to UTF-16 units
    */
   constructor(method, info, text, offset) {
-    this.method = method;
+    /** Tags of similar texts, which do not occur in this one. */
+    this.suggested = method.keyphrases.filter(({occurrences}) => !occurrences.length);
+    this.method = method = {...method, keyphrases: method.keyphrases.filter(({occurrences}) => occurrences.length)};
     this.text = text;
     this.offset = offset;
     this.title = info?.title ?? method.method;
@@ -59,7 +61,8 @@ export class Reading {
       for (const {data, score} of occurrences) this.occurrenceOf(data).score = score;
       const best = this.occurrenceOf(occurrences[0].data);
       const score = occurrences.reduce((most, occurrence) => Math.max(most, occurrence.score), -Infinity);
-      return Object.assign(this.phrases[index], {rank: position + 1, text, variants, best, score});
+      const rank = this.lambda == null ? this.phrases[index].originalRank : position + 1;
+      return Object.assign(this.phrases[index], {rank, text, variants, best, score});
     });
     heat(this.occurrences.map((occurrence) => occurrence.score)).forEach((share, index) => {
       this.occurrences[index].step = colourStep(share);

@@ -3,7 +3,7 @@
 
 /**
  * @typedef {{start: number, end: number, score: number, [part: string]: number}} OccurrenceData  offsets in code points
- * @typedef {{rank: number, text: string, score: number, variants: string[], occurrences: OccurrenceData[]}} KeyphraseData
+ * @typedef {{rank: number, text: string, score: number, variants: string[], source?: string, occurrences: OccurrenceData[]}} KeyphraseData
  * @typedef {{model: string, share: number, spans: {start: number, end: number}[]}} ModelCoverage
  * @typedef {{words: number, words_read: number, share: number, sections: number, models: ModelCoverage[]}} Coverage
  *

@@ -1,0 +1,163 @@
+"""Texts with tags: a folder of Markdown notes, or a file of rows. What cannot be read is named and left out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mudy._support.storage import real_path
+from mudy.errors import InputError, SettingError
+from mudy.extraction.examples.front_matter import Note
+
+NOTE_ENDINGS = (".md", ".markdown", ".mdown")
+_ROW_ENDINGS = (".jsonl", ".csv", ".tsv")
+KEYS = ("tags", "keywords", "keyphrases")  # fields that hold tags; the first one that is there counts
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedText:
+    """A text, and the tags that somebody gave it."""
+
+    text: str
+    tags: tuple[str, ...]
+    path: Path | None = None  # of the note, through all links
+
+
+def tagged_texts(path: Path) -> tuple[list[TaggedText], list[str]]:
+    """The texts of a folder or file that have tags, and for each that cannot be read a sentence that names it."""
+    entries = _notes(path) if path.is_dir() else _rows(path)
+    texts: list[TaggedText] = []
+    problems: list[str] = []
+    for entry in entries:
+        if isinstance(entry, str):
+            problems.append(entry)
+        elif entry.tags and entry.text.strip():
+            texts.append(entry)
+    return texts, problems
+
+
+def check_history(path: Path) -> None:
+    """SettingError for what is neither a folder nor a file of rows."""
+    if path.is_dir() or (path.is_file() and path.suffix.lower() in _ROW_ENDINGS):
+        return
+    wrong = "is not such a file" if path.exists() else "does not exist"
+    needed = f"a folder of notes or a file ({', '.join(_ROW_ENDINGS)})"
+    raise SettingError(f"history is {path}, which {wrong}; {needed} is needed.")
+
+
+# -- Notes ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFile:
+    """A note, and the bytes it was read from."""
+
+    path: Path  # as it was named
+    place: Path  # where that leads
+    data: bytes
+    note: Note
+
+
+def visible_notes(folder: Path) -> list[Path]:
+    """The Markdown files of a folder, without hidden ones."""
+    return [path for path in sorted(folder.rglob("*")) if _is_visible_note(path, folder)]
+
+
+def _is_visible_note(path: Path, folder: Path) -> bool:
+    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+    return path.suffix.lower() in NOTE_ENDINGS and not hidden and path.is_file()
+
+
+def is_within(place: Path, folder: Path) -> bool:
+    return place.is_relative_to(real_path(folder))
+
+
+def read_note(path: Path, key: str, folder: Path) -> NoteFile:
+    """InputError for a file that is not Markdown in UTF-8, has unreadable tags, or is a link out of the folder."""
+    place = real_path(path)
+    if not is_within(place, folder):
+        raise InputError(f"is a link to {place}, outside the folder given. Name that file to tag it.")
+    if not {path.suffix.lower(), place.suffix.lower()} <= set(NOTE_ENDINGS):
+        raise InputError(f"is not a Markdown file ({', '.join(NOTE_ENDINGS)}).")
+    if place.exists() and not place.is_file():
+        raise InputError("is not a regular file.")
+    try:
+        data = place.read_bytes()
+        note = Note.of(data.decode())
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8; it is left as it is.") from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error}).") from None
+    note.tags(key)
+    return NoteFile(path, place, data, note)
+
+
+def _notes(folder: Path) -> Iterator[TaggedText | str]:
+    for path in visible_notes(folder):
+        try:
+            file = read_note(path, KEYS[0], folder)
+            tags = next((tags for key in KEYS if (tags := file.note.tags(key))), [])
+        except InputError as error:
+            yield f"{path}: {error}"
+        else:
+            yield TaggedText(file.note.text, plain_tags(tags), file.place)
+
+
+def plain_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Tags without white space around them and the # that some tools write, each in its first spelling."""
+    spellings: dict[str, str] = {}
+    for tag in tags:
+        plain = " ".join(tag.split()).lstrip("#")
+        spellings.setdefault(plain.casefold(), plain)
+    return tuple(filter(None, spellings.values()))
+
+
+# -- Rows -------------------------------------------------------------------------------------------------------------
+
+
+def _rows(path: Path) -> Iterator[TaggedText | str]:
+    """The rows of a file with a column or field `text`, and `tags` as a list or separated by ; | or commas."""
+    try:
+        content = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8. Save it as UTF-8.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    rows = _json_rows(content) if path.suffix.lower() == ".jsonl" else _table_rows(content, path.suffix.lower())
+    for line, row in rows:
+        text = row.get("text") if isinstance(row, Mapping) else None
+        key = next((key for key in KEYS if key in row), None) if isinstance(row, Mapping) else None
+        if isinstance(text, str) and key is not None:
+            yield TaggedText(text, plain_tags(_listed(row[key])))
+        else:
+            yield f"{path}:{line}: has no `text` and `tags`."
+
+
+def _json_rows(content: str) -> Iterator[tuple[int, Any]]:
+    for line, text in enumerate(content.split("\n"), start=1):
+        if text.strip():
+            try:
+                yield line, json.loads(text)
+            except (ValueError, RecursionError):
+                yield line, None
+
+
+def _table_rows(content: str, ending: str) -> Iterator[tuple[int, Any]]:
+    rows = csv.DictReader(io.StringIO(content, newline=""), delimiter="\t" if ending == ".tsv" else ",")
+    try:
+        for row in rows:
+            yield rows.line_num, {str(name).strip().lower(): value for name, value in row.items()}
+    except csv.Error as error:
+        raise InputError(f"line {rows.line_num}: {error}.") from None
+
+
+def _listed(value: Any) -> list[str]:
+    """Tags of one field: a list, or one text with ; or | between them, else commas."""
+    if isinstance(value, str):
+        return value.split(next((mark for mark in ";|" if mark in value), ","))
+    return [tag for tag in value if isinstance(tag, str)] if isinstance(value, list) else []

@@ -1,0 +1,217 @@
+"""Tags from history: the nearest tagged texts vote for their tags, also for those that a text does not name.
+
+Evidence for a tag, in log-odds: the share of the nearest texts that have it, weighted by cosine; the cosine of the
+tag itself and the text; and in how many texts it is used. It is added to the log-odds of phrases that are such tags,
+and is all there is for tags that do not occur in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from math import exp
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from mudy._support.storage import real_path
+from mudy.candidates.vocabularies import Concept, Vocabulary
+from mudy.extraction.concepts import TagVote
+from mudy.extraction.examples.tagged_texts import TaggedText, plain_tags, tagged_texts
+from mudy.extraction.options import Options
+from mudy.reading.document import Document, Span
+from mudy.reading.languages import LANGUAGE_NAMES, detection_of
+
+if TYPE_CHECKING:
+    from mudy.extraction.model_loader import ModelLoader
+
+INDEX = ".mudy-history.npz"
+NEIGHBOURS = 20  # texts that vote
+POWER = 2.0  # of the cosine that a vote counts
+SILENT = 1.0  # weight of votes for no tag, so that few or distant texts decide little
+# `python -m experiments.history DATA --cache FOLDER --fit`
+WEIGHTS = (10.7, 9.6, 0.9)  # of share, similarity and log count
+NAMED, ABSENT = -2.8, -8.6  # log-odds added where a tag occurs in the text, and of one that does not
+
+
+class History:
+    """Tagged texts, and their vectors once they are needed."""
+
+    def __init__(self, path: str, loader: ModelLoader) -> None:
+        self.path, self._loader = Path(path).expanduser(), loader
+        texts, problems = tagged_texts(self.path)
+        self.texts = _joined(texts)
+        self.notes = tuple(problems) if self.texts else (*problems, f"{path}: no text has tags, so none are suggested.")
+        self.tags = plain_tags(tag for text in self.texts for tag in text.tags)
+        self._shelves: dict[str, _Shelf] = {}
+        self._merged: tuple[Vocabulary | None, Vocabulary] | None = None  # a vocabulary, and the same with the tags
+        self._concepts: tuple[Vocabulary, str, list[Concept | None]] | None = None  # of the tags, in a language
+        self._lock = RLock()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all texts and tags, by which a resumed run recognizes its history."""
+        return sha256(repr([(text.text, text.tags) for text in self.texts]).encode(errors="replace")).hexdigest()[:16]
+
+    # -- Tags as a vocabulary -----------------------------------------------------------------------------------------
+
+    def applied(self, options: Options) -> Options:
+        """The options with the tags as concepts that are found in the text; not where the phrases are chosen."""
+        if not self.tags or options.phrases is not None or options.only_concepts:
+            return options
+        return options.changed({"vocabulary": self._with_tags(options.concepts), "boost": options.boost or 0.0})
+
+    def _with_tags(self, vocabulary: Vocabulary | None) -> Vocabulary:
+        """A vocabulary with the tags as further concepts; kept for the next text."""
+        merged = self._merged
+        if merged is None or merged[0] is not vocabulary:
+            concepts = () if vocabulary is None else vocabulary.concepts
+            labels = {_spoken(label) for concept in concepts for label in concept.labels}
+            others = (_concept(tag) for tag in self.tags if _spoken(tag) not in labels)
+            merged = self._merged = vocabulary, Vocabulary.of((*concepts, *others))
+        return merged[1]
+
+    def _concepts_of_tags(self, vocabulary: Vocabulary, language: str) -> list[Concept | None]:
+        """The concept of each tag: the one that its words are given in a text, else its own; None if there is none."""
+        kept = self._concepts
+        if kept is None or kept[0] is not vocabulary or kept[1] != language:
+            index, by_id = vocabulary.index_of(language), {concept.id: concept for concept in vocabulary.concepts}
+            places = [next(iter(index.places(tag)), None) for tag in self.tags]
+            concepts = [
+                vocabulary.concepts[place.concept] if place and place.span == Span(0, len(tag)) else by_id.get(tag)
+                for tag, place in zip(self.tags, places, strict=True)
+            ]
+            kept = self._concepts = vocabulary, language, concepts
+        return kept[2]
+
+    # -- Votes --------------------------------------------------------------------------------------------------------
+
+    def votes(self, document: Document, options: Options) -> dict[str, TagVote]:
+        """The vote for each concept that is a tag, by its id. A text does not vote for itself."""
+        vocabulary = options.concepts
+        if not self.tags or vocabulary is None or not document.text.strip():
+            return {}
+        numbers, features = self.features(document.text, document.language, options.source)
+        evidence = (features @ WEIGHTS).round(4).tolist()
+        concepts = self._concepts_of_tags(vocabulary, document.language)
+        votes: dict[str, TagVote] = {}
+        for number, value in sorted(zip(numbers, evidence, strict=True), key=lambda pair: -pair[1]):
+            if (concept := concepts[number]) is not None:
+                votes.setdefault(concept.id, TagVote(concept, NAMED + value, 1 / (1 + exp(-ABSENT - value))))
+        return votes
+
+    def features(self, text: str, language: str, source: str | None = None) -> tuple[list[int], Any]:
+        """The tags that other texts have, as indices, and the three numbers about each; (tags, 3)."""
+        shelf, words = self._shelf(language), _words(text)
+        place = None
+        with suppress(OSError, ValueError):  # a source need not be a path
+            place = None if source is None else real_path(source)
+        same = [row.words == words or (place is not None and place == row.text.path) for row in shelf.rows]
+        return shelf.features(text, same)
+
+    def load(self) -> None:
+        """Encode the texts now, as far as the index does not have them, and keep it."""
+        for language in {row.language for row in self._rows}:
+            self._shelf(language)
+
+    @cached_property
+    def _rows(self) -> list[_Row]:
+        code = str(self._loader.setup.language).partition("_")[0]  # of a language, or of a spaCy package
+        fixed = code if code in LANGUAGE_NAMES else None
+        return [_Row(text, _words(text.text), fixed or detection_of(text.text).likely) for text in self.texts]
+
+    def _shelf(self, language: str) -> _Shelf:
+        """The texts that are compared with one in this language: those that the same encoder reads."""
+        encoder = self._loader.encoder_for(language)
+        with self._lock:
+            if encoder.name not in self._shelves:
+                rows = [row for row in self._rows if self._loader.encoder_for(row.language) is encoder]
+                self._shelves[encoder.name] = _Shelf(rows, self.tags, encoder, self._index, self._loader)
+                with suppress(OSError):  # a folder that may not be written: encoded again next time
+                    self._index.save()
+            return self._shelves[encoder.name]
+
+    @cached_property
+    def _index(self) -> Any:
+        from mudy.extraction.history.vector_index import VectorIndex
+
+        folder = self.path.is_dir()
+        return VectorIndex(real_path(self.path) / INDEX if folder else self.path.with_name(f".{self.path.name}{INDEX}"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A text, its words, by which it is recognized, and its language."""
+
+    text: TaggedText
+    words: str
+    language: str
+
+
+class _Shelf:
+    """The texts and tags that one encoder has read."""
+
+    def __init__(
+        self, rows: Sequence[_Row], tags: Sequence[str], encoder: Any, index: Any, loader: ModelLoader
+    ) -> None:
+        import numpy as np
+
+        report = loader.report or (lambda *_: None)
+        identity = loader.encoder_identity(encoder.name)
+        texts = [row.text.text for row in rows]
+        self.rows, self._encoder = rows, encoder
+        step = f"Encoding {len(texts):,} tagged texts"
+        self._texts = index.vectors(identity, texts, encoder.embed, lambda done: report(step, done, len(texts)))
+        self._tags = index.vectors(identity, [_spoken(tag) for tag in tags], encoder.embed, lambda _: None)
+        numbers = {tag.casefold(): number for number, tag in enumerate(tags)}
+        pairs = [(number, numbers[tag.casefold()]) for number, row in enumerate(rows) for tag in row.text.tags]
+        self._row_of, self._tag_of = np.array(pairs, dtype=int).reshape(-1, 2).T  # of each use of a tag
+
+    def features(self, text: str, left_out: Sequence[bool]) -> tuple[list[int], Any]:
+        import numpy as np
+
+        vector = np.asarray(self._encoder.embed([text]))[0].astype(np.float16).astype(np.float32)
+        cosines = np.where(left_out, -1.0, (self._texts.astype(np.float32) @ vector).round(4)) if self.rows else ()
+        cosines = np.asarray(cosines, dtype=float)
+        weights = np.zeros(len(cosines))
+        nearest = [number for number in np.argsort(-cosines, kind="stable")[:NEIGHBOURS] if cosines[number] > 0]
+        weights[nearest] = cosines[nearest] ** POWER
+        weights /= weights.sum() + SILENT
+        uses = ~np.asarray(left_out, dtype=bool)[self._row_of]
+        rows, tags = self._row_of[uses], self._tag_of[uses]
+        count = np.bincount(tags, minlength=len(self._tags))
+        share = np.bincount(tags, weights[rows], minlength=len(self._tags))
+        known = np.flatnonzero(count)
+        similarity = (self._tags[known].astype(np.float32) @ vector).round(4)
+        return known.tolist(), np.stack([share[known], similarity, np.log(count[known])], axis=1)
+
+
+def _concept(tag: str) -> Concept:
+    """A tag as a concept; of a nested one, such as area/flood, the last part stands for it too."""
+    last = tag.rpartition("/")[2].strip()
+    return Concept(tag, tag, (last,) if last and last != tag else ())
+
+
+def _spoken(tag: str) -> str:
+    """A tag as an encoder reads it best: in words."""
+    return " ".join(re.sub("[-_/]", " ", tag).split()).lower() or tag
+
+
+def _words(text: str) -> str:
+    """A hash of the words of a text, whatever stands between them."""
+    words = " ".join(re.findall(r"\w+", text.casefold())) or text
+    return sha256(words.encode(errors="surrogatepass")).hexdigest()
+
+
+def _joined(texts: Iterable[TaggedText]) -> list[TaggedText]:
+    """Each text once, with the tags of all its copies."""
+    joined: dict[str, TaggedText] = {}
+    for text in texts:
+        first = joined.setdefault(_words(text.text), text)
+        if first is not text:
+            joined[_words(text.text)] = replace(first, tags=plain_tags((*first.tags, *text.tags)))
+    return list(joined.values())
