@@ -50,6 +50,11 @@ from mudy.extraction.options import Options, Setup
     metavar="FILE",
     help="Also write the rows with scores weighted by how rare phrases are; same ending as OUTPUT.",
 )
+@click.option(
+    "--graph",
+    metavar="FILE",
+    help="Also write a graph of phrases that share chunks more often than chance (.parquet .graphml .json).",
+)
 @click.option("--restart", is_flag=True, help="Discard an earlier run to OUTPUT.")
 @click.option("--workers", **WORKERS, help="Worker processes; each loads its own model. The rows are the same.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local")
@@ -68,8 +73,6 @@ def corpus_command(
     id_column: str,
     keep: str | None,
     form: str | None,
-    summary: str | None,
-    tfidf: str | None,
     method: str,
     pairs: tuple[str, ...],
     quiet: bool,
@@ -101,8 +104,6 @@ def corpus_command(
                 report=lambda progress: _show(screen, progress),
                 warn=screen.warning,
                 options=options,
-                summary=summary,
-                tfidf=tfidf,
                 method=method,
                 **given,
                 **settings(method, pairs, focus.settings()),

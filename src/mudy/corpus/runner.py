@@ -66,6 +66,7 @@ def run(
     options: Options | Mapping[str, Any] | None = None,
     summary: str | Path | None = None,
     tfidf: str | Path | None = None,
+    graph: str | Path | None = None,
     **extractor: Any,
 ) -> Summary:
     """Find the keyphrases of all rows of a corpus. Resumable: the same call continues after an interruption.
@@ -75,8 +76,9 @@ def run(
     of `Extractor.extract`, further arguments those of `Extractor`. `workers` is the number of worker processes on this
     machine; it does not change the rows. `warn` is called with a message if files in a folder are not read.
 
-    `summary` is a file for the phrases of the whole corpus, each with its number of documents; `tfidf` is one for the
-    rows with scores weighted by how rare phrases are. Both are made from the complete output, also of an earlier run.
+    Further files are made from the complete output, also of an earlier run: `summary`, the phrases of the whole corpus
+    with their numbers of documents; `tfidf`, the rows with scores weighted by how rare phrases are; `graph`, phrases
+    that share chunks more often than chance.
     """
     _check_output(output, form)
     _check_columns(columns)
@@ -87,7 +89,7 @@ def run(
         ray_engine.imported_ray()
     path = Path(output)
     parts = Parts(path, writer_for(path, form))
-    views = Views.of(summary, tfidf, path, parts.form)
+    views = Views.of({"summary": summary, "tfidf": tfidf, "graph": graph}, path, parts.form)
     source = source_of(inputs, lambda file: parts.owns(file) or views.owns(file))
     if source.ignored and warn is not None:
         warn(f"{len(source.ignored):,} files of unknown format are not read: {', '.join(source.ignored[:3])}")
