@@ -55,6 +55,18 @@ from mudy.extraction.options import Options, Setup
     metavar="FILE",
     help="Also write a graph of phrases that share chunks more often than chance (.parquet .graphml .json).",
 )
+@click.option(
+    "--trends",
+    metavar="FILE",
+    help="Also write how phrases rise and fall over time (.parquet .csv .tsv .jsonl, or .png for a picture).",
+)
+@click.option("--explore", metavar="FILE", help="Also write a page to search and read phrases and texts (.html).")
+@click.option("--time-column", metavar="NAME", help="Column with dates such as 2024, 2024-03 or 2024-03-05T10:00.")
+@click.option(
+    "--period",
+    type=click.Choice(["year", "quarter", "month", "week", "day"]),
+    help="Periods of --time-column.  [default: the longest of which there are at least four]",
+)
 @click.option("--restart", is_flag=True, help="Discard an earlier run to OUTPUT.")
 @click.option("--workers", **WORKERS, help="Worker processes; each loads its own model. The rows are the same.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local")

@@ -7,7 +7,7 @@ share one pass over the rows, which counts phrases in a temporary database, so m
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -16,29 +16,43 @@ from typing import Any, NamedTuple, get_type_hints
 
 from mudy._support.storage import atomic_output, real_path, same_file
 from mudy._support.validation import checked
+from mudy.corpus.explorer import explorer
 from mudy.corpus.graph import GRAPH_WRITERS, MARK, Graph
-from mudy.corpus.row import OURS
+from mudy.corpus.row import OURS, InputRow, carried
 from mudy.corpus.row_readers import arrow
 from mudy.corpus.row_writers import WRITERS, JsonLinesWriter, Row, RowWriter, write_csv
 from mudy.corpus.term_counts import Term, TermCounts
+from mudy.corpus.trends import Period, Trend, Trends, day_of, draw, require_matplotlib
 from mudy.errors import InputError, SettingError
 
 BLOCK = 5_000  # terms or rows written at once
 _LONGEST_HEAD = 1 << 26  # characters of a first line
+_MARKED = 4_000  # bytes at the start of a file that is no table, among which its mark is
 _TABLES = tuple(form.ending for form in WRITERS.values())
-_ENDINGS: Mapping[str, tuple[str, ...]] = {"summary": _TABLES, "tfidf": _TABLES, "graph": tuple(GRAPH_WRITERS)}
+_ENDINGS: Mapping[str, tuple[str, ...]] = {
+    "summary": _TABLES,
+    "tfidf": _TABLES,
+    "graph": tuple(GRAPH_WRITERS),
+    "trends": (*_TABLES, ".png"),
+    "explore": (".html",),
+}
+_KINDS: Mapping[str, type[Any]] = {"summary": Term, "trends": Trend}
 
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """Files that are made from the output, by name: summary, tfidf, graph."""
+    """Files that are made from the output, by name: summary, tfidf, graph, trends, explore."""
 
     files: Mapping[str, Path]
+    time_column: str | None = None
+    period: Period | None = None
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], output: Path, form: RowWriter) -> Views:
+    def of(cls, given: Mapping[str, Any], output: Path, form: RowWriter, time: Any = None, period: Any = None) -> Views:
         """The files with these names; raises if one cannot be written."""
         files = {name: _path(name, value) for name, value in given.items() if value is not None}
+        if checked("time_column", time, str | None) is None and ("trends" in files or period is not None):
+            raise SettingError("Trends need dates: name their column with --time-column.")
         for name, path in files.items():
             _check_ending(name, path, form)
             if same_file(path, output) or list(files.values()).count(path) > 1:
@@ -47,20 +61,23 @@ class Views:
                 raise InputError(f"{path}: it is a folder, or its folder does not exist; a file is needed.")
             if path.suffix.lower() == ".parquet":
                 arrow()  # MissingExtra where it is not installed
+            if path.suffix.lower() == ".png":
+                require_matplotlib()
             if path.exists() and path.stat().st_size and not _is_ours(path, name):
                 raise InputError(f"{path} exists, but not from `mudy corpus`. Name another file.")
-        return cls(files)
+        return cls(files, time, checked("period", period, Period | None))
 
     def owns(self, path: Path) -> bool:
         """Whether a file is one of these, which are never input."""
         return any(real_path(path) == real_path(view) for view in self.files.values())
 
-    def write(self, outputs: Sequence[Path], form: RowWriter) -> None:
-        """Count the phrases of an output's files, and write the views."""
+    def write(self, outputs: Sequence[Path], form: RowWriter, inputs: Callable[[], Iterable[InputRow]]) -> None:
+        """Count the phrases of an output's files, and write the views; `inputs` reads the rows of the input again."""
         if not self.files:
             return
         folder = real_path(next(iter(self.files.values()))).parent
-        with TermCounts.of(_rows(outputs, form), folder, places="graph" in self.files) as counts:
+        places = bool({"graph", "trends", "explore"} & self.files.keys())
+        with TermCounts.of(_rows(outputs, form), folder, days=self._days(inputs), places=places) as counts:
             for name, path in self.files.items():
                 with atomic_output(real_path(path)) as unfinished:
                     match name:
@@ -70,6 +87,25 @@ class Views:
                             _write_rows(unfinished, (weighted(row, counts) for row in _rows(outputs, form)), form)
                         case "graph":
                             GRAPH_WRITERS[path.suffix.lower()](unfinished, Graph.of(counts))
+                        case "trends":
+                            self._write_trends(unfinished, counts)
+                        case "explore":
+                            trends = Trends.of(counts, self.period) if self.time_column else None
+                            unfinished.write_text(explorer(path.stem, Graph.of(counts), trends, inputs()), "utf-8")
+
+    def _days(self, inputs: Callable[[], Iterable[InputRow]]) -> Iterator[str | None] | None:
+        if self.time_column is None:
+            return None
+        column = carried(self.time_column)
+        return (day_of(row.kept.get(column)) for row in inputs())
+
+    def _write_trends(self, path: Path, counts: TermCounts) -> None:
+        trends = Trends.of(counts, self.period)
+        ending = self.files["trends"].suffix.lower()
+        if ending == ".png":
+            draw(path, trends, counts, MARK)
+        else:
+            write_table(path, trends.rows(counts), Trend, ending)
 
 
 def _path(name: str, value: Any) -> Path:
@@ -90,22 +126,17 @@ def _check_ending(name: str, path: Path, form: RowWriter) -> None:
 
 def _is_ours(path: Path, name: str) -> bool:
     """Whether an existing file is such a view, which may be replaced."""
-    match name:
-        case "graph":
-            return _is_graph(path)
-        case "summary":
-            return _starts_with(path, Term._fields)
-    return _starts_with(path, OURS)
+    ending = path.suffix.lower()
+    if ending not in _TABLES:
+        return _is_marked(path)
+    if name == "graph":
+        return bool((arrow().parquet.read_schema(path).metadata or {}).get(b"made_by") == MARK.encode())
+    return _starts_with(path, _KINDS[name]._fields if name in _KINDS else OURS)
 
 
-def _is_graph(path: Path) -> bool:
-    try:
-        if path.suffix.lower() == ".parquet":
-            return bool(arrow().parquet.read_schema(path).metadata.get(b"made_by") == MARK.encode())
-        with path.open("rb") as stream:
-            return MARK.encode() in stream.read(1000)
-    except (OSError, ValueError, AttributeError):
-        return False
+def _is_marked(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return MARK.encode() in stream.read(_MARKED)
 
 
 def _starts_with(path: Path, columns: tuple[str, ...]) -> bool:
