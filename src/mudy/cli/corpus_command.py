@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import csv
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from mudy._support.storage import atomic_output, dump_json, real_path, same_file
 from mudy.cli.console import Screen
 from mudy.cli.extract_command import warn_of_vocabulary
+from mudy.cli.formats import printable, text_table
 from mudy.cli.parameters import (
     WORKERS,
     given_options,
@@ -19,7 +24,11 @@ from mudy.cli.parameters import (
     with_quiet,
     with_settings,
 )
+from mudy.errors import SettingError
 from mudy.extraction.options import Options, Setup
+
+if TYPE_CHECKING:
+    from mudy.corpus.comparison import Comparison, Contrast
 
 
 @click.command("corpus")
@@ -148,3 +157,71 @@ def _told(summary: Any) -> str:
     before = f", {summary.resumed:,} of them by an earlier run" if summary.resumed else ""
     rate = (summary.rows - summary.resumed) / summary.seconds if summary.seconds else 0.0
     return f"{summary.output}: {summary.rows:,} rows{before}, {rate:,.1f} per second.{failed}"
+
+
+# -- compare-corpora --------------------------------------------------------------------------------------------------
+
+
+@click.command("compare-corpora")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option("--min-documents", type=click.IntRange(1), default=3, help="Documents of A and B that have a phrase.")
+@click.option("--top-n", type=click.IntRange(1), default=15, help="Phrases of each corpus in the table.")
+@click.option("-f", "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table")
+@click.option("--html", metavar="FILE", help="Also write a page.")
+@with_quiet
+def compare_corpora_command(
+    first: str, second: str, min_documents: int, top_n: int, form: str, html: str | None, quiet: bool
+) -> None:
+    """Compare the phrases of two finished outputs of `mudy corpus`.
+
+    Prints the phrases that A has more often than B and the other way round, the most surprising first (log-likelihood),
+    with the difference of their shares of documents, its 95 % interval (Newcombe) and the false discovery rate q. CSV
+    and JSON have all phrases.
+    """
+    from mudy.corpus.comparison import compare_corpora, comparison_page
+
+    if html is not None and any(same_file(Path(html), Path(name)) for name in (first, second)):
+        raise SettingError(f"{html} is one of the corpora. Name another file.")
+    comparison = compare_corpora(first, second, min_documents)
+    with Screen(quiet) as screen:
+        for change in comparison.changes:
+            screen.warning(f"the runs differ: {change}")
+    if html is not None:
+        with atomic_output(real_path(html)) as unfinished:
+            unfinished.write_text(comparison_page(comparison), encoding="utf-8")
+    click.echo(_comparison(comparison, form, top_n), nl=False)
+
+
+def _comparison(comparison: Comparison, form: str, top_n: int) -> str:
+    from mudy.corpus.comparison import Contrast
+
+    rows = [entry._asdict() for entry in comparison.contrasts]
+    if form == "json":
+        corpora = zip(comparison.names, comparison.sizes, strict=True)
+        named = [{"name": name, "documents": size} for name, size in corpora]
+        return dump_json({"corpora": named, "phrases": rows}, indent=2) + "\n"
+    if form == "csv":
+        lines = StringIO()
+        table = csv.DictWriter(lines, Contrast._fields, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+        return lines.getvalue()
+    head = ["Phrase", "A", "B", "Difference", "q"]
+    tables = []
+    for label, side in zip("AB", comparison.sides(top_n), strict=True):
+        size = comparison.sizes["AB".index(label)]
+        title = f"More in {label}: {printable(comparison.names['AB'.index(label)])}, {size:,} documents\n"
+        tables.append(title + text_table(head, map(_contrast_cells, side), {*head[1:]}))
+    return "\n".join(tables)
+
+
+def _contrast_cells(entry: Contrast) -> list[str]:
+    interval = f"{100 * entry.difference:+.1f} % [{100 * entry.low:+.1f}, {100 * entry.high:+.1f}]"
+    return [
+        printable(entry.phrase),
+        f"{entry.a_documents:,}",
+        f"{entry.b_documents:,}",
+        interval,
+        f"{entry.q_value:.2g}",
+    ]

@@ -45,9 +45,9 @@ def explorer(name: str, graph: Graph, trends: Trends | None, inputs: Iterable[In
         "edges": [(e.source, e.target, round(e.npmi, 3), e.chunks) for e in graph.edges if e.target < MOST_PHRASES],
         "texts": list(islice(_texts(graph, inputs, trends is not None), MOST_TEXTS)),
     }
-    about = f"{total:,} documents, {len(graph.nodes):,} phrases, {len(graph.edges):,} edges<!-- {MARK} -->"
+    about = f"{total:,} documents, {len(graph.nodes):,} phrases, {len(graph.edges):,} edges"
     main = "<noscript>This page needs scripts, which are part of it.</noscript>"
-    return page(f"{name}: phrases", name, about, main, shown, _SCRIPTS, _STYLE_SHEETS)
+    return page(f"{name}: phrases", name, about, main, shown, _SCRIPTS, _STYLE_SHEETS, MARK)
 
 
 def _phrase(graph: Graph, number: int, trends: Trends | None) -> tuple[Any, ...]:

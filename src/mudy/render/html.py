@@ -44,7 +44,7 @@ _PAGE = """\
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<meta name="generator" content="mudy {version}">
+<meta name="generator" content="{generator}">
 <title>{title}</title>
 {styles}
 </head>
@@ -81,7 +81,14 @@ def report(explanation: Explanation, top_n: int | None = 15) -> str:
 
 
 def page(
-    title: str, heading: str, about: str, main: str, data: Any, scripts: Sequence[str], style_sheets: Sequence[str]
+    title: str,
+    heading: str,
+    about: str,
+    main: str,
+    data: Any,
+    scripts: Sequence[str],
+    style_sheets: Sequence[str],
+    generator: str = "mudy",
 ) -> str:
     """A page in one file: `about` and `main` are HTML, `data` is what the scripts read from #mudy-data."""
     styles = [_embeddable(_file(path)) for path in style_sheets]
@@ -89,7 +96,7 @@ def page(
     script = _embeddable(f"(() => {{\n'use strict';\n{joined}}})();\n")
     return _PAGE.format(
         policy=policy(styles, script),
-        version=__version__,
+        generator=f"{generator} {__version__}",
         title=escaped(squeeze(sanitized(title))),
         heading=escaped(heading),
         about=about,
