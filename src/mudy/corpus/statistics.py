@@ -24,7 +24,7 @@ def npmi(both: int, one: int, other: int, total: int) -> float:
     """Normalized pointwise mutual information (Bouma, 2009): 1 if two events always meet, 0 by chance, -1 if never."""
     if both == 0:
         return -1.0
-    return log(both * total / (one * other)) / -log(both / total) if both < total else 1.0
+    return min(1.0, log(both * total / (one * other)) / -log(both / total)) if both < total else 1.0
 
 
 def p_value(z: float) -> float:
