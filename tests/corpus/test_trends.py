@@ -117,6 +117,20 @@ def test_dates_need_not_be_kept_and_can_be_asked_for_after_the_run(source: Path,
     assert found[:6] == [("river flood", str(i), "10") for i in range(6)]
 
 
+def test_documents_without_a_readable_date_are_counted_aloud(tmp_path: Path) -> None:
+    days: list[Any] = ["2024", "2025", "last week", None]
+    jsonl(tmp_path / "in.jsonl", [{"text": "The river flood came.", "when": day} for day in days * 3])
+    told: list[str] = []
+    options = {"trends": tmp_path / "t.jsonl", "time_column": "when", "warn": told.append}
+    run(tmp_path / "in.jsonl", tmp_path / "out.jsonl", **options)
+    assert told == ["6 of 12 documents have no readable date and are not in the trends."]
+    found = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+    assert [(entry["period"], entry["documents"], entry["total"]) for entry in found] == [
+        ("2024", 3, 3),
+        ("2025", 3, 3),
+    ]
+
+
 def test_a_picture_is_drawn(source: Path, tmp_path: Path) -> None:
     for _ in range(2):  # ours is replaced
         run(source, tmp_path / "out.jsonl", trends=tmp_path / "trends.png", time_column="when")

@@ -79,7 +79,7 @@ def run(
     `inputs` are files, folders or patterns, or a table that speaks Arrow (pandas, polars, pyarrow, datasets). `output`
     ends in .jsonl, .parquet, .csv or .tsv, or is a folder of parts in the format named by `form`. `options` are those
     of `Extractor.extract`, further arguments those of `Extractor`. `workers` is the number of worker processes on this
-    machine; it does not change the rows. `warn` is called with a message if files in a folder are not read.
+    machine; it does not change the rows. `warn` is called with a message if files or dates are not read.
 
     Further files are made from the complete output, also of an earlier run: `summary`, the phrases of the whole corpus
     with their numbers of documents; `tfidf`, the rows with scores weighted by how rare phrases are; `graph`, phrases
@@ -126,7 +126,7 @@ def run(
             source.refuse_changes()
             parts.finish(asked, fingerprints, reached)
             ended = Summary(str(path), reached.rows, reached.failed, before.rows, perf_counter() - start)
-        views.write(parts.written(), parts.form, lambda: source.rows(again, RowPosition(0, 0)))
+        views.write(parts.written(), parts.form, lambda: source.rows(again, RowPosition(0, 0)), warn)
     return ended
 
 

@@ -142,6 +142,11 @@ class TermCounts:
             share = documents / max(1, self.documents)
             yield Term(phrase, documents, share, self._idf(documents), mean, best, first, concept, label)
 
+    def undated(self) -> int:
+        """How many documents without an error have no date."""
+        (count,) = self.database.execute("SELECT count(*) FROM documents WHERE day IS NULL").fetchone()
+        return int(count)
+
     def by_key(self) -> Iterator[tuple[str, str, int]]:
         """Keys in order, each with its phrase and the number of its documents."""
         yield from self.database.execute(f"SELECT key, {_FORM}, documents FROM terms ORDER BY key")

@@ -71,13 +71,21 @@ class Views:
         """Whether a file is one of these, which are never input."""
         return any(real_path(path) == real_path(view) for view in self.files.values())
 
-    def write(self, outputs: Sequence[Path], form: RowWriter, inputs: Callable[[], Iterable[InputRow]]) -> None:
+    def write(
+        self,
+        outputs: Sequence[Path],
+        form: RowWriter,
+        inputs: Callable[[], Iterable[InputRow]],
+        warn: Callable[[str], None] | None = None,
+    ) -> None:
         """Count the phrases of an output's files, and write the views; `inputs` reads the rows of the input again."""
         if not self.files:
             return
         folder = real_path(next(iter(self.files.values()))).parent
         places = bool({"graph", "trends", "explore"} & self.files.keys())
         with TermCounts.of(_rows(outputs, form), folder, days=self._days(inputs), places=places) as counts:
+            if self.time_column is not None and warn is not None and (undated := counts.undated()):
+                warn(f"{undated:,} of {counts.documents:,} documents have no readable date and are not in the trends.")
             for name, path in self.files.items():
                 with atomic_output(real_path(path)) as unfinished:
                     match name:
