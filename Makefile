@@ -37,7 +37,7 @@ test-all: test test-slow test-long  ## and the service under load, with the mach
 test-long: $(VENV)/test.installed  ## a Ray node that is killed, kills at random moments, every table of the paper on small data
 	$(PYTHON) -m pytest -m long
 
-test-integrations: $(VENV)/test.installed  ## the tools that are too heavy for `test`: BERTopic, Haystack, KeyBERT with its own tests, LlamaIndex
+test-integrations: $(VENV)/test.installed  ## the tools that are too heavy for `test`: BERTopic, Haystack, KeyBERT with its own tests, LlamaIndex, Dask, Spark (which needs Java)
 	$(PIP) --constraint constraints.txt --quiet --editable ".[integrations]"
 	$(PYTHON) -m pytest tests/integrations
 	$(PYTHON) -m tools.keybert_suite

@@ -4,6 +4,7 @@
     docs/page-phone.png   the same on a phone
     docs/floodplain.html  a report
     docs/report.png       how a browser shows it
+    docs/explorer.png     the explorer of a corpus
 
 Pages and answers are real; the fonts are those of the machine.
 """
@@ -58,9 +59,22 @@ def explained() -> None:
     (ROOT / "floodplain.html").replace(DOCS / "floodplain.html")
 
 
+def explorer(browser: Browser) -> None:
+    """The explorer of the tickets, by the command that its page shows."""
+    shown = (DOCS / "trends-and-comparison.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^mudy corpus .* --explore .*$", shown, re.MULTILINE)
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "examples").symlink_to(ROOT / "examples")
+        subprocess.run(f"{sys.executable} -m {command}", shell=True, cwd=folder, check=True)
+        with visiting(browser, (Path(folder) / "tickets.html").as_uri() + "#2") as visit:
+            visit.page.wait_for_selector("html[data-ready]")
+            visit.page.screenshot(path=DOCS / "explorer.png")
+
+
 def main() -> None:
     explained()
     with launched() as browser:
+        explorer(browser)
         with visiting(browser, (DOCS / "floodplain.html").as_uri(), height=860) as visit:
             visit.page.wait_for_timeout(500)
             visit.page.screenshot(path=DOCS / "report.png")

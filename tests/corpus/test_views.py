@@ -13,8 +13,9 @@ import pytest
 from pyarrow import parquet
 
 from mudy import InputError, SettingError, corpus
-from mudy.corpus import views
-from mudy.corpus.views import TermCounts, _weighted
+from mudy.corpus import term_counts
+from mudy.corpus.term_counts import TermCounts
+from mudy.corpus.views import _weighted
 from mudy.extraction.ranking import variant_key
 from tests.corpora import command, jsonl, rows, run, texts
 
@@ -58,7 +59,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_summary_is_what_a_plain_loop_counts(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(views, "AT_ONCE", at_once)
+    monkeypatch.setattr(term_counts, "AT_ONCE", at_once)
     run(source, tmp_path / "out.jsonl", summary=tmp_path / "terms.jsonl")
     found = lines(tmp_path / "terms.jsonl")
     assert found[0]["documents"] == max(term["documents"] for term in found)
@@ -179,7 +180,7 @@ def test_the_summary_is_never_read_as_input(tmp_path: Path) -> None:
 
 
 def test_memory_does_not_grow_with_the_phrases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "AT_ONCE", 500)
+    monkeypatch.setattr(term_counts, "AT_ONCE", 500)
 
     def many(count: int) -> Iterator[dict[str, Any]]:
         for n in range(count):

@@ -9,9 +9,11 @@ import pytest
 from tests.integrations.texts import EXAMPLES
 
 pytestmark = [pytest.mark.real, pytest.mark.filterwarnings("ignore")]
-HEAVY = ("bertopic", "haystack", "keyllm", "llama_index")
+HEAVY = ("bertopic", "dask", "haystack", "keyllm", "llama_index", "spark")
 PRINTED = {  # by the tool: a word that any good list of its text has
     "bertopic": "reefs",
+    "dask": "sourdough",
+    "datasets": "sourdough",
     "duckdb": "sourdough",
     "haystack": "floodplain",
     "keybert_calls": "floodplain",
@@ -24,6 +26,7 @@ PRINTED = {  # by the tool: a word that any good list of its text has
     "polars": "sourdough",
     "sklearn": "['water', 'food']",
     "spacy": "floodplain",
+    "spark": "sourdough",
 }
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from mudy._support.storage import atomic_output, dump_json, real_path, same_file
 from mudy.candidates.vocabularies import Vocabulary
 from mudy.cli.console import Screen
 from mudy.cli.extract_command import warn_of_vocabulary
-from mudy.cli.formats import Output, text_table
+from mudy.cli.formats import Output, printable, text_table
 from mudy.cli.parameters import (
     WORKERS,
     given_options,
@@ -22,8 +25,12 @@ from mudy.cli.parameters import (
     with_quiet,
     with_settings,
 )
+from mudy.errors import SettingError
 from mudy.extraction.options import Options, Setup
 from mudy.reading.languages import AUTO
+
+if TYPE_CHECKING:
+    from mudy.corpus.comparison import Comparison, Contrast
 
 
 def _new_terms_file(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -69,6 +76,23 @@ def _new_terms_file(ctx: click.Context, param: click.Parameter, value: str | Non
     callback=_new_terms_file,
     help="Also write frequent phrases that the --vocabulary lacks (.csv .tsv .jsonl), or print a table (-).",
 )
+@click.option(
+    "--graph",
+    metavar="FILE",
+    help="Also write a graph of phrases that share chunks more often than chance (.parquet .graphml .json).",
+)
+@click.option(
+    "--trends",
+    metavar="FILE",
+    help="Also write how phrases rise and fall over time (.parquet .csv .tsv .jsonl, or .png for a picture).",
+)
+@click.option("--explore", metavar="FILE", help="Also write a page to search and read phrases and texts (.html).")
+@click.option("--time-column", metavar="NAME", help="Column with dates such as 2024, 2024-03 or 2024-03-05T10:00.")
+@click.option(
+    "--period",
+    type=click.Choice(["year", "quarter", "month", "week", "day"]),
+    help="Periods of --time-column.  [default: the longest of which there are at least four]",
+)
 @click.option("--restart", is_flag=True, help="Discard an earlier run to OUTPUT.")
 @click.option("--workers", **WORKERS, help="Worker processes; each loads its own model. The rows are the same.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local")
@@ -87,8 +111,6 @@ def corpus_command(
     id_column: str,
     keep: str | None,
     form: str | None,
-    summary: str | None,
-    tfidf: str | None,
     new_terms: str | None,
     method: str,
     pairs: tuple[str, ...],
@@ -125,8 +147,6 @@ def corpus_command(
                 report=lambda progress: _show(screen, progress),
                 warn=screen.warning,
                 options=options,
-                summary=summary,
-                tfidf=tfidf,
                 method=method,
                 **given,
                 **settings(method, pairs, focus.settings()),
@@ -182,3 +202,71 @@ def _told(summary: Any) -> str:
     before = f", {summary.resumed:,} of them by an earlier run" if summary.resumed else ""
     rate = (summary.rows - summary.resumed) / summary.seconds if summary.seconds else 0.0
     return f"{summary.output}: {summary.rows:,} rows{before}, {rate:,.1f} per second.{failed}"
+
+
+# -- compare-corpora --------------------------------------------------------------------------------------------------
+
+
+@click.command("compare-corpora")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option("--min-documents", type=click.IntRange(1), default=3, help="Documents of A and B that have a phrase.")
+@click.option("--top-n", type=click.IntRange(1), default=15, help="Phrases of each corpus in the table.")
+@click.option("-f", "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table")
+@click.option("--html", metavar="FILE", help="Also write a page.")
+@with_quiet
+def compare_corpora_command(
+    first: str, second: str, min_documents: int, top_n: int, form: str, html: str | None, quiet: bool
+) -> None:
+    """Compare the phrases of two finished outputs of `mudy corpus`.
+
+    Prints the phrases that A has more often than B and the other way round, the most surprising first (log-likelihood),
+    with the difference of their shares of documents, its 95 % interval (Newcombe) and the false discovery rate q. CSV
+    and JSON have all phrases.
+    """
+    from mudy.corpus.comparison import compare_corpora, comparison_page
+
+    if html is not None and any(same_file(Path(html), Path(name)) for name in (first, second)):
+        raise SettingError(f"{html} is one of the corpora. Name another file.")
+    comparison = compare_corpora(first, second, min_documents)
+    with Screen(quiet) as screen:
+        for change in comparison.changes:
+            screen.warning(f"the runs differ: {change}")
+    if html is not None:
+        with atomic_output(real_path(html)) as unfinished:
+            unfinished.write_text(comparison_page(comparison), encoding="utf-8")
+    click.echo(_comparison(comparison, form, top_n), nl=False)
+
+
+def _comparison(comparison: Comparison, form: str, top_n: int) -> str:
+    from mudy.corpus.comparison import Contrast
+
+    rows = [entry._asdict() for entry in comparison.contrasts]
+    if form == "json":
+        corpora = zip(comparison.names, comparison.sizes, strict=True)
+        named = [{"name": name, "documents": size} for name, size in corpora]
+        return dump_json({"corpora": named, "phrases": rows}, indent=2) + "\n"
+    if form == "csv":
+        lines = StringIO()
+        table = csv.DictWriter(lines, Contrast._fields, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+        return lines.getvalue()
+    head = ["Phrase", "A", "B", "Difference", "q"]
+    tables = []
+    for label, side in zip("AB", comparison.sides(top_n), strict=True):
+        size = comparison.sizes["AB".index(label)]
+        title = f"More in {label}: {printable(comparison.names['AB'.index(label)])}, {size:,} documents\n"
+        tables.append(title + text_table(head, map(_contrast_cells, side), {*head[1:]}))
+    return "\n".join(tables)
+
+
+def _contrast_cells(entry: Contrast) -> list[str]:
+    interval = f"{100 * entry.difference:+.1f} % [{100 * entry.low:+.1f}, {100 * entry.high:+.1f}]"
+    return [
+        printable(entry.phrase),
+        f"{entry.a_documents:,}",
+        f"{entry.b_documents:,}",
+        interval,
+        f"{entry.q_value:.2g}",
+    ]

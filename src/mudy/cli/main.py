@@ -19,7 +19,7 @@ from mudy import __version__
 from mudy._support.loading import own_process
 from mudy.cli import formats
 from mudy.cli.console import debugging
-from mudy.cli.corpus_command import corpus_command
+from mudy.cli.corpus_command import compare_corpora_command, corpus_command
 from mudy.cli.evaluate_command import compare_command, data_command, evaluate_command
 from mudy.cli.explain_command import explain_command
 from mudy.cli.extract_command import extract_command
@@ -123,6 +123,7 @@ for command in (
     extract_command,
     explain_command,
     corpus_command,
+    compare_corpora_command,
     tag_command,
     models_command,
     languages_command,

@@ -103,8 +103,8 @@ class Columns:
         others = {self.id: "--id-column"} if self.id != "id" else {}
         return {self.text: "--text-column", **others, **dict.fromkeys(self.keep or (), "--keep")}
 
-    def check(self, heads: Iterable[tuple[str, Iterator[RowValues | str]]]) -> None:
-        """SettingError for a column that no row has, in the first rows of the files."""
+    def check(self, heads: Iterable[tuple[str, Iterator[RowValues | str]]], keep_option: str = "--keep") -> None:
+        """SettingError for a column that no row has, in the first rows of the files; an option names those to keep."""
         seen: dict[str, None] = {}
         files = []
         for file, rows in heads:
@@ -115,14 +115,15 @@ class Columns:
                 return
         if seen:
             missing = next(name for name in self.required if name not in seen)
-            raise SettingError(self._missing_message(missing, files, list(seen)))
+            option = keep_option if missing in (self.keep or ()) else self.required[missing]
+            raise SettingError(_missing_message(missing, option, files, list(seen)))
 
-    def _missing_message(self, missing: str, files: Sequence[str], seen: Sequence[str]) -> str:
-        nearest = get_close_matches(missing.lower(), seen, n=1, cutoff=0.5)
-        hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        where = f"{files[0]}" + (f" and {len(files) - 1} more" if len(files) > 1 else "")
-        option = self.required[missing]
-        return f"There is no column {missing!r} in {where}, but {named(seen)}.{hint} Name the right one with {option}."
+
+def _missing_message(missing: str, option: str, files: Sequence[str], seen: Sequence[str]) -> str:
+    nearest = get_close_matches(missing.lower(), seen, n=1, cutoff=0.5)
+    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    where = f"{files[0]}" + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+    return f"There is no column {missing!r} in {where}, but {named(seen)}.{hint} Name the right one with {option}."
 
 
 def named(columns: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from mudy.corpus.row import Columns, OutputRow, RowPosition
 from mudy.corpus.row_sources import Fingerprint, RowSource, source_of
 from mudy.corpus.row_writers import WRITERS, RowWriter, writer_for
 from mudy.corpus.scoring import Recipe, RowScorer
+from mudy.corpus.trends import Period
 from mudy.corpus.views import Views
 from mudy.errors import SettingError, unknown
 from mudy.extraction.options import SHARED_OPTION_NAMES, Options
@@ -66,6 +67,11 @@ def run(
     options: Options | Mapping[str, Any] | None = None,
     summary: str | Path | None = None,
     tfidf: str | Path | None = None,
+    graph: str | Path | None = None,
+    trends: str | Path | None = None,
+    explore: str | Path | None = None,
+    time_column: str | None = None,
+    period: Period | None = None,
     **extractor: Any,
 ) -> Summary:
     """Find the keyphrases of all rows of a corpus. Resumable: the same call continues after an interruption.
@@ -73,11 +79,13 @@ def run(
     `inputs` are files, folders or patterns, or a table that speaks Arrow (pandas, polars, pyarrow, datasets). `output`
     ends in .jsonl, .parquet, .csv or .tsv, or is a folder of parts in the format named by `form`. `options` are those
     of `Extractor.extract`, further arguments those of `Extractor`. `workers` is the number of worker processes on this
-    machine; it does not change the rows. `warn` is called with a message if files in a folder are not read, and with
-    what examples changed.
+    machine; it does not change the rows. `warn` is called with a message if files or dates are not read, and with what
+    examples changed.
 
-    `summary` is a file for the phrases of the whole corpus, each with its number of documents; `tfidf` is one for the
-    rows with scores weighted by how rare phrases are. Both are made from the complete output, also of an earlier run.
+    Further files are made from the complete output, also of an earlier run: `summary`, the phrases of the whole corpus
+    with their numbers of documents; `tfidf`, the rows with scores weighted by how rare phrases are; `graph`, phrases
+    that share chunks more often than chance; `trends`, phrases that rise and fall over the periods (year, quarter,
+    month, week or day) of the dates in `time_column`; `explore`, a page to search and read all of this.
     """
     _check_output(output, form)
     _check_columns(columns)
@@ -88,11 +96,13 @@ def run(
         ray_engine.imported_ray()
     path = Path(output)
     parts = Parts(path, writer_for(path, form))
-    views = Views.of(summary, tfidf, path, parts.form)
+    files = {"summary": summary, "tfidf": tfidf, "graph": graph, "trends": trends, "explore": explore}
+    views = Views.of(files, path, parts.form, time_column, period)
     source = source_of(inputs, lambda file: parts.owns(file) or views.owns(file))
     if source.ignored and warn is not None:
         warn(f"{len(source.ignored):,} files of unknown format are not read: {', '.join(source.ignored[:3])}")
     columns.check(source.heads(columns))
+    again = columns if time_column is None else _with_time(columns, time_column, source)
     recipe = Recipe.of(extractor, checked_options, warn)
     if workers > 1:
         recipe.check_portable(workers)
@@ -118,7 +128,7 @@ def run(
             source.refuse_changes()
             parts.finish(asked, fingerprints, reached)
             ended = Summary(str(path), reached.rows, reached.failed, before.rows, perf_counter() - start)
-        views.write(parts.written(), parts.form)
+        views.write(parts.written(), parts.form, lambda: source.rows(again, RowPosition(0, 0)), warn)
     return ended
 
 
@@ -135,6 +145,16 @@ def _check_columns(columns: Any) -> None:
     checked("columns.text", columns.text, str)
     checked("columns.id", columns.id, str)
     checked("columns.keep", columns.keep, tuple[str, ...] | None)
+
+
+def _with_time(columns: Columns, time_column: str, source: RowSource) -> Columns:
+    """The columns by which dates are read; SettingError where there are none."""
+    again = replace(columns, keep=(time_column,))
+    heads = list(source.heads(again))
+    if not heads:
+        raise SettingError("--time-column names a column of a table, but all inputs are documents without columns.")
+    again.check(heads, "--time-column")
+    return again
 
 
 def _checked_options(options: Any) -> Options:

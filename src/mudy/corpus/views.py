@@ -1,92 +1,150 @@
-"""The whole corpus at a glance: its phrases over all documents, and rows with scores weighted by how rare phrases are.
+"""Files made from the complete output: the phrases of the whole corpus, weighted rows, a graph, trends and an explorer.
 
-Both are made from the complete output, so they are right after any number of interruptions, and can be asked for after
-the run. Each file is whole or absent. Phrases are counted in a temporary SQLite database, so memory does not grow with
-them. Singular and plural count as one phrase, and so do phrases of one concept.
+They are right after any number of interruptions, and can be asked for after the run. Each file is whole or absent. All
+share one pass over the rows, which counts phrases in a temporary database, so memory does not grow with them.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain, islice
-from math import log
-from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, get_type_hints
 
-from mudy._support.storage import atomic_output, encode_text, real_path, same_file
+from mudy._support.storage import atomic_output, real_path, same_file
 from mudy._support.validation import checked
-from mudy.corpus.row import OURS
+from mudy.corpus.explorer import explorer
+from mudy.corpus.graph import GRAPH_WRITERS, MARK, Graph
+from mudy.corpus.row import OURS, InputRow, carried
 from mudy.corpus.row_readers import arrow
 from mudy.corpus.row_writers import WRITERS, JsonLinesWriter, Row, RowWriter, write_csv
+from mudy.corpus.term_counts import Term, TermCounts
+from mudy.corpus.trends import Period, Trend, Trends, day_of, draw, require_matplotlib
 from mudy.errors import InputError, SettingError
-from mudy.extraction.ranking import variant_key
 
 BLOCK = 5_000  # terms or rows written at once
 _LONGEST_HEAD = 1 << 26  # characters of a first line
-_ENDINGS = tuple(form.ending for form in WRITERS.values())
+_MARKED = 4_000  # bytes at the start of a file that is no table, among which its mark is
+_TABLES = tuple(form.ending for form in WRITERS.values())
+_ENDINGS: Mapping[str, tuple[str, ...]] = {
+    "summary": _TABLES,
+    "tfidf": _TABLES,
+    "graph": tuple(GRAPH_WRITERS),
+    "trends": (*_TABLES, ".png"),
+    "explore": (".html",),
+}
+_KINDS: Mapping[str, type[Any]] = {"summary": Term, "trends": Trend}
 
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """Files that are made from the output."""
+    """Files that are made from the output, by name: summary, tfidf, graph, trends, explore."""
 
-    summary: Path | None = None  # all phrases
-    weighted: Path | None = None  # rows with weighted scores
+    files: Mapping[str, Path]
+    time_column: str | None = None
+    period: Period | None = None
 
     @classmethod
-    def of(cls, summary: Any, tfidf: Any, output: Path, form: RowWriter) -> Views:
+    def of(cls, given: Mapping[str, Any], output: Path, form: RowWriter, time: Any = None, period: Any = None) -> Views:
         """The files with these names; raises if one cannot be written."""
-        views = cls(_path("summary", summary), _path("tfidf", tfidf))
-        if views.summary is not None and views.summary.suffix.lower() not in _ENDINGS:
-            raise SettingError(f"summary is {views.summary}, but must end in one of {', '.join(_ENDINGS)}.")
-        if views.weighted is not None and not (form.complete and views.weighted.suffix.lower() == form.ending):
-            raise SettingError(
-                f"tfidf is {views.weighted}, but must end like the output, in .jsonl or .parquet: CSV does not hold "
-                "all of a row."
-            )
-        for path in views.paths:
-            if same_file(path, output) or views.paths.count(path) > 1:
+        files = {name: _path(name, value) for name, value in given.items() if value is not None}
+        if checked("time_column", time, str | None) is None and ("trends" in files or period is not None):
+            raise SettingError("Trends need dates: name their column with --time-column.")
+        for name, path in files.items():
+            _check_ending(name, path, form)
+            if same_file(path, output) or list(files.values()).count(path) > 1:
                 raise SettingError(f"{path} is named twice; the output and what is made of it are different files.")
             if path.is_dir() or not real_path(path).parent.is_dir():
                 raise InputError(f"{path}: it is a folder, or its folder does not exist; a file is needed.")
             if path.suffix.lower() == ".parquet":
                 arrow()  # MissingExtra where it is not installed
-            columns = Term._fields if path == views.summary else OURS
-            if path.exists() and path.stat().st_size and not _starts_with(path, columns):
+            if path.suffix.lower() == ".png":
+                require_matplotlib()
+            if path.exists() and path.stat().st_size and not _is_ours(path, name):
                 raise InputError(f"{path} exists, but not from `mudy corpus`. Name another file.")
-        return views
-
-    @property
-    def paths(self) -> list[Path]:
-        return [path for path in (self.summary, self.weighted) if path is not None]
+        return cls(files, time, checked("period", period, Period | None))
 
     def owns(self, path: Path) -> bool:
         """Whether a file is one of these, which are never input."""
-        return any(real_path(path) == real_path(view) for view in self.paths)
+        return any(real_path(path) == real_path(view) for view in self.files.values())
 
-    def write(self, files: Sequence[Path], form: RowWriter) -> None:
-        """Count the phrases of an output's files, and write the views."""
-        if not self.paths:
+    def write(
+        self,
+        outputs: Sequence[Path],
+        form: RowWriter,
+        inputs: Callable[[], Iterable[InputRow]],
+        warn: Callable[[str], None] | None = None,
+    ) -> None:
+        """Count the phrases of an output's files, and write the views; `inputs` reads the rows of the input again."""
+        if not self.files:
             return
-        with TermCounts.of(_rows(files, form), real_path(self.paths[0]).parent) as counts:
-            if self.summary is not None:
-                with atomic_output(real_path(self.summary)) as unfinished:
-                    _write_terms(unfinished, counts.terms(), self.summary.suffix.lower())
-            if self.weighted is not None:
-                rows = (weighted(row, counts) for row in _rows(files, form))
-                with atomic_output(real_path(self.weighted)) as unfinished:
-                    _write_rows(unfinished, rows, form)
+        folder = real_path(next(iter(self.files.values()))).parent
+        places = bool({"graph", "trends", "explore"} & self.files.keys())
+        with TermCounts.of(_rows(outputs, form), folder, days=self._days(inputs), places=places) as counts:
+            if self.time_column is not None and warn is not None and (undated := counts.undated()):
+                warn(f"{undated:,} of {counts.documents:,} documents have no readable date and are not in the trends.")
+            for name, path in self.files.items():
+                with atomic_output(real_path(path)) as unfinished:
+                    match name:
+                        case "summary":
+                            write_table(unfinished, counts.terms(), Term, path.suffix.lower())
+                        case "tfidf":
+                            _write_rows(unfinished, (weighted(row, counts) for row in _rows(outputs, form)), form)
+                        case "graph":
+                            GRAPH_WRITERS[path.suffix.lower()](unfinished, Graph.of(counts))
+                        case "trends":
+                            self._write_trends(unfinished, counts)
+                        case "explore":
+                            trends = Trends.of(counts, self.period) if self.time_column else None
+                            unfinished.write_text(explorer(path.stem, Graph.of(counts), trends, inputs()), "utf-8")
+
+    def _days(self, inputs: Callable[[], Iterable[InputRow]]) -> Iterator[str | None] | None:
+        if self.time_column is None:
+            return None
+        column = carried(self.time_column)
+        return (day_of(row.kept.get(column)) for row in inputs())
+
+    def _write_trends(self, path: Path, counts: TermCounts) -> None:
+        trends = Trends.of(counts, self.period)
+        ending = self.files["trends"].suffix.lower()
+        if ending == ".png":
+            draw(path, trends, counts, MARK)
+        else:
+            write_table(path, trends.rows(counts), Trend, ending)
 
 
-def _path(name: str, value: Any) -> Path | None:
-    return None if value is None else Path(checked(name, str(value) if isinstance(value, Path) else value, str))
+def _path(name: str, value: Any) -> Path:
+    return Path(checked(name, str(value) if isinstance(value, Path) else value, str))
+
+
+def _check_ending(name: str, path: Path, form: RowWriter) -> None:
+    """SettingError for a file that does not end as its view does, or needs more than the output holds."""
+    if name == "tfidf" and not (form.complete and path.suffix.lower() == form.ending):
+        raise SettingError(
+            f"tfidf is {path}, but must end like the output, in .jsonl or .parquet: CSV does not hold all of a row."
+        )
+    if path.suffix.lower() not in _ENDINGS[name]:
+        raise SettingError(f"{name} is {path}, but must end in one of {', '.join(_ENDINGS[name])}.")
+    if name != "summary" and not form.complete:
+        raise SettingError(f"{name} needs an output in .jsonl or .parquet: CSV does not hold all occurrences.")
+
+
+def _is_ours(path: Path, name: str) -> bool:
+    """Whether an existing file is such a view, which may be replaced."""
+    ending = path.suffix.lower()
+    if ending not in _TABLES:
+        return _is_marked(path)
+    if name == "graph":
+        return bool((arrow().parquet.read_schema(path).metadata or {}).get(b"made_by") == MARK.encode())
+    return _starts_with(path, _KINDS[name]._fields if name in _KINDS else OURS)
+
+
+def _is_marked(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return MARK.encode() in stream.read(_MARKED)
 
 
 def _starts_with(path: Path, columns: tuple[str, ...]) -> bool:
@@ -130,136 +188,21 @@ def _write_rows(path: Path, rows: Iterator[Row], form: RowWriter) -> None:
         form.join(path, parts)
 
 
-def _write_terms(path: Path, terms: Iterator[Term], ending: str) -> None:
-    rows = (term._asdict() for term in terms)
+def write_table(path: Path, items: Iterable[NamedTuple], kind: type[NamedTuple], ending: str) -> None:
+    """Write named tuples of a kind as JSON lines, Parquet or CSV."""
+    rows = (item._asdict() for item in items)
     if ending == ".jsonl":
         JsonLinesWriter().write(path, rows)
     elif ending == ".parquet":
-        _write_parquet(path, rows)
+        _write_parquet(path, rows, get_type_hints(kind))
     else:
-        write_csv(path, Term._fields, rows, "\t" if ending == ".tsv" else ",")
+        write_csv(path, kind._fields, rows, "\t" if ending == ".tsv" else ",")
 
 
-def _write_parquet(path: Path, rows: Iterator[Row]) -> None:
+def _write_parquet(path: Path, rows: Iterator[Row], hints: Mapping[str, Any]) -> None:
     pa = arrow()
     types = {int: pa.int64(), float: pa.float64()}
-    schema = pa.schema([(name, types.get(hint, pa.string())) for name, hint in get_type_hints(Term).items()])
+    schema = pa.schema([(name, types.get(hint, pa.string())) for name, hint in hints.items()])
     with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
         while block := list(islice(rows, BLOCK)):
             writer.write_table(pa.Table.from_pylist(block, schema=schema))
-
-
-# -- Counts -----------------------------------------------------------------------------------------------------------
-
-AT_ONCE = 20_000  # keyphrases added to the database at once
-_SCHEMA = """
-PRAGMA cache_size = -32000; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE;
-CREATE TABLE terms (
-    key TEXT PRIMARY KEY, documents INTEGER, total REAL, best REAL, row INTEGER, first TEXT, concept TEXT, label TEXT
-) WITHOUT ROWID;
-CREATE TABLE forms (key TEXT, form TEXT, count INTEGER, row INTEGER, PRIMARY KEY (key, form)) WITHOUT ROWID;
-"""
-_ADD_TERM = """
-INSERT INTO terms VALUES (?, 1, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
-    documents = documents + 1, total = total + excluded.total, best = max(best, excluded.best)
-"""
-_ADD_FORM = "INSERT INTO forms VALUES (?, ?, 1, ?) ON CONFLICT (key, form) DO UPDATE SET count = count + 1"
-_ALL = """
-SELECT (SELECT form FROM forms WHERE forms.key = terms.key ORDER BY count DESC, row LIMIT 1),
-    documents, total / documents, best, first, concept, label
-FROM terms ORDER BY documents DESC, total / documents DESC, row, key
-"""
-
-
-class Term(NamedTuple):
-    """A phrase of a corpus."""
-
-    phrase: str  # in its most frequent form
-    documents: int  # that have it among their keyphrases
-    share: float  # of the documents without an error
-    idf: float
-    mean_score: float
-    best_score: float
-    first_seen: str  # the id of the first document that has it
-    concept_id: str | None
-    concept_label: str | None
-
-
-class TermCounts:
-    """The counts of all phrases of a corpus."""
-
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
-        self._new: list[tuple[Any, ...]] = []  # key, row, form, score, id, and the concept's id and label
-        self._rows = self.documents = 0
-
-    @classmethod
-    @contextmanager
-    def of(cls, rows: Iterable[Row], folder: Path) -> Iterator[TermCounts]:
-        """Count the keyphrases of rows, in a temporary file in a folder."""
-        with (
-            TemporaryDirectory(prefix=".mudy-terms-", dir=folder) as place,
-            closing(sqlite3.connect(Path(place) / "terms", isolation_level=None)) as database,
-        ):
-            database.executescript(_SCHEMA)
-            counts = cls(database)
-            for row in rows:
-                counts._add(row)
-            counts._flush()
-            yield counts
-
-    def _add(self, row: Row) -> None:
-        self._rows += 1
-        self.documents += row["error"] is None
-        best: dict[str, Mapping[str, Any]] = {}
-        for phrase in row["keyphrases"]:  # without merging, a phrase may occur in several forms
-            key = term_key(phrase)
-            if key not in best or phrase["score"] > best[key]["score"]:
-                best[key] = phrase
-        for key, phrase in best.items():
-            concept = phrase.get("concept") or {}
-            texts = (phrase["text"], str(row["id"]), concept.get("id"), concept.get("label"))
-            form, name, *labels = (None if text is None else _plain(text) for text in texts)
-            self._new.append((key, self._rows, form, phrase["score"], name, *labels))
-        if len(self._new) >= AT_ONCE:
-            self._flush()
-
-    def _flush(self) -> None:
-        self._new.sort(key=itemgetter(0, 1))  # by key: neighbours in the database are written together
-        self._database.execute("BEGIN")
-        self._database.executemany(
-            _ADD_TERM, ((key, score, score, row, *names) for key, row, _, score, *names in self._new)
-        )
-        self._database.executemany(_ADD_FORM, ((key, form, row) for key, row, form, *_ in self._new))
-        self._database.execute("COMMIT")
-        self._new.clear()
-
-    def terms(self) -> Iterator[Term]:
-        """All phrases, the most frequent first."""
-        for phrase, documents, mean, best, first, concept, label in self._database.execute(_ALL):
-            share = documents / max(1, self.documents)
-            yield Term(phrase, documents, share, self._idf(documents), mean, best, first, concept, label)
-
-    def idf(self, phrase: Mapping[str, Any]) -> float:
-        """How rare a keyphrase is."""
-        return self._idf_of_key(term_key(phrase))
-
-    @lru_cache(maxsize=1 << 16)  # noqa: B019 (the counts end with their context)
-    def _idf_of_key(self, key: str) -> float:
-        (documents,) = self._database.execute("SELECT documents FROM terms WHERE key = ?", (key,)).fetchone()
-        return self._idf(documents)
-
-    def _idf(self, documents: int) -> float:
-        """log((1 + all) / (1 + those that have it)) + 1, as scikit-learn smooths it: never below 1."""
-        return log((1 + self.documents) / (1 + documents)) + 1
-
-
-def term_key(phrase: Mapping[str, Any]) -> str:
-    """The same for all phrases that count as one."""
-    concept = phrase.get("concept")
-    return _plain(f"c {concept['id']}" if concept else f"s {' '.join(variant_key(phrase['text']))}")
-
-
-def _plain(text: str) -> str:
-    """A text that UTF-8 can hold."""
-    return encode_text(text).decode()

@@ -3,7 +3,7 @@
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from hashlib import sha256
 from html import escape
@@ -42,7 +42,7 @@ _PAGE = """\
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<meta name="generator" content="mudy {version}">
+<meta name="generator" content="{generator}">
 <title>{title}</title>
 {styles}
 </head>
@@ -52,36 +52,54 @@ _PAGE = """\
 <p>{about}</p>
 </header>
 <main id="mudy-view" class="report-static">
-<p class="report-legend">{legend}</p>
-<div class="report-methods">
-{content}
-</div>
+{main}
 </main>
 <script type="application/json" id="mudy-data">{data}</script>
 <script>{script}</script>
 </body>
 </html>
 """
+_MAIN = """\
+<p class="report-legend">{legend}</p>
+<div class="report-methods">
+{content}
+</div>"""
 
 
 # -- The page ---------------------------------------------------------------------------------------------------------
 
 
 def report(explanation: Explanation, top_n: int | None = 15) -> str:
-    styles = [_embeddable(_file(path)) for path in _STYLE_SHEETS]
-    joined = "".join(_MODULE_SYNTAX.sub("", _file(path)) for path in _SCRIPTS)
-    script = _embeddable(f"(() => {{\n'use strict';\n{joined}}})();\n")
     heading = explanation.source or squeeze(explanation.text)[:_TITLE] or "An empty text"
+    sections = (_section(explanation, index, top_n) for index in range(len(explanation.methods)))
+    main = _MAIN.format(legend=_legend(explanation), content="\n".join(sections))
+    shown = data(explanation, top_n)
+    return page(f"{heading}: keyphrases", heading, _about(explanation), main, shown, _SCRIPTS, _STYLE_SHEETS)
+
+
+def page(
+    title: str,
+    heading: str,
+    about: str,
+    main: str,
+    data: Any,
+    scripts: Sequence[str],
+    style_sheets: Sequence[str],
+    generator: str = "mudy",
+) -> str:
+    """A page in one file: `about` and `main` are HTML, `data` is what the scripts read from #mudy-data."""
+    styles = [_embeddable(_file(path)) for path in style_sheets]
+    joined = "".join(_MODULE_SYNTAX.sub("", _file(path)) for path in scripts)
+    script = _embeddable(f"(() => {{\n'use strict';\n{joined}}})();\n")
     return _PAGE.format(
         policy=policy(styles, script),
-        version=__version__,
-        title=escaped(squeeze(sanitized(f"{heading}: keyphrases"))),
+        generator=f"{generator} {__version__}",
+        title=escaped(squeeze(sanitized(title))),
         heading=escaped(heading),
-        about=_about(explanation),
+        about=about,
         styles="\n".join(f"<style>{style}</style>" for style in styles),
-        content="\n".join(_section(explanation, index, top_n) for index in range(len(explanation.methods))),
-        legend=_legend(explanation),
-        data=_json(data(explanation, top_n)),
+        main=main,
+        data=_json(data),
         script=script,
     )
 
