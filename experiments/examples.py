@@ -21,8 +21,8 @@ import numpy as np
 
 from mudy import Extractor
 from mudy.evaluation.datasets import load
+from mudy.evaluation.evidence_cache import EvidenceCache, gather
 from mudy.evaluation.fit import predictions
-from mudy.evaluation.fit_texts import EvidenceCache, gather
 from mudy.evaluation.measures import F1
 from mudy.extraction.adaptation import Adaptation
 from mudy.methods.mudyplus import MudyPlus

@@ -24,14 +24,15 @@ from mudy._support.storage import dump_json
 from mudy.candidates.stemming import stems_of as stems
 from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import Dataset, load
+from mudy.evaluation.evidence_cache import EvidenceCache, gather
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, fit_options, predictions
-from mudy.evaluation.fit_texts import EvidenceCache, FitText, gather
 from mudy.evaluation.measures import DEPTHS, F1, Depth, Predictions
 from mudy.evaluation.probabilities import Calibration
 from mudy.evaluation.runs import Run
 from mudy.extraction.ranking import LIKELY
 from mudy.methods.mudyplus import MudyPlus
+from mudy.methods.mudyplus.fit_texts import FitText
 from mudy.methods.mudyplus.weights import load_weights
 
 TEXTS = {  # of each data set that the weights are fitted on: all, up to this many

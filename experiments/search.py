@@ -61,9 +61,8 @@ def full_text_search(database: sqlite3.Connection, weight: float) -> Search:
 
 def minilm() -> Callable[[str], list[float]]:
     """The encoder minilm-l6: a text -> its vector."""
-    from mudy.engines.compute import Compute
-
     from mudy import engines, models
+    from mudy.engines import Compute
 
     encoder = engines.load_encoder(models.locate("minilm-l6"), Compute(threads=1), "minilm-l6")
     return lambda text: encoder.embed([text])[0].tolist()

@@ -11,9 +11,9 @@ import pytest
 from mudy.candidates.stemming import stems_of as stems
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
+from mudy.evaluation.evidence_cache import EvidenceCache, gather
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.fit import FittedWeights, fit_on_texts, fit_weights
-from mudy.evaluation.fit_texts import EvidenceCache, gather
 from mudy.evaluation.measures import DEPTHS, F1
 from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus import MudyPlus

@@ -16,8 +16,8 @@ import numpy as np
 
 from mudy.errors import SettingError
 from mudy.evaluation.datasets import Dataset
+from mudy.evaluation.evidence_cache import EvidenceCache, FitProgress, fit_settings, gather
 from mudy.evaluation.experiment import refuse_equal_names
-from mudy.evaluation.fit_texts import EvidenceCache, FitProgress, fit_settings, gather
 from mudy.evaluation.measures import DEPTHS, F1, Predictions
 from mudy.evaluation.probabilities import Calibration
 from mudy.extraction.adaptation import Adaptation, prior_of, ranked
