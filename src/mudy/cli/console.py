@@ -1,5 +1,7 @@
 """What a person sees while waiting. All of it goes to standard error: standard output holds data alone."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -125,7 +127,7 @@ def _amount(done: int, total: int | None) -> str:
     return f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB" if total else ""
 
 
-def _progress() -> "Progress":
+def _progress() -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 

@@ -44,6 +44,7 @@ class Adaptation:
     examples: int  # that the weights were fitted on
     before: float
     after: float
+    helps: bool  # whether F1 grows or, where it stays as in very short texts, average precision does
     changes: tuple[str, ...]  # in the lists, as "longer phrases"
     notes: tuple[str, ...] = ()  # what could not be used
 
@@ -52,20 +53,20 @@ class Adaptation:
         """From weights fitted on all texts and without each of them, compared with those before."""
         lists = [top(fits, lambda _: before), top(fits, lambda _: fits.weights)]
         left_out = f1(fits, top(fits, lambda text: fits.without[text.part]))
-        helps = left_out >= (known := f1(fits, lists[0]))
+        known = f1(fits, lists[0])
+        gained = average_precision(fits, lambda text: fits.without[text.part]) - average_precision(
+            fits, lambda _: before
+        )
+        helps = left_out > known or (left_out == known and gained > 0)
         return cls(
             fits.weights if helps else before,
             len(fits.texts),
             known,
             left_out,
+            helps,
             tuple(_changed_lists(*lists)),
             tuple(notes),
         )
-
-    @property
-    def helps(self) -> bool:
-        """Whether the adapted weights are in use."""
-        return self.after >= self.before
 
     def __str__(self) -> str:
         measured = f"F1@{DEPTH} of examples left out {self.before:.1f} -> {self.after:.1f}"
@@ -76,7 +77,7 @@ class Adaptation:
         return f"Adapted to {self.examples} examples: {measured}; {changed}.{notes}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "weights"} | {"helps": self.helps}
+        return {name: value for name, value in vars(self).items() if name != "weights"}
 
 
 def adapt(extractor: Extractor, examples: Examples) -> Adaptation:
@@ -145,6 +146,16 @@ def f1(fits: Fits, lists: Sequence[Sequence[Keyphrase]]) -> float:
         hits += sum(text.is_gold(phrase.text.lower()) for phrase in phrases)
         counted += min(DEPTH, text.occurrences) + len(text.gold)
     return 200 * hits / counted
+
+
+def average_precision(fits: Fits, weights_of: Callable[[FitText], Weights]) -> float:
+    """The mean over texts of the precision at each gold phrase, among all phrases of the text."""
+    values = []
+    for text in fits.texts:
+        order = np.argsort(-text.chances(weights_of(text), fits.leaders), kind="stable")
+        places = np.flatnonzero(text.hits[order]) + 1
+        values.append(float(np.mean(np.arange(1, len(places) + 1) / places)))
+    return float(np.mean(values))
 
 
 def _changed_lists(before: Sequence[Sequence[Keyphrase]], after: Sequence[Sequence[Keyphrase]]) -> list[str]:

@@ -163,6 +163,14 @@ def test_the_pull_of_a_prior_is_in_units_of_what_evidence_varies() -> None:
     np.testing.assert_allclose(moved.weights * units, fit(made, 1.0, prior=prior).weights, rtol=1e-6)
 
 
+def test_evidence_that_hardly_varies_in_the_texts_keeps_its_weight() -> None:
+    made, prior = samples("a", 5, 0), Fit(np.array([1.0, 1.0]), np.zeros(1), -1.0)
+    faint = [replace(sample, evidence=sample.evidence * np.array([1.0, 1e-3])) for sample in made]
+    weights = ranking_weights(faint, 1.0, prior=prior.weights)
+    assert weights[0] != pytest.approx(1.0, abs=0.01)
+    assert weights[1] == pytest.approx(1.0, abs=0.01)
+
+
 def test_the_minimum_is_that_of_the_penalised_surprise() -> None:
     made, prior = [sample for sample in samples("a", 6, 0) if sample.tells], np.array([0.5, -0.5])
     contest = Contest.of(made)

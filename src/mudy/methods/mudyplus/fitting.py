@@ -21,9 +21,10 @@ from mudy.errors import InputError
 from mudy.methods.mudyplus.evidence_table import Numbers
 
 RIDGE = 0.03  # penalty on a squared weight, in units of what its evidence varies
-PULL = 10.0  # penalty on a squared change of a prior's weight, over the number of texts
+PULL = 3.0  # penalty on a squared change of a prior's weight, over the number of texts
 CONTEXT_RIDGE = 1e-3  # the same for context: texts of nearly one length say little about others
 CALIBRATION_RIDGE = 0.01  # share of the ridge towards a prior that holds its scale and its intercept
+LEAST_DEVIATION = 0.4  # of evidence beside a prior: in short texts some varies little, and its weight would run away
 FLAT_EVIDENCE = 1e-9  # evidence that varies less is the same for all phrases
 LEAST_SCALE = 0.01  # of the ranking's weights in the log-odds
 KNEE = -0.6  # log-odds: a probability of 0.35
@@ -109,6 +110,8 @@ def ranking_weights(
     contest = Contest.of(telling)
     scales = np.concatenate([contest.right, contest.wrong]).std(0)
     scales = np.where(scales > FLAT_EVIDENCE, scales, 1.0)
+    if prior is not None:
+        scales = np.maximum(scales, LEAST_DEVIATION)
     free = np.array([column not in fixed for column in range(len(scales))])
     weights = np.array([fixed.get(column, 0.0) for column in range(len(scales))])
     centre = np.zeros(free.sum()) if prior is None else prior[free] * scales[free]
