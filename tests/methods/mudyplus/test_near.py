@@ -274,7 +274,7 @@ def test_rows_that_were_not_encoded_are_not_in_it() -> None:
 
 
 def test_keyphraseness_is_how_far_a_phrase_lies_along_the_direction() -> None:
-    known = Keyphraseness("some", np.array([2.0, -1.0]), 0.5)
+    known = Keyphraseness(frozenset({"en"}), np.array([2.0, -1.0]), 0.5)
     vectors = np.array([[3.0, 0.0], [0.0, 7.0], [0.3, 0.4]])  # their lengths do not matter
     assert known.of(vectors).tolist() == pytest.approx([1.5, -1.5, 0.6 * 2 - 0.8 - 0.5])
 

@@ -227,9 +227,11 @@ class MudyPlus(BatchMethod):
         ]
 
     def _keyphraseness(self, document: Document, phrases: Numbers) -> Numbers:
-        """That of phrases by their vectors; 0 by an encoder that it was not fitted for."""
+        """That of phrases by their vectors; 0 by an encoder, or in a language, that it was not fitted for."""
         known = built_in_keyphraseness(self._encoder_for(document).name)
-        return np.zeros(len(phrases)) if known is None else known.of(phrases)
+        if known is None or document.language not in known.languages or len(known.direction) != phrases.shape[1]:
+            return np.zeros(len(phrases))
+        return known.of(phrases)
 
     def _vectors(self, documents: Sequence[Document], rows: Sequence[Sequence[str]]) -> list[Numbers]:
         """The vectors of texts that belong to documents, by the encoder that knows the language of each."""

@@ -21,7 +21,7 @@ from mudy.errors import InputError
 from mudy.methods.mudyplus.evidence_table import Numbers
 
 RIDGE = 0.03  # penalty on a squared weight, in units of what its evidence varies
-PULL = 3.0  # penalty on a squared change of a prior's weight, over the number of texts
+PULL = 10.0  # penalty on a squared change of a prior's weight, over the number of texts
 CONTEXT_RIDGE = 1e-3  # the same for context: texts of nearly one length say little about others
 CALIBRATION_RIDGE = 0.01  # share of the ridge towards a prior that holds its scale and its intercept
 LEAST_DEVIATION = 0.4  # of evidence beside a prior: in short texts some varies little, and its weight would run away

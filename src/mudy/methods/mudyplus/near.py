@@ -107,7 +107,7 @@ class Keyphraseness:
     keyphrases, beside the evidence that needs no language model, so that it says what that evidence does not.
     """
 
-    encoder: str  # the name of the model that the direction belongs to
+    languages: frozenset[str]  # that the encoder knows
     direction: Numbers  # (width,)
     offset: float  # what the phrases that it was fitted on have on average
 
@@ -121,7 +121,9 @@ def built_in_keyphraseness(encoder: str) -> Keyphraseness | None:
     """The direction of an encoder, by its name; None if none was fitted."""
     file = files("mudy.methods.mudyplus") / "fitted" / "keyphraseness.json"
     row = json.loads(file.read_text(encoding="utf-8"))["directions"].get(encoder)
-    return None if row is None else Keyphraseness(encoder, np.array(row["direction"]), row["offset"])
+    return (
+        None if row is None else Keyphraseness(frozenset(row["languages"]), np.array(row["direction"]), row["offset"])
+    )
 
 
 # -- Vectors ----------------------------------------------------------------------------------------------------------
