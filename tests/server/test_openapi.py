@@ -12,6 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import jsonschema_rs
 import pytest
 import schemathesis
+import schemathesis.specs.openapi.schemas  # now: CPython 3.11 may fail to compile it while threads of Ray compile too
 import schemathesis.specs.openapi.serialization
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
