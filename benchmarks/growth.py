@@ -90,7 +90,7 @@ def long_text(model: str, words: int, threads: int) -> dict[str, float]:
 def some_phrases(model: str, words: int, phrases: Sequence[int], repeats: int, threads: int) -> list[dict[str, float]]:
     """Score more and more phrases of one text, given as candidates."""
     from mudy import Extractor
-    from mudy.candidates import candidates, given
+    from mudy.reading.candidates import candidates, given
 
     extractor = Extractor("mudy", model=model, threads=threads)
     document = extractor.read(texts.of_length(words))

@@ -15,11 +15,11 @@ from benchmarks.measure import Cost, cost_of, interleaved, say, threads
 from benchmarks.report import Figures, Question
 from experiments.reproduce.markdown import markdown_table
 from mudy import Extractor
-from mudy.candidates import Candidate, candidates
 from mudy.extraction.ranking import rank
 from mudy.methods.chunks import Chunk
 from mudy.methods.method import OccurrenceScore
 from mudy.models import locate
+from mudy.reading.candidates import Candidate, candidates
 from mudy.reading.document import Document
 
 if TYPE_CHECKING:

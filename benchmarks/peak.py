@@ -17,7 +17,7 @@ from benchmarks.torch_engine import torch_extractor
 from experiments.reproduce.markdown import markdown_table
 from experiments.reproduce.timing import Clock, Timed
 from mudy import Extractor
-from mudy.candidates import Candidate, candidates
+from mudy.reading.candidates import Candidate, candidates
 from mudy.reading.document import Document
 
 SIZES = (256, 512, 1024, 2048)  # sides of the square matrices whose product is the yardstick

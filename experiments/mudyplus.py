@@ -21,7 +21,6 @@ import numpy as np
 from experiments.lists.readability import overlapping
 from mudy import Extractor
 from mudy._support.storage import dump_json
-from mudy.candidates.stemming import stems_of as stems
 from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import Dataset, load
 from mudy.evaluation.evidence_cache import EvidenceCache, gather
@@ -34,6 +33,7 @@ from mudy.extraction.ranking import LIKELY
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.fit_texts import FitText
 from mudy.methods.mudyplus.weights import load_weights
+from mudy.reading.candidates.stemming import stems_of as stems
 
 TEXTS = {  # of each data set that the weights are fitted on: all, up to this many
     "duc2001": 250,

@@ -16,11 +16,11 @@ from torch import Tensor
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
-from mudy.candidates import Candidate
-from mudy.candidates.stemming import stems_of as stems
 from mudy.engines.tokens import prompts_of, tokenise
 from mudy.engines.torch.transformer import CausalBackbone
 from mudy.methods.mudy import Mudy
+from mudy.reading.candidates import Candidate
+from mudy.reading.candidates.stemming import stems_of as stems
 from mudy.reading.document import Document, Span
 
 

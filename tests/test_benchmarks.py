@@ -17,9 +17,9 @@ from benchmarks import QUESTIONS, growth, measure, obvious, peers, report, speed
 from benchmarks.charts import Point, scatter
 from benchmarks.flops import counted, visible_pairs
 from benchmarks.plainly import Plainly
-from mudy.candidates import candidates
 from mudy.extraction.ranking import rank
 from mudy.methods.mudy import RECOMMENDED, Mudy
+from mudy.reading.candidates import candidates
 from tests import small
 from tests.served import until
 from tests.taggers import english

@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from mudy import Extractor, models
-from mudy.candidates import candidates
 from mudy.engines.backbone import Backbone
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.transformer import CausalBackbone
 from mudy.errors import UnsupportedModel
 from mudy.methods.mudy import Mudy
 from mudy.methods.promptrank import PromptRank
+from mudy.reading.candidates import candidates
 from mudy.reading.document import squeeze
 from tests import oracle
 

@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from mudy.candidates.stemming import stems_of
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.reading import formats
+from mudy.reading.candidates.stemming import stems_of
 
 TOP = 10
 

@@ -11,9 +11,9 @@ import argparse
 from pathlib import Path
 
 from experiments.languages.other_languages import SETS, WORDS
-from mudy.candidates import candidates, nested_candidates
-from mudy.candidates.stemming import stems_of
 from mudy.evaluation.datasets import Dataset, load
+from mudy.reading.candidates import candidates, nested_candidates
+from mudy.reading.candidates.stemming import stems_of
 from mudy.reading.document import first_words
 from mudy.reading.languages.taggers import tagger_is_here
 from mudy.reading.tagging import TextReader, reader_of

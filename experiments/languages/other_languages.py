@@ -19,7 +19,6 @@ from pathlib import Path
 from experiments.mudyplus import difference, ranked_texts, values
 from mudy import Extractor
 from mudy._support.storage import dump_json
-from mudy.candidates.stemming import stems_of
 from mudy.evaluation.datasets import Dataset, load
 from mudy.evaluation.evidence_cache import EvidenceCache, FitText, gather
 from mudy.evaluation.experiment import evaluate
@@ -28,6 +27,7 @@ from mudy.evaluation.measures import F1, Predictions
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, PLAIN_PREFIX
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
+from mudy.reading.candidates.stemming import stems_of
 from mudy.reading.untagged import UntaggedReader
 
 SETS = {"wikinews_fr": "fr", "ptbn110_pt": "pt", "semeval2017_es": "es", "cacic57_es": "es"}

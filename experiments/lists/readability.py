@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from mudy.candidates.stemming import stems_of as stems
+from mudy.reading.candidates.stemming import stems_of as stems
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from experiments.reproduce.method_table import finish, start
 from experiments.reproduce.rescore import likelihood_alone, rescore_run
 from experiments.reproduce.text_layout import Passage, draw_passages
 from experiments.reproduce.workspace import RunOrGap, Workspace
-from mudy.candidates.stemming import stems_of as stems
 from mudy.errors import InputError
 from mudy.evaluation.datasets import Dataset, Record, load
 from mudy.evaluation.measures import F1
 from mudy.evaluation.runs import JudgedDocument
 from mudy.extraction.explanation import heat
+from mudy.reading.candidates.stemming import stems_of as stems
 
 _SHOWN = 15
 

@@ -11,10 +11,10 @@ from experiments.reproduce import paper, plots, variants
 from experiments.reproduce.markdown import Gap, Page, cell, markdown_table
 from experiments.reproduce.method_table import finish, start
 from experiments.reproduce.workspace import Workspace
-from mudy.candidates.stemming import stems_of as stems
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.measures import FloatArray
 from mudy.evaluation.runs import Run
+from mudy.reading.candidates.stemming import stems_of as stems
 
 _BINS = 5
 _DEPTH = 15

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from mudy._support import __version__ as __version__
 
 if TYPE_CHECKING:
-    from mudy.candidates.vocabularies import Concept, Vocabulary
     from mudy.errors import (
         CandidateTooLong,
         EndpointError,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     )
     from mudy.extraction.extractor import Extractor
     from mudy.extraction.results import ConceptMatch, Coverage, Keyphrase, Result, ScoredOccurrence, SectionResult
+    from mudy.reading.candidates.vocabularies import Concept, Vocabulary
 
 __all__ = [
     "CandidateTooLong",
@@ -60,7 +60,7 @@ _MODULES = {
     **dict.fromkeys(
         ("ConceptMatch", "Coverage", "Keyphrase", "Result", "ScoredOccurrence", "SectionResult"), "extraction.results"
     ),
-    **dict.fromkeys(("Concept", "Vocabulary"), "candidates.vocabularies"),
+    **dict.fromkeys(("Concept", "Vocabulary"), "reading.candidates.vocabularies"),
 }
 
 

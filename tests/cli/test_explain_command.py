@@ -13,8 +13,8 @@ import pytest
 from mudy import Extractor, engines
 from mudy.cli import parameters
 from mudy.errors import SettingError
+from mudy.extraction.render import html
 from mudy.reading.document import squeeze
-from mudy.render import html
 from tests import small
 from tests.command_line import run, spawn
 from tests.explained import HOSTILE, saved

@@ -11,12 +11,12 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from mudy import Extractor, SettingError
-from mudy.candidates import Candidate, candidates
 from mudy.engines.backbone import Question, TextRange
 from mudy.engines.torch import transformer
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.transformer import CausalBackbone
 from mudy.methods.mudy import Mudy
+from mudy.reading.candidates import Candidate, candidates
 from mudy.reading.document import Document, Span
 from tests import small
 from tests.taggers import english

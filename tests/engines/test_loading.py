@@ -8,10 +8,10 @@ import torch
 import transformers
 
 from mudy import Extractor, ModelUnavailable
-from mudy.candidates import candidates
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.transformer import Seq2SeqBackbone
 from mudy.methods.mudy import Mudy
+from mudy.reading.candidates import candidates
 from tests import small
 from tests.taggers import english
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mudy.candidates.stemming import stems_of as stems
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.evidence_cache import EvidenceCache, gather
@@ -19,6 +18,7 @@ from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.fit_texts import ASKED, SET_BY_HAND, FitText, in_parts
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
+from mudy.reading.candidates.stemming import stems_of as stems
 from mudy.reading.document import Block, Span
 from tests import small
 from tests.taggers import english

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from mudy.candidates.stemming import stems_of as stems
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.comparison import compare, paired_t_test
 from mudy.evaluation.measures import (
@@ -24,6 +23,7 @@ from mudy.evaluation.measures import (
     promptrank_counts,
     stem_counts,
 )
+from mudy.reading.candidates.stemming import stems_of as stems
 
 
 def predictions(phrases: str, gold: str, occurrences: int | None = None, name: str = "d") -> Predictions:

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mudy.candidates import Candidate
-from mudy.evaluation.dataset_protocols import drop_before_newlines, drop_percent, space_stops
+from mudy.evaluation.datasets import drop_before_newlines, drop_percent, space_stops
 from mudy.extraction.promptrank_protocol import (
     join_lines,
     promptrank_candidates,
@@ -11,6 +10,7 @@ from mudy.extraction.promptrank_protocol import (
     squeeze_to_first,
     unbracket,
 )
+from mudy.reading.candidates import Candidate
 from tests.tagged import tagged
 
 

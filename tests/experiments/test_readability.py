@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from experiments.lists.readability import JudgedText, Readability, Subject, overlapping, readability
-from mudy.candidates.stemming import stems_of as stems
+from mudy.reading.candidates.stemming import stems_of as stems
 
 LISTS = Path(__file__).parents[2] / "experiments" / "lists"
 JUDGED = JudgedText(

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from mudy import Extractor
-from mudy.candidates import Candidate
 from mudy.errors import EndpointError, EndpointRefused, InputError, ModelUnavailable, SettingError
 from mudy.extraction.options import Options
 from mudy.extraction.outcomes import BATCH_TEXTS, BATCH_WORDS, Item, batch_size, batches, outcomes, score_batch
 from mudy.extraction.preparation import PreparedText
+from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document
 from tests import small
 

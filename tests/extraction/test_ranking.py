@@ -2,10 +2,10 @@
 
 import pytest
 
-from mudy.candidates import Candidate, Occurrence
 from mudy.errors import SettingError
 from mudy.extraction.ranking import how_many, overlap, rank
 from mudy.methods.method import OccurrenceScore
+from mudy.reading.candidates import Candidate, Occurrence
 from mudy.reading.document import Span
 
 

@@ -5,11 +5,11 @@ from itertools import pairwise
 import pytest
 
 from mudy import Extractor, Result
-from mudy.candidates.vocabularies import Vocabulary
 from mudy.extraction.concepts import LabelVectors
 from mudy.extraction.sections import SHORT, section_lists, sections_of
 from mudy.methods.method import ScoredCandidates, same_at_each
 from mudy.methods.mudyplus import MudyPlus
+from mudy.reading.candidates.vocabularies import Vocabulary
 from mudy.reading.document import Document, squeeze
 from tests.taggers import english
 

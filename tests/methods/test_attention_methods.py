@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from mudy.candidates import Candidate, candidates, given
 from mudy.engines.backbone import Backbone, TextRange
 from mudy.engines.tokens import Tokens, tokenise
 from mudy.engines.torch import attention
@@ -22,6 +21,7 @@ from mudy.methods.attentionseeker import AttentionSeeker
 from mudy.methods.chunks import chunk_of, chunk_spans, split_sentences
 from mudy.methods.method import OccurrenceScore
 from mudy.methods.samrank import ChunkedDocument, SAMRank, nested
+from mudy.reading.candidates import Candidate, candidates, given
 from mudy.reading.document import Document, Span
 from tests import small
 from tests.taggers import english

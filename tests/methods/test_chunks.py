@@ -5,8 +5,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mudy.candidates import Candidate, Occurrence
 from mudy.methods.chunks import chunk_of, chunk_spans, chunks, count, split_sentences
+from mudy.reading.candidates import Candidate, Occurrence
 from mudy.reading.document import Document, Span
 
 

@@ -13,7 +13,6 @@ import torch
 import transformers
 from torch import Tensor
 
-from mudy.candidates import Candidate, candidates, given
 from mudy.engines.encoder import SentenceEncoder
 from mudy.engines.torch.torch_encoder import TorchEncoder
 from mudy.errors import SettingError, UnsupportedModel
@@ -23,6 +22,7 @@ from mudy.methods.embedrank import EmbedRank, marginal_relevance
 from mudy.methods.jointgl import JointGL
 from mudy.methods.mderank import MDERank, held
 from mudy.methods.method import OccurrenceScore
+from mudy.reading.candidates import Candidate, candidates, given
 from mudy.reading.document import Document, Span
 from mudy.reading.untagged import UntaggedReader
 from tests import small

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from mudy import Extractor, Result, SettingError, UnsupportedModel
-from mudy.candidates import Candidate, Occurrence, candidates
 from mudy.engines.torch.local_chat import LocalChat
 from mudy.engines.torch.machine import Machine
 from mudy.methods.empirical import Empirical
 from mudy.methods.parse_answer import standing
 from mudy.models import KNOWN
+from mudy.reading.candidates import Candidate, Occurrence, candidates
 from mudy.reading.document import Document, Span, squeeze
 from tests import small
 from tests.taggers import english

@@ -14,7 +14,6 @@ from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
-from mudy.candidates import Candidate, candidates, given, grouped
 from mudy.errors import SettingError
 from mudy.methods import method_class
 from mudy.methods.graphs import Nearness, pagerank
@@ -23,6 +22,7 @@ from mudy.methods.textrank import SingleRank, TextRank, co_occurrences
 from mudy.methods.topicrank import MultipartiteRank, TopicRank, jaccard_distance, topics
 from mudy.methods.word_index import WordIndex, WordRange
 from mudy.methods.yake import Yake
+from mudy.reading.candidates import Candidate, candidates, given, grouped
 from mudy.reading.document import Document
 from tests.tagged import tagged
 from tests.taggers import english

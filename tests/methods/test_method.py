@@ -10,13 +10,13 @@ from typing import Any, get_args
 import pytest
 
 from mudy import Extractor, SettingError
-from mudy.candidates import Candidate, candidates, given
 from mudy.engines.encoder import SentenceEncoder
 from mudy.engines.torch.transformer import CausalBackbone
 from mudy.extraction.ranking import rank
 from mudy.methods import METHODS, check_settings, descriptions_of, method_class, model_fields, settings_of
 from mudy.methods.method import Method, ModelField, OccurrenceScore
 from mudy.methods.mudyplus import MudyPlus
+from mudy.reading.candidates import Candidate, candidates, given
 from mudy.reading.document import Document, squeeze
 from tests import small
 from tests.tagged import tagged

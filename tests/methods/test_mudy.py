@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from mudy.candidates import Candidate, candidates
 from mudy.engines.backbone import Floats, Question
 from mudy.engines.batches import of_one_shape
 from mudy.engines.torch import attention
@@ -19,6 +18,7 @@ from mudy.methods.chunks import chunks
 from mudy.methods.method import Architecture
 from mudy.methods.mudy import Mudy, weight_of
 from mudy.methods.mudy.weighting import focus
+from mudy.reading.candidates import Candidate, candidates
 from mudy.reading.document import Document, Span
 from tests import oracle, small
 from tests.engines.light import saved

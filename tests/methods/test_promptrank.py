@@ -2,9 +2,9 @@
 
 import pytest
 
-from mudy.candidates import candidates
 from mudy.methods.mudy import Mudy
 from mudy.methods.promptrank import PromptRank, prompt_likelihood
+from mudy.reading.candidates import candidates
 from mudy.reading.document import Span
 from tests import oracle, small
 from tests.taggers import english

@@ -4,9 +4,9 @@ from math import exp, log, sqrt
 
 import pytest
 
-from mudy.candidates import candidates, given
 from mudy.methods.word_index import WordIndex
 from mudy.methods.yake import Statistics, TermWeights, Yake, frequencies, is_ordinary, statistics, term, word_weight
+from mudy.reading.candidates import candidates, given
 from mudy.reading.document import Document
 from tests.tagged import tagged
 

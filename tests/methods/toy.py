@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mudy.candidates import Candidate
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, same_at_each, setting
+from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mudy import Extractor, LanguageWarning
-from mudy.candidates import nested_candidates
+from mudy.reading.candidates import nested_candidates
 from mudy.reading.document import Document
 from mudy.reading.languages import segmenters
 from mudy.reading.languages.segmenters import PACKAGES, segmenter_of

@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from mudy import Extractor, SettingError
-from mudy.candidates import candidates
 from mudy.extraction.options import Options
+from mudy.reading.candidates import candidates
 from mudy.reading.document import Block, Document, Span
 from mudy.reading.structure import blocks_of, cut_to, prose_of, unusual
 from tests.growth import is_linear

@@ -25,7 +25,7 @@ def sentences(document: Document) -> list[str]:
 
 
 def test_importing_the_module_does_not_import_spacy() -> None:
-    imports = "mudy.reading.tagging, mudy.candidates, mudy.extraction.promptrank_protocol"
+    imports = "mudy.reading.tagging, mudy.reading.candidates, mudy.extraction.promptrank_protocol"
     code = f"import sys, {imports}; sys.exit('spacy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from simplemma import lemmatize
 
 from mudy import Extractor
-from mudy.candidates import candidates, nested_candidates
 from mudy.extraction.ranking import variant_key
+from mudy.reading.candidates import candidates, nested_candidates
 from mudy.reading.document import Document
 from mudy.reading.languages import detection_of, segmenters
 from mudy.reading.languages.verbs import lemmatizer

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mudy.candidates.stemming import stem
+from mudy.reading.candidates.stemming import stem
 
 ROOT = Path(__file__).parents[2]
 SETTLED, REQUESTS = 30, 300

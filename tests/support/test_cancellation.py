@@ -10,9 +10,9 @@ import pytest
 
 from mudy import Extractor
 from mudy._support import cancellation
-from mudy.candidates import candidates, given
 from mudy.extraction.explanation import gold_places
 from mudy.methods import METHODS, model_fields
+from mudy.reading.candidates import candidates, given
 from mudy.reading.document import Document, Span
 from mudy.reading.tagging import Token, _openings
 from tests import small

@@ -9,9 +9,9 @@ import pytest
 
 from mudy import Extractor
 from mudy.extraction.explanation import Explanation
+from mudy.extraction.render.text_pieces import coloured_pieces
 from mudy.extraction.results import ConceptMatch, Coverage, Keyphrase, Result, ScoredOccurrence
 from mudy.reading.document import squeeze
-from mudy.render.text_pieces import coloured_pieces
 from tests import explained, small
 from tests.browser import visiting
 from tests.explained import HOSTILE, saved

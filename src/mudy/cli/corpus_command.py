@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mudy._support.storage import atomic_output, dump_json, real_path, same_file
-from mudy.candidates.vocabularies import Vocabulary
 from mudy.cli.console import Screen
 from mudy.cli.extract_command import warn_of_vocabulary
 from mudy.cli.formats import Output, printable, text_table
@@ -27,6 +26,7 @@ from mudy.cli.parameters import (
 )
 from mudy.errors import SettingError
 from mudy.extraction.options import Options, Setup
+from mudy.reading.candidates.vocabularies import Vocabulary
 from mudy.reading.languages import AUTO
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from click.shell_completion import CompletionItem
 
 from mudy import models
 from mudy._support.validation import Option, TopN, checked_top_n, options_of, parse_value, type_in_words
-from mudy.candidates import CandidateKind
-from mudy.candidates.vocabularies import Vocabulary
 from mudy.cli import sources
 from mudy.engines import Compute
 from mudy.errors import InputError, ModelError, SettingError, VocabularyWarning, unknown
 from mudy.extraction.options import Options, RankingFocus, Setup
 from mudy.methods import METHODS, check_settings, setting_types
+from mudy.reading.candidates import CandidateKind
+from mudy.reading.candidates.vocabularies import Vocabulary
 from mudy.reading.languages import AUTO
 
 Command = Callable[..., Any]

@@ -14,7 +14,6 @@ import click
 
 from mudy._support.storage import check_replaceable, real_path, rewrite
 from mudy._support.validation import TopN
-from mudy.candidates.vocabularies import Concept, Vocabulary
 from mudy.cli.console import Screen, made_extractor
 from mudy.cli.formats import printable
 from mudy.cli.parameters import (
@@ -33,6 +32,7 @@ from mudy.extraction.examples.front_matter import Note
 from mudy.extraction.examples.tagged_texts import NoteFile, is_within, read_note, visible_notes
 from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, error_message, outcomes
+from mudy.reading.candidates.vocabularies import Concept, Vocabulary
 from mudy.reading.formats import is_pattern, matching_files
 
 if TYPE_CHECKING:

@@ -87,11 +87,6 @@ def no_template(name: str) -> str:
 # --- Loading -----------------------------------------------------------------------------------------------------
 
 
-def has_encoder(family: str) -> bool:
-    """Whether language models of a family embed spans with an encoder of their own."""
-    return family in ENCODER_DECODERS
-
-
 def load_backbone(path: str, compute: Compute, name: str, report: Report | None = None) -> Backbone:
     family = _family(path, name, CAUSAL_FAMILIES | ENCODER_DECODERS, "a language model")
     if computes_lightly(path, compute):

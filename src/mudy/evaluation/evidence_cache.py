@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from mudy._support.storage import atomic_write, dump_json, open_to_append
-from mudy.candidates import Candidate, Occurrence
 from mudy.errors import InputError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import hash_of, read_record
@@ -25,6 +24,7 @@ from mudy.methods.mudyplus.cascade import MudyPlus
 from mudy.methods.mudyplus.evidence_table import EVIDENCE, Table
 from mudy.methods.mudyplus.fit_texts import ASKED, START, FitText
 from mudy.methods.mudyplus.weights import VERSION
+from mudy.reading.candidates import Candidate, Occurrence
 from mudy.reading.document import Span
 
 _HEAD = "made-with.json"

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.validation import checked, phrases, seen, several
-from mudy.candidates.stemming import UNSPACED, stems_of
 from mudy.errors import InputError, SettingError, unknown
+from mudy.reading.candidates.stemming import UNSPACED, stems_of
 
 FloatArray = NDArray[np.float64]
 DEPTHS = (5, 10, 15)  # of the published tables

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mudy.candidates import candidates
 from mudy.engines.encoder import SentenceEncoder
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.measures import present_and_absent
+from mudy.reading.candidates import candidates
 from mudy.reading.document import Document, squeeze
 from mudy.reading.tagging import Tagger
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mudy._support.progress import report_share
-from mudy.errors import ExampleWarning, InputError
+from mudy.errors import InputError
 from mudy.extraction.examples import LEAST, Examples
 from mudy.extraction.ranking import rank
 from mudy.extraction.results import Keyphrase
@@ -81,7 +80,7 @@ class Adaptation:
 
 
 def adapt(extractor: Extractor, examples: Examples) -> Adaptation:
-    """Fit the weights of an extractor to examples; its own are the prior. Warns of whatever was not as expected."""
+    """Fit the weights of an extractor to examples; its own are the prior."""
     method = extractor.scorer
     assert isinstance(method, MudyPlus)
     texts = []
@@ -101,8 +100,6 @@ def adapt(extractor: Extractor, examples: Examples) -> Adaptation:
     adaptation = Adaptation.of(fit_parts(telling, method.asks, ridge=PULL, prior=before), before, notes)
     if adaptation.helps:
         adaptation = replace(adaptation, weights=replace(adaptation.weights, source=f"{len(telling)} examples"))
-    if notes or not adaptation.helps:
-        warnings.warn(str(adaptation), ExampleWarning, stacklevel=4)
     return adaptation
 
 

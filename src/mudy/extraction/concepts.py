@@ -9,11 +9,11 @@ from statistics import pstdev
 from typing import TYPE_CHECKING, Any, Literal
 
 from mudy._support.cancellation import cancellable
-from mudy.candidates import Candidate
-from mudy.candidates.vocabularies import Concept, Vocabulary
 from mudy.errors import SettingError
 from mudy.extraction.results import ConceptMatch, Keyphrase
 from mudy.methods.method import OccurrenceScore
+from mudy.reading.candidates import Candidate
+from mudy.reading.candidates.vocabularies import Concept, Vocabulary
 
 if TYPE_CHECKING:
     from mudy.engines.encoder import SentenceEncoder

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from mudy._support.cancellation import cancellable
-from mudy.candidates.phrase_index import PhraseIndex
-from mudy.candidates.stemming import stems_of
 from mudy.errors import InputError
 from mudy.extraction.options import Options
 from mudy.extraction.ranking import stem_key
 from mudy.extraction.results import Result, number_of
 from mudy.methods import settings_in_use
 from mudy.methods.method import Method
+from mudy.reading.candidates.phrase_index import PhraseIndex
+from mudy.reading.candidates.stemming import stems_of
 from mudy.reading.document import Document, Span, squeeze
 
 _PIECE = re.compile(r"[^\s-]+")  # what stands between hyphens and white space
@@ -85,13 +85,13 @@ class Explanation:
 
     def to_html(self, top_n: int | None = 15) -> str:
         """A page that needs no network: the coloured text and the best phrases of each method."""
-        from mudy.render import html
+        from mudy.extraction.render import html
 
         return html.report(self, top_n)
 
     def _repr_html_(self) -> str:
         """How a notebook shows it."""
-        from mudy.render import html
+        from mudy.extraction.render import html
 
         return html.fragment(self)
 

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 from mudy._support.loading import loading
 from mudy._support.progress import with_bar
 from mudy._support.validation import TopN, checked, options_of, phrases, seen, several
-from mudy.candidates import CandidateKind
 from mudy.engines import Compute, Precision, Speed
-from mudy.errors import InputError, LanguageWarning, SettingError, TextWarning
+from mudy.errors import ExampleWarning, InputError, LanguageWarning, SettingError, TextWarning
 from mudy.extraction.examples import Examples
 from mudy.extraction.explanation import Explained, Explanation, gold_places
 from mudy.extraction.model_loader import MULTILINGUAL_ENCODER, ModelLoader
@@ -50,6 +49,7 @@ from mudy.methods import (
     shared_speed,
 )
 from mudy.methods.method import Architecture, ScoredCandidates
+from mudy.reading.candidates import CandidateKind
 from mudy.reading.document import Block, Document, first_words
 from mudy.reading.languages import AUTO, mismatch
 from mudy.reading.languages.segmenters import ADVICE, segmenter_advice
@@ -59,12 +59,12 @@ from mudy.reading.tagging import TextReader
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from mudy.candidates.vocabularies import Vocabulary
     from mudy.extraction.adaptation import Adaptation
     from mudy.extraction.concepts import LabelVectors
     from mudy.extraction.history import History
     from mudy.methods.method import Method
     from mudy.models import Report
+    from mudy.reading.candidates.vocabularies import Vocabulary
 
 
 class Extractor:
@@ -121,17 +121,20 @@ class Extractor:
             self._adapt(given.examples)
 
     def _adapt(self, examples: Examples) -> None:
-        """Adapt the weights to examples, and use them if they help."""
+        """Adapt the weights to examples, and use them if they help. Warns of whatever was not as expected."""
         check_settings(self.method, {"examples": examples} if not has_styles(self.method) else {})
         from mudy.extraction.adaptation import adapt
 
         self.adaptation = adapt(copy(self), examples)
+        if self.adaptation.notes or not self.adaptation.helps:
+            warnings.warn(str(self.adaptation), ExampleWarning, stacklevel=3)
         if self.adaptation.helps:
             others = {name: value for name, value in self.settings.items() if name != "style"}
             self._configure(self.loader, {**others, "weights": self.adaptation.weights})
 
     def _configure(self, loader: ModelLoader, settings: dict[str, Any]) -> None:
-        if loader.setup.history is not None and has_styles(loader.setup.method):
+        weighted = settings.get("weights") is not None
+        if loader.setup.history is not None and not weighted and has_styles(loader.setup.method):
             settings = {"style": HISTORY_STYLE, **settings}
         with loading() if settings else nullcontext():  # the settings of a method are known when it is imported
             self.settings = checked_settings(loader.setup.method, settings)

@@ -21,11 +21,11 @@ from mudy._support.validation import (
     phrases,
     seen,
 )
-from mudy.candidates import MAX_PHRASE_WORDS, CandidateKind
-from mudy.candidates.vocabularies import Vocabulary
 from mudy.errors import SettingError
 from mudy.extraction.examples import Examples
 from mudy.methods import DEFAULT_STYLE, STYLES_IN_WORDS, Style, has_styles
+from mudy.reading.candidates import MAX_PHRASE_WORDS, CandidateKind
+from mudy.reading.candidates.vocabularies import Vocabulary
 from mudy.reading.document import Block
 from mudy.reading.languages import AUTO
 from mudy.reading.tagging import TextReader
@@ -128,16 +128,13 @@ class Options:
         None, "Language of the text: auto or an ISO 639 code.", none="that of the extractor", commands=False
     )
     source: str | None = declared(None, "Where the text comes from.", commands=False, requests=False)
-    pages: Sequence[int] = declared(
-        (), "The offsets at which pages begin.", check=page_starts, commands=False, requests=False
-    )
+    pages: Sequence[int] = declared((), "The offsets at which pages begin.", check=page_starts, commands=False)
     blocks: Sequence[Block] | None = declared(
         None,
         "The text's headings, code and other blocks, as a reader of files found them.",
         none="detected",
         check=_blocks,
         commands=False,
-        requests=False,
     )
 
     def __post_init__(self) -> None:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 
 from mudy._support.storage import encode_text
 from mudy._support.validation import seen, several
-from mudy.candidates import CandidateKind
 from mudy.errors import EndpointRefused, InputError, MudyError, SettingError, WorkerError
 from mudy.extraction.explanation import Explained
 from mudy.extraction.options import DEFAULT_OPTIONS, Options
 from mudy.extraction.preparation import PreparedText
 from mudy.methods import is_batched
+from mudy.reading.candidates import CandidateKind
 from mudy.reading.document import Document
 
 if TYPE_CHECKING:

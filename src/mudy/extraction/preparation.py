@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mudy.candidates import MAX_CHARACTERS, Candidate, CandidateKind, Occurrence, given, grouped, nested_candidates
-from mudy.candidates import candidates as noun_phrases
-from mudy.candidates.acronyms import defined_acronyms
-from mudy.candidates.vocabularies import Concept
 from mudy.extraction.options import DEFAULT_OPTIONS, Options, ProtocolName
 from mudy.methods.method import BatchMethod, GenerativeMethod, Method, ScoredCandidates
+from mudy.reading.candidates import (
+    MAX_CHARACTERS,
+    Candidate,
+    CandidateKind,
+    Occurrence,
+    given,
+    grouped,
+    nested_candidates,
+)
+from mudy.reading.candidates import candidates as noun_phrases
+from mudy.reading.candidates.acronyms import defined_acronyms
+from mudy.reading.candidates.vocabularies import Concept
 from mudy.reading.document import Document, squeeze
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from mudy.candidates import Candidate, Occurrence, candidates, grouped
-from mudy.candidates.grammar import ADJECTIVES_AND_NOUNS
+from mudy.reading.candidates import Candidate, Occurrence, candidates, grouped
+from mudy.reading.candidates.grammar import ADJECTIVES_AND_NOUNS
 from mudy.reading.document import Document, Span, Word
 from mudy.reading.stop_words import ENGLISH_STOP_WORDS
 

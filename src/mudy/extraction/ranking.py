@@ -11,11 +11,6 @@ from types import MappingProxyType
 
 from mudy._support.cancellation import cancellable, check
 from mudy._support.validation import TopN, checked_top_n
-from mudy.candidates import Candidate
-from mudy.candidates.acronyms import expanded
-from mudy.candidates.inflections import base_form
-from mudy.candidates.stemming import stem_parts, stems_of
-from mudy.candidates.vocabularies import Vocabulary
 from mudy.errors import SettingError
 from mudy.extraction.concepts import (
     LabelVectors,
@@ -31,6 +26,11 @@ from mudy.extraction.options import Options
 from mudy.extraction.preparation import PreparedText, excluded_phrases
 from mudy.extraction.results import Keyphrase, ScoredOccurrence
 from mudy.methods.method import Method, OccurrenceScore, ScoredCandidates
+from mudy.reading.candidates import Candidate
+from mudy.reading.candidates.acronyms import expanded
+from mudy.reading.candidates.inflections import base_form
+from mudy.reading.candidates.stemming import stem_parts, stems_of
+from mudy.reading.candidates.vocabularies import Vocabulary
 from mudy.reading.document import Span, squeeze
 
 _DIGITS = 5  # significant digits that decide a rank; what lies beyond is float noise, and a tie

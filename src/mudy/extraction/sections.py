@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log
 
-from mudy.candidates.vocabularies import Vocabulary
 from mudy.extraction.concepts import LabelVectors, raised
 from mudy.extraction.preparation import PreparedText
 from mudy.extraction.ranking import PhraseNames, keyphrase_list
 from mudy.extraction.results import SectionResult, on_pages
 from mudy.methods.method import Method, OccurrenceScore, ScoredCandidates
+from mudy.reading.candidates.vocabularies import Vocabulary
 from mudy.reading.document import Document, Span, squeeze
 
 TOP_N = 5  # keyphrases of a section

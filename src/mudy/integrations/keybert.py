@@ -11,13 +11,13 @@ from operator import itemgetter
 from typing import Any
 
 from mudy._support.validation import checked, phrases, seen, several
-from mudy.candidates import MAX_PHRASE_WORDS
 from mudy.errors import InputError, SettingError
 from mudy.extraction.options import DEFAULT_METHOD
+from mudy.extraction.render.text_pieces import sanitized
 from mudy.extraction.results import Keyphrase, Result
 from mudy.integrations.extraction import check_plain_settings, results_of, shared_extractor
+from mudy.reading.candidates import MAX_PHRASE_WORDS
 from mudy.reading.document import Document
-from mudy.render.text_pieces import sanitized
 
 DIGITS = 4  # of a score, as KeyBERT rounds it
 ENCODERS = {"all-MiniLM-L6-v2": "minilm-l6", "sentence-transformers/all-MiniLM-L6-v2": "minilm-l6"}

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from mudy._support.extras import from_extra
 from mudy._support.validation import TopN, checked, seen, several
-from mudy.candidates import stands_alone, text_units
-from mudy.candidates.inflections import base_form
-from mudy.candidates.phrase_index import PhraseIndex
 from mudy.errors import InputError, SettingError
 from mudy.extraction.options import DEFAULT_METHOD
 from mudy.extraction.ranking import variant_key
 from mudy.extraction.results import Keyphrase, Result
 from mudy.integrations.extraction import plain_settings, results_of
+from mudy.reading.candidates import stands_alone, text_units
+from mudy.reading.candidates.inflections import base_form
+from mudy.reading.candidates.phrase_index import PhraseIndex
 from mudy.reading.document import Span
 
 with from_extra("scikit-learn"):

@@ -9,12 +9,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from mudy.candidates import Candidate
 from mudy.engines.backbone import Backbone, Floats, MapObserver, Maps
 from mudy.engines.tokens import Tokens
 from mudy.methods.chunks import Chunk
 from mudy.methods.method import Method, ScorePart, Scores, setting
 from mudy.methods.samrank import ChunkedDocument, candidate_mask, without_sink
+from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document
 
 DocumentForm = Literal["auto", "short", "long"]

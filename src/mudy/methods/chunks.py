@@ -12,12 +12,12 @@ from math import ceil, inf
 
 from mudy._support.cancellation import cancellable
 from mudy._support.progress import reported
-from mudy.candidates import Candidate, Occurrence, given
 from mudy.engines.backbone import Backbone, TextRange
 from mudy.engines.batches import packs
 from mudy.engines.encoder import SentenceEncoder
 from mudy.engines.tokens import Tokens
 from mudy.methods.method import OccurrenceScore, Scores, Work, same_at_each
+from mudy.reading.candidates import Candidate, Occurrence, given
 from mudy.reading.document import Document, Span
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.candidates import Candidate
 from mudy.engines.encoder import SentenceEncoder, mean_state, unit_length
 from mudy.methods.chunks import EncoderChunk, encoder_chunks, scored_alike
 from mudy.methods.method import Method, ScorePart, Scores, same_at_each, setting
+from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from mudy.candidates import Candidate
 from mudy.engines import Chat
 from mudy.errors import SettingError
 from mudy.methods.method import GenerativeMethod, OccurrenceScore, ScoredCandidates, setting
 from mudy.methods.parse_answer import MARKER, parse_phrases, standing
+from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span, first_words
 
 Prompting = Literal["candidate", "vanilla", "hybrid"]

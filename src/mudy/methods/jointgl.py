@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.cancellation import cancellable
-from mudy.candidates import Candidate
 from mudy.engines.encoder import SentenceEncoder, States, mean_state
 from mudy.methods.chunks import EncoderChunk, IndexedOccurrence, chunk_at, encoder_chunks, indexed_occurrences
 from mudy.methods.graphs import blocks
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, Scores, setting
+from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
 
 Vectors = NDArray[np.float64]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mudy.candidates import Candidate
 from mudy.engines.encoder import SentenceEncoder, States, unit_length
 from mudy.engines.tokens import Tokens
 from mudy.methods.chunks import EncoderChunk, encoder_chunks, everywhere, scored_alike
 from mudy.methods.method import Method, ScorePart, Scores, setting
+from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, fields, replace
 from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
 
-from mudy.candidates import Candidate, CandidateKind, Occurrence
 from mudy.engines import Speed
 from mudy.errors import SettingError, unknown
+from mudy.reading.candidates import Candidate, CandidateKind, Occurrence
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:

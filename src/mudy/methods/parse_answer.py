@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mudy.candidates import Candidate, given
+from mudy.reading.candidates import Candidate, given
 from mudy.reading.document import Document, squeeze
 
 MARKER = "Keyphrases: "

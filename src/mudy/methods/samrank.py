@@ -10,11 +10,11 @@ from itertools import accumulate
 import numpy as np
 
 from mudy._support.progress import reported
-from mudy.candidates import Candidate
 from mudy.engines.backbone import Backbone, Floats, MapObserver, Maps
 from mudy.engines.tokens import Tokens
 from mudy.methods.chunks import Chunk, IndexedOccurrence, chunks, everywhere
 from mudy.methods.method import Method, ScorePart, Scores, require, same_at_each, setting
+from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
 
 

@@ -14,10 +14,10 @@ from math import log, prod
 from statistics import fmean, median, pstdev
 
 from mudy._support.cancellation import cancellable
-from mudy.candidates import Candidate
-from mudy.candidates.phrase_index import PhraseIndex
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, same_at_each, setting
 from mudy.methods.word_index import WordIndex, is_word
+from mudy.reading.candidates import Candidate
+from mudy.reading.candidates.phrase_index import PhraseIndex
 from mudy.reading.document import Document
 from mudy.reading.stop_words import stop_words
 

@@ -133,6 +133,9 @@ def pull(name: str | KnownModel, *, force: bool = False, report: Report | None =
             report(f"Fetching {model.name} again: {problem}", 0, None)
             logger.info("Fetching %s again: %s", model.name, problem)
         build(model, partial, report)
+        if not force and find_fault(model) is None:  # only float32 lacks; Windows renames no folder that is in use
+            (partial / "model" / WEIGHTS).rename(folder / WEIGHTS)
+            return folder
         for kept in () if force else (INT8, KEEP_FLOAT32):
             with suppress(FileNotFoundError):
                 (folder / kept).rename(partial / "model" / kept)

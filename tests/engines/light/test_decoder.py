@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mudy.candidates import candidates
 from mudy.engines import light
 from mudy.engines.backbone import Backbone, MapObserver, Maps, Question, Received, TextRange
 from mudy.engines.light import light_vocabulary
 from mudy.errors import CandidateTooLong, UnsupportedModel
 from mudy.methods.mudy import Mudy
+from mudy.reading.candidates import candidates
 from mudy.reading.document import Span
 from tests import small
 from tests.engines.light import saved

@@ -5,7 +5,6 @@ from math import log
 import numpy as np
 import pytest
 
-from mudy.candidates import given
 from mudy.engines.backbone import Question, Received, TextRange
 from mudy.engines.tokens import tokenise
 from mudy.methods.mudyplus.asked import (
@@ -20,6 +19,7 @@ from mudy.methods.mudyplus.asked import (
     likelihood,
 )
 from mudy.methods.mudyplus.digest import Digest, digest
+from mudy.reading.candidates import given
 from mudy.reading.document import Span
 from tests import small
 from tests.tagged import tagged

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mudy.candidates import given, nested_candidates
 from mudy.methods.mudyplus.counted import (
     COMMON,
     ENOUGH,
@@ -32,6 +31,7 @@ from mudy.methods.mudyplus.counted import (
     word_ranks,
 )
 from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.reading.candidates import given, nested_candidates
 from mudy.reading.document import Document
 from mudy.reading.untagged import UntaggedReader
 from tests.tagged import tagged, with_headings

@@ -9,7 +9,6 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from mudy.candidates import Candidate, given
 from mudy.methods.mudyplus.digest import (
     COVERED,
     HEADINGS,
@@ -21,6 +20,7 @@ from mudy.methods.mudyplus.digest import (
     Digest,
     digest,
 )
+from mudy.reading.candidates import Candidate, given
 from mudy.reading.document import Document, Span
 from tests.tagged import tagged, unspaced, with_headings
 

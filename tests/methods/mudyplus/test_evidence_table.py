@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from mudy.candidates import nested_candidates
 from mudy.methods.mudyplus.asked import Answer
 from mudy.methods.mudyplus.cascade import TextEvidence
 from mudy.methods.mudyplus.counted import StemIndex, counted, generic
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, LONG, UNKNOWN_SIMILARITY, Table
 from mudy.methods.mudyplus.near import WindowCosines
+from mudy.reading.candidates import nested_candidates
 from mudy.reading.document import Span
 from tests import small
 from tests.tagged import tagged

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from mudy import Extractor
-from mudy.candidates import nested_candidates
 from mudy.errors import SettingError
 from mudy.methods.method import OccurrenceScore, Scores
 from mudy.methods.mudyplus import MudyPlus
@@ -19,6 +18,7 @@ from mudy.methods.mudyplus.evidence_table import EVIDENCE, Table
 from mudy.methods.mudyplus.fitting import expit
 from mudy.methods.mudyplus.near import WindowCosines, windows
 from mudy.methods.mudyplus.weights import Sum, load_weights
+from mudy.reading.candidates import nested_candidates
 from mudy.reading.document import Document, Span
 from tests import small
 from tests.tagged import many_words, tagged, unspaced

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from mudy.candidates import nested_candidates
 from mudy.extraction.outcomes import BATCH_TEXTS, batch_size
 from mudy.methods.method import OccurrenceScore, Work
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.asked import Inquiry, ask
+from mudy.reading.candidates import nested_candidates
 from tests import small
 from tests.tagged import many_words, tagged
 

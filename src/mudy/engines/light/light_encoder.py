@@ -78,7 +78,7 @@ class LightEncoder(SentenceEncoder):
         ids = [token for row in rows for token in row]
         places = np.concatenate([self._place[: len(row)] for row in rows])
         (states,) = self._run("embeddings", self._norm, states=self._words.rows(ids) + places)
-        groups = equal_lengths(rows)
+        groups = [(len(list(same)), length) for length, same in groupby(map(len, rows))]  # rows are sorted by length
         for before, after in zip(self._before[:depth], self._after[:depth], strict=True):
             check()
             attended = self._attend(self._run("before", before, states=states), groups)
@@ -99,11 +99,6 @@ class LightEncoder(SentenceEncoder):
             (seen,) = self._run("attention", {}, query=query, key=key, value=value)
             attended.append(seen.reshape(-1, self.width))
         return np.concatenate(attended)
-
-
-def equal_lengths(rows: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """How many rows of each length there are, and that length, for rows sorted by length."""
-    return [(len(list(same)), length) for length, same in groupby(map(len, rows))]
 
 
 def check_family(config: Mapping[str, Any], name: str) -> None:

@@ -168,7 +168,7 @@ def _pair(file: Path, key: Path | None) -> Record:
     return record_of({"id": file.stem, "text": decoded(file).strip(), "keyphrases": gold}, 0)
 
 
-def files_in(folder: Path, suffix: str) -> list[Path]:
+def files_in(folder: Path, suffix: str = "") -> list[Path]:
     """The files in a folder and its subfolders, in order, without hidden ones (editors leave copies there)."""
     files = (file for file in folder.rglob(f"*{suffix}") if file.is_file())
     return sorted(f for f in files if not any(part.startswith(".") for part in f.relative_to(folder).parts))

@@ -13,6 +13,7 @@ from typing import Any
 from mudy._support.storage import real_path
 from mudy.errors import InputError, SettingError
 from mudy.extraction.examples.front_matter import Note
+from mudy.extraction.examples.record_formats import files_in
 
 NOTE_ENDINGS = (".md", ".markdown", ".mdown")
 _ROW_ENDINGS = (".jsonl", ".csv", ".tsv")
@@ -65,12 +66,7 @@ class NoteFile:
 
 def visible_notes(folder: Path) -> list[Path]:
     """The Markdown files of a folder, without hidden ones."""
-    return [path for path in sorted(folder.rglob("*")) if _is_visible_note(path, folder)]
-
-
-def _is_visible_note(path: Path, folder: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    return path.suffix.lower() in NOTE_ENDINGS and not hidden and path.is_file()
+    return [path for path in files_in(folder) if path.suffix.lower() in NOTE_ENDINGS]
 
 
 def is_within(place: Path, folder: Path) -> bool:

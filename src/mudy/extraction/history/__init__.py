@@ -19,10 +19,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from mudy._support.storage import real_path
-from mudy.candidates.vocabularies import Concept, Vocabulary
 from mudy.extraction.concepts import TagVote
 from mudy.extraction.examples.tagged_texts import TaggedText, plain_tags, tagged_texts
 from mudy.extraction.options import Options
+from mudy.reading.candidates.vocabularies import Concept, Vocabulary
 from mudy.reading.document import Document, Span
 from mudy.reading.languages import LANGUAGE_NAMES, detection_of
 

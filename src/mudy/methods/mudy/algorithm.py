@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from mudy.engines import has_encoder
+from mudy.engines import ENCODER_DECODERS
 from mudy.engines.backbone import Backbone, Encoding, Floats, Question
 from mudy.errors import SettingError
 from mudy.methods.chunks import Chunk, scored_in_chunks
@@ -84,7 +84,7 @@ class Mudy(MudySettings, BatchMethod):
     def needed(cls, settings: Mapping[str, Any], architecture: Callable[[], Architecture]) -> frozenset[ModelField]:
         """An encoder says which candidates are related, if the language model has none of its own."""
         related = settings.get("weighting", cls.weighting) and settings.get("mixture", cls.mixture)
-        return frozenset(cls.needs if related and not has_encoder(architecture().family) else ("backbone",))
+        return frozenset(cls.needs if related and architecture().family not in ENCODER_DECODERS else ("backbone",))
 
     @property
     def layers(self) -> tuple[int, ...]:

@@ -9,12 +9,12 @@ from dataclasses import replace
 from math import log, log1p
 from typing import TYPE_CHECKING
 
-from mudy.candidates import Candidate
-from mudy.candidates.stemming import stems_of
 from mudy.engines.backbone import Encoding, TextRange
 from mudy.methods.chunks import Chunk
 from mudy.methods.method import OccurrenceScore
 from mudy.methods.mudy.settings import Attention
+from mudy.reading.candidates import Candidate
+from mudy.reading.candidates.stemming import stems_of
 from mudy.reading.document import Span
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.candidates.stemming import stems_of
 from mudy.engines.backbone import Encoding, Floats, Weighting
 from mudy.engines.encoder import unit_length
 from mudy.errors import SettingError
 from mudy.methods.chunks import Chunk
 from mudy.methods.mudy.multi_granular import sentences_around
 from mudy.methods.mudy.settings import MudySettings
+from mudy.reading.candidates.stemming import stems_of
 
 if TYPE_CHECKING:
     from mudy.methods.mudy.algorithm import Mudy

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log1p
 
-from mudy.candidates import Candidate
 from mudy.engines.backbone import Backbone, Question, Received, TextRange
 from mudy.methods.mudy.settings import SAM_LAYERS
 from mudy.methods.mudyplus.digest import Digest
+from mudy.reading.candidates import Candidate
 from mudy.reading.document import Span
 
 TEMPLATE = " Keywords: {},"  # follows the text

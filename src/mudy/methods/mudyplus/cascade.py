@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mudy.candidates import Candidate
 from mudy.engines.backbone import Backbone
 from mudy.engines.batches import packs
 from mudy.methods import DEFAULT_STYLE, STYLES, Style
@@ -46,6 +45,7 @@ from mudy.methods.mudyplus.near import (
     windows,
 )
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
+from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from mudy.candidates import Candidate, candidates
-from mudy.candidates.grammar import GRAMMARS, UNIVERSAL
-from mudy.candidates.phrase_index import PhraseIndex
-from mudy.candidates.stemming import stem_of, stems_of
 from mudy.methods.mudyplus.evidence_table import Numbers, Table, long
+from mudy.reading.candidates import Candidate, candidates
+from mudy.reading.candidates.grammar import GRAMMARS, UNIVERSAL
+from mudy.reading.candidates.phrase_index import PhraseIndex
+from mudy.reading.candidates.stemming import stem_of, stems_of
 from mudy.reading.document import Document, Span
 
 Key = tuple[str, ...]

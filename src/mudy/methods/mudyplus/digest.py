@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import ceil, sqrt
 
-from mudy.candidates import Candidate
+from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
 
 OPENING = 0.25  # share of a digest that is the beginning of the text

@@ -14,13 +14,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.candidates import Candidate
-from mudy.candidates.stemming import stems_of
+from mudy._support.cancellation import cancellable
 from mudy.errors import InputError
 from mudy.methods.mudyplus.cascade import MOST, MudyPlus, in_long_text, leading, not_asked, ordered, totals
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE, Numbers, Table
 from mudy.methods.mudyplus.fitting import RIDGE, Bend, Fit, Sample, calibrate, expit, fit, text_shares
 from mudy.methods.mudyplus.weights import Sum, Weights
+from mudy.reading.candidates import Candidate
+from mudy.reading.candidates.stemming import stems_of
 from mudy.reading.document import Document
 
 ASKED = 1.5  # times as many phrases are scored by the language model while fitting as will lead
@@ -175,7 +176,7 @@ def fit_parts(
     weights = fitted_weights(usable, leaders, by_hand, ridge, prior)
     without = {
         part: fitted_weights([text for text in usable if text.part != part], leaders, by_hand, ridge, prior)
-        for part in dict.fromkeys(text.part for text in usable)
+        for part in cancellable(dict.fromkeys(text.part for text in usable))
     }
     bends = {name: _bend(usable, without, name, leaders) for name in (("quick", "full") if leaders else ("quick",))}
     bent = {part: _with_bends(fitted, bends) for part, fitted in without.items()}

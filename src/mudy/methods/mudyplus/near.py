@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mudy.candidates import Candidate
 from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
 from mudy.reading.stop_words import stop_words
 

@@ -60,7 +60,7 @@ class Weights:
             raise SettingError(f"{source}: not a file of weights, as `mudy fit` writes them.")
         if row["version"] != VERSION:
             raise SettingError(
-                f"{source}: weights of version {row['version']!r}, but this release uses version {VERSION}. "
+                f"{source}: weights of version {seen(row['version'])}, but this release uses version {VERSION}. "
                 "Fit new ones with `mudy fit`."
             )
         without_model = "full" in row and row["full"] is None
@@ -70,7 +70,10 @@ class Weights:
                 raise SettingError(f"{source}: the weights lack {name!r}.")
         quick = _sum(row["quick"], CHEAP, f"{source}: quick")
         full = None if without_model else _sum(row["full"], EVIDENCE, f"{source}: full")
-        return cls(quick, full, dict(row["fitted_on"]), dict(row.get("options") or {}), source)
+        options = row.get("options") or {}
+        if not isinstance(options, dict):
+            raise SettingError(f"{source}: options are {seen(options)}, but must be names with values.")
+        return cls(quick, full, dict(row["fitted_on"]), dict(options), source)
 
     @property
     def with_model(self) -> Sum:
@@ -85,6 +88,9 @@ class Weights:
     def __repr__(self) -> str:
         """Short, and different for different weights: runs with other weights are not resumed."""
         return f"Weights({self.source!r}, {hashlib.sha256(dump_json(self.to_dict()).encode()).hexdigest()[:12]!r})"
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.quick.evidence.items()))
 
     def save(self, path: str | Path) -> None:
         """Write them to a file, which settings and the command line accept as `weights`."""
@@ -123,7 +129,7 @@ def _calibration(row: Any, source: str) -> Bend:
 
 def _numbers(row: Any, source: str) -> dict[str, float]:
     if not isinstance(row, dict):
-        raise SettingError(f"{source}: must be names with numbers, not {row!r}.")
+        raise SettingError(f"{source}: must be names with numbers, not {seen(row)}.")
     for name, value in row.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
             raise SettingError(

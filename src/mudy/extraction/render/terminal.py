@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from mudy.extraction.explanation import Explanation
+from mudy.extraction.render.ranking_table import Ranked, ranked
+from mudy.extraction.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, ellipses, sanitized, shown, within
 from mudy.reading.document import Span
-from mudy.render.ranking_table import Ranked, ranked
-from mudy.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, ellipses, sanitized, shown, within
 
 _LONG = 5000  # characters; of longer texts only passages are shown, unless the whole is asked for
 COLUMN = 76  # the minimum width of one of several columns
@@ -78,7 +78,7 @@ class _View:
         return Text.assemble((method.result.method, "bold"), f"{model}: {phrases}{time}\n")
 
     def text(self, index: int) -> Text:
-        cut = coloured_pieces(self.explanation, self.explanation.methods[index].result)
+        cut = coloured_pieces(self.explanation, self.explanation.methods[index].result, self.top_n)
         *before, after = ellipses(self.plain, self.shown)
         written = Text()
         for dots, span in zip(before, self.shown, strict=True):
@@ -89,20 +89,16 @@ class _View:
     def _passage(self, cut: Iterable[Piece]) -> Text:
         written = Text()
         for mark, run in groupby(cut, key=attrgetter("mark")):
-            bracketed = not self.coloured and self._listed(mark)
+            bracketed = mark is not None and not self.coloured
             written.append("[" if bracketed else "")
             for piece in run:
                 written.append(self._set_off(piece.span.of(self.plain), piece.gold), self._style(mark, piece.gold))
             written.append(f"]{str(mark.phrase.rank).translate(RAISED)}" if bracketed else "")
         return written
 
-    def _listed(self, mark: Mark | None) -> bool:
-        return mark is not None and (self.top_n is None or mark.phrase.rank <= self.top_n)
-
     def _style(self, mark: Mark | None, gold: bool) -> str:
         words = ["bold italic"] if gold else []  # as in the paper
         if self.coloured and mark is not None:
-            words += ["underline"] if self._listed(mark) else []
             words.append(background(mark.step))
         return " ".join(words)
 
@@ -135,7 +131,7 @@ class _View:
             scale = Text("Scores: lowest ")
             for step in range(STEPS):
                 scale.append("   ", background(step))
-            yield scale.append(" highest. Underlined: in the list.")
+            yield scale.append(" highest.")
         else:
             yield Text(f"[phrase]{'7'.translate(RAISED)} is number 7 in the list.")
         if self.explanation.gold:

@@ -12,9 +12,9 @@ from typing import Any
 
 from mudy._support.cancellation import cancellable
 from mudy._support.validation import seen, several
-from mudy.candidates.stemming import SNOWBALL
-from mudy.candidates.vocabularies.label_index import LabelIndex
 from mudy.errors import InputError, VocabularyWarning
+from mudy.reading.candidates.stemming import SNOWBALL
+from mudy.reading.candidates.vocabularies.label_index import LabelIndex
 from mudy.reading.document import squeeze
 
 __all__ = ["Concept", "Vocabulary"]
@@ -57,7 +57,7 @@ class Vocabulary:
 
         `language` selects among labels in several languages.
         """
-        from mudy.candidates.vocabularies.term_files import concepts_in
+        from mudy.reading.candidates.vocabularies.term_files import concepts_in
 
         vocabulary = cls._checked(concepts_in(Path(path), language, encoding), f"{path}: ")
         for note in vocabulary.notes:

@@ -4,7 +4,6 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -14,11 +13,11 @@ from typing import Any
 
 from mudy._support import __version__
 from mudy.extraction.explanation import Explanation
+from mudy.extraction.render.ranking_table import HIDDEN, Ranked, number, ranked
+from mudy.extraction.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, ellipses, sanitized, shown, within
 from mudy.extraction.results import Result
 from mudy.methods import METHODS, description
 from mudy.reading.document import Span, squeeze
-from mudy.render.ranking_table import HIDDEN, Ranked, number, ranked
-from mudy.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, ellipses, sanitized, shown, within
 
 UNSHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # not allowed in HTML, or invisible
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -30,7 +29,7 @@ _LONG = 4000  # characters; of longer texts a notebook shows only passages
 # import and export statements, they are one function. As a module it would run only after the page was drawn.
 _VIEW = "words elements theme segments rescore reading parts ranking card panel navigation view"
 _SCRIPTS = (*(f"server/web/view/{name}.js" for name in _VIEW.split()), "server/web/report.js")
-_STYLE_SHEETS = ("server/web/palette.css", "server/web/view.css", "render/report.css")
+STYLE_SHEETS = ("server/web/palette.css", "server/web/view.css", "extraction/render/report.css")
 _MODULE_SYNTAX = re.compile(r'^import \{[^}]*\} from "[^"]*";\n|^export (?!\{)', re.MULTILINE)
 
 _PAGE = """\
@@ -74,7 +73,7 @@ def report(explanation: Explanation, top_n: int | None = 15) -> str:
     sections = (_section(explanation, index, top_n) for index in range(len(explanation.methods)))
     main = _MAIN.format(legend=_legend(explanation), content="\n".join(sections))
     shown = data(explanation, top_n)
-    return page(f"{heading}: keyphrases", heading, _about(explanation), main, shown, _SCRIPTS, _STYLE_SHEETS)
+    return page(f"{heading}: keyphrases", heading, _about(explanation), main, shown, _SCRIPTS, STYLE_SHEETS)
 
 
 def page(
@@ -136,7 +135,8 @@ def _about(explanation: Explanation) -> str:
 def _section(explanation: Explanation, index: int, top_n: int | None) -> str:
     result = explanation.methods[index].result
     table = ranked(explanation, index, top_n)
-    text = coloured_text(explanation.text, coloured_pieces(explanation, result), partial(_class, top_n), _GOLD)
+    cut = coloured_pieces(explanation, result, top_n)
+    text = coloured_text(explanation.text, cut, lambda mark: f'class="heat-{mark.step}"', _GOLD)
     warnings = [f"<bdi>{escaped(warning)}</bdi>" for warning in result.warnings]
     paragraphs = "".join(f"<p>{note}</p>" for note in notes(explanation, result, table) + warnings)
     return (
@@ -152,18 +152,13 @@ def _section(explanation: Explanation, index: int, top_n: int | None) -> str:
 _GOLD = '<em class="gold"><strong>', "</strong></em>"
 
 
-def _class(top_n: int | None, mark: Mark) -> str:
-    listed = "" if top_n is not None and mark.phrase.rank > top_n else " is-top"
-    return f'class="heat-{mark.step}{listed}"'
-
-
 def _legend(explanation: Explanation) -> str:
     scale = "".join(f'<span class="heat-{step}">&nbsp;</span>' for step in range(STEPS))
     gold = " Gold keyphrases are in bold italics." if explanation.gold else ""
     return (
         f'Colour: the share of a method\'s occurrences with a lower score, from the lowest <span class="report-scale" '
-        f'aria-hidden="true">{scale}</span> to the highest; the same scale for all methods. Underlined phrases are in '
-        f"the list.{gold}"
+        f'aria-hidden="true">{scale}</span> to the highest; the same scale for all methods. Phrases outside the list '
+        f"have no colour.{gold}"
     )
 
 
@@ -221,7 +216,7 @@ def _division(explanation: Explanation, index: int, spans: list[Span], top_n: in
     text, result = explanation.text, explanation.methods[index].result
     table = ranked(explanation, index, top_n)
     caption = f"{result.method}{f' with {escaped(result.model)}' if result.model else ''}"
-    cut = coloured_pieces(explanation, result)
+    cut = coloured_pieces(explanation, result, top_n)
     *before, after = ellipses(text, spans)
     passages = [
         coloured_text(text, within(cut, span), lambda mark: f'style="{COLOURS[mark.step]}"', _GOLD_STYLED)
@@ -280,7 +275,7 @@ def phrase_table(table: Ranked, caption: str, gold: tuple[str, str], styles: dic
 def notes(explanation: Explanation, result: Result, table: Ranked) -> list[str]:
     sentences = []
     if table.left:
-        sentences.append(f"{table.left:,} more phrase{' is' if table.left == 1 else 's are'} coloured in the text.")
+        sentences.append(f"{table.left:,} more phrase{'' if table.left == 1 else 's'} scored lower.")
     if not result.coverage.complete:
         sentences.append(f"{result.coverage}.")
     absent = [f"<bdi>{escaped(phrase.text)}</bdi>" for phrase in explanation.gold if not phrase.spans]

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from mudy.candidates.stemming import stem, stem_of, stem_parts
 from mudy.extraction.ranking import stem_key
+from mudy.reading.candidates.stemming import stem, stem_of, stem_parts
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,6 @@ def test_a_phrase_without_spaces_stands_inside_a_longer_one_by_its_pairs_of_char
 
 
 def test_snowball_is_not_imported_for_english() -> None:
-    asked = "from mudy.candidates.stemming import stem_of; stem_of('networks', 'en')"
+    asked = "from mudy.reading.candidates.stemming import stem_of; stem_of('networks', 'en')"
     code = f"import sys; {asked}; print('snowballstemmer' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

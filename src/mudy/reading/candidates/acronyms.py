@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from mudy._support.cancellation import cancellable
-from mudy.candidates.candidate import Candidate
-from mudy.candidates.inflections import base_form
+from mudy.reading.candidates.candidate import Candidate
+from mudy.reading.candidates.inflections import base_form
 from mudy.reading.document import squeeze
 
 _LONGEST = 120  # characters of a long form

@@ -3,8 +3,8 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from mudy.candidates import Candidate, candidates, given
 from mudy.errors import InputError, SettingError
+from mudy.reading.candidates import Candidate, candidates, given
 from mudy.reading.document import Document, Span, Word, squeeze
 from mudy.reading.stop_words import ENGLISH_STOP_WORDS, stop_words
 from tests.growth import is_linear

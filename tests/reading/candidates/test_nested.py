@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 
-from mudy.candidates import candidates, nested_candidates
-from mudy.candidates.grammar import WHICH_OR_HOW_MANY
+from mudy.reading.candidates import candidates, nested_candidates
+from mudy.reading.candidates.grammar import WHICH_OR_HOW_MANY
 from mudy.reading.document import Document
 from tests.growth import is_linear
 from tests.tagged import tagged

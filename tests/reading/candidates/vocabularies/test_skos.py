@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mudy import Concept, InputError, MissingExtra, Vocabulary
-from mudy.candidates.vocabularies import skos
 from mudy.errors import MudyError
+from mudy.reading.candidates.vocabularies import skos
 from tests.growth import is_linear
 
 TURTLE = """

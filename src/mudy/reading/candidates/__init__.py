@@ -2,8 +2,16 @@
 
 from typing import Literal
 
-from mudy.candidates.candidate import Candidate, Occurrence, PhraseLookup, given, grouped, stands_alone, text_units
-from mudy.candidates.grammar import MAX_CHARACTERS, MAX_PHRASE_WORDS, candidates, nested_candidates
+from mudy.reading.candidates.candidate import (
+    Candidate,
+    Occurrence,
+    PhraseLookup,
+    given,
+    grouped,
+    stands_alone,
+    text_units,
+)
+from mudy.reading.candidates.grammar import MAX_CHARACTERS, MAX_PHRASE_WORDS, candidates, nested_candidates
 
 __all__ = [
     "MAX_CHARACTERS",

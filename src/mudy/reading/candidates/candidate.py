@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mudy._support.cancellation import cancellable
-from mudy.candidates.phrase_index import PhraseIndex
-from mudy.candidates.stemming import UNSPACED
 from mudy.errors import InputError
+from mudy.reading.candidates.phrase_index import PhraseIndex
+from mudy.reading.candidates.stemming import UNSPACED
 from mudy.reading.document import Document, Span, squeeze
 
 MOST_KEPT = 500_000  # characters of a list whose index is cached

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mudy.extraction.render import html, terminal
+from mudy.extraction.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, marks, pieces, within
 from mudy.reading.document import Span
-from mudy.render import html, terminal
-from mudy.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, marks, pieces, within
 from tests import explained
 
 ICE = "River ice is thin. The ice road closes in spring. Old maps fail."

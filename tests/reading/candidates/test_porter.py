@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mudy.candidates.stemming import DOUBLE_SUFFIXES, ENDINGS, IRREGULAR, SUFFIXES, stem
-from mudy.candidates.stemming import stems_of as stems
+from mudy.reading.candidates.stemming import DOUBLE_SUFFIXES, ENDINGS, IRREGULAR, SUFFIXES, stem
+from mudy.reading.candidates.stemming import stems_of as stems
 
 PAPER = """
 caresses caress, ponies poni, ties tie, cats cat, feed feed, agreed agre, plastered plaster, bled bled, motoring motor,
@@ -46,5 +46,6 @@ def test_a_phrase_is_the_stems_of_its_words() -> None:
 
 
 def test_nltk_is_not_imported() -> None:
-    code = "import sys; from mudy.candidates.stemming import stem; stem('networks'); sys.exit('nltk' in sys.modules)"
+    use = "from mudy.reading.candidates.stemming import stem; stem('networks')"
+    code = f"import sys; {use}; sys.exit('nltk' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

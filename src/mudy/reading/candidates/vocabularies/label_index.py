@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from mudy._support.cancellation import cancellable
-from mudy.candidates import stands_alone
-from mudy.candidates.phrase_index import PhraseIndex
-from mudy.candidates.stemming import UNSPACED, stem_of
+from mudy.reading.candidates import stands_alone
+from mudy.reading.candidates.phrase_index import PhraseIndex
+from mudy.reading.candidates.stemming import UNSPACED, stem_of
 from mudy.reading.document import Span, squeeze
 
 _MARKS = (  # accents and vowel signs, which belong to the letters before them

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mudy.candidates.vocabularies import Concept, concept_of
-from mudy.candidates.vocabularies.skos import plain_xml, rdf_triples, skos_concepts, speaks
 from mudy.errors import InputError, MudyError, SettingError
+from mudy.reading.candidates.vocabularies import Concept, concept_of
+from mudy.reading.candidates.vocabularies.skos import plain_xml, rdf_triples, skos_concepts, speaks
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {  # accepted column names, in lower case without spaces and punctuation
     "id": ("id", "uri", "iri", "code", "notation", "identifier", "concept"),

@@ -11,7 +11,7 @@ import unicodedata
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from mudy.candidates.stemming import stem_of
+from mudy.reading.candidates.stemming import stem_of
 from mudy.reading.languages.verbs import INFINITIVES, dictionaries
 
 if TYPE_CHECKING:

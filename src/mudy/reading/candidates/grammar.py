@@ -16,8 +16,8 @@ from functools import cache
 from itertools import pairwise
 
 from mudy._support.cancellation import cancellable
-from mudy.candidates.candidate import Candidate, Occurrence, checked_phrases, grouped, is_unspaced
 from mudy.errors import SettingError
+from mudy.reading.candidates.candidate import Candidate, Occurrence, checked_phrases, grouped, is_unspaced
 from mudy.reading.document import CONTENT, MODIFIER, UNSPACED_LANGUAGES, Document, Span, Word, squeeze
 from mudy.reading.markup import IN_WORD, no_prose
 from mudy.reading.stop_words import ACRONYMS, PRONOUNS, stop_words

@@ -16,8 +16,8 @@ from xml.parsers import expat
 
 from mudy._support.cancellation import check
 from mudy._support.extras import from_extra
-from mudy.candidates.vocabularies import Concept
 from mudy.errors import InputError
+from mudy.reading.candidates.vocabularies import Concept
 
 SKOS, SKOS_XL = "http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#"
 _KINDS = ("prefLabel", "altLabel", "hiddenLabel")

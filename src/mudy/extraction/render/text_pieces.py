@@ -68,9 +68,11 @@ def marks(result: Result) -> list[Mark]:
     return [Mark(*pair, share) for pair, share in zip(pairs, shares, strict=True)]
 
 
-def coloured_pieces(explanation: Explanation, result: Result) -> list[Piece]:
+def coloured_pieces(explanation: Explanation, result: Result, top_n: int | None = None) -> list[Piece]:
+    """The whole text; only occurrences of the first `top_n` phrases have a colour, by their heat among all."""
     gold = [span for phrase in explanation.gold for span in phrase.spans]
-    return pieces(len(explanation.text), marks(result), gold)
+    listed = [mark for mark in marks(result) if top_n is None or mark.phrase.rank <= top_n]
+    return pieces(len(explanation.text), listed, gold)
 
 
 def pieces(length: int, marks: Sequence[Mark], gold: Iterable[Span] = ()) -> list[Piece]:

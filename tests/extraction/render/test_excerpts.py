@@ -6,8 +6,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mudy.extraction.render.text_pieces import passages, shown
 from mudy.reading.document import Span
-from mudy.render.text_pieces import passages, shown
 from tests import explained
 from tests.taggers import TEXTS
 
