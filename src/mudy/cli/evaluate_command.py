@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from mudy.evaluation.measures import Measure, Predictions
     from mudy.evaluation.runs import Run
     from mudy.evaluation.statistics import Description
+    from mudy.evaluation.suite import SuiteResult
 
 _SIGNIFICANT = 0.05  # p of a significant difference is below
 
@@ -42,6 +44,9 @@ _SIGNIFICANT = 0.05  # p of a significant difference is below
 @click.option("-o", "--output", metavar="FILE", help="Keep the run here, as JSON. Resumable after an interruption.")
 @click.option("--restart", is_flag=True, help="Discard the run in the output and start over.")
 @click.option("--places", is_flag=True, help="Keep every occurrence with the parts of its score.")
+@click.option("--suite", metavar="FILE", help="Measure by the suite's frozen protocol, and write a result file.")
+@click.option("--function", metavar="MODULE:NAME", help="With --suite: measure this function of a text, not a method.")
+@click.option("--name", metavar="NAME", help="With --suite: the name in the leaderboard.  [default: the method]")
 @shared.reading_texts
 @parameters.on_machine
 @shared.measured
@@ -57,6 +62,9 @@ def evaluate_command(
     measured: Measured,
     form: str,
     quiet: bool,
+    suite: str | None,
+    function: str | None,
+    name: str | None,
     **options: Any,
 ) -> None:
     """Measure a method on data sets with gold keyphrases.
@@ -71,11 +79,20 @@ def evaluate_command(
 
     All data sets are read before the first document is computed; if one cannot be read, nothing is computed. The exit
     code is then 1, and also if a document failed.
+
+    With --suite, texts, measures and counting are fixed, so that results of different people are comparable: see the
+    guide to evaluation. A function takes a text and returns a list of phrases, best first.
     """
-    if output is not None:
-        refuse_inputs(output, paths)
+    for written in filter(None, (output, suite)):
+        refuse_inputs(written, paths)
+    _refuse_options(ctx, suite, function, name)
     with Screen(quiet) as screen:
         sets = shared.all_loaded(screen, paths, data_format, limit)
+        if suite is not None:
+            result = _suite_result(screen, sets, output, function, name, **options)
+            result.save(suite)
+            click.echo(_suite_report(result, form), nl=False)
+            return
         extractor, run = _evaluated(screen, sets, output, **options)
         _warn_of_documents(screen, run)
         screen.show("Measuring")
@@ -92,6 +109,94 @@ def evaluate_command(
         click.echo(f"{run.title}; {measured.title}\n{table}", nl=False)
     if any(document.error for document in run.documents):
         ctx.exit(1)
+
+
+_FIXED = ("limit", "protocol", "max_words", "places", "measured", "named", "averaging", "gold", "depths")  # by --suite
+_OF_METHODS = ("method", "model", "speed", "style", "pairs", "preset", "examples", "endpoint", "output", "restart")
+
+
+def _refuse_options(ctx: click.Context, suite: str | None, function: str | None, name: str | None) -> None:
+    if suite is None and (function is not None or name is not None):
+        raise click.UsageError("--function and --name belong to --suite FILE, which says where the result is written.")
+    refused = {"--suite": _FIXED if suite else (), "--function": _OF_METHODS if function else ()}
+    for option, names in refused.items():
+        for parameter in ctx.command.params:
+            given = ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+            if given and parameter.name in names:
+                raise click.UsageError(f"{parameter.opts[-1]} cannot be combined with {option}.")
+
+
+def _suite_result(
+    screen: Screen,
+    loaded: Sequence[Dataset],
+    output: str | None,
+    function: str | None,
+    name: str | None,
+    **options: Any,
+) -> SuiteResult:
+    from mudy.evaluation import suite
+    from mudy.evaluation.experiment import refuse_equal_names
+
+    sets, hashes = [], {}
+    for data in loaded:
+        documents = suite.suite_documents(data)
+        own = suite.suite_name(documents)
+        if own is None:
+            screen.warning(f"{data.name} has no document of the suite, so the leaderboard does not show it")
+        elif len(documents) < (all_of_it := len(suite.register()[own])):
+            screen.warning(f"{data.name}: only {len(documents)} of the {all_of_it} documents of the suite's {own}")
+        sets.append(replace(data, name=own or data.name, documents=tuple(documents.values())))
+        hashes[sets[-1].name] = list(documents)
+    refuse_equal_names(sets)
+    for one, first, other, second, share in suite.near_duplicates(sets):
+        screen.warning(f"{one} {first!r} and {other} {second!r} are near-duplicates ({share:.0%} in common)")
+    if function is None:
+        _, run = _evaluated(screen, sets, output, **{**options, "protocol": None})
+        _warn_of_documents(screen, run)
+        if any(document.error for document in run.documents):
+            raise InputError("No result was written, because documents failed.")
+        about, name = {**run.asked, "versions": run.used["versions"]}, name or run.title
+        phrases = {key: ([*document.phrases], document.cpu_seconds) for key, document in run.by_key().items()}
+    else:
+        about, name = {"function": function}, name or function
+        phrases = _returned(suite.named_function(function), sets, shared.counting(screen, "Evaluating "))
+    screen.show("Measuring")
+    embed = shared.sentence_encoder(screen, options["threads"], suite.ENCODER).embed
+    outcomes = {
+        data.name: [
+            suite.outcome(key, record.keyphrases, phrases[data.name, record.id][0], embed)
+            for key, record in zip(hashes[data.name], data.documents, strict=True)
+        ]
+        for data in sets
+    }
+    seconds = sum(cpu for _, cpu in phrases.values()) / len(phrases)
+    return suite.SuiteResult(name, about, round(seconds, 3), outcomes)
+
+
+def _returned(
+    function: Callable[[str], Sequence[str]], sets: Sequence[Dataset], progress: Callable[[str, int, int], None]
+) -> dict[tuple[str, str], tuple[list[str], float]]:
+    """What a function returns for each document, and the CPU-seconds it takes, after a first call that may load."""
+    function(sets[0].documents[0].text)
+    returned = {}
+    for data in sets:
+        for done, record in enumerate(data.documents):
+            progress(data.name, done, len(data.documents))
+            start = time.process_time()
+            phrases = [*function(record.text)]
+            returned[data.name, record.id] = phrases, time.process_time() - start
+    return returned
+
+
+def _suite_report(result: SuiteResult, form: str) -> str:
+    from mudy.evaluation import suite
+
+    rows = {name: suite.measured(outcomes) for name, outcomes in result.sets.items()}
+    if form == "json":
+        return dump_json({"suite": suite.VERSION, "name": result.name, "measures": rows}, indent=2) + "\n"
+    head = ["Data set", "Documents", *next(iter(rows.values()))]
+    cells = [[name, str(len(result.sets[name])), *(f"{v:.1f}" for v in row.values())] for name, row in rows.items()]
+    return f"{result.name}; suite {suite.VERSION}, in per cent\n" + formats.text_table(head, cells, {*head[1:]})
 
 
 def _evaluated(

@@ -6,14 +6,80 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mudy.evaluation.dataset_protocols import PLAIN_PROTOCOL, PROTOCOLS, DatasetProtocol
 from mudy.extraction.examples import Problem, load_records
 from mudy.extraction.examples.record_formats import DATASET_FORMATS, PUBLISHED, Record, recognised, set_name
+from mudy.extraction.promptrank_protocol import promptrank_text
 
 __all__ = ["DATASET_FORMATS", "PROTOCOLS", "Dataset", "Record", "load", "recognised", "set_name"]
+
+
+# -- How published runs read each data set ----------------------------------------------------------------------------
+
+
+def drop_percent(text: str) -> str:
+    return text.replace("%", "")
+
+
+def space_stops(text: str) -> str:
+    return text.replace(". ", " . ").replace(", ", " , ")
+
+
+def drop_before_newlines(text: str) -> str:
+    return re.sub(r"(?<![\s,])[\s,]+\n", "\n", text)
+
+
+Step = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetProtocol:
+    """What PromptRank's loader does to the texts of one data set, before and after the shared cleaning.
+
+    A title is not read unless `title` is set: where the text starts with it, it is removed.
+    """
+
+    before: tuple[Step, ...] = ()
+    after: Step = str
+    title: bool = False
+
+    def read(self, text: str, title: str | None, max_words: int | None = None) -> tuple[str, int]:
+        """The text that published runs see, and how many words were cut off."""
+        text = text if self.title else _without_title(text, title)
+        for step in self.before:
+            text = step(text)
+        cleaned, omitted = promptrank_text(text, max_words)
+        return self.after(cleaned), omitted
+
+
+_PAPERS = DatasetProtocol((space_stops,))
+PROTOCOLS: Mapping[str, DatasetProtocol] = {
+    "duc2001": DatasetProtocol((str.lower, drop_before_newlines)),
+    "semeval2017": DatasetProtocol((drop_percent, drop_before_newlines), after=str.lower),
+    "inspec": DatasetProtocol((drop_percent,), title=True),
+    "nus": _PAPERS,
+    "krapivin": _PAPERS,
+    "semeval2010": _PAPERS,
+    "kp20k": _PAPERS,
+    "wikihow": DatasetProtocol((str.lower,)),
+    "kptimes": DatasetProtocol((str.lower,)),  # this and the next are not published: ours
+    "stackexchange": DatasetProtocol((str.lower,)),
+}
+PLAIN_PROTOCOL = DatasetProtocol((str.lower,), title=True)  # for other data sets
+
+
+def _without_title(text: str, title: str | None) -> str:
+    """The text after its title, if it starts with it, in whatever case and spacing; never nothing."""
+    letters = "".join((title or "").split())
+    start = re.match(r"\s*".join(map(re.escape, letters)) + r"(?!\w)", text, re.IGNORECASE) if letters else None
+    return (text[start.end() :].strip() if start else "") or text
+
+
+# -- Data sets --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

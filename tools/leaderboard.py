@@ -1,0 +1,86 @@
+"""Write docs/leaderboard.md from the files in experiments/leaderboard: `python -m tools.leaderboard` in the root.
+
+A file of another version of the suite, or without all of its documents, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean
+
+import numpy as np
+
+from experiments.reproduce.markdown import markdown_table
+from mudy.errors import InputError
+from mudy.evaluation.measures import F1, MACRO, SAMPLES, bootstrap_draws, percentiles
+from mudy.evaluation.suite import VERSION, SuiteResult, measured, register, set_hash
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "experiments" / "leaderboard"
+PAGE = ROOT / "docs" / "leaderboard.md"
+
+
+def entries(folder: Path = RESULTS) -> list[SuiteResult]:
+    """The results in a folder, best mean F1@10 first."""
+    results = []
+    for path in sorted(folder.glob("*.json")):
+        results.append(SuiteResult.load(path))
+        if missing := results[-1].missing():
+            raise InputError(f"{path}: not the documents of the suite: {', '.join(missing)}.")
+    return sorted(results, key=lambda result: (-means(result)["F1@10"], result.name))
+
+
+def means(result: SuiteResult) -> dict[str, float]:
+    """Every measure, the mean over data sets."""
+    by_set = [measured(result.sets[name]) for name in register()]
+    return {measure: mean(values[measure] for values in by_set) for measure in by_set[0]}
+
+
+def half_width(result: SuiteResult) -> float:
+    """Half of the 95 % interval of mean F1@10, by a bootstrap over the documents of each data set."""
+    measure, drawn = F1 @ 10, np.zeros(SAMPLES)
+    for number, name in enumerate(register()):
+        table = measure.table([one.predictions() for one in result.sets[name]], MACRO)
+        (times,) = bootstrap_draws(len(table), SAMPLES, seed=number)
+        drawn = drawn + measure.over_draws(table, times, MACRO) / len(register())
+    low, high = percentiles(drawn, 0.95)
+    return (high - low) / 2
+
+
+def page(results: Sequence[SuiteResult]) -> str:
+    """The whole page."""
+    overall = {result.name: means(result) for result in results}
+    measures = list(next(iter(overall.values())))
+    table = markdown_table(
+        ["method", "F1@10 ±", *(name for name in measures if name != "F1@10"), "CPU-s"],
+        [
+            [
+                result.name,
+                f"{overall[result.name]['F1@10']:.1f} ±{half_width(result):.1f}",
+                *(f"{value:.1f}" for name, value in overall[result.name].items() if name != "F1@10"),
+                f"{result.cpu_seconds:.2g}",
+            ]
+            for result in results
+        ],
+    )
+    by_set = markdown_table(
+        ["method", *register()],
+        [[result.name, *(f"{measured(result.sets[name])['F1@10']:.1f}" for name in register())] for result in results],
+    )
+    sets = markdown_table(
+        ["data set", "documents", "hash"],
+        [[name, str(len(hashes)), f"`{set_hash(hashes)}`"] for name, hashes in register().items()],
+    )
+    text = (RESULTS / "template.md").read_text(encoding="utf-8")
+    for place, part in {"table": table, "by set": by_set, "sets": sets, "version": str(VERSION)}.items():
+        text = text.replace(f"<!-- {place} -->", part)
+    return text
+
+
+def main() -> None:
+    PAGE.write_text(page(entries()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
