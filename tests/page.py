@@ -99,13 +99,13 @@ def places(method: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def colours(method: dict[str, Any], top_n: int) -> dict[tuple[int, int], str]:
-    """The classes that every place should have, by our own scale."""
+    """The classes that every place should have, by our own scale; only the top phrases are coloured."""
     steps = [min(7, int(share * 8)) for share in heat([place["score"] for place in places(method)])]
     ranks = [(k["rank"], index == 0) for k in method["keyphrases"] for index, _ in enumerate(k["occurrences"])]
     found = {}
     for place, step, (rank, best) in zip(places(method), steps, ranks, strict=True):
-        top = f" is-top{' is-best' if best else ''}" if rank <= top_n else ""
-        found[place["start"], place["end"]] = f"mv-occurrence heat-{step}{top}"
+        colour = f" heat-{step} is-top{' is-best' if best else ''}" if rank <= top_n else ""
+        found[place["start"], place["end"]] = f"mv-occurrence{colour}"
     return found
 
 

@@ -67,8 +67,17 @@ def serving(
     mudy: Sequence[str] = ("-m", "mudy"),
 ) -> Iterator[Served]:
     """Start `mudy serve` on a free port, wait until it is ready, and end it; `mudy` is how Python finds the command."""
-    stderr = folder / f"stderr-{time.monotonic_ns()}.txt"
     command = [sys.executable, *mudy, "serve", "--port", "0", "--threads", "1", "--method", "mudy", *options]
+    with started(folder, command, ready=ready, environment=environment) as found:
+        yield found
+
+
+@contextmanager
+def started(
+    folder: Path, command: Sequence[str | Path], *, ready: bool = True, environment: dict[str, str] | None = None
+) -> Iterator[Served]:
+    """Run a command that serves, wait until it is ready, and end it."""
+    stderr = folder / f"stderr-{time.monotonic_ns()}.txt"
     own = {name: value for name, value in os.environ.items() if name != "MUDY_API_KEY"}
     with stderr.open("wb") as errors:
         process = subprocess.Popen(command, stderr=errors, env={**own, **(environment or {})})

@@ -24,12 +24,17 @@ CHECKS = (
 )
 
 
-def main() -> None:
-    """Install if need be, run both checks at once, and fail if either does."""
+def install() -> None:
+    """Install what the lock file names, unless it is there."""
     if not INSTALLED.exists() or INSTALLED.read_bytes() != LOCK.read_bytes():
         print("== Installing what is in package-lock.json into node_modules", flush=True)
         subprocess.run([NODE, NPM, "ci", "--loglevel=error"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         shutil.copyfile(LOCK, INSTALLED)
+
+
+def main() -> None:
+    """Run both checks at once, and fail if either does."""
+    install()
     running = [subprocess.Popen([NODE, *check], cwd=ROOT) for check in CHECKS]
     statuses = [check.wait() for check in running]
     sys.exit(1 if any(statuses) else 0)

@@ -1,8 +1,10 @@
 """The MCP server over standard input and output, asked by the real client."""
 
+import json
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -12,6 +14,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from mudy import Extractor
 from mudy.methods import METHODS
+from tests.command_line import run
 from tests.integrations.texts import EXAMPLES, TEXT
 
 SECTIONS = f"# Rivers\n\n{'The ferry crosses the river. ' * 25}\n\n## Ice\n\n{'The ice road closes. ' * 30}"
@@ -185,6 +188,20 @@ def test_a_document_is_read_in_parts(said: dict[str, Any]) -> None:
 )
 def test_the_assistant_reads_what_was_wrong(said: dict[str, Any], name: str, told: str) -> None:
     assert told in error(said, name)
+
+
+def test_the_list_of_a_document_is_that_of_the_command(tmp_path: Path) -> None:
+    text = f"# Flood walls\n\n{TEXT}\n\n```\nsudo gaugelog harbour monitor\nsudo gaugelog harbour monitor\n```\n"
+    (tmp_path / "notes.md").write_text(text, encoding="utf-8")
+
+    async def asked(client: Client) -> Any:
+        return await client.call_tool("extract_keyphrases", {"path": "notes.md", "top_n": 40})
+
+    answer = talk(asked, "--folder", str(tmp_path))
+    done = run("extract", tmp_path / "notes.md", "--method", "yake", "-n", "40", "--format", "json", "--quiet")
+    expected = [(k["text"], k["score"]) for k in json.loads(done.stdout)["keyphrases"]]
+    assert [(k["text"], k["score"]) for k in answer.structured_content["keyphrases"]] == expected
+    assert not any("gaugelog" in phrase for phrase, _ in expected)
 
 
 def test_without_a_folder_no_file_is_read() -> None:

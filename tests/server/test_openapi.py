@@ -61,10 +61,12 @@ def test_examples_edges_and_random_requests_are_answered_as_told(small_service: 
 
 
 def leave_out_what_depends_on_other_fields(body: dict[str, Any]) -> None:
-    """A schema cannot say that "auto", the range of `min_score` and styles belong to some methods only."""
-    body.pop("settings", None)
-    body.pop("style", None)
-    body.pop("min_score", None)
+    """A schema cannot say that "auto", the range of `min_score` and styles belong to some methods only.
+
+    Nor that pages and blocks are within the text, in order.
+    """
+    for name in ("settings", "style", "min_score", "pages", "blocks"):
+        body.pop(name, None)
     if body.get("top_n") == "auto":
         del body["top_n"]
     if body.get("vocabulary"):

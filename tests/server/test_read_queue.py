@@ -178,6 +178,7 @@ def test_while_slow_files_are_read_everything_else_is_answered() -> None:
             assert (await client.post("/v1/read", content=b"Ice.", headers=BYTES)).json() == {
                 "text": "Ice.",
                 "pages": [],
+                "blocks": None,
             }
             refused = [task.result() for task in slow if task.done()]
             assert {answer.status_code for answer in refused} == {503}

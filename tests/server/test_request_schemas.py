@@ -43,6 +43,14 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a number and a half": ({"text": SHORT, "top_n": 1.5}, "top_n"),
     "blank candidate": ({"text": SHORT, "candidates": [" "]}, "candidates.0"),
     "blank to us": ({"text": SHORT, "candidates": ["ice", "\x1c"]}, "candidates.1"),
+    "blocks out of order": (
+        {"text": SHORT, "blocks": [{"start": 5, "end": 9, "kind": "code"}, {"start": 0, "end": 6, "kind": "heading"}]},
+        "body",
+    ),
+    "a block beyond the text": ({"text": SHORT, "blocks": [{"start": 5, "end": 9_999, "kind": "code"}]}, "body"),
+    "an unknown kind of block": ({"text": SHORT, "blocks": [{"start": 5, "end": 9, "kind": "cod"}]}, "blocks.0.kind"),
+    "blocks of which text": ({"texts": [SHORT], "blocks": []}, "body"),
+    "pages before the text": ({"text": SHORT, "pages": [-1]}, "pages.0"),
     "too many texts": ({"texts": ["a"] * 6}, "texts"),
     "too long": ({"texts": ["a", "b" * 50_001]}, "texts.1"),
 }

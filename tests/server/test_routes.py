@@ -127,7 +127,7 @@ def test_what_is_served_can_be_asked(client: httpx.Client, model: str) -> None:
     service = client.get("/v1/service").json()
     assert service["model"] == model
     assert (service["speed"], service["default_method"]) == ("fast", "mudy")
-    assert service["limits"] == {"body_bytes": 100_000, "characters": 50_000, "texts": 5, "seconds": 300}
+    assert service["limits"] == {"body_bytes": 100_000, "characters": 50_000, "texts": 5, "examples": 3, "seconds": 300}
     methods = {method["name"]: method for method in client.get("/v1/methods").json()["methods"]}
     assert list(methods) == list(METHODS)
     assert methods["mudy"]["asks"] == "backbone"
@@ -168,7 +168,11 @@ def test_the_text_of_a_file_is_read(client: httpx.Client) -> None:
         made.add_page()
         made.multi_cell(0, 6, line)
     answer = client.post("/v1/read", params={"name": "a.pdf"}, content=bytes(made.output()), headers=BYTES)
-    assert answer.json() == {"text": "River gauges.\n\nFlood walls.", "pages": [0, 15]}
+    assert answer.json() == {"text": "River gauges.\n\nFlood walls.", "pages": [0, 15], "blocks": []}
+    notes = b"# Ice roads\n\nThe road closes.\n\n    make ice\n"
+    read = client.post("/v1/read", params={"name": "a.md"}, content=notes, headers=BYTES).json()
+    kinds = [(read["text"][b["start"] : b["end"]], b["kind"], b["level"]) for b in read["blocks"]]
+    assert kinds == [("Ice roads", "title", 1), ("make ice", "code", 0)]
     assert client.get("/v1/service").json()["readers"] == list(readers.endings())
 
 

@@ -54,6 +54,7 @@ def test_the_service_says_which_styles_there_are() -> None:
     assert told.default_style == "terms"
     assert list(told.styles) == ["subjects", "terms", "keywords", "tags"]
     assert service_info(Config()).default_style == "subjects"
+    assert service_info(Config(history="notes")).default_style == "tags"
 
 
 def test_another_method_of_an_assistant_has_no_style() -> None:

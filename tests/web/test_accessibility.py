@@ -1,37 +1,21 @@
-"""Names, contrast, narrow windows and paper."""
+"""Rules of axe-core, contrast, narrow windows and paper."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.browser import Visit, visiting
-from tests.page import SHORT, find, in_sight, notice, put, ready
+from tests.page import SHORT, TEXT, find, in_sight, notice, put, ready
 from tests.served import Served
+from tools.lint_web import ROOT, install
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.real
-
-
-def test_every_control_has_a_name(visit: Visit) -> None:
-    page = visit.page
-    page.select_option("#compare", "promptrank")
-    find(page, SHORT)
-    page.locator(".mv-row:visible").first.click()
-    nameless = page.evaluate(
-        """[...document.querySelectorAll('button, input:not([aria-hidden]), select, textarea, [role]')]
-        .filter(e => !e.matches('[role=status], [role=alert]'))
-        .filter(e => !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim()
-          || e.labels?.length)).map(e => e.outerHTML)"""
-    )
-    assert nameless == []
-    landmarks = page.evaluate(
-        "['header', 'main', 'h1', '[role=status]', '[role=alert]'].map(s => document.querySelectorAll(s).length)"
-    )
-    assert landmarks[1:] == [1, 1, 1, 1]
 
 
 CONTRASTS = """() => {
@@ -112,3 +96,55 @@ def test_on_paper_both_methods_are_there_and_no_controls(visit: Visit) -> None:
     page.emulate_media(media="print")
     assert [page.locator(".mv-panel").nth(index).is_visible() for index in (0, 1)] == [True, True]
     assert [page.locator(name).is_visible() for name in ("#bar", ".actions", "#theme")] == [False, False, False]
+
+
+VIOLATIONS = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations.map(
+  ({id, help, nodes}) => [id, help, ...nodes.map(({target, failureSummary}) => [target.join(' '), failureSummary])])"""
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    install()
+    return (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_wrong(browser: Browser, served: Served, axe: str, width: int, dark: bool) -> None:
+    """In every state of the page, with all rules of axe-core, best practices included."""
+    with visiting(browser, f"{served.address}/#method=mudyplus", width=width, dark=dark) as visit:
+        page = visit.page
+        page.emulate_media(reduced_motion="reduce")  # nothing is half transparent
+        ready(page)
+        page.evaluate(axe)
+        states: dict[str, list[object]] = {}
+
+        def check(state: str) -> None:
+            states[state] = page.evaluate(VIOLATIONS)
+
+        check("editor")
+        page.click("#run")
+        notice(page)
+        check("error")
+        find(page, f"{TEXT}\n\n## Repairs\n\n{TEXT}")
+        check("result")
+        page.click("#teach")
+        page.fill("#phrase", "zeppelin")
+        page.press("#phrase", "Enter")
+        page.click("#keep")
+        page.click(".mv-sections summary")
+        check("teaching")
+        page.locator(".mv-row:visible").first.click()
+        page.wait_for_selector(".mv-card:visible")
+        check("card")
+        page.keyboard.press("Escape")
+        page.select_option("#compare", "yake")
+        page.wait_for_selector(".mv-panel >> nth=1", state="attached")
+        page.wait_for_selector("#progress", state="hidden")
+        check("comparison")
+        page.goto(f"{served.address}/docs")
+        page.wait_for_selector("#api h2")
+        page.evaluate(axe)
+        check("docs")
+        wrong = {state: violations for state, violations in states.items() if violations}
+        assert wrong == {}, json.dumps(wrong, indent=1)

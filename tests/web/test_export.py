@@ -49,7 +49,7 @@ def test_json_and_csv_hold_what_is_shown(visit: Visit, served: Served) -> None:
     page.select_option("#compare", "textrank")
     find(page, TEXT)
     slide(page, "top", 4)
-    expected = asked(served, TEXT, "textrank", "yake", top_n=4)
+    expected = asked(served, TEXT, "textrank", "yake", top_n=4, per_section=True)
     found = json.loads(saved(page, "#json"))
     for method in (*found["methods"], *expected["methods"]):
         del method["seconds"]
@@ -105,7 +105,8 @@ def test_files_are_read_by_the_page_or_by_the_service(visit: Visit, tmp_path: Pa
     made.multi_cell(0, 6, "River gauges measure the flood.")
     for name, content, expected in (
         ("a.txt", "Größe 🦫".encode(), "Größe 🦫"),
-        ("b.md", "Größe".encode("cp1252"), "Größe"),
+        ("b.txt", "Größe".encode("cp1252"), "Größe"),
+        ("b.md", "# Größe".encode(), "Größe"),
         ("c.html", HTML, readers.read(HTML, "c.html").text),
         ("d.pdf", bytes(made.output()), "River gauges measure the flood."),
     ):

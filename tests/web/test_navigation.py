@@ -102,7 +102,7 @@ def test_a_phrase_in_the_ranking_leads_through_its_places(visit: Visit) -> None:
     page.select_option("#method", "yake")
     find(page, TEXT * 6)
     row = page.locator(".mv-row").first
-    count = int(re.findall(r"(\d+) occurrences", row.get_attribute("aria-label") or "")[0])
+    count = int(re.findall(r"(\d+) occurrences", row.get_attribute("aria-description") or "")[0])
     assert count >= 6
     row.click()
     seen = []

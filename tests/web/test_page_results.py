@@ -34,7 +34,8 @@ def test_every_row_shows_the_score_of_its_phrase(visit: Visit) -> None:
     answer(page, [{"method": "yake", "model": None, "keyphrases": [keyphrase], "settings": {}, "free": []}])
     find(page, "A dam and dams.")
     assert page.locator(".mv-row .mv-score").all_text_contents() == ["0.1911"]
-    assert "score 0.1911" in (page.locator(".mv-row").get_attribute("aria-label") or "")
+    row = page.get_by_role("button", name="1 dam 0.1911", exact=True)
+    assert row.get_attribute("aria-description") == "2 occurrences"
 
 
 def test_the_page_says_what_each_model_read(visit: Visit) -> None:

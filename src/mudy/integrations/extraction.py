@@ -20,7 +20,12 @@ from mudy.extraction.results import Keyphrase, Result, keyphrase_row
 from mudy.reading.document import Document
 
 T = TypeVar("T")
-PER_TEXT = (*SHARED_OPTION_NAMES, *options_of(RankingFocus), "workers")  # for `extract_many`, all else for `Extractor`
+PER_TEXT = (
+    *SHARED_OPTION_NAMES,
+    "blocks",
+    *options_of(RankingFocus),
+    "workers",
+)  # for `extract_many`, all else for `Extractor`
 MOST_SHARED = 4  # extractors with their models in memory; the one used longest ago goes first
 
 

@@ -253,7 +253,8 @@ def _add_file_extraction(server: MCPServer[Any], backend: KeyphraseBackend, fold
         if (text is None) == (path is None):
             raise InputError("Give either text or path.")
         if path is not None:
-            text = (await anyio.to_thread.run_sync(folders.read, path)).text
+            reading = await anyio.to_thread.run_sync(folders.read, path)
+            text, options["blocks"] = reading.text, reading.blocks
         assert text is not None
         return _phrase_list(await backend.extracted(text, options, chosen))
 

@@ -6,21 +6,24 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from operator import call
-from typing import Any
+from typing import Any, cast
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from mudy._support.cancellation import check
+from mudy.errors import InputError
+from mudy.extraction.adaptation import Adaptation
+from mudy.extraction.examples import Examples
 from mudy.extraction.explanation import Explanation, gold_places
 from mudy.extraction.outcomes import Item
 from mudy.methods import Style, has_styles
 from mudy.server.config import Config
 from mudy.server.middleware import JSON, RequestInfo
-from mudy.server.problems import HttpProblem, invalid, problem_of
+from mudy.server.problems import HttpProblem, invalid, problem_of, problem_of_text
 from mudy.server.queue import ExtractionJob, QueuedText, RequestQueue
-from mudy.server.request_schemas import ExplainRequest, ExtractRequest, validated_settings
-from mudy.server.scorer import ExtractorKey
+from mudy.server.request_schemas import ExplainRequest, ExtractRequest, FitRequest, validated_settings
+from mudy.server.scorer import ExtractorKey, FitItem
 
 NDJSON = "application/x-ndjson"
 PROGRESS_SECONDS = 0.3  # between two lines of progress
@@ -55,6 +58,24 @@ def explanation_job(request: ExplainRequest, config: Config, request_id: str) ->
     return ExtractionJob(queued, lambda job: _write_explanation(job, request.gold), request_id)
 
 
+def fit_job(request: FitRequest, config: Config, request_id: str) -> ExtractionJob:
+    """Examples that the weights of mudyplus are adapted to."""
+    _within_limits({f"examples.{n}.text": example.text for n, example in enumerate(request.examples)}, config)
+    try:
+        examples = Examples.of([(example.text, example.keyphrases) for example in request.examples])
+    except InputError as error:
+        raise problem_of_text(error, "examples") from None
+    settings = _with_styles({"mudyplus": {}}, request.style, config)["mudyplus"]
+    key = ExtractorKey("mudyplus", validated_settings("mudyplus", settings, "style"), fit=True)
+    return ExtractionJob([QueuedText(key, FitItem(0, "", examples=examples), "examples")], _write_fit, request_id)
+
+
+def _write_fit(job: ExtractionJob) -> bytes:
+    adaptation = cast(Adaptation, job.outcomes[0].result)
+    told = {"weights": adaptation.weights.to_dict(), **adaptation.to_dict(), "summary": str(adaptation)}
+    return _to_json(told)
+
+
 def _with_styles(
     settings: Mapping[str, Mapping[str, Any]], style: Style | None, config: Config
 ) -> dict[str, dict[str, Any]]:
@@ -65,7 +86,11 @@ def _with_styles(
     if style is not None and any("style" in settings[name] for name in styled):
         raise invalid("style", "given twice: also among the settings")
     chosen = {"style": style or config.style} if style or config.style else {}
-    return {name: {**(chosen if name in styled else {}), **given} for name, given in settings.items()}
+    weighted = [name for name in styled if style is None and settings[name].get("weights") is not None]
+    return {
+        name: {**(chosen if name in styled and name not in weighted else {}), **given}
+        for name, given in settings.items()
+    }
 
 
 def _within_limits(texts: Mapping[str, str], config: Config) -> Mapping[str, str]:

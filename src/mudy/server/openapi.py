@@ -64,9 +64,10 @@ def _line_components() -> dict[str, Any]:
 
 
 def _add_limits(components: dict[str, Any], config: Config) -> None:
-    extract, explain = (components[name]["properties"] for name in ("ExtractRequest", "ExplainRequest"))
-    extract["texts"]["maxItems"] = config.max_texts
-    for text in (extract["text"], extract["texts"]["items"], explain["text"]):
+    names = ("ExtractRequest", "ExplainRequest", "FitRequest", "FitExample")
+    extract, explain, fit, example = (components[name]["properties"] for name in names)
+    extract["texts"]["maxItems"] = fit["examples"]["maxItems"] = config.max_texts
+    for text in (extract["text"], extract["texts"]["items"], explain["text"], example["text"]):
         text["maxLength"] = config.max_characters
 
 

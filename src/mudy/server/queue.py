@@ -43,8 +43,8 @@ class QueuedText:
 
     @property
     def lane(self) -> int:
-        """By length: a short text does not wait behind a long one."""
-        return bisect_left(LANE_WORDS, self.item.size)
+        """By length: a short text does not wait behind a long one, nor behind a fit."""
+        return len(LANE_WORDS) if self.extractor.fit else bisect_left(LANE_WORDS, self.item.size)
 
     @property
     def work(self) -> tuple[str, int]:
@@ -334,7 +334,8 @@ class RequestQueue:
             outcomes = scorer.compute(Batch(key, lane, items))
             if (fault := next((outcome.fault for outcome in outcomes if outcome.fault), None)) is not None:
                 log_fault(fault, *(job.request_id for job, _ in batch))
-            self._learn(key.method, [outcome for outcome in outcomes if not isinstance(outcome.result, Exception)])
+            if not key.fit:
+                self._learn(key.method, [outcome for outcome in outcomes if not isinstance(outcome.result, Exception)])
             for (job, text), outcome in zip(batch, outcomes, strict=True):
                 try:
                     job.add(outcome)

@@ -1,6 +1,7 @@
 """The schemas of requests. Nothing is coerced, and unknown fields are refused."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, LiteralString, Self, get_args
 
 from pydantic import (
@@ -20,8 +21,8 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mudy._support.validation import Option, TopN, checked, options_of
-from mudy.candidates import CandidateKind
 from mudy.errors import SettingError, unknown
+from mudy.extraction.examples import LEAST
 from mudy.extraction.options import Options, RankingFocus
 from mudy.methods import (
     METHODS,
@@ -32,6 +33,9 @@ from mudy.methods import (
     setting_types,
     settings_of,
 )
+from mudy.methods.mudyplus.weights import Weights
+from mudy.reading.candidates import CandidateKind
+from mudy.reading.document import Block, BlockKind, Span
 from mudy.reading.languages import AUTO, LANGUAGE_NAMES
 from mudy.server.problems import HttpProblem
 from mudy.server.scorer import SettingItems
@@ -39,11 +43,13 @@ from mudy.server.scorer import SettingItems
 EXAMPLE_TEXT = "River ice is thin in spring. The ice road closes, and a ferry crosses the river until the ice is back."
 LARGEST_VALUE = 1e12  # of a setting; the largest default is 1.2e8
 LARGEST_VALUES = {"window": 100, "section_tokens": 4096, "segment_tokens": 4096}  # where work grows with the square
-FILE_SETTINGS = frozenset({"weights"})  # paths: only who runs the service may name them
+FILE_SETTINGS = frozenset({"weights"})  # a request sends the content: only who runs the service may name a file
 MAX_ENTRIES = 64  # of a setting that is a list
 MAX_PHRASES = 5_000
 MAX_METHODS = 4
 MAX_TOP_N = 1_000_000
+MAX_PAGES = 10_000
+MAX_BLOCKS = 50_000
 _MISSING: LiteralString = "is missing; send text, or texts for several texts"
 
 
@@ -183,6 +189,15 @@ class Vocabulary(_declared_fields("vocabulary")):  # type: ignore[misc]  # made 
         return {"vocabulary": concepts, **{name: getattr(self, name) for name in _served("vocabulary")}}
 
 
+class BlockEntry(StrictSchema):
+    """A part of the text that is not a paragraph of prose, as /v1/read returns it."""
+
+    start: int = Field(ge=0)
+    end: int
+    kind: BlockKind
+    level: int = Field(0, ge=0, le=100, description="Of a heading, from 1.")
+
+
 # To OpenAPI: phrases are named as candidates or as a vocabulary.
 ONE_LIST: dict[str, Any] = {
     "required": ["candidates", "vocabulary"],
@@ -197,6 +212,8 @@ class OptionsSchema(
         stop_phrases=Phrases,
         language=LanguageCode | None,
         vocabulary=Vocabulary | None,
+        pages=Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=MAX_PAGES)],
+        blocks=Annotated[list[BlockEntry], Field(max_length=MAX_BLOCKS)] | None,
     )
 ):
     """How phrases are found and ranked, for all methods."""
@@ -211,8 +228,17 @@ class OptionsSchema(
             raise ValueError("send either candidates or vocabulary, not both")
         return self
 
+    @model_validator(mode="after")
+    def _blocks_in_order(self) -> Self:
+        ends = [0, *(place for block in self.blocks or () for place in (block.start, block.end))]
+        if ends != sorted(ends) or ends[-1] > len(getattr(self, "text", "")):
+            raise ValueError("blocks must be in order, without overlap, and within the text")
+        return self
+
     def options(self) -> Options:
         values = {name: getattr(self, name) for name in _served()}
+        if self.blocks is not None:
+            values["blocks"] = tuple(Block(Span(b.start, b.end), b.kind, b.level) for b in self.blocks)
         return Options(**values | (self.vocabulary.to_options() if self.vocabulary else {}))
 
 
@@ -252,6 +278,8 @@ class ExtractRequest(OptionsSchema):
             raise ValidationError.from_exception_data(cls.__name__, [missing])
         if isinstance(given, dict) and {"text", "texts"} <= given.keys():
             raise ValueError("send either text or texts, not both")
+        if isinstance(given, dict) and "texts" in given and {"pages", "blocks"} & given.keys():
+            raise ValueError("pages and blocks are those of one text; send it as text")
         return given
 
     @property
@@ -290,6 +318,22 @@ class ExplainRequest(OptionsSchema):
         return self
 
 
+class FitExample(StrictSchema):
+    """A text and the keyphrases that are wanted for it."""
+
+    text: str = Field(description="The text.")
+    keyphrases: Annotated[Phrases, Field(min_length=1)] = Field(description="All that are wanted, as in the text.")
+
+
+class FitRequest(StrictSchema):
+    """Texts with keyphrases to which the weights of mudyplus are adapted."""
+
+    examples: list[FitExample] = Field(
+        description=f"At least {LEAST} different texts.", json_schema_extra={"minItems": LEAST}
+    )
+    style: Style | None = Field(None, description="The style to start from. null: the service's default.")
+
+
 # -- Settings of methods: strictly typed, bounded, and described to OpenAPI -------------------------------------------
 
 
@@ -304,6 +348,8 @@ def _validated(method: str, name: str, value: Any, where: str) -> Any:
     except SettingError as error:
         raise HttpProblem("unknown-setting", str(error), errors=[(where, str(error))]) from None
     try:
+        if name in FILE_SETTINGS and isinstance(value, dict):
+            value = replace(Weights.of(value, name), fitted_on={}, options={})
         setting = checked(name, value, setting_types(method)[name])
         _check_bounds(name, setting)
     except ValueError as error:  # SettingError is one
@@ -313,8 +359,8 @@ def _validated(method: str, name: str, value: Any, where: str) -> Any:
 
 def _check_bounds(name: str, value: Any) -> None:
     """Refuse values that could exhaust memory or overflow, and names of files on this machine."""
-    if name in FILE_SETTINGS and value is not None:
-        raise ValueError(f"{name} is a file on the server, which a request cannot choose")
+    if name in FILE_SETTINGS and isinstance(value, str):
+        raise ValueError(f"{name} must be the content of the file, a JSON object: a request cannot choose a file here")
     entries = value if isinstance(value, tuple) else (value,)
     largest = LARGEST_VALUES.get(name, LARGEST_VALUE)
     if len(entries) > MAX_ENTRIES:
@@ -334,7 +380,7 @@ def settings_schema(method: str) -> dict[str, Any]:
 
 def _setting_schema(method: str, name: str, default: Any) -> dict[str, Any]:
     maximum = {"maximum": LARGEST_VALUES[name]} if name in LARGEST_VALUES else {}
-    kind: Any = str | None if name in FILE_SETTINGS else setting_types(method)[name]
+    kind: Any = dict[str, Any] | None if name in FILE_SETTINGS else setting_types(method)[name]
     schema = TypeAdapter(kind).json_schema()
     if entries := schema.pop("prefixItems", None):  # a tuple, which generators and linters know as a list of one type
         assert all(entry == entries[0] for entry in entries)

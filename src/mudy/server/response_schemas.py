@@ -8,8 +8,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from mudy import __version__, models
-from mudy.methods import DEFAULT_STYLE, METHODS, STYLES, Style, description, model_fields
+from mudy.extraction.examples import LEAST
+from mudy.methods import METHODS, STYLES, Style, description, model_fields
 from mudy.reading import formats as readers
+from mudy.reading.document import BlockKind
 from mudy.reading.languages import LANGUAGE_NAMES
 from mudy.server.config import Config
 from mudy.server.request_schemas import served_methods
@@ -109,6 +111,19 @@ class Extracted(ResponseSchema):
     results: list[Result] = Field(description="One per text, in order.")
 
 
+class FitResult(ResponseSchema):
+    """Weights of mudyplus adapted to examples. F1 is that of examples left out, at 10, in per cent."""
+
+    weights: dict[str, Any] = Field(description="Content of a file of weights, as `mudy fit` writes it.")
+    examples: int = Field(description="Number of examples in use.")
+    before: float = Field(description="F1 of the style.")
+    after: float = Field(description="F1 of the adapted weights, each example left out in turn.")
+    helps: bool = Field(description="If false, the weights are those of the style.")
+    changes: list[str] = Field(description="What changed in the lists, such as longer phrases.")
+    notes: list[str] = Field(description="What could not be used.")
+    summary: str = Field(description="All of this in a sentence.")
+
+
 class ScorePart(ResponseSchema):
     """One of the numbers that make up a score."""
 
@@ -155,9 +170,17 @@ class ProblemDetails(ResponseSchema):
     errors: list[ProblemError] = []
 
 
+class BlockPlace(Place):
+    kind: BlockKind
+    level: int = Field(description="Of a heading, from 1; else 0.")
+
+
 class FileText(ResponseSchema):
     text: str
     pages: list[int] = Field(description="Offsets at which pages begin, if the file has pages.")
+    blocks: list[BlockPlace] | None = Field(
+        description="Title, headings, code and so on; null for plain text, in which they are detected."
+    )
 
 
 class Waiting(ResponseSchema):
@@ -190,6 +213,7 @@ class Limits(ResponseSchema):
     body_bytes: int
     characters: int = Field(description="Of each text.")
     texts: int = Field(description="Of each request.")
+    examples: int = Field(description="Fewest texts of a fit.")
     seconds: float = Field(description="For each request, from admission to answer.")
 
 
@@ -239,9 +263,22 @@ class Models(ResponseSchema):
     models: list[ModelInfo]
 
 
+def file_text(reading: readers.Reading) -> FileText:
+    blocks = (
+        None
+        if reading.blocks is None
+        else [BlockPlace(start=b.span.start, end=b.span.end, kind=b.kind, level=b.level) for b in reading.blocks]
+    )
+    return FileText(text=reading.text, pages=list(reading.pages), blocks=blocks)
+
+
 def service_info(config: Config) -> ServiceInfo:
     limits = Limits(
-        body_bytes=config.max_body, characters=config.max_characters, texts=config.max_texts, seconds=config.timeout
+        body_bytes=config.max_body,
+        characters=config.max_characters,
+        texts=config.max_texts,
+        examples=LEAST,
+        seconds=config.timeout,
     )
     return ServiceInfo(
         version=__version__,
@@ -249,7 +286,7 @@ def service_info(config: Config) -> ServiceInfo:
         encoder=config.encoder,
         speed=config.speed,
         default_method=config.method,
-        default_style=config.style or DEFAULT_STYLE,
+        default_style=config.default_style,
         styles=STYLES,
         limits=limits,
         readers=list(readers.endings()),

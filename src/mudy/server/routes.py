@@ -10,14 +10,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from mudy.server import response_schemas as schemas
-from mudy.server.answers import NDJSON, ProgressResponse, explanation_job, extraction_job, whole_answer
+from mudy.server.answers import NDJSON, ProgressResponse, explanation_job, extraction_job, fit_job, whole_answer
 from mudy.server.config import Config
 from mudy.server.middleware import JSON, OCTETS, RequestInfo
 from mudy.server.openapi import ANY_ROUTE, POST_ROUTE, problem_responses
 from mudy.server.problems import HttpProblem
 from mudy.server.queue import RequestQueue
 from mudy.server.read_queue import ReadQueue
-from mudy.server.request_schemas import ExplainRequest, ExtractRequest
+from mudy.server.request_schemas import ExplainRequest, ExtractRequest, FitRequest
 
 _LINES = {"schema": {"type": "string"}, "example": '{"state": "waiting", "ahead": 0, "elapsed": 0.1}\n'}
 _EXPLAINED: dict[str, Any] = {"model": schemas.Explanation, "content": {NDJSON: _LINES}}
@@ -56,15 +56,27 @@ def _add_text_routes(app: FastAPI, config: Config, queue: RequestQueue, files: R
             return ProgressResponse(queue, job)
         return await whole_answer(queue, job, request.receive)
 
+    @app.post("/v1/fit", responses={200: {"model": schemas.FitResult}, **problems}, tags=["keyphrases"])
+    async def fit(request: Request, body: FitRequest) -> Response:
+        """Weights of mudyplus adapted to texts with the keyphrases that are wanted, and what they are worth.
+
+        Nothing is stored: send the weights with later requests, as `settings.weights`. If they do not help examples
+        left out, the weights are those of the style.
+        """
+        info = RequestInfo.of(request.scope)
+        info.texts, info.characters = len(body.examples), sum(len(example.text) for example in body.examples)
+        job = queue.admit(fit_job(body, config, info.request_id))
+        return await whole_answer(queue, job, request.receive)
+
     @app.post("/v1/read", responses={200: {"model": schemas.FileText}, **problems}, openapi_extra=_FILE, tags=["files"])
     async def read(request: Request, name: Annotated[str, Query(max_length=255)] = "") -> Response:
-        """The text of a file, to be sent to the other routes; their offsets refer to it.
+        """The text of a file, to be sent to the other routes with its pages and blocks; their offsets refer to it.
 
         The body is the file itself. Its type is detected from its bytes; the name only tells a web page from plain
         text. A file that takes too long to read, needs too much memory, or holds too much text is answered with 422.
         """
         reading = await files.read(await request.body(), name, request.receive)
-        answer = schemas.FileText(text=reading.text, pages=list(reading.pages))
+        answer = schemas.file_text(reading)
         return Response(await run_in_threadpool(answer.model_dump_json), media_type=JSON)
 
 

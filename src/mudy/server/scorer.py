@@ -3,16 +3,18 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from threading import Condition, Lock
 from time import monotonic, perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from mudy._support.cancellation import check, checked_by, current_check
 from mudy._support.workers import Task, WorkerEnded, WorkerProcess, pickled_work, threads_each
+from mudy.extraction.adaptation import adapt
+from mudy.extraction.examples import Examples
 from mudy.extraction.extractor import Extractor
-from mudy.extraction.outcomes import Item, Outcome, score_batch
+from mudy.extraction.outcomes import Item, Outcome, score_batch, text_size
 from mudy.server.config import Config
 
 WARM_UP = "The first text that a model reads takes longer than the next ones."
@@ -28,6 +30,24 @@ class ExtractorKey(NamedTuple):
 
     method: str
     settings: SettingItems = ()
+    fit: bool = False  # whether weights are fitted to examples
+
+
+@dataclass(frozen=True)
+class FitItem(Item[int]):
+    """Examples that weights are fitted to, in the place of a text."""
+
+    examples: Examples = field(kw_only=True)
+
+    @cached_property
+    def size(self) -> int:
+        return sum(text_size(record.text) for record in self.examples.records)
+
+    def outcome(self, extractor: Extractor) -> Outcome[int]:
+        try:
+            return Outcome(self.key, cast(Any, adapt(extractor, self.examples)))  # `answers.fit_job` writes it
+        except Exception as error:
+            return Outcome(self.key, error)
 
 
 class Batch(NamedTuple):
@@ -68,6 +88,8 @@ class LocalScorer:
 
         with self._turn, checked_by(offer_turn):
             extractor = self.extractor(batch.extractor)
+            if batch.extractor.fit:
+                return [item.outcome(extractor) for item in batch.items if isinstance(item, FitItem)]
             return list(score_batch(extractor, batch.items, fatal=(), clock=lambda: perf_counter() - away))
 
     def close(self) -> None:

@@ -49,7 +49,7 @@ function fields(schema) {
       create("td", {}, needed), create("td", {}, field.description ?? ""));
   });
   if (!rows.length) return "";
-  const head = ["Field", "Type", "Default", ""].map((title) => create("th", {scope: "col"}, title));
+  const head = ["Field", "Type", "Default", "Description"].map((title) => create("th", {scope: "col"}, title));
   return create("table", {}, create("thead", {}, create("tr", {}, ...head)), create("tbody", {}, ...rows));
 }
 

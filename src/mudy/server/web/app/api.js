@@ -114,6 +114,19 @@ export async function explain(body, signal, onProgress) {
   throw noAnswer();
 }
 
+/** @typedef {{weights: object, examples: number, helps: boolean, summary: string}} FitResult */
+
+/**
+ * Adapt weights to texts with the keyphrases that are wanted.
+ * @param {{examples: {text: string, keyphrases: string[]}[], style: string}} body
+ * @param {AbortSignal} signal
+ * @returns {Promise<FitResult>}
+ */
+export async function fit(body, signal) {
+  const headers = {"Content-Type": "application/json"};
+  return (await request("/v1/fit", {method: "POST", signal, body: JSON.stringify(body), headers})).json();
+}
+
 /** @param {ReadableStreamDefaultReader<Uint8Array>} reader */
 async function* jsonLines(reader) {
   const decoder = new TextDecoder();

@@ -47,7 +47,9 @@ export function showSettings() {
     option.disabled = option.value === settings.method || option.dataset.off === "";
   }
   page.style.value = settings.style;
-  page.styleHelp.textContent = `${settings.style}: ${state.service?.styles[settings.style] ?? ""}`;
+  page.style.disabled = state.weights != null;
+  page.styleHelp.textContent = state.weights ? "Adapted to your texts. To choose a style, stop using the adapted weights."
+    : `${settings.style}: ${state.service?.styles[settings.style] ?? ""}`;
   page.language.value = settings.language;
   page.top.input.value = page.top.output.value = String(settings.top);
   showOnly(".weights-only", weighted.length > 0);

@@ -1,4 +1,5 @@
 // @ts-check
+/** @import {Structure} from "./state.js" */
 /** The text editor. */
 
 import {plural} from "../view/words.js";
@@ -23,10 +24,11 @@ export function showEditor() {
   page.text.focus();
 }
 
-/** @param {string} text @param {string | null} source */
-export function setText(text, source = null) {
+/** @param {string} text @param {string | null} source @param {Structure} structure */
+export function setText(text, source = null, structure = {}) {
   page.text.value = text;
   state.source = source;
+  state.structure = page.text.value === text ? structure : {}; // the field changes line ends, and so offsets
   updateMeter();
   if (!isEditing()) showEditor();
   clearError();

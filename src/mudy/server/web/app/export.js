@@ -36,16 +36,17 @@ function csvText() {
 
 const jsonText = () => JSON.stringify(shownData(), null, 2);
 
-/** @param {string} content @param {string} type @param {string} ending */
-function download(content, type, ending) {
-  const stem = (state.source ?? "keyphrases").replace(/\.[^.]+$/, "");
-  const link = create("a", {href: URL.createObjectURL(new Blob([content], {type})), download: `${stem}.${ending}`});
+const stem = () => (state.source ?? "keyphrases").replace(/\.[^.]+$/, "");
+
+/** @param {string} content @param {string} type @param {string} name */
+export function download(content, type, name) {
+  const link = create("a", {href: URL.createObjectURL(new Blob([content], {type})), download: name});
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-export const saveJson = () => download(jsonText(), "application/json", "json");
-export const saveCsv = () => download(csvText(), "text/csv;charset=utf-8", "csv");
+export const saveJson = () => download(jsonText(), "application/json", `${stem()}.json`);
+export const saveCsv = () => download(csvText(), "text/csv;charset=utf-8", `${stem()}.csv`);
 
 export async function copyJson() {
   try {

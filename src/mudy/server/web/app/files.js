@@ -1,38 +1,41 @@
 // @ts-check
+/** @import {Structure} from "./state.js" */
 /** Reads the text of a file. */
 
 import {PageError, request} from "./api.js";
 import {isEditing, setText, showEditor} from "./editor.js";
-import {announce, showError} from "./messages.js";
+import {startProgress} from "./progress.js";
+import {attempt} from "./run.js";
 import {state} from "./state.js";
 
-const PLAIN = [".txt", ".text", ".md", ".markdown"], HTML = [".html", ".htm", ".xhtml"];
+const PLAIN = [".txt", ".text"], HTML = [".html", ".htm", ".xhtml"];
 
 /** The extensions of files that can be read. */
 export const readableEndings = () => [...new Set([...PLAIN, ...HTML, ...(state.service?.readers ?? [])])];
 
 /** @param {File} file */
 export async function openFile(file) {
-  try {
-    setText(await textOf(file), file.name);
-  } catch (error) {
-    if (!(error instanceof PageError)) throw error;
-    if (!isEditing()) showEditor();
-    showError(error);
-  }
+  if (!isEditing()) showEditor();
+  await attempt(async (signal) => {
+    const {text, ...structure} = await textOf(file, signal);
+    setText(text, file.name, structure);
+  }, () => openFile(file));
 }
 
-/** @param {File} file */
-async function textOf(file) {
+/**
+ * @param {File} file
+ * @param {AbortSignal} signal
+ * @returns {Promise<{text: string} & Structure>}
+ */
+async function textOf(file, signal) {
   const ending = /\.[^.]+$/.exec(file.name.toLowerCase())?.[0] ?? "", most = state.service?.limits.body_bytes;
   const readers = state.service?.readers ?? [];
   if (most && file.size > most) {
     throw new PageError("The file is too large", `The limit is ${Math.floor(most / 1000)} KB.`);
   }
-  if (PLAIN.includes(ending)) return decode(await file.arrayBuffer());
-  if (readers.includes(ending)) return readByService(file);
-  if (HTML.includes(ending)) return htmlText(decode(await file.arrayBuffer()));
-  if (file.type.startsWith("text/")) return decode(await file.arrayBuffer());
+  if (!PLAIN.includes(ending) && readers.includes(ending)) return readByService(file, signal);
+  if (HTML.includes(ending)) return {text: htmlText(decode(await file.arrayBuffer()))};
+  if (PLAIN.includes(ending) || file.type.startsWith("text/")) return {text: decode(await file.arrayBuffer())};
   const kinds = [...new Set([".txt", ".md", ".html", ...readers])].join(", ");
   throw new PageError("Unsupported file type",
     `${file.name} cannot be read. Supported types: ${kinds}. You can paste its text instead.`);
@@ -40,13 +43,14 @@ async function textOf(file) {
 
 /**
  * @param {File} file
- * @returns {Promise<string>}
+ * @param {AbortSignal} signal
+ * @returns {Promise<{text: string} & Structure>}
  */
-async function readByService(file) {
-  announce(`Reading ${file.name}.`);
+async function readByService(file, signal) {
+  startProgress(`Reading ${file.name}`);
   const response = await request(`/v1/read?name=${encodeURIComponent(file.name)}`,
-    {method: "POST", body: file, headers: {"Content-Type": "application/octet-stream"}});
-  return (await response.json()).text;
+    {method: "POST", signal, body: file, headers: {"Content-Type": "application/octet-stream"}});
+  return response.json();
 }
 
 /**

@@ -14,6 +14,7 @@ import {clearError, showError} from "./messages.js";
 import {barIsSticky, page} from "./page.js";
 import {cancel, changeSettings, run} from "./run.js";
 import {chosenMethods, readAddress, state} from "./state.js";
+import {listenToTeaching} from "./teaching.js";
 
 /** @type {Record<string, string>} */
 const SPEEDS = {exact: "All candidates are scored in full precision.",
@@ -71,7 +72,11 @@ function listenToControls() {
 }
 
 function listenToEditor() {
-  page.text.addEventListener("input", () => { state.source = null; updateMeter(); });
+  page.text.addEventListener("input", () => {
+    state.source = null;
+    state.structure = {};
+    updateMeter();
+  });
   page.chooseFile.addEventListener("click", () => page.file.click());
   page.file.addEventListener("change", () => {
     const file = page.file.files?.[0];
@@ -118,5 +123,6 @@ themeButton(page.theme, "mudy-theme");
 listenToControls();
 listenToEditor();
 listenToWindow();
+listenToTeaching();
 offerSamples();
 start();

@@ -5,11 +5,13 @@
 import {announce} from "./messages.js";
 import {page} from "./page.js";
 
-let startedAt = 0, timer = 0;
+let startedAt = 0, timer = 0, task = "";
 /** @type {Progress & {at: number} | null} the last line from the service, and when it came */
 let last = null;
 
-export function startProgress() {
+/** @param {string} what  is done until the service reports its progress */
+export function startProgress(what = "Sending") {
+  task = what;
   startedAt = performance.now();
   last = null;
   page.progress.hidden = false;
@@ -18,7 +20,7 @@ export function startProgress() {
   clearInterval(timer);
   timer = setInterval(draw, 250);
   draw();
-  announce("Working.");
+  announce(`${what}.`);
 }
 
 /** @param {Progress} progress */
@@ -47,6 +49,6 @@ function draw() {
 }
 
 function words() {
-  if (last?.state !== "waiting") return last ? "Working" : "Sending";
+  if (last?.state !== "waiting") return last ? "Working" : task;
   return last.ahead ? `Waiting, ${last.ahead.toLocaleString("en")} ahead of you` : "Waiting";
 }

@@ -14,6 +14,7 @@ import {barIsSticky, page} from "./page.js";
 import {startProgress, stopProgress, updateProgress} from "./progress.js";
 import {answerKey, chosenMethods, hasWeights, settingsToSend, state, writeAddress} from "./state.js";
 
+export const SHOWN = "mudy-shown"; // an event of the view: its lists may have changed
 const RUN_AFTER = 350; // milliseconds without another change of a setting
 
 let timer = 0;
@@ -31,6 +32,7 @@ export function changeSettings(next, {ask = false} = {}) {
   writeAddress();
   showSettings();
   state.view?.set({topN: state.settings.top, lambda: lambdaInForce()});
+  page.view.dispatchEvent(new Event(SHOWN));
   if (!ask || !state.shown || isEditing()) return;
   clearTimeout(timer);
   timer = setTimeout(run, RUN_AFTER);
@@ -47,22 +49,34 @@ export function cancel() {
 /** Extract the keyphrases of the text in the editor. */
 export async function run() {
   clearTimeout(timer);
-  running?.abort();
   const text = textToSend(), names = chosenMethods(), wrong = textError(text);
   if (wrong) {
+    running?.abort();
     showError(wrong);
     return;
   }
-  const job = running = new AbortController();
-  clearError();
-  try {
-    const answers = await answersFor(text, names, job.signal);
-    if (job.signal.aborted) return;
+  await attempt(async (signal) => {
+    const answers = await answersFor(text, names, signal);
+    if (signal.aborted) return;
     const methods = names.map((name) => /** @type {MethodData} */ (answers.methods.get(answerKey(name))));
     const descriptions = Object.fromEntries(state.methods.map((method) => [method.name, method]));
     show({text, source: state.source, gold: answers.gold, methods, descriptions});
+  }, run);
+}
+
+/**
+ * Do work that the user can cancel, in the place of what runs now; errors are shown on the page.
+ * @param {(signal: AbortSignal) => Promise<void>} work
+ * @param {() => void} retry
+ */
+export async function attempt(work, retry) {
+  running?.abort();
+  const job = running = new AbortController();
+  clearError();
+  try {
+    await work(job.signal);
   } catch (error) {
-    if (error instanceof PageError) showError(error, run);
+    if (error instanceof PageError) showError(error, retry);
     else if (error instanceof Error && error.name === "AbortError") announce("Cancelled.");
     else throw error;
   } finally {
@@ -77,14 +91,16 @@ export async function run() {
  * @param {AbortSignal} signal
  */
 async function answersFor(text, names, signal) {
-  const gold = goldPhrases(), {language} = state.settings, subject = JSON.stringify([text, gold, language]);
+  const gold = goldPhrases(), {structure, settings: {language}} = state;
+  const subject = JSON.stringify([text, gold, language, structure]);
   if (state.answers.subject !== subject) state.answers = {subject, gold: [], methods: new Map()};
   const {answers} = state, missing = names.filter((name) => !answers.methods.has(answerKey(name)));
   if (!missing.length) return answers;
   const keys = missing.map((name) => answerKey(name));
   const settings = missing.map((name) => [name, settingsToSend(name)]).filter(([, sent]) => Object.keys(sent).length);
   startProgress();
-  const body = {text, methods: missing, settings: Object.fromEntries(settings), gold, top_n: null, language};
+  const body = {text, ...structure, methods: missing, settings: Object.fromEntries(settings), gold, top_n: null, language,
+    per_section: true};
   const explanation = await explain(body, signal, updateProgress);
   explanation.methods.forEach((method, index) => answers.methods.set(keys[index], method));
   answers.gold = explanation.gold ?? [];
@@ -105,6 +121,7 @@ function show(data) {
   else state.view = new View(page.view, data, {topN: state.settings.top, controls: false, topInset});
   showSettings();
   state.view.set({topN: state.settings.top, lambda: lambdaInForce()});
+  page.view.dispatchEvent(new Event(SHOWN));
   if (wasInEditor) page.resultTitle.focus({preventScroll: true});
   const count = data.methods[data.methods.length - 1].keyphrases.length;
   announce(count ? `${plural(count, "keyphrase")} found.` : "No keyphrases found.");

@@ -20,12 +20,14 @@
  * @property {string} default_method
  * @property {string} default_style
  * @property {Record<string, string>} styles  what each is, in a few words
- * @property {{body_bytes: number, characters: number, texts: number, seconds: number}} limits
+ * @property {{body_bytes: number, characters: number, texts: number, examples: number, seconds: number}} limits
  * @property {string[]} readers
  * @property {string[]} languages
  *
  * @typedef {MethodInfo & {name: string, description: string, asks: string | null, available: boolean,
  *   settings: Record<string, any>, descriptions: Record<string, string>}} Method  one of /v1/methods
+ *
+ * @typedef {{pages?: number[], blocks?: object[] | null}} Structure  of a file, as /v1/read returns it
  *
  * @typedef {object} Answers  the results for one text
  * @property {string | null} subject
@@ -48,8 +50,12 @@ export const state = {
   view: null,
   /** @type {string | null} the name of the file that the text came from */
   source: null,
+  /** @type {Structure} */
+  structure: {},
   /** @type {Answers} */
   answers: {subject: null, gold: [], methods: new Map()},
+  /** @type {object | null} adapted weights, which take the place of a style */
+  weights: null,
   /** @type {Set<string>} methods that need a new request when lambda changes */
   notRescorable: new Set(),
 };
@@ -74,16 +80,17 @@ export function hasWeights(name) {
 /** @param {string} name */
 export const hasStyles = (name) => "style" in (methodInfo(name)?.settings ?? {});
 
-/** @param {string} name @returns {Record<string, number | string>} */
+/** @param {string} name @returns {Record<string, number | string | object>} */
 export function settingsToSend(name) {
   const {style, lambda, kappa} = state.settings;
+  if (hasStyles(name) && state.weights) return {weights: state.weights};
   if (hasStyles(name)) return style === state.service?.default_style ? {} : {style};
   if (!hasWeights(name)) return {};
   return {...(kappa == null ? {} : {kappa}),
     ...(lambda != null && state.notRescorable.has(name) ? {lambda_: lambda} : {})};
 }
 
-/** @param {string} name @param {Record<string, number | string>} sent */
+/** @param {string} name @param {Record<string, number | string | object>} sent */
 export const answerKey = (name, sent = settingsToSend(name)) => JSON.stringify([name, sent]);
 
 /**

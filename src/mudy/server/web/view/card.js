@@ -21,7 +21,7 @@ export class Card {
     this.segment = null;
     this.pinned = false;
     this.element = create("div", {class: "mv-card", id: `mv-${view.id}-card`, hidden: true});
-    document.body.append(this.element);
+    view.root.after(this.element);
   }
 
   /** @param {Occurrence} occurrence @param {Segment} segment @param {boolean} pinned */

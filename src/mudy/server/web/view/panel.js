@@ -46,12 +46,22 @@ export class Panel {
     });
   }
 
-  /** A segment belongs to the best of its occurrences. */
+  /**
+   * Whether the phrase of an occurrence is in the ranking.
+   * @param {Occurrence} occurrence
+   */
+  isTop({phrase}) {
+    return phrase.rank <= this.view.state.topN;
+  }
+
+  /** A segment belongs to the best of its occurrences; those in the ranking come first. */
   assignOwners() {
+    /** @param {Occurrence} a @param {Occurrence} b */
+    const better = (a, b) => (this.isTop(a) === this.isTop(b) ? outranks(a, b) : this.isTop(a));
     /** @type {Occurrence | null} */
     let before = null;
     for (const segment of this.segments) {
-      segment.owner = segment.spans.reduce((a, b) => (outranks(b, a) ? b : a));
+      segment.owner = segment.spans.reduce((a, b) => (better(b, a) ? b : a));
       segment.first = segment.owner !== before;
       before = segment.owner;
     }
@@ -99,6 +109,27 @@ export class Panel {
   }
 
   /**
+   * A stretch of the text, whose blocks are filled if need be.
+   * @param {number} from
+   * @param {number} to
+   */
+  rangeOf(from, to) {
+    const range = new Range();
+    for (const block of this.blocks) {
+      if (block.to <= from || block.from >= to) continue;
+      this.fill(block);
+      const walker = document.createTreeWalker(block.element, NodeFilter.SHOW_TEXT);
+      let at = block.from;
+      for (let node = walker.nextNode(); node instanceof Text && at < to; node = walker.nextNode()) {
+        if (at <= from && from < at + node.length) range.setStart(node, from - at);
+        if (at < to && to <= at + node.length) range.setEnd(node, to - at);
+        at += node.length;
+      }
+    }
+    return range;
+  }
+
+  /**
    * The element of a segment, whose block is filled if need be.
    * @param {Segment} segment
    */
@@ -108,15 +139,14 @@ export class Panel {
   }
 
   /**
-   * Colour, underline and role of a segment, touched only where they changed.
+   * Colour, underline and role of a segment, touched only where they changed. Other candidates have no colour.
    * @param {Segment} segment
    */
   paint(segment) {
     const {element, owner, first} = segment;
     if (!element) return;
-    const top = owner.phrase.rank <= this.view.state.topN ? " is-top" : "";
-    const best = top && owner.phrase.best === owner ? " is-best" : "";
-    const className = `mv-occurrence heat-${owner.step}${top}${best}`;
+    const best = owner.phrase.best === owner ? " is-best" : "";
+    const className = this.isTop(owner) ? `mv-occurrence heat-${owner.step} is-top${best}` : "mv-occurrence";
     if (segment.className !== className) {
       segment.className = element.className = className;
       element.removeAttribute("aria-label"); // it holds the old rank

@@ -5,6 +5,7 @@
 import {create} from "./elements.js";
 import {figure, formula, plural} from "./words.js";
 
+const MOST_ROWS = 9; // contributions on a card; the smallest share a row
 const NOT_PARTS = ["start", "end", "score", "page"];
 
 /** @typedef {{part: PartInfo, value: number, start: number, width: number}} Contribution  in shares of the axis */
@@ -68,18 +69,26 @@ function partsTable(reading, parts) {
  */
 function contributionTable(parts, score) {
   const {zero, sum, bars} = contributions(parts);
-  const rows = bars.map(({part, value, start, width}) => {
+  const own = bars.length > MOST_ROWS ? MOST_ROWS - 1 : bars.length, others = bars.slice(own);
+  const rows = bars.slice(0, own).map(({part, value, start, width}) => {
     const fill = create("i", {class: value < 0 ? "is-negative" : "is-positive"});
     fill.style.insetInlineStart = percent(start);
     fill.style.inlineSize = percent(width);
     const bar = create("span", {class: "mv-signed-bar"}, fill);
     bar.style.setProperty("--zero", percent(zero));
-    return row(null, part.words || part.symbol, bar, (value > 0 ? "+" : "") + figure(value));
+    return row(null, part.words || part.symbol, bar, signed(value));
   });
+  if (others.length) {
+    const rest = others.reduce((total, {value}) => total + value, 0);
+    rows.push(row(null, `${others.length} smaller ones`, create("span"), signed(rest)));
+  }
   const exact = Math.abs(sum - score) <= 1e-3 * Math.max(1, Math.abs(score));
   const total = `Sum of ${plural(parts.length, "contribution")}: ${figure(sum)}`;
   return [table("mv-parts mv-contributions", rows), formulaLine(exact ? total : `${total}, score ${figure(score)}`)];
 }
+
+/** @param {number} value */
+const signed = (value) => (value > 0 ? "+" : "") + figure(value);
 
 /** @param {number} share */
 const percent = (share) => `${Math.round(share * 1000) / 10}%`;

@@ -11,7 +11,7 @@ import {figure, ordinal, plural} from "./words.js";
 /** @typedef {{number: HTMLElement, phrase: HTMLElement, score: HTMLElement, moved: HTMLElement, other: HTMLElement,
  *   where: HTMLElement, button: RowButton, item: HTMLLIElement}} Row */
 /** @typedef {{reading: Reading, list: HTMLOListElement, element: HTMLElement, slopes: SVGSVGElement | null,
- *   rows: Map<Phrase, Row>, shown: Phrase[]}} Column */
+ *   tags: HTMLElement, sections: HTMLElement | null, rows: Map<Phrase, Row>, shown: Phrase[]}} Column */
 
 /**
  * The positions of phrases in the text, one row per phrase; taller and warmer marks have higher scores.
@@ -53,14 +53,33 @@ export class Ranking {
    */
   addColumn(reading, index) {
     const list = create("ol", {class: "mv-list"});
-    const element = create("div", {class: "mv-ranking"}, create("h3", {}, reading.title), list);
-    const tags = reading.suggested.map(({rank, text, score}) => `${rank}. ${text} ${figure(score)}`).join(", ");
-    if (tags) element.append(create("p", {class: "mv-suggested"}, `From history, not in this text: ${tags}`));
+    const tags = create("p", {class: "mv-suggested"}), sections = this.sectionLists(reading);
+    const element = create("div", {class: "mv-ranking"}, create("h3", {}, reading.title), list, tags, sections);
     const slopes = index
       ? createSvg("svg", {class: "mv-slopes", "aria-hidden": "true", preserveAspectRatio: "none"}) : null;
     if (slopes) this.element.append(slopes);
     this.element.append(element);
-    return {reading, list, element, slopes, rows: new Map(), shown: []};
+    return {reading, list, element, slopes, tags, sections, rows: new Map(), shown: []};
+  }
+
+  /**
+   * The keyphrases of each section, if the text has several; each leads to its best occurrence there.
+   * @param {Reading} reading
+   */
+  sectionLists(reading) {
+    const sections = reading.method.sections ?? [];
+    if (sections.length < 2) return null;
+    return create("details", {class: "mv-sections"}, create("summary", {}, `${sections.length} sections`),
+      ...sections.flatMap(({heading, keyphrases}, index) => [
+        create("h4", {dir: "auto"}, heading ?? `Part ${index + 1}`),
+        create("ul", {}, ...keyphrases.map(({text, occurrences: [best]}) => {
+          const occurrence = best && reading.bySpan.get(`${best.start}:${best.end}`);
+          const words = create("bdi", {}, text);
+          if (!occurrence) return create("li", {}, words);
+          const link = create("button", {type: "button", class: "mv-link"}, words);
+          link.addEventListener("click", () => this.view.navigation.goTo(occurrence));
+          return create("li", {}, link);
+        }))]));
   }
 
   draw() {
@@ -72,8 +91,12 @@ export class Ranking {
 
   /** @param {Column} column */
   fill(column) {
-    const {reading, list, rows} = column;
-    const shown = reading.order.slice(0, this.view.state.topN);
+    const {reading, list, rows, tags, sections} = column, {topN} = this.view.state;
+    const shown = reading.order.filter(({rank}) => rank <= topN);
+    const suggested = reading.suggested.filter(({rank}) => rank <= topN)
+      .map(({rank, text, score}) => `${rank}. ${text} ${figure(score)}`).join(", ");
+    tags.textContent = suggested && `From history, not in this text: ${suggested}`;
+    sections?.toggleAttribute("hidden", reading.lambda != null && reading.lambda !== reading.method.settings.lambda_);
     const focused = list.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null;
     const written = shown.map((phrase) => {
       const row = rows.get(phrase) ?? newRow(phrase);
@@ -105,8 +128,7 @@ export class Ranking {
     row.button.classList.toggle("is-out", others.every(({rank}) => rank == null || rank > state.topN));
     row.where.replaceChildren(strip([phrase], text.length));
     row.button.title = phrase.text;
-    row.button.setAttribute("aria-label", [`${phrase.rank}. ${phrase.text}`, plural(phrase.occurrences.length, "occurrence"),
-      gold ? "gold" : "", `score ${figure(phrase.score)}`,
+    row.button.setAttribute("aria-description", [plural(phrase.occurrences.length, "occurrence"), gold ? "gold" : "",
       moved ? `${moved > 0 ? "up" : "down"} ${Math.abs(moved)}` : "",
       ...others.map(({title, rank}) => (rank ? `${ordinal(rank)} with ${title}` : `not found by ${title}`))]
       .filter(Boolean).join(", "));
@@ -133,8 +155,8 @@ export class Ranking {
 function newRow(phrase) {
   const parts = {
     number: create("span", {class: "mv-number"}), phrase: create("bdi", {class: "mv-phrase"}),
-    score: create("span", {class: "mv-score"}), moved: create("span", {class: "mv-moved"}),
-    other: create("span", {class: "mv-other"}), where: create("span", {class: "mv-where"}),
+    score: create("span", {class: "mv-score", title: "score"}), moved: create("span", {class: "mv-moved", "aria-hidden": "true"}),
+    other: create("span", {class: "mv-other", "aria-hidden": "true"}), where: create("span", {class: "mv-where"}),
   };
   const button = create("button", {type: "button", class: "mv-row", tabindex: "-1"}, ...Object.values(parts));
   return {...parts, button: Object.assign(button, {phrase}), item: create("li", {}, button)};

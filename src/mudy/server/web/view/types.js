@@ -4,6 +4,7 @@
 /**
  * @typedef {{start: number, end: number, score: number, [part: string]: number}} OccurrenceData  offsets in code points
  * @typedef {{rank: number, text: string, score: number, variants: string[], source?: string, occurrences: OccurrenceData[]}} KeyphraseData
+ * @typedef {{heading: string | null, start: number, end: number, keyphrases: KeyphraseData[]}} SectionData
  * @typedef {{model: string, share: number, spans: {start: number, end: number}[]}} ModelCoverage
  * @typedef {{words: number, words_read: number, share: number, sections: number, models: ModelCoverage[]}} Coverage
  *
@@ -15,6 +16,7 @@
  * @property {string[]} [warnings]
  * @property {Coverage} [coverage]
  * @property {KeyphraseData[]} keyphrases
+ * @property {SectionData[]} [sections]
  * @property {Record<string, any>} settings
  * @property {string[]} free  settings whose change can be computed from the parts of a score
  * @property {number | null} [seconds]

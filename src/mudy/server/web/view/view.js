@@ -132,16 +132,15 @@ export class View {
       ...Array.from({length: STEPS}, (_, step) => create("i", {class: `heat-${step}`})));
     const absent = (data.gold ?? []).filter((phrase) => !phrase.places.length).map((phrase) => phrase.text);
     return create("div", {class: "mv-legend"},
-      create("span", {class: "mv-key"}, "Lowest scores", scale, "highest scores"),
-      create("span", {class: "mv-key"}, create("u", {class: "is-top"}, this.topLabel), ", ",
-        create("u", {class: "is-top is-best"}, "best occurrence")),
+      create("span", {class: "mv-key"}, this.topLabel, ": lower score", scale, "higher score"),
+      create("span", {class: "mv-key"}, create("u", {class: "is-best"}, "best occurrence")),
       this.gold.length ? create("span", {class: "mv-key"}, create("em", {class: "gold"}, "gold keyphrase")) : null,
       absent.length ? create("span", {class: "mv-key"}, "Gold keyphrases not in this text: ",
         ...absent.flatMap((phrase, index) => [index ? ", " : "", create("bdi", {}, phrase)])) : null);
   }
 
   topWords() {
-    return this.state.topN === 1 ? "top phrase" : `top ${this.state.topN}`;
+    return this.state.topN === 1 ? "Top phrase" : `Top ${this.state.topN} phrases`;
   }
 
   /** @param {number} index */
