@@ -88,6 +88,25 @@ def test_texts_are_not_saved_over_texts_that_are_read(text: Path) -> None:
     assert Path("a.txt.txt").read_text() == TEXT
 
 
+def test_saved_texts_whose_names_differ_in_case_alone_are_kept_apart_on_every_system(tmp_path: Path) -> None:
+    for folder, name in (("one", "Note"), ("two", "note")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text(f"The river dam of {folder} holds.", encoding="utf-8")
+    sources = tmp_path / "one" / "Note", tmp_path / "two" / "note"
+    assert command("extract", *sources, *EXTRACT, "--save-text", tmp_path / "texts").exit_code == 0
+    assert sorted(path.name for path in (tmp_path / "texts").iterdir()) == ["Note.txt", "note-2.txt"]
+
+
+def test_a_name_that_the_code_page_of_standard_output_lacks_is_printed_as_utf_8(tmp_path: Path) -> None:
+    row = {"id": "1", "text": "The river dam holds.", "keyphrases": ["river dam"]}
+    (tmp_path / "河流.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    code_page = {**os.environ, "PYTHONIOENCODING": "cp1252"}  # as where Windows redirects it
+    described = [sys.executable, "-m", "mudy", "data", "describe", str(tmp_path / "河流.jsonl")]
+    done = subprocess.run(described, env=code_page, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "河流" in done.stdout.decode()
+
+
 def test_a_saved_text_replaces_a_link_and_does_not_follow_it(tmp_path: Path) -> None:
     (tmp_path / "private").write_text("private")
     (tmp_path / "texts").mkdir()

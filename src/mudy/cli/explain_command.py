@@ -51,7 +51,7 @@ Examples:
     "top_n",
     default="15",
     help="How many phrases are listed: a number, a share of the words such as 0.02 or 2%, auto for those that are "
-    "likely enough (mudyplus), or all. In the text all phrases are coloured.",
+    "likely enough (mudyplus), or all. These are coloured in the text.",
 )
 @click.option(
     "--gold",
@@ -156,7 +156,7 @@ def _outputs(html: str | None, as_json: bool, whole: bool) -> list[tuple[Output,
 def _terminal(explanation: Explanation, top_n: int | None, whole: bool) -> str:
     from rich.console import Console
 
-    from mudy.render import terminal
+    from mudy.extraction.render import terminal
 
     console = Console()
     return captured(console, terminal.drawing(explanation, console, top_n, whole))

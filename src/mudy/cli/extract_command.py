@@ -4,7 +4,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,13 +12,19 @@ from mudy._support.progress import reported_to
 from mudy.cli import formats, parameters
 from mudy.cli.console import Screen, debugging, first_names, first_phrases, made_extractor
 from mudy.cli.sources import Source, text_sources
+from mudy.engines import may_have_gpu
 from mudy.errors import InputError, MissingExtra, MudyError
 from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, Outcome, error_message, outcomes
 from mudy.extraction.results import Result, number_of
+from mudy.methods import is_batched
 from mudy.reading.formats import is_pattern
 
+if TYPE_CHECKING:
+    from mudy.extraction.extractor import Extractor
+
 _Numbered = tuple[int, Source]  # an input and its number
+MANY = 50  # inputs, from which on worker processes are worth their start
 
 
 @click.command("extract")
@@ -37,7 +43,11 @@ _Numbered = tuple[int, Source]  # an input and its number
     help="Save the texts that offsets refer to here, as NAME.txt: for PDF and other formats.",
 )
 @parameters.with_encoding
-@click.option("--workers", **parameters.WORKERS, help="Worker processes for several inputs; each loads its own model.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    help=f"Worker processes for several inputs; each loads its model.  [default: 1; one per CPU from {MANY} inputs]",
+)
 @parameters.on_machine
 @parameters.with_quiet
 def extract_command(
@@ -49,7 +59,7 @@ def extract_command(
     output: str | None,
     save_text: str | None,
     encoding: str | None,
-    workers: int,
+    workers: int | None,
     quiet: bool,
     **given: Any,
 ) -> None:
@@ -99,11 +109,14 @@ class ExtractRun:
     _dropped: list[str] = field(default_factory=list)
     _warnings: dict[str, list[str]] = field(default_factory=dict)  # each with the inputs that it is about
 
-    def extract(self, arguments: dict[str, Any], sources: Sequence[Source], encoding: str | None, workers: int) -> None:
+    def extract(
+        self, arguments: dict[str, Any], sources: Sequence[Source], encoding: str | None, workers: int | None
+    ) -> None:
         warn_of_vocabulary(self.screen, self.options)
         self.screen.show(f"Loading {arguments['model']}")
         extractor = made_extractor(self.screen, **arguments)
         items = self._items(sources, encoding)
+        workers = workers or default_workers(extractor, self.total)
         computed = outcomes(extractor, items, workers=workers if self.total > 1 else 1, began=self._begin)
         with closing(computed), reported_to(self._show):
             for outcome in computed:
@@ -177,6 +190,15 @@ class ExtractRun:
         if self._dropped:
             count, phrases = number_of(len(self._dropped), "phrase"), first_phrases(self._dropped)
             self.screen.warning(f"{count} of the model not in the text, or excluded: {phrases}")
+
+
+def default_workers(extractor: "Extractor", inputs: int) -> int:
+    """One per CPU for many inputs: one text on several threads leaves them idle while it is tagged and ranked."""
+    from mudy._support.onnx import default_threads
+
+    compute = extractor.compute
+    alone = compute.threads or compute.device not in (None, "cpu") or may_have_gpu() or extractor.history is not None
+    return 1 if inputs < MANY or alone or not is_batched(extractor.method) else default_threads()
 
 
 def warn_of_vocabulary(screen: Screen, options: Options) -> None:

@@ -292,8 +292,8 @@ class Texts:
     def _name(self, source: Source) -> str:
         base = {"-": "stdin", "--text": "text"}.get(source.name, Path(source.name).name)
         names = chain([f"{base}.txt"], (f"{base}-{number}.txt" for number in count(2)))
-        name = next(name for name in names if name not in self._taken and not self._is_read(name))
-        self._taken.add(name)
+        name = next(name for name in names if name.casefold() not in self._taken and not self._is_read(name))
+        self._taken.add(name.casefold())  # Windows and macOS take A.txt for a.txt
         return name
 
     def _is_read(self, name: str) -> bool:

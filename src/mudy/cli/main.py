@@ -10,6 +10,7 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from io import TextIOWrapper
 from types import FrameType
 from typing import Any
 
@@ -45,6 +46,8 @@ def run_cli() -> None:
     if not debugging():
         warnings.simplefilter("ignore")  # of libraries, for their authors
     own_process()
+    if isinstance(sys.stdout, TextIOWrapper):  # a file or pipe on Windows has a code page, which few characters fit
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # as `formats.Output` writes
     cli.main(prog_name="mudy")
 
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from mudy._support.storage import (
     unwritable,
 )
 from mudy.corpus.row import OutputRow, RowPosition
-from mudy.corpus.row_writers import RowWriter
+from mudy.corpus.row_writers import Row, RowWriter
 from mudy.errors import InputError
 from mudy.extraction.run_identity import differences
 
@@ -237,6 +238,10 @@ class Parts:
             size = unfinished.stat().st_size
             write_manifest(self.summary, asked, inputs=inputs, found={**totals, "bytes": size})
         self._clean_up()
+
+    def rows(self) -> Iterator[Row]:
+        """The rows of the finished output, as far as its format holds them."""
+        return chain.from_iterable(map(self.form.read, self.written()))
 
     def written(self) -> list[Path]:
         """The files that hold the rows of a complete run, in order."""

@@ -6,23 +6,23 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from mudy.corpus.checkpoint import Parts, read_summary
+from mudy.corpus.explorer import STYLE_SHEETS
 from mudy.corpus.row_writers import WRITERS, writer_for
 from mudy.corpus.statistics import false_discovery_rates, log_likelihood, p_value, share_difference, signed_root
 from mudy.corpus.term_counts import TermCounts
 from mudy.errors import InputError
+from mudy.extraction.render.html import escaped, page
 from mudy.extraction.run_identity import differences
-from mudy.render.html import escaped, page
 
 LEAST = 3  # documents of a phrase that is compared
 _SIDE = 50  # phrases on each side of the page
-_STYLE_SHEETS = ("server/web/palette.css", "server/web/view.css", "render/report.css", "render/explorer.css")
 
 
 class Contrast(NamedTuple):
@@ -59,40 +59,30 @@ class Comparison:
 
 def compare_corpora(a: str | Path, b: str | Path, least: int = LEAST) -> Comparison:
     """Compare two finished outputs of `mudy corpus`, over phrases that are in at least so many documents of both."""
-    outputs = [_Finished.of(Path(name)) for name in (a, b)]
+    outputs = [_finished(Path(name)) for name in (a, b)]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="mudy-")))
-        counts = [stack.enter_context(TermCounts.of(output.rows(), folder)) for output in outputs]
+        counts = [stack.enter_context(TermCounts.of(parts.rows(), folder)) for parts, _ in outputs]
         sizes = (counts[0].documents, counts[1].documents)
         for name, size in zip((a, b), sizes, strict=True):
             if not size:
                 raise InputError(f"{name} has no document without an error, so there is nothing to compare.")
         pairs = [pair for pair in _paired(*counts) if pair[1] + pair[2] >= least]
-    settings = [{name: value for name, value in output.asked.items() if name != "input"} for output in outputs]
+    settings = [{name: value for name, value in asked.items() if name != "input"} for _, asked in outputs]
     contrasts = sorted(_contrasts(pairs, *sizes), key=lambda entry: (-entry.log_likelihood, entry.phrase))
     return Comparison((str(a), str(b)), sizes, contrasts, differences(*settings))
 
 
-@dataclass(frozen=True)
-class _Finished:
-    """An output of a run that is complete."""
-
-    parts: Parts
-    asked: dict[str, Any]
-
-    @classmethod
-    def of(cls, path: Path) -> _Finished:
-        summary = read_summary(path / "done.json") if path.is_dir() else None
-        form = summary["asked"].get("form", "").lstrip(".") if summary else None
-        if not path.exists() or (path.is_dir() and form not in WRITERS):
-            raise InputError(f"{path} is no finished output of `mudy corpus`. Name its file, or its folder of parts.")
-        parts = Parts(path, writer_for(path, form))
-        if (manifest := read_summary(parts.summary)) is None:
-            raise InputError(f"{path} is not finished: {parts.summary} is missing. Run its `mudy corpus` to resume.")
-        return cls(parts, manifest["asked"])
-
-    def rows(self) -> Iterator[Any]:
-        return chain.from_iterable(map(self.parts.form.read, self.parts.written()))
+def _finished(path: Path) -> tuple[Parts, dict[str, Any]]:
+    """The output of a run that is complete, and what was asked of the run."""
+    summary = read_summary(path / "done.json") if path.is_dir() else None
+    form = summary["asked"].get("form", "").lstrip(".") if summary else None
+    if not path.exists() or (path.is_dir() and form not in WRITERS):
+        raise InputError(f"{path} is no finished output of `mudy corpus`. Name its file, or its folder of parts.")
+    parts = Parts(path, writer_for(path, form))
+    if (manifest := read_summary(parts.summary)) is None:
+        raise InputError(f"{path} is not finished: {parts.summary} is missing. Run its `mudy corpus` to resume.")
+    return parts, manifest["asked"]
 
 
 def _paired(a: TermCounts, b: TermCounts) -> Iterator[tuple[str, int, int]]:
@@ -129,7 +119,7 @@ def comparison_page(comparison: Comparison) -> str:
     )
     legend = "Bars: the difference of the shares of documents, A - B, with its 95 % interval; q: false discovery rate."
     main = f'<p class="report-legend">{legend}</p>\n<div class="report-methods">{"".join(sections)}</div>'
-    return page("Comparison of two corpora", "Comparison of two corpora", names, main, None, (), _STYLE_SHEETS)
+    return page("Comparison of two corpora", "Comparison of two corpora", names, main, None, (), STYLE_SHEETS)
 
 
 def _section(title: str, entries: Iterable[Contrast], reach: float) -> str:

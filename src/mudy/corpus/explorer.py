@@ -14,9 +14,9 @@ from typing import Any
 from mudy.corpus.graph import MARK, Graph
 from mudy.corpus.row import InputRow
 from mudy.corpus.trends import Trends, day_of
+from mudy.extraction.render import html
+from mudy.extraction.render.text_pieces import passages
 from mudy.reading.document import Span
-from mudy.render.html import page
-from mudy.render.text_pieces import passages
 
 MOST_PHRASES = 5_000
 MOST_TEXTS = 10_000
@@ -25,7 +25,7 @@ _LEAST_SHARE = 400  # characters of a text
 _GAP = "\n…\n"
 _VIEW = ("words", "elements", "theme", "segments")
 _SCRIPTS = (*(f"server/web/view/{name}.js" for name in _VIEW), "server/web/explorer.js")
-_STYLE_SHEETS = ("server/web/palette.css", "server/web/view.css", "render/report.css", "render/explorer.css")
+STYLE_SHEETS = (*html.STYLE_SHEETS, "extraction/render/explorer.css")
 _PLACES = """
 SELECT row, node, start, end, score FROM places JOIN nodes USING (key) JOIN documents USING (row)
 WHERE node < ? ORDER BY row, start, end, node
@@ -47,7 +47,7 @@ def explorer(name: str, graph: Graph, trends: Trends | None, inputs: Iterable[In
     }
     about = f"{total:,} documents, {len(graph.nodes):,} phrases, {len(graph.edges):,} edges"
     main = "<noscript>This page needs scripts, which are part of it.</noscript>"
-    return page(f"{name}: phrases", name, about, main, shown, _SCRIPTS, _STYLE_SHEETS, MARK)
+    return html.page(f"{name}: phrases", name, about, main, shown, _SCRIPTS, STYLE_SHEETS, MARK)
 
 
 def _phrase(graph: Graph, number: int, trends: Trends | None) -> tuple[Any, ...]:

@@ -14,20 +14,20 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappush, heappushpop
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from mudy._support.storage import dump_json
 from mudy.corpus.row_readers import arrow
+from mudy.corpus.row_writers import write_parquet
 from mudy.corpus.statistics import log_likelihood, npmi
-from mudy.corpus.term_counts import MOST_NODES, TermCounts
+from mudy.corpus.term_counts import TermCounts
 
 DEGREE = 10  # edges that a node may bring
 CHANCE = 10.83  # G² of p = 0.001
 PLACES = 20  # of a node or an edge, the best-scored first
-BLOCK = 5_000  # rows of a table written at once
 MARK = "made by mudy corpus"  # by which a file is known to be ours
 _ROUNDS = 20  # of moves, in case two of them undo each other
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -82,7 +82,7 @@ class Graph:
         """The graph of counts that were made with places."""
         edges = _strongest(_associated(counts))
         groups = communities((edge.source, edge.target, edge.npmi) for edge in edges)
-        terms = list(islice(counts.terms(), MOST_NODES))
+        terms = counts.nodes()
         names = _distinct((term.phrase, term.concept_id) for term in terms)
         nodes = [
             Node(name, term.documents, term.mean_score, groups.get(number))
@@ -92,9 +92,6 @@ class Graph:
 
     def places(self, node: int) -> list[Place]:
         return self._places(_NODE_PLACES, node)
-
-    def shared_places(self, edge: Edge) -> list[Place]:
-        return self._places(_EDGE_PLACES, edge.source, edge.target)
 
     def _places(self, query: str, *nodes: int) -> list[Place]:
         cursor = self.counts.database.execute(query, (*nodes, PLACES))
@@ -108,7 +105,7 @@ class Graph:
     def edge_rows(self) -> Iterator[dict[str, Any]]:
         for edge in self.edges:
             ends = {"source": self.nodes[edge.source].phrase, "target": self.nodes[edge.target].phrase}
-            yield {**edge._asdict(), **ends, "places": self.shared_places(edge)}
+            yield {**edge._asdict(), **ends, "places": self._places(_EDGE_PLACES, edge.source, edge.target)}
 
 
 def _distinct(phrases: Iterable[tuple[str, str | None]]) -> Iterator[str]:
@@ -254,9 +251,7 @@ def _write_parquet(path: Path, graph: Graph) -> None:
     rows = chain(
         ({"kind": "node", **row} for row in graph.node_rows()), ({"kind": "edge", **row} for row in graph.edge_rows())
     )
-    with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        while block := list(islice(rows, BLOCK)):
-            writer.write_table(pa.Table.from_pylist(block, schema=schema))
+    write_parquet(path, rows, schema)
 
 
 GRAPH_WRITERS: Mapping[str, Callable[[Path, Graph], None]] = {

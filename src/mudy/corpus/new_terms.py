@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mudy._support.storage import atomic_output, real_path
-from mudy.candidates.vocabularies import Concept, Vocabulary
 from mudy.corpus.checkpoint import Parts
-from mudy.corpus.row_writers import JsonLinesWriter, write_csv, writer_for
+from mudy.corpus.row_writers import write_table, writer_for
 from mudy.extraction.ranking import variant_key
+from mudy.reading.candidates.vocabularies import Concept, Vocabulary
 from mudy.reading.document import Span
 
 LEAST, MOST = 2, 1000  # documents that a term is in, and terms that are listed
@@ -54,7 +53,7 @@ def new_terms(
 ) -> list[NewTerm]:
     """The phrases of a complete output that the vocabulary lacks, those of most documents first."""
     uses: dict[tuple[str, ...], _Uses] = defaultdict(_Uses)
-    for row in _rows(Path(output), form):
+    for row in Parts(Path(output), writer_for(Path(output), form)).rows():
         for phrase in {variant_key(phrase["text"]): phrase for phrase in reversed(row["keyphrases"])}.values():
             use = uses[variant_key(phrase["text"])]
             use.forms[phrase["text"]] += 1
@@ -73,11 +72,6 @@ def new_terms(
     ]
 
 
-def _rows(output: Path, form: str | None) -> Iterator[Any]:
-    writer = writer_for(output, form)
-    return chain.from_iterable(map(writer.read, Parts(output, writer).written()))
-
-
 def _term(use: _Uses) -> NewTerm:
     mean = round(sum(use.scores) / len(use.scores), 4)
     return NewTerm(use.forms.most_common(1)[0][0], len(use.scores), mean, "; ".join(use.documents))
@@ -90,9 +84,5 @@ def _covers(index: Any, phrase: str) -> bool:
 
 def write_new_terms(path: Path, terms: Sequence[NewTerm]) -> None:
     """Write terms to a file, in the format of its ending."""
-    rows = [term._asdict() for term in terms]
     with atomic_output(real_path(path)) as unfinished:
-        if path.suffix.lower() == ".jsonl":
-            JsonLinesWriter().write(unfinished, rows)
-        else:
-            write_csv(unfinished, NewTerm._fields, rows, "\t" if path.suffix.lower() == ".tsv" else ",")
+        write_table(unfinished, terms, NewTerm, path.suffix.lower())

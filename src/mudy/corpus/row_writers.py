@@ -6,14 +6,16 @@ import csv
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, get_type_hints
 
 from mudy._support.storage import dump_json, encode_text
 from mudy.corpus.row import OURS, carried
 from mudy.corpus.row_readers import BATCH_ROWS, LONGEST_CELL, arrow
 from mudy.errors import SettingError
+
+BLOCK = 5_000  # rows of a table written at once
 
 Row = Mapping[str, Any]
 
@@ -206,6 +208,28 @@ def write_csv(path: Path, columns: Sequence[str], lines: Iterable[Row], delimite
         table = csv.DictWriter(stream, columns, delimiter=delimiter, lineterminator="\n")
         table.writeheader()
         table.writerows(lines)
+
+
+def write_parquet(path: Path, rows: Iterator[Row], schema: Any) -> None:
+    """Write rows one block at a time, so that memory does not grow with them."""
+    pa = arrow()
+    with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        while block := list(islice(rows, BLOCK)):
+            writer.write_table(pa.Table.from_pylist(block, schema=schema))
+
+
+def write_table(path: Path, items: Iterable[NamedTuple], kind: type[NamedTuple], ending: str) -> None:
+    """Write named tuples of a kind as JSON lines, Parquet or CSV."""
+    rows = (item._asdict() for item in items)
+    if ending == ".jsonl":
+        JsonLinesWriter().write(path, rows)
+    elif ending == ".parquet":
+        pa = arrow()
+        types = {int: pa.int64(), float: pa.float64()}
+        columns = [(name, types.get(hint, pa.string())) for name, hint in get_type_hints(kind).items()]
+        write_parquet(path, rows, pa.schema(columns))
+    else:
+        write_csv(path, kind._fields, rows, "\t" if ending == ".tsv" else ",")
 
 
 def _flat(row: Row) -> Iterator[dict[str, Any]]:

@@ -128,7 +128,7 @@ def run(
             source.refuse_changes()
             parts.finish(asked, fingerprints, reached)
             ended = Summary(str(path), reached.rows, reached.failed, before.rows, perf_counter() - start)
-        views.write(parts.written(), parts.form, lambda: source.rows(again, RowPosition(0, 0)), warn)
+        views.write(parts, lambda: source.rows(again, RowPosition(0, 0)), warn)
     return ended
 
 

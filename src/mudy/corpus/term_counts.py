@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import lru_cache
+from itertools import islice
 from math import log
 from operator import itemgetter
 from pathlib import Path
@@ -141,6 +142,10 @@ class TermCounts:
         for phrase, documents, mean, best, first, concept, label in self.database.execute(_ALL):
             share = documents / max(1, self.documents)
             yield Term(phrase, documents, share, self._idf(documents), mean, best, first, concept, label)
+
+    def nodes(self) -> list[Term]:
+        """The phrases that are nodes of a graph, in their order."""
+        return list(islice(self.terms(), MOST_NODES))
 
     def undated(self) -> int:
         """How many documents without an error have no date."""

@@ -7,13 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from mudy._support.extras import from_extra
 from mudy.corpus.statistics import false_discovery_rates, log_likelihood, p_value, signed_root, trend
-from mudy.corpus.term_counts import MOST_NODES, TermCounts
+from mudy.corpus.term_counts import TermCounts
 from mudy.errors import InputError
 
 Period = Literal["year", "quarter", "month", "week", "day"]
@@ -74,7 +73,7 @@ class Trends:
 
     def rows(self, counts: TermCounts) -> Iterator[Trend]:
         """One row per phrase and period: the steepest rise first, the steepest fall last."""
-        phrases = [term.phrase for term in islice(counts.terms(), MOST_NODES)]
+        phrases = [term.phrase for term in counts.nodes()]
         for node in self.steepest():
             size = sum(self.counts[node])
             for period, count, total in zip(self.periods, self.counts[node], self.totals, strict=True):
@@ -159,7 +158,7 @@ def draw(path: Path, trends: Trends, counts: TermCounts, mark: str) -> None:
     """A PNG with the steepest rises on the left and falls on the right: shares per period, and q."""
     from matplotlib.figure import Figure
 
-    phrases = [term.phrase for term in islice(counts.terms(), MOST_NODES)]
+    phrases = [term.phrase for term in counts.nodes()]
     order = trends.steepest()
     rising = [node for node in order if trends.tested[node][0] > 0][:_DRAWN]
     falling = [node for node in reversed(order) if trends.tested[node][0] < 0][:_DRAWN]

@@ -7,25 +7,25 @@ share one pass over the rows, which counts phrases in a temporary database, so m
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any
 
 from mudy._support.storage import atomic_output, real_path, same_file
 from mudy._support.validation import checked
+from mudy.corpus.checkpoint import Parts
 from mudy.corpus.explorer import explorer
 from mudy.corpus.graph import GRAPH_WRITERS, MARK, Graph
 from mudy.corpus.row import OURS, InputRow, carried
 from mudy.corpus.row_readers import arrow
-from mudy.corpus.row_writers import WRITERS, JsonLinesWriter, Row, RowWriter, write_csv
+from mudy.corpus.row_writers import BLOCK, WRITERS, Row, RowWriter, write_table
 from mudy.corpus.term_counts import Term, TermCounts
 from mudy.corpus.trends import Period, Trend, Trends, day_of, draw, require_matplotlib
 from mudy.errors import InputError, SettingError
 
-BLOCK = 5_000  # terms or rows written at once
 _LONGEST_HEAD = 1 << 26  # characters of a first line
 _MARKED = 4_000  # bytes at the start of a file that is no table, among which its mark is
 _TABLES = tuple(form.ending for form in WRITERS.values())
@@ -73,17 +73,16 @@ class Views:
 
     def write(
         self,
-        outputs: Sequence[Path],
-        form: RowWriter,
+        parts: Parts,
         inputs: Callable[[], Iterable[InputRow]],
         warn: Callable[[str], None] | None = None,
     ) -> None:
-        """Count the phrases of an output's files, and write the views; `inputs` reads the rows of the input again."""
+        """Count the phrases of a finished output, and write the views; `inputs` reads the rows of the input again."""
         if not self.files:
             return
         folder = real_path(next(iter(self.files.values()))).parent
         places = bool({"graph", "trends", "explore"} & self.files.keys())
-        with TermCounts.of(_rows(outputs, form), folder, days=self._days(inputs), places=places) as counts:
+        with TermCounts.of(parts.rows(), folder, days=self._days(inputs), places=places) as counts:
             if self.time_column is not None and warn is not None and (undated := counts.undated()):
                 warn(f"{undated:,} of {counts.documents:,} documents have no readable date and are not in the trends.")
             for name, path in self.files.items():
@@ -92,7 +91,7 @@ class Views:
                         case "summary":
                             write_table(unfinished, counts.terms(), Term, path.suffix.lower())
                         case "tfidf":
-                            _write_rows(unfinished, (weighted(row, counts) for row in _rows(outputs, form)), form)
+                            _write_rows(unfinished, (weighted(row, counts) for row in parts.rows()), parts.form)
                         case "graph":
                             GRAPH_WRITERS[path.suffix.lower()](unfinished, Graph.of(counts))
                         case "trends":
@@ -162,10 +161,6 @@ def _starts_with(path: Path, columns: tuple[str, ...]) -> bool:
         return False
 
 
-def _rows(files: Sequence[Path], form: RowWriter) -> Iterator[Row]:
-    return chain.from_iterable(map(form.read, files))
-
-
 def weighted(row: Row, counts: TermCounts) -> dict[str, Any]:
     """A row whose keyphrases are ranked by score and rarity."""
     scored = [{**phrase, "score": _weighted(phrase["score"], counts.idf(phrase))} for phrase in row["keyphrases"]]
@@ -186,23 +181,3 @@ def _write_rows(path: Path, rows: Iterator[Row], form: RowWriter) -> None:
             parts.append(Path(folder) / f"{len(parts)}{form.ending}")
             form.write(parts[-1], block)
         form.join(path, parts)
-
-
-def write_table(path: Path, items: Iterable[NamedTuple], kind: type[NamedTuple], ending: str) -> None:
-    """Write named tuples of a kind as JSON lines, Parquet or CSV."""
-    rows = (item._asdict() for item in items)
-    if ending == ".jsonl":
-        JsonLinesWriter().write(path, rows)
-    elif ending == ".parquet":
-        _write_parquet(path, rows, get_type_hints(kind))
-    else:
-        write_csv(path, kind._fields, rows, "\t" if ending == ".tsv" else ",")
-
-
-def _write_parquet(path: Path, rows: Iterator[Row], hints: Mapping[str, Any]) -> None:
-    pa = arrow()
-    types = {int: pa.int64(), float: pa.float64()}
-    schema = pa.schema([(name, types.get(hint, pa.string())) for name, hint in hints.items()])
-    with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        while block := list(islice(rows, BLOCK)):
-            writer.write_table(pa.Table.from_pylist(block, schema=schema))
