@@ -19,6 +19,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from mudy.corpus.checkpoint import Parts
 from mudy.corpus.row import InputRow, RowPosition
 from mudy.corpus.row_writers import JsonLinesWriter
 from mudy.corpus.views import Views
@@ -55,7 +56,7 @@ def measure(name: str, count: int) -> None:
         JsonLinesWriter().write(output, (row for row, _ in rows(count)))
         views = Views.of({name: path}, output, JsonLinesWriter(), "date")
         before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
-        views.write([output], JsonLinesWriter(), lambda: (entry for _, entry in rows(count)))
+        views.write(Parts(output, JsonLinesWriter()), lambda: (entry for _, entry in rows(count)))
         seconds, peak = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         size = path.stat().st_size / 1e6
         about = f", {_edges(path)}" if name == "graph" else ""

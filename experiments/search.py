@@ -154,12 +154,8 @@ def main() -> None:
     parser.add_argument("--top-n", type=int, default=10, help="keyphrases of a document")
     parser.add_argument("--dense", choices=DENSE, help="search with an encoder too, in this library")
     arguments = parser.parse_args()
-    texts, queries = (_texts(arguments.collection / name) for name in ("docs.jsonl", "queries.jsonl"))
-    relevant = defaultdict(set)
-    for line in (arguments.collection / "qrels.tsv").read_text(encoding="utf-8").splitlines():
-        query, document, grade = line.split("\t")
-        if int(grade) > 0:
-            relevant[query].add(document)
+    texts, queries = (read_texts(arguments.collection / name) for name in ("docs.jsonl", "queries.jsonl"))
+    relevant = read_relevant(arguments.collection / "qrels.tsv")
     rows = map(json.loads, arguments.keyphrases.read_text(encoding="utf-8").splitlines())
     phrases = {row["id"]: [k["text"] for k in row["keyphrases"][: arguments.top_n]] for row in rows}
 
@@ -184,7 +180,17 @@ def main() -> None:
         print(f"{arguments.dense}: {means}: {paired(before, after)}", flush=True)
 
 
-def _texts(path: Path) -> dict[str, str]:
+def read_relevant(path: Path) -> dict[str, set[str]]:
+    """The relevant documents of each query."""
+    relevant = defaultdict(set)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        query, document, grade = line.split("\t")
+        if int(grade) > 0:
+            relevant[query].add(document)
+    return relevant
+
+
+def read_texts(path: Path) -> dict[str, str]:
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return {str(row["id"]): row["text"] for row in rows}
 
