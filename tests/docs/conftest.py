@@ -13,6 +13,11 @@ from mudy.models.cache import KEEP_FLOAT32, write_model_manifest
 from tests import small
 from tools.doc_blocks import ROOT
 
+# Whose blocks run in the plain install, which is all that they tell the reader to have.
+FIRST_PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("quickstart", "notes", "your-corpus", "your-keyphrases")),
+)
 needs_shell = pytest.mark.skipif(
     shutil.which("bash") is None or shutil.which("curl") is None, reason="bash and curl are needed"
 )

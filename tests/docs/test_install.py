@@ -42,8 +42,32 @@ def test_a_goal_installs_what_it_needs_by_hash_and_says_so(goal: str, lock: str,
     commands = planned(goal, tmp_path)
     installs = [line for line in commands.splitlines() if re.search(r"--requirement lock/(run|dev)\.txt", line)]
     assert len(installs) == 1
-    assert installs[0].endswith(f"--require-hashes --no-deps --requirement {lock}")
-    assert f"Installing what is in {lock}" in commands
+    assert f"--require-hashes --no-deps --requirement {lock} >>" in installs[0]
+    assert f"Installing the packages of {lock}" in commands
+
+
+@needs_make
+def test_help_lists_every_goal_with_a_description() -> None:
+    described = re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    listed = subprocess.run(
+        ["make", "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert [line.split()[0] for line in listed.splitlines()] == described
+    assert {"run", "serve", "test"} <= set(described)
+
+
+@needs_make
+def test_a_failed_installation_shows_the_log(tmp_path: Path) -> None:
+    planned("run", tmp_path)
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\necho no route to the index\nexit 1\n")
+    python.chmod(0o755)
+    (tmp_path / ".venv" / "pip.installed").touch()
+    failed = subprocess.run(["make", "run"], cwd=tmp_path, capture_output=True, text=True)
+    assert failed.returncode != 0
+    assert "no route to the index" in failed.stdout
+    assert not (tmp_path / ".venv" / "run.installed").exists()
 
 
 @needs_make

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.conftest import needs_shell
+from tests.docs.conftest import FIRST_PAGES, needs_shell
 from tests.test_lock import pins
 from tools.doc_blocks import ROOT, Block, blocks, run_python, run_shell
 
-FIRST_PAGES = (ROOT / "README.md", ROOT / "docs" / "quickstart.md")
 BLOCKS = [block for block in blocks() if block.runs and block.page in FIRST_PAGES]
 SHELL = [block for block in BLOCKS if block.kind == "sh"]
 FIT = Block(ROOT, 0, "sh", "mudy fit examples/abstracts.jsonl --speed quick --limit 3 --output weights.json\n")
