@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# The service with its default models inside: docker build --build-arg VERSION=0.2.0 --tag mudy .
+# The service with its default models inside: docker build --build-arg VERSION=0.1.0 --tag mudy .
 # It asks no network when it runs. Give it a key: docker run --publish 8000:8000 --env MUDY_API_KEY=secret mudy
 
 FROM python:3.12-slim AS build
@@ -25,7 +25,7 @@ LABEL org.opencontainers.image.title="MUDY" \
 ENV PATH=/opt/mudy/bin:$PATH MUDY_HOME=/opt/mudy-home MUDY_OFFLINE=1 PYTHONUNBUFFERED=1
 COPY --from=build /opt/mudy /opt/mudy
 COPY --from=build /opt/mudy-home /opt/mudy-home
-RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin mudy
+RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin mudy
 USER 10001
 EXPOSE 8000
 STOPSIGNAL SIGTERM

@@ -14,15 +14,22 @@ CPU_INDEX := https://download.pytorch.org/whl/cpu
 # Bytecode is written even where the caller's environment forbids it: tests start many processes that would each compile.
 unexport PYTHONDONTWRITEBYTECODE
 
+# What pip prints goes to a log, which is shown only if it fails.
+LOG    := $(VENV)/install.log
+LOGGED := >>$(LOG) 2>&1 || { cat $(LOG); echo "== The installation failed; the output above is in $(LOG)"; exit 1; }
+
 TOGETHER := $(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15
 
-.PHONY: run serve test test-slow test-all test-long test-integrations fuzz lint types docs bench clean
+.PHONY: help run serve test test-slow test-all test-long test-integrations fuzz lint types docs bench clean
 
-run: $(VENV)/run.installed  ## the keyphrases of an example, with the embedded model
-	$(VENV)/bin/mudy extract examples/floodplain.txt
-	@echo "Next: source $(VENV)/bin/activate"
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-serve: $(VENV)/run.installed  ## the page and the service, on http://127.0.0.1:8000
+run: $(VENV)/run.installed  ## install MUDY into .venv and extract the keyphrases of an example
+	@$(VENV)/bin/mudy extract examples/floodplain.txt
+	@echo "Try your own file: $(VENV)/bin/mudy extract FILE (text, Markdown, HTML, PDF, Word ...), or make serve for the web page."
+
+serve: $(VENV)/run.installed  ## start the web page and the service on http://127.0.0.1:8000
 	$(VENV)/bin/mudy serve
 
 test: lint types  ## all checks but the heavy ones; those in a browser are skipped where there is no chromium
@@ -61,19 +68,24 @@ bench: $(VENV)/test.installed  ## speed and memory on this machine, in half an h
 	$(PIP) --constraint constraints.txt --requirement benchmarks/requirements.txt
 	$(PYTHON) -m benchmarks
 
-$(VENV)/run.installed: lock/run.txt pyproject.toml | $(VENV)/pip.installed
+$(VENV)/run.installed: lock/run.txt pyproject.toml | announcement $(VENV)/pip.installed
 $(VENV)/test.installed: lock/dev.txt pyproject.toml | $(VENV)/torch.installed
 
+.PHONY: announcement
+announcement:
+	@[ -e $(VENV)/run.installed ] || { \
+	  echo "Packages: 177 MB to download, into $(VENV) (566 MB) and pip's cache."; \
+	  echo "Models: 322 MB to download, into your cache folder (314 MB; MUDY_HOME sets another)."; }
+
 $(VENV)/%.installed:
-	@echo "== Installing what is in $< into $(VENV)"
-	$(LOCKED) --requirement $<
-	$(PIP) --quiet --no-deps --no-build-isolation --editable .
+	@echo "Installing the packages of $< (log: $(LOG)) ..."
+	@$(LOCKED) --requirement $< $(LOGGED)
+	@$(PIP) --no-deps --no-build-isolation --editable . $(LOGGED)
 	@touch $@
 
 $(VENV)/pip.installed: lock/pip.txt
-	@echo "== Making $(VENV)"
-	python3 -m venv $(VENV)
-	$(LOCKED) --quiet --requirement lock/pip.txt
+	@python3 -m venv $(VENV)
+	@$(LOCKED) --requirement lock/pip.txt $(LOGGED)
 	@touch $@
 
 $(VENV)/torch.installed: lock/cpu.txt lock/cuda.txt | $(VENV)/pip.installed

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import mudy
-from mudy.candidates.grammar import GRAMMARS, UNIVERSAL
-from mudy.candidates.stemming import UNSPACED
+from mudy.reading.candidates.grammar import GRAMMARS, UNIVERSAL
+from mudy.reading.candidates.stemming import UNSPACED
 from tests import growth
 
 ROOT = Path(mudy.__file__).parent
@@ -35,16 +35,16 @@ SHORT = {
 }
 # Calls whose expression is made while the program runs, each with expressions as they come out.
 MADE = {
-    ("mudy.evaluation.dataset_protocols", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
+    ("mudy.evaluation.datasets", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
     ("mudy._support.extras", r"{re.escape(extra)}"): r"""extra == ['"]corpus['"]""",
     ("mudy._support.extras", r"PROJECT"): r"mudy\[(.+)\]",
     ("mudy.extraction.examples.record_formats", r"known"): r"semeval2017(?![a-z0-9])",
     ("mudy.extraction.examples.record_formats", r"between"): r"[;,\n]",
     ("mudy.evaluation.measures", r"UNSPACED"): f"({UNSPACED})",
     ("mudy.reading.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
-    ("mudy.candidates.grammar", r"grammar_of(document.language, document.tagged).phrase"): UNIVERSAL.phrase,
-    ("mudy.candidates.grammar", r"grammar.run or grammar.phrase"): UNIVERSAL.phrase,
-    ("mudy.candidates.grammar", r"grammar.inner"): r"[AN]{0,3}N",
+    ("mudy.reading.candidates.grammar", r"grammar_of(document.language, document.tagged).phrase"): UNIVERSAL.phrase,
+    ("mudy.reading.candidates.grammar", r"grammar.run or grammar.phrase"): UNIVERSAL.phrase,
+    ("mudy.reading.candidates.grammar", r"grammar.inner"): r"[AN]{0,3}N",
     ("mudy.engines.torch.local_chat", r"marks"): r"<\|user\|>|</s>|<s>",
     ("mudy.engines.light.light_tokenizer", r"self._added"): r"[<]",
     ("mudy.models.token_table", r"(?={SPACE})"): r"[^▁](?=▁)",
@@ -91,7 +91,7 @@ def expressions() -> tuple[Expression, ...]:
         found += _called(module, tree)
         found += _kept(module, tree)
     for grammar in (*GRAMMARS.values(), UNIVERSAL):
-        found.append(Expression("mudy.candidates grammar", re.compile(grammar.phrase), "finditer"))
+        found.append(Expression("mudy.reading.candidates grammar", re.compile(grammar.phrase), "finditer"))
     return tuple(found)
 
 

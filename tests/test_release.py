@@ -1,7 +1,9 @@
-"""Facts about the files of a release: image, workflows, recipe, citation, version and changelog."""
+"""Facts about the files of a release: image, workflows, extras, recipe, registries, citation, version, changelog."""
 
 from __future__ import annotations
 
+import ast
+import json
 import os
 import re
 import shlex
@@ -15,6 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
+from mudy.cli.main import cli
+from mudy.reading.languages.segmenters import PACKAGES
 from tools.recipe import RECIPE, needed, written
 
 ROOT = Path(__file__).parent.parent
@@ -117,6 +121,85 @@ def test_an_issue_form_has_fields_with_labels_and_unique_ids(path: Path) -> None
     assert all(field["type"] in ("checkboxes", "input", "textarea") for field in form["body"])
     assert all(field["attributes"]["label"] for field in form["body"])
     assert any(field.get("validations", {}).get("required") for field in form["body"])
+
+
+EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
+
+
+def named_extras(file: Path) -> set[str]:
+    """The extras that a module tells users to install."""
+    calls = [node for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    named = [call for call in calls if getattr(call.func, "id", "") in ("from_extra", "missing_extra")]
+    return {call.args[0].value for call in named if isinstance(call.args[0], ast.Constant)}  # type: ignore[misc]
+
+
+def brought_by(extra: str) -> set[str]:
+    """An extra with those that it brings."""
+    others = [re.fullmatch(r"mudy\[(.+)\]", requirement) for requirement in EXTRAS[extra]]
+    return {extra}.union(*(brought_by(name) for match in others if match for name in match[1].split(",")))
+
+
+def test_every_extra_that_an_error_names_exists_and_all_has_those_of_commands() -> None:
+    package = ROOT / "src" / "mudy"
+    modules = {file: named_extras(file) for file in package.rglob("*.py")}
+    tools = {file.stem for file in (package / "integrations").glob("*.py")}
+    for_tools = {file for file in modules if file.parent.name == "integrations" and file.stem not in cli.commands}
+    assert set().union(*modules.values(), PACKAGES) <= EXTRAS.keys()
+    of_commands = set(PACKAGES).union(*(extras for file, extras in modules.items() if file not in for_tools))
+    assert {"corpus", "mcp", "readers", "server", "torch", "zh"} <= of_commands
+    assert of_commands <= brought_by("all")
+    assert not brought_by("all") & (tools - cli.commands.keys() | {"dev", "docs", "integrations"})
+
+
+def test_the_mcp_registry_is_told_of_a_command_and_the_package_names_its_entry() -> None:
+    entry = json.loads((ROOT / "server.json").read_text(encoding="utf-8"))
+    assert re.fullmatch(r"io\.github\.[\w-]+/mudy", entry["name"])
+    assert (ROOT / "README.md").read_text(encoding="utf-8").endswith(f"<!-- mcp-name: {entry['name']} -->\n")
+    assert len(entry["description"]) <= 100  # the registry's limit
+    (package,) = entry["packages"]
+    assert (package["identifier"], package["version"]) == (PROJECT["project"]["name"], entry["version"])
+    command, *options = package["packageArguments"]
+    known = {name for parameter in cli.commands[command["value"]].params for name in parameter.opts}
+    assert {option["name"] for option in options} <= known
+    (extras,) = re.findall(r"mudy\[(.+)\]", package["runtimeArguments"][0]["value"])
+    assert set(extras.split(",")) <= EXTRAS.keys()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None or sys.platform != "linux", reason="bash and GNU sed are needed")
+def test_the_readme_on_the_index_has_absolute_links_and_the_version_stays_the_tags(repository: Path) -> None:
+    (step,) = (
+        step["run"]
+        for step in parsed(ROOT / ".github" / "workflows" / "release.yml")["jobs"]["build"]["steps"]
+        if "links absolute" in step.get("name", "")
+    )
+    git(repository, "init")
+    git(repository, "add", ".")
+    git(repository, "commit", "-m", "a")
+    git(repository, "tag", "v1.2.3")
+    environment = {**os.environ, "GITHUB_REPOSITORY": "a/mudy", "GITHUB_REF_NAME": "v1.2.3"}
+    subprocess.run(["bash", "-e", "-c", step], cwd=repository, env=environment, check=True)
+    readme = (repository / "README.md").read_text(encoding="utf-8")
+    assert "](https://raw.githubusercontent.com/a/mudy/v1.2.3/docs/keyphrases.png)" in readme
+    assert "](https://github.com/a/mudy/blob/v1.2.3/docs/quickstart.md)" in readme
+    assert [link for link in re.findall(r"\]\(([^)]+)\)", readme) if not link.startswith("https://")] == []
+    assert version_of(repository) == "1.2.3"
+    shutil.rmtree(repository / ".git")
+
+
+def test_the_entry_of_the_mcp_registry_has_the_newest_version_of_the_changelog() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.findall(r"^## \[(\d+\.\d+\.\d+)\]", changelog, re.MULTILINE)[0]
+    assert json.loads((ROOT / "server.json").read_text(encoding="utf-8"))["version"] == newest
+
+
+def test_a_space_is_configured_as_its_app_listens_and_installs_extras_that_exist() -> None:
+    _, front, _ = (ROOT / "space" / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    settings = yaml.safe_load(front)
+    assert settings["sdk"] == "docker"
+    assert f'"PORT", "{settings["app_port"]}"' in (ROOT / "space" / "app.py").read_text(encoding="utf-8")
+    assert len(settings["short_description"]) <= 60  # the limit of Spaces
+    (extras,) = re.findall(r"^mudy\[(.+)\]", (ROOT / "space" / "requirements.txt").read_text(encoding="utf-8"))
+    assert set(extras.split(",")) <= EXTRAS.keys()
 
 
 def test_the_recipe_needs_what_the_package_needs() -> None:
