@@ -101,9 +101,9 @@ def test_a_name_that_the_code_page_of_standard_output_lacks_is_printed_as_utf_8(
     row = {"id": "1", "text": "The river dam holds.", "keyphrases": ["river dam"]}
     (tmp_path / "河流.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     code_page = {**os.environ, "PYTHONIOENCODING": "cp1252"}  # as where Windows redirects it
-    described = [sys.executable, "-m", "mudy", "data", "describe", str(tmp_path / "河流.jsonl")]
-    done = subprocess.run(described, env=code_page, capture_output=True)
-    assert (done.returncode, done.stderr) == (0, b"")
+    evaluated = [sys.executable, "-m", "mudy", "evaluate", "--method", "yake", str(tmp_path / "河流.jsonl")]
+    done = subprocess.run(evaluated, env=code_page, capture_output=True)
+    assert done.returncode == 0, done.stderr
     assert "河流" in done.stdout.decode()
 
 
