@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from threading import Lock, RLock, Thread, current_thread
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from mudy._support.processes import ChildProcess, how_it_ended, package_environment, usable_cpus
+from mudy._support.processes import ChildProcess, how_it_ended, python_environment, usable_cpus
 from mudy._support.progress import report_share
 from mudy.errors import WorkerError
 
@@ -106,7 +106,7 @@ class WorkerProcess:
         self.ready = False
         self._silent = 0.0  # seconds waited since its last message
         self.failure: Exception | None = None  # why it is of no use any more
-        self._child = ChildProcess("mudy._support.worker_main", {**_MALLOC, **package_environment()})
+        self._child = ChildProcess("mudy._support.worker_main", {**_MALLOC, **python_environment()})
         self._outbox: SimpleQueue[tuple[dict[str, Any], bytes] | None] = SimpleQueue()
         self._outbox.put(({"kind": "work", "task": 0, "at_once": at_once}, work))
         self.pid = self._child.pid
