@@ -6,10 +6,8 @@ are computed once, and all candidates look at them.
 
 from __future__ import annotations
 
-import logging
 from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -33,7 +31,7 @@ from mudy.engines.backbone import (
 )
 from mudy.engines.batches import of_one_shape
 from mudy.engines.tokens import LONGEST_PROMPT, WORD_MARKS, Prompt, Tokens, fast_tokenizer, prompts_of, tokenise
-from mudy.engines.torch.attention import NAME, Edit, Enough, Following, Observer, Showing, register, soft_cap
+from mudy.engines.torch.attention import NAME, Edit, Following, Observer, register, soft_cap
 from mudy.engines.torch.machine import Machine
 from mudy.reading.document import Span
 
@@ -83,12 +81,11 @@ class Transformer(Backbone):
         return received
 
     def observe(self, tokens: Tokens, observer: MapObserver) -> None:
-        self._show(tokens, Showing(observer.layers, to=observer))
+        self._show(tokens, Observer(observer.layers, observer))
 
     def _show(self, tokens: Tokens, observer: Observer) -> None:
-        """Show a text to an observer, and run no layer above those that it asks for."""
         check()
-        with self.machine.at_work(), suppress(Enough):
+        with self.machine.at_work():
             self._observe(self._ids(tokens), observer)
 
     def _ids(self, tokens: Tokens) -> Tensor:
@@ -162,7 +159,7 @@ class CausalBackbone(DecoderOnly, Transformer):
         return int(self.model.config.max_position_embeddings) - LONGEST_PROMPT
 
     def _encode(self, text_range: TextRange, layers: frozenset[int]) -> PrefixEncoding:
-        tokens, observer = self.opened(text_range), Observer(layers, whole=True)
+        tokens, observer = self.opened(text_range), Observer(layers)
         cache = DynamicCache()  # without a configuration it forgets nothing: `Following` hides what is out of a window
         self.model.model(input_ids=self._ids(tokens), past_key_values=cache, use_cache=True, visitor=observer)
         return PrefixEncoding(tokens, Received(tokens, observer.mean()) if layers else None, cache)
@@ -202,12 +199,7 @@ class Seq2SeqBackbone(Transformer):
 
     @classmethod
     def load(cls, path: str, machine: Machine, name: str) -> Seq2SeqBackbone:
-        logger = logging.getLogger("transformers.modeling_utils")
-        logger.addFilter(_of_use)
-        try:
-            model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
-        finally:
-            logger.removeFilter(_of_use)
+        model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
         return cls(model, fast_tokenizer(path), machine, name)
 
     def room(self) -> int:
@@ -226,7 +218,7 @@ class Seq2SeqBackbone(Transformer):
 
     def _encode(self, text_range: TextRange, layers: frozenset[int]) -> SourceEncoding:
         tokens = tokenise(self.tokenizer, *text_range, prefix=PROMPT_OPENING, suffix=PROMPT_CLOSING)
-        observer = Observer(layers, whole=True)
+        observer = Observer(layers)
         states = self.model.encoder(input_ids=self._ids(tokens), visitor=observer).last_hidden_state
         received = Received(tokens, observer.mean()) if layers else None
         return SourceEncoding(tokens, received, states, self._cross_cache(states))
@@ -256,8 +248,3 @@ class Seq2SeqBackbone(Transformer):
     @property
     def _start(self) -> int:
         return int(self.model.config.decoder_start_token_id or 0)
-
-
-def _of_use(record: logging.LogRecord) -> bool:
-    """Not the warning that T5's input and output embeddings differ: Flan-T5's do, and both are loaded."""
-    return "will NOT tie them" not in record.getMessage()
