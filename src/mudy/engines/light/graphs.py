@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mudy._support.extras import install_command
 from mudy._support.onnx import CONTRIB, Graph, open_session
 from mudy.errors import UnsupportedModel
 
@@ -113,11 +112,11 @@ class DecoderConfig:
         return self.heads // self.kv_heads
 
 
-def decoder_config(config: Mapping[str, Any], name: str) -> DecoderConfig:
-    """The shape that a config.json describes; what this engine does not compute raises."""
+def decoder_config(config: Mapping[str, Any]) -> DecoderConfig:
+    """The shape that a config.json describes; UnsupportedModel for what this engine does not compute."""
     family = str(config.get("model_type"))
     if family not in FAMILIES:
-        raise UnsupportedModel(_other(name, f"is of the family {family!r}"))
+        raise UnsupportedModel(family)
     gemma = family == "gemma3_text"
     depth, heads, width = (int(config[key]) for key in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
     head_width = int(config.get("head_dim") or width // heads)
@@ -125,10 +124,9 @@ def decoder_config(config: Mapping[str, Any], name: str) -> DecoderConfig:
     key, usual = ("hidden_activation", "gelu_pytorch_tanh") if gemma else ("hidden_act", "silu")
     activation = str(config.get(key) or usual)
     if activation not in ACTIVATIONS:
-        raise UnsupportedModel(_other(name, f"has the activation {activation!r}"))
-    for key in VARIANTS:
-        if config.get(key):
-            raise UnsupportedModel(_other(name, f"has {key}"))
+        raise UnsupportedModel(activation)
+    if variants := [key for key in VARIANTS if config.get(key)]:
+        raise UnsupportedModel(", ".join(variants))
     return DecoderConfig(
         family,
         depth,
@@ -142,27 +140,21 @@ def decoder_config(config: Mapping[str, Any], name: str) -> DecoderConfig:
         width**0.5 if gemma else 1.0,
         gemma,
         tuple(int(config["sliding_window"]) if slides else None for slides in sliding),
-        tuple(_theta(config, slides, gemma, name) for slides in sliding),
+        tuple(_theta(config, slides, gemma) for slides in sliding),
     )
 
 
-def _theta(config: Mapping[str, Any], slides: bool, gemma: bool, name: str) -> float:
+def _theta(config: Mapping[str, Any], slides: bool, gemma: bool) -> float:
     """The base of rotary positions; older files name it otherwise."""
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     rope = rope.get("sliding_attention" if slides else "full_attention", rope)
     if rope.get("rope_type", rope.get("type", "default")) not in ("default", None):
-        raise UnsupportedModel(_other(name, "has scaled rotary positions"))
+        raise UnsupportedModel("scaled rotary positions")
     if "rope_theta" in rope:
         return float(rope["rope_theta"])
     if gemma and slides:
         return float(config.get("rope_local_base_freq", 10_000))
     return float(config.get("rope_theta", 1_000_000 if gemma else 10_000))
-
-
-def _other(name: str, what: str) -> str:
-    known = ", ".join(sorted(FAMILIES))
-    needed = f"{name} {what}, which only the torch engine computes (without torch: {known})."
-    return f"{needed} Install it: {install_command('torch')}"
 
 
 def before_attention(config: DecoderConfig, products: Products) -> Graph:
