@@ -22,7 +22,7 @@ from mudy._support.onnx import Graph
 from mudy._support.storage import atomic_write, exclusive_lock
 from mudy.engines.light.graphs import LARGEST, MIDDLE, FloatProducts, Int8Products, Products
 from mudy.errors import ModelUnavailable
-from mudy.models.cache import INT8, WEIGHTS, drop_float32, float32_source, home, is_cached, is_whole_int8, quick_hash
+from mudy.models.cache import INT8, WEIGHTS, drop_float32, float32_source, home, int8_metadata, is_cached, quick_hash
 from mudy.models.fetch import FULL, Report, silent
 from mudy.models.gguf import safetensors_header
 
@@ -40,7 +40,7 @@ class WeightFile:
         try:
             with path.open("rb") as file:
                 self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            self.metadata, self._table, self._start = _header(self._data)
+            self._table, self._start = _header(self._data)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ModelUnavailable(f"The weights in {path} cannot be read: {error}.") from error
 
@@ -112,13 +112,13 @@ class LightWeights:
         return Table(self.file.tensor(name), self.file.tensor(f"{name}.scales") if self.int8 else None)
 
 
-def _header(data: mmap.mmap) -> tuple[dict[str, str], dict[str, Any], int]:
-    """Metadata, the table of tensors, and where their bytes begin; ValueError if the file is cut short."""
+def _header(data: mmap.mmap) -> tuple[dict[str, Any], int]:
+    """The table of tensors, and where their bytes begin; ValueError if the file is cut short."""
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 + size:
         raise ValueError("the file is cut short")
     table = json.loads(data[8 : 8 + size])
-    metadata = table.pop("__metadata__", {})
+    table.pop("__metadata__", None)
     end = max((entry["data_offsets"][1] for entry in table.values()), default=0)
     if 8 + size + end != len(data):
         raise ValueError(f"it has {len(data):,} bytes instead of {8 + size + end:,}")
@@ -127,7 +127,7 @@ def _header(data: mmap.mmap) -> tuple[dict[str, str], dict[str, Any], int]:
         width = np.dtype(_DTYPES[entry["dtype"]]).itemsize if entry["dtype"] in _DTYPES else None
         if not 0 <= start <= stop or (width is not None and stop - start != width * prod(entry["shape"])):
             raise ValueError(f"{name} does not fit its shape")
-    return metadata, table, 8 + size
+    return table, 8 + size
 
 
 # --- Writing -----------------------------------------------------------------------------------------------------
@@ -197,12 +197,12 @@ def source_identity(source: Path) -> str:
 
 def checked_file(path: Path, source: str) -> WeightFile | None:
     """A finished conversion of a source, all bytes checked; None if there is none, or a damaged or outdated one."""
+    metadata = int8_metadata(path) or {}
+    same = metadata.get("format") == _FORMAT and metadata.get("source") == source
     try:
-        weights = WeightFile(path)
+        return WeightFile(path) if same else None
     except ModelUnavailable:
         return None
-    same = weights.metadata.get("format") == _FORMAT and weights.metadata.get("source") == source
-    return weights if same and is_whole_int8(path) else None
 
 
 def convert_to_int8(weights: WeightFile, path: Path, source: str, report: Report = silent) -> None:
