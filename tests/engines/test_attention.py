@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mudy.engines.backbone import TextRange
 from mudy.engines.batches import length_batches
-from mudy.engines.torch.attention import Call, Observer, keep_aligned, received_sums, reweight, reweight_after_softmax
+from mudy.engines.torch.attention import keep_aligned, received_sums, reweighted
 from mudy.reading.document import Span
 from tests import small
 
@@ -16,20 +16,20 @@ SCORES = torch.linspace(-4, 4, 81)
 
 
 def test_reweighting_is_monotone_in_the_weight_and_bounded_by_the_score() -> None:
-    light, heavy = reweight(SCORES, torch.tensor(0.2)), reweight(SCORES, torch.tensor(0.7))
+    light, heavy = (reweighted(SCORES, torch.tensor(weight), "logit") for weight in (0.2, 0.7))
     assert (heavy >= light).all()
     assert (light.abs() <= SCORES.abs()).all()
 
 
 def test_full_weight_keeps_positive_scores_and_lifts_negative_ones_to_zero() -> None:
-    assert torch.equal(reweight(SCORES, torch.tensor(1.0)), SCORES.clamp(min=0))
+    assert torch.equal(reweighted(SCORES, torch.tensor(1.0), "logit"), SCORES.clamp(min=0))
 
 
 def test_the_post_softmax_rule_multiplies_attention_and_renormalises() -> None:
     scores, weights = torch.randn(3, 9), torch.rand(3, 9)
     weights[:, 4] = 0
     product = scores.softmax(-1) * weights
-    edited = reweight_after_softmax(scores, weights).softmax(-1)
+    edited = reweighted(scores, weights, "post_softmax").softmax(-1)
     torch.testing.assert_close(edited, product / product.sum(-1, keepdim=True))
 
 
@@ -66,21 +66,6 @@ def test_windows_in_one_batch_are_read_as_if_each_were_alone(family: str) -> Non
         (alone,) = backbone.received_attention([TextRange(small.TEXT, span)], [1])
         np.testing.assert_allclose(found.sums, alone.sums, atol=1e-5, rtol=1e-4)
         assert float(found.sums.sum()) == pytest.approx(len(found.tokens), rel=1e-4)  # every row gives away 1
-
-
-@pytest.mark.parametrize("family", ["llama", "t5"])
-def test_no_layer_runs_above_the_last_one_observed(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    backbone = small.t5() if family == "t5" else small.decoder(family)
-    layers: list[int] = []
-    attend = Observer.attend
-
-    def spy(self: Observer, call: Call) -> torch.Tensor:
-        layers.append(call.layer)
-        return attend(self, call)
-
-    monkeypatch.setattr(Observer, "attend", spy)
-    backbone.received_attention([TextRange(small.TEXT, Span(0, 100))], [1])
-    assert layers == [0, 1]
 
 
 def test_several_layers_are_averaged() -> None:

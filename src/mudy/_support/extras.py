@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 from mudy.errors import MissingExtra
@@ -37,10 +37,8 @@ def missing_extra(extra: str, what: str | None = None, module: str | None = None
 
 
 def install_command(extra: str) -> str:
-    """The command that installs what an extra lacks here."""
-    wanted = _requirements(extra)
-    lacking = [requirement for requirement in wanted if not _installed(requirement)]
-    return " ".join([_pip(), "install", *map(_quoted, lacking or wanted or [f"{PROJECT}[{extra}]"])])
+    """The command that installs an extra here."""
+    return " ".join([_pip(), "install", *map(_quoted, _requirements(extra) or [f"{PROJECT}[{extra}]"])])
 
 
 def _requirements(extra: str) -> list[str]:
@@ -59,13 +57,6 @@ def _requirements(extra: str) -> list[str]:
             else:
                 requirements += [more for name in others[1].split(",") for more in _requirements(name.strip())]
     return list(dict.fromkeys(requirements))
-
-
-def _installed(requirement: str) -> bool:
-    try:
-        return bool(version(re.split(r"[^\w.-]", requirement, maxsplit=1)[0]))
-    except PackageNotFoundError:
-        return False
 
 
 def _pip() -> str:

@@ -21,8 +21,9 @@ def own_process() -> None:
     """Tune this process; called by the main function of a process that runs nothing but MUDY."""
     global _owned
     _owned = True
-    keep_torch_from_thinc()
-    shorten_spacy()
+    if not any(map(find_spec, USES_TORCH)):
+        sys.meta_path.insert(0, TorchlessThinc())
+    sys.meta_path.insert(0, ShortSpacy())
 
 
 @contextmanager
@@ -60,17 +61,6 @@ def give_back() -> None:
 
 
 # -- Imports ----------------------------------------------------------------------------------------------------------
-
-
-def shorten_spacy() -> None:
-    """Leave out spaCy's command line; for a process of our own, where nobody else uses spaCy."""
-    sys.meta_path.insert(0, ShortSpacy())
-
-
-def keep_torch_from_thinc() -> None:
-    """Hide torch from thinc, in a process of our own, where nobody else uses thinc; unless a pipeline may need both."""
-    if not any(map(find_spec, USES_TORCH)):
-        sys.meta_path.insert(0, TorchlessThinc())
 
 
 class TorchlessThinc(MetaPathFinder):

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.processes import usable_cpus
-from mudy.errors import MissingExtra
 
 ElementType = Literal["float32", "uint8", "int8", "int32", "int64"]
 ELEMENT_TYPES: Mapping[str, int] = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}  # TensorProto.DataType
 IR_VERSION, OPSET, CONTRIB_OPSET = 8, 17, 1
 CONTRIB = "com.microsoft"  # onnxruntime's own operators, part of every build of it
 Attribute = int | float | str | tuple[int, ...]
+_ATTRIBUTE_FIELDS = {float: (2, 1), int: (3, 2), str: (4, 3), tuple: (8, 7)}  # of AttributeProto, with its own type
 
 
 class Graph:
@@ -76,10 +76,10 @@ class Graph:
         return names
 
     def model(self) -> bytes:
-        graph = _strings(1, self._nodes) + _text(2, self.name) + _strings(5, self._constants)
-        graph += _strings(11, (_value_info(*pair) for pair in self.inputs.items())) + _strings(12, self._outputs)
-        opsets = [_text(1, "") + _number(2, OPSET), _text(1, CONTRIB) + _number(2, CONTRIB_OPSET)]
-        return _number(1, IR_VERSION) + _bytes(7, graph) + _strings(8, opsets)
+        graph = _fields(1, self._nodes) + _field(2, self.name) + _fields(5, self._constants)
+        graph += _fields(11, (_value_info(*pair) for pair in self.inputs.items())) + _fields(12, self._outputs)
+        opsets = [_field(1, "") + _field(2, OPSET), _field(1, CONTRIB) + _field(2, CONTRIB_OPSET)]
+        return _field(1, IR_VERSION) + _field(7, graph) + _fields(8, opsets)
 
     def _new(self, stem: str) -> str:
         self._count += 1
@@ -130,25 +130,14 @@ def default_threads() -> int:
 
 def open_session(graph: Graph) -> Any:
     """A graph, ready to run on the CPU, on the thread that asks."""
-    runtime = onnxruntime()
-    options = runtime.SessionOptions()
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors alone
     options.enable_cpu_mem_arena = False  # it would keep the largest tensors of every session for ever
-    return runtime.InferenceSession(graph.model(), options, providers=["CPUExecutionProvider"])
-
-
-def onnxruntime() -> Any:
-    """The package, or an error that says how to install it."""
-    try:
-        import onnxruntime as runtime
-    except ImportError as error:
-        raise MissingExtra(
-            "onnxruntime is not installed, and models cannot be computed without it or torch. "
-            "Install it: pip install onnxruntime"
-        ) from error
-    return runtime
+    return onnxruntime.InferenceSession(graph.model(), options, providers=["CPUExecutionProvider"])
 
 
 class ThreadMap:
@@ -205,52 +194,40 @@ def _varint(value: int) -> bytes:
     return bytes(encoded)
 
 
-def _number(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value)
+def _field(number: int, value: float | str | bytes) -> bytes:
+    """A whole number as a varint, another number in four bytes, text and bytes after their length."""
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    if isinstance(value, float):
+        return _varint(number << 3 | 5) + struct.pack("<f", value)
+    coded = value.encode() if isinstance(value, str) else value
+    return _varint(number << 3 | 2) + _varint(len(coded)) + coded
 
 
-def _float(field: int, value: float) -> bytes:
-    return _varint(field << 3 | 5) + struct.pack("<f", value)
-
-
-def _bytes(field: int, value: bytes) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(value)) + value
-
-
-def _text(field: int, value: str) -> bytes:
-    return _bytes(field, value.encode())
-
-
-def _strings(field: int, values: Iterable[bytes]) -> bytes:
-    return b"".join(_bytes(field, value) for value in values)
+def _fields(number: int, values: Iterable[float | str | bytes]) -> bytes:
+    return b"".join(_field(number, value) for value in values)
 
 
 def _node(
     operator: str, inputs: Iterable[str], outputs: Iterable[str], domain: str, attributes: Mapping[str, Attribute]
 ) -> bytes:
     """NodeProto."""
-    node = _strings(1, (name.encode() for name in inputs)) + _strings(2, (name.encode() for name in outputs))
-    node += _text(4, operator) + _strings(5, (_attribute(*pair) for pair in attributes.items()))
-    return node + _text(7, domain)
+    node = _fields(1, inputs) + _fields(2, outputs) + _field(4, operator)
+    return node + _fields(5, (_attribute(*pair) for pair in attributes.items())) + _field(7, domain)
 
 
 def _attribute(name: str, value: Attribute) -> bytes:
-    """AttributeProto: type 1 is a float, 2 an int, 3 a string, 7 a list of ints."""
-    if isinstance(value, float):
-        return _text(1, name) + _float(2, value) + _number(20, 1)
-    if isinstance(value, int):
-        return _text(1, name) + _number(3, value) + _number(20, 2)
-    if isinstance(value, str):
-        return _text(1, name) + _text(4, value) + _number(20, 3)
-    return _text(1, name) + b"".join(_number(8, item) for item in value) + _number(20, 7)
+    """AttributeProto."""
+    field, kind = _ATTRIBUTE_FIELDS[type(value)]
+    return _field(1, name) + _fields(field, value if isinstance(value, tuple) else [value]) + _field(20, kind)
 
 
 def _tensor(name: str, value: NDArray[np.generic]) -> bytes:
     """TensorProto."""
-    head = b"".join(_number(1, size) for size in value.shape) + _number(2, ELEMENT_TYPES[value.dtype.name])
-    return head + _text(8, name) + _bytes(9, np.ascontiguousarray(value).tobytes())
+    head = _fields(1, value.shape) + _field(2, ELEMENT_TYPES[value.dtype.name])
+    return head + _field(8, name) + _field(9, np.ascontiguousarray(value).tobytes())
 
 
 def _value_info(name: str, kind: ElementType) -> bytes:
     """ValueInfoProto of a tensor whose shape is not said."""
-    return _text(1, name) + _bytes(2, _bytes(1, _number(1, ELEMENT_TYPES[kind])))
+    return _field(1, name) + _field(2, _field(1, _field(1, ELEMENT_TYPES[kind])))

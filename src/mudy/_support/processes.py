@@ -25,21 +25,10 @@ def python_command(*arguments: str) -> list[str]:
 
 
 def python_environment(**more: str) -> dict[str, str]:
-    """The environment for such a process: PYTHONPATH without entries that mean the current folder."""
-    environment = os.environ | {"PYTHONSAFEPATH": "1"} | more
-    entries = environment.get("PYTHONPATH", "").split(os.pathsep)
-    environment["PYTHONPATH"] = os.pathsep.join(entry for entry in entries if Path(entry).is_absolute())
-    return environment
-
-
-def package_environment() -> dict[str, str]:
-    """The environment for a process that runs a module of this package, which is the last place to import from.
-
-    An empty entry of PYTHONPATH means the current folder, and is left out.
-    """
-    given = [str(Path(entry).absolute()) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    """The environment for such a process, which also finds this package: PYTHONPATH without relative entries."""
+    given = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if Path(entry).is_absolute()]
     home = str(Path(__file__).absolute().parents[2])
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([*given, home])}
+    return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join([*given, home]), **more}
 
 
 def usable_cpus() -> int:
@@ -62,10 +51,6 @@ class ChildProcess(subprocess.Popen[bytes]):
         assert self.stdin is not None
         assert self.stdout is not None
         self._requests, self._answers = self.stdin, self.stdout
-
-    @property
-    def alive(self) -> bool:
-        return self.poll() is None
 
     def send(self, header: Mapping[str, Any], body: bytes) -> None:
         send(self._requests, header, body)

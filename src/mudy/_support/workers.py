@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from threading import Lock, RLock, Thread, current_thread
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from mudy._support.processes import ChildProcess, how_it_ended, package_environment, usable_cpus
+from mudy._support.processes import ChildProcess, how_it_ended, python_environment, usable_cpus
 from mudy._support.progress import report_share
 from mudy.errors import WorkerError
 
@@ -57,11 +57,11 @@ def threads_each(workers: int, threads: int | None) -> int:
     return threads or max(1, usable_cpus() // workers)
 
 
-def pickled_work(work: object) -> bytes:
+def pickled_work(work: object, what: str = "The settings") -> bytes:
     try:
         return pickle.dumps(work)
     except Exception as error:
-        raise WorkerError(f"The settings cannot be sent to worker processes: {error}") from error
+        raise WorkerError(f"{what} cannot be sent to worker processes: {error}") from error
 
 
 # -- One process ------------------------------------------------------------------------------------------------------
@@ -80,10 +80,7 @@ class Task:
 
     @classmethod
     def of(cls, items: Any) -> Task:
-        try:
-            return cls(pickle.dumps(items))
-        except Exception as error:
-            raise WorkerError(f"Cannot be sent to a worker process: {error}") from error
+        return cls(pickled_work(items, "A text"))
 
     def settle(self, outcome: Any) -> None:
         """Set the outcomes, or the exception instead of them, unless they are set already."""
@@ -106,7 +103,7 @@ class WorkerProcess:
         self.ready = False
         self._silent = 0.0  # seconds waited since its last message
         self.failure: Exception | None = None  # why it is of no use any more
-        self._child = ChildProcess("mudy._support.worker_main", {**_MALLOC, **package_environment()})
+        self._child = ChildProcess("mudy._support.worker_main", {**_MALLOC, **python_environment()})
         self._outbox: SimpleQueue[tuple[dict[str, Any], bytes] | None] = SimpleQueue()
         self._outbox.put(({"kind": "work", "task": 0, "at_once": at_once}, work))
         self.pid = self._child.pid
@@ -262,26 +259,22 @@ class WorkerPool(Generic[Item, Outcome]):
         self._fail_queued()
 
     def _update(self, process: WorkerProcess) -> None:
-        """A process is ready, free or gone."""
+        """A process is ready, free or gone. One that ends after its start is replaced: its task or chance ended it."""
         with self._lock:
             if process.ready:
                 self._killed_starts = 0
             if process.failure is not None and process in self._processes:
                 self._processes.remove(process)
-                self._count_end(process)
-            self._assign()
-
-    def _count_end(self, process: WorkerProcess) -> None:
-        """A process that ends after its start is replaced: its task is to blame, or chance."""
-        if not isinstance(process.failure, WorkerEnded):
-            self._failure = self._failure or process.failure
-        elif not process.ready:
-            self._killed_starts += 1
+                if not isinstance(process.failure, WorkerEnded):
+                    self._failure = self._failure or process.failure
+                elif not process.ready:
+                    self._killed_starts += 1
             if self._killed_starts > self.size + STARTS_IN_A_ROW:
                 self._failure = WorkerError(
                     f"{self._killed_starts} worker processes were killed at their start, one after the other. "
                     f"{process.failure} Use fewer workers than {self.size}."
                 )
+            self._assign()
 
     def _fail_queued(self) -> None:
         while self._queue and self._failure is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import platform
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
@@ -17,14 +18,13 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from mudy._support.extras import missing_extra
 from mudy._support.validation import check_options, declared
-from mudy.errors import ModelError, ModelUnavailable, UnsupportedModel
+from mudy.errors import ModelUnavailable, UnsupportedModel
 from mudy.models.cache import float32_source
-from mudy.models.fetch import silent
+from mudy.models.fetch import Report, silent
 
 if TYPE_CHECKING:
     from mudy.engines.backbone import Backbone
     from mudy.engines.encoder import SentenceEncoder
-    from mudy.models import Report
 
 ENCODER_DECODERS = frozenset({"t5"})  # families of models that have an encoder of their own
 CAUSAL_FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3", "mistral"})
@@ -93,11 +93,9 @@ def load_backbone(path: str, compute: Compute, name: str, report: Report | None 
         from mudy.engines import light
 
         return light.load_light_decoder(path, compute, name, report or silent)
-    _require_torch(f"{name} (of the family {family!r})", compute)
-    from mudy.engines.torch.transformer import CausalBackbone, Seq2SeqBackbone
-
-    kind = Seq2SeqBackbone if family in ENCODER_DECODERS else CausalBackbone
-    backbone: Backbone = _loaded(kind, path, compute, name, report=report or silent)
+    kind = "Seq2SeqBackbone" if family in ENCODER_DECODERS else "CausalBackbone"
+    what = f"{name} (of the family {family!r})"
+    backbone: Backbone = _by_torch("transformer", kind, what, path, compute, name, report=report)
     return backbone
 
 
@@ -107,54 +105,22 @@ def load_encoder(path: str, compute: Compute, name: str, report: Report | None =
         from mudy.engines import light
 
         return light.load_light_encoder(path, compute, name, report or silent)
-    _require_torch(f"{name} (of the family {family!r})", compute)
-    from mudy.engines.torch.torch_encoder import TorchEncoder
-
-    loaded: SentenceEncoder = _loaded(TorchEncoder, path, compute, name, report=report or silent)
-    return loaded
+    what = f"{name} (of the family {family!r})"
+    encoder: SentenceEncoder = _by_torch("torch_encoder", "TorchEncoder", what, path, compute, name, report=report)
+    return encoder
 
 
 def load_chat(path: str, compute: Compute, name: str, template: str = "") -> Chat:
     """A chat model from a folder; `template` serves where the folder holds none."""
     _family(path, name)
-    _require_torch(f"{name} as a model that writes", compute)
-    from mudy.engines.torch import local_chat
-
-    loaded: Chat = _loaded(local_chat.LocalChat, path, compute, name, template)
-    return loaded
+    chat: Chat = _by_torch("local_chat", "LocalChat", f"{name} as a model that writes", path, compute, name, template)
+    return chat
 
 
-# --- Which engine ------------------------------------------------------------------------------------------------
-
-
-def computes_lightly(path: str, compute: Compute) -> bool:
-    """Whether the light engine computes a model: it can, and neither a GPU nor half precision is called for."""
-    from mudy.engines import light
-
-    if compute.device not in (None, "cpu") or compute.dtype not in (None, "float32"):
-        return False
-    return light.supports(path) and not (compute.device is None and _gpu_at_hand())
-
-
-def _gpu_at_hand() -> bool:
-    """Whether torch is here and would choose a GPU; it is imported only on machines that may have one."""
-    if find_spec("torch") is None or not may_have_gpu():
-        return False
-    from mudy.engines.torch.machine import best_device
-
-    return best_device() != "cpu"
-
-
-def may_have_gpu(devices: Path = Path("/dev")) -> bool:
-    """Whether this machine may have a GPU that torch uses: false only if it certainly has none."""
-    if sys.platform == "darwin":
-        return platform.machine() == "arm64"
-    if sys.platform == "win32":
-        return which("nvidia-smi") is not None
-    return any(True for pattern in _GPU_DEVICES for _ in devices.glob(pattern))
-
-
-def _require_torch(what: str, compute: Compute) -> None:
+def _by_torch(
+    module: str, kind: str, what: str, path: str, compute: Compute, name: str, *more: str, report: Report | None = None
+) -> Any:
+    """A model that a class of the torch engine loads; MissingExtra says `what` needs torch where it is missing."""
     if compute.device not in (None, "cpu"):
         what = f"device={compute.device!r}"
     elif compute.dtype not in (None, "float32"):
@@ -162,9 +128,29 @@ def _require_torch(what: str, compute: Compute) -> None:
     for package in ("torch", "transformers"):
         if find_spec(package) is None:
             raise missing_extra("torch", what, package)
+    from transformers.utils import logging
 
+    from mudy.engines.torch.machine import Machine
 
-# --- Loading with torch ------------------------------------------------------------------------------------------
+    load = getattr(import_module(f"mudy.engines.torch.{module}"), kind).load
+    float32_source(Path(path), report or silent)
+    machine = Machine.of(compute.device, compute.dtype, compute.threads, compute.batch_tokens)
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        with machine.on_threads():
+            return load(path, machine, name, *more)
+    except (OSError, ValueError) as error:
+        if "trust_remote_code" in str(error):
+            raise UnsupportedModel(_brings_code(name)) from error
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        raise ModelUnavailable(
+            f"{name} could not be loaded: {reason} "
+            f"Use a known name (`mudy models`), a local folder, or a hub id with the hub in reach."
+        ) from error
+    finally:
+        if bars:
+            logging.enable_progress_bar()
 
 
 def _family(path: str, name: str, known: frozenset[str] | None = None, kind: str = "") -> str:
@@ -183,37 +169,35 @@ def _family(path: str, name: str, known: frozenset[str] | None = None, kind: str
     return family
 
 
-def _loaded(kind: Any, path: str, compute: Compute, name: str, *more: str, report: Report = silent) -> Any:
-    from transformers.utils import logging
-
-    from mudy.engines.torch.machine import Machine
-
-    float32_source(Path(path), report)
-    machine = Machine.of(compute.device, compute.dtype, compute.threads, compute.batch_tokens)
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        with machine.on_threads():
-            return kind.load(path, machine, name, *more)
-    except (OSError, ValueError) as error:
-        raise _told(name, error) from error
-    finally:
-        if bars:
-            logging.enable_progress_bar()
-
-
-def _told(name: str, error: Exception) -> ModelError:
-    if "trust_remote_code" in str(error):
-        return UnsupportedModel(_brings_code(name))
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-    return ModelUnavailable(
-        f"{name} could not be loaded: {reason} "
-        f"Use a known name (`mudy models`), a local folder, or a hub id with the hub in reach."
-    )
-
-
 def _brings_code(name: str) -> str:
     return (
         f"{name} needs Python code of its own (auto_map in its config.json or tokenizer_config.json), and the code "
         "of a model is never run. Use a model whose architecture is part of transformers."
     )
+
+
+# --- Which engine ------------------------------------------------------------------------------------------------
+
+
+def computes_lightly(path: str, compute: Compute) -> bool:
+    """Whether the light engine computes a model: it can, and neither a GPU nor half precision is called for."""
+    from mudy.engines import light
+
+    if compute.device not in (None, "cpu") or compute.dtype not in (None, "float32"):
+        return False
+    if not light.supports(path):
+        return False
+    if compute.device == "cpu" or find_spec("torch") is None or not may_have_gpu():  # else torch is imported to see
+        return True
+    from mudy.engines.torch.machine import best_device
+
+    return best_device() == "cpu"
+
+
+def may_have_gpu(devices: Path = Path("/dev")) -> bool:
+    """Whether this machine may have a GPU that torch uses: false only if it certainly has none."""
+    if sys.platform == "darwin":
+        return platform.machine() == "arm64"
+    if sys.platform == "win32":
+        return which("nvidia-smi") is not None
+    return any(True for pattern in _GPU_DEVICES for _ in devices.glob(pattern))

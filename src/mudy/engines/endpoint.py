@@ -13,8 +13,7 @@ import random
 import re
 import ssl
 import time
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable
 from math import isfinite
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
@@ -59,7 +58,9 @@ class Endpoint:
         self._key = key.strip()
         if not self._key.isascii() or not self._key.isprintable():
             raise SettingError(f"{KEY} holds characters that no key has. Set it again; white space around it is fine.")
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "mudy"}
         self._client = httpx.Client(
+            headers=headers | ({"Authorization": f"Bearer {self._key}"} if self._key else {}),
             verify=ssl.create_default_context(),  # the system's certificates, or those of SSL_CERT_FILE
             follow_redirects=False,  # they would take the key elsewhere
             limits=httpx.Limits(max_keepalive_connections=0),  # an answer takes seconds, a connection none
@@ -94,36 +95,44 @@ class Endpoint:
         ) from passing
 
     def _try(self, system: str, user: str, max_new_tokens: int, seconds: float) -> str:
-        status, headers, body = self._send(self._request(system, user, max_new_tokens), seconds)
-        if 200 <= status < 300:
-            return self._answer(body, max_new_tokens)
-        problem = ErrorBody.of(body)
-        if status in (400, 422) and self._gives_way(problem):
-            return self._try(system, user, max_new_tokens, seconds)
-        if status == 400 and problem.code == "content_filter":
-            return ""  # how Azure declines
-        raise self._failure(status, headers, problem)
-
-    def _request(self, system: str, user: str, max_new_tokens: int) -> httpx.Request:
         roles = {"system": system, "user": user}
-        body: dict[str, Any] = {
+        request: dict[str, Any] = {
             "model": self.name,
             "messages": [{"role": role, "content": encode_text(content).decode()} for role, content in roles.items()],
             self._limit: max_new_tokens if self._limit == "max_tokens" else max_new_tokens + THOUGHT,
         }
         if self._temperature:
-            body["temperature"] = 0
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "mudy"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        return self._client.build_request("POST", self.url, json=body, headers=headers)
+            request["temperature"] = 0
+        status, wait, body = self._post(request, seconds)
+        if 200 <= status < 300:
+            return self._answer(body, max_new_tokens)
+        problem = ErrorBody.of(body)
+        if status in (400, 422):
+            if self._limit == "max_tokens" and problem.names("max_tokens"):
+                self._limit = "max_completion_tokens"
+                return self._try(system, user, max_new_tokens, seconds)
+            if self._temperature and problem.names("temperature"):
+                self._temperature = False
+                return self._try(system, user, max_new_tokens, seconds)
+            if problem.code == "content_filter":
+                return ""  # how Azure declines
+        raise self._failure(status, wait, problem)
 
-    def _send(self, request: httpx.Request, seconds: float) -> tuple[int, Mapping[str, str], bytes]:
-        until = time.monotonic() + seconds
-        request.extensions["timeout"] = httpx.Timeout(seconds).as_dict()  # of each step; `until` is for all of them
+    def _post(self, request: dict[str, Any], seconds: float) -> tuple[int, str | None, bytes]:
+        """Status, Retry-After and body of an answer, within its time and size even if it comes byte by byte."""
+        until, body = time.monotonic() + seconds, bytearray()
         try:
-            with closing(self._client.send(request, stream=True)) as response:
-                return response.status_code, response.headers, self._body(response, until)
+            with self._client.stream("POST", self.url, json=request, timeout=seconds) as response:
+                for chunk in response.iter_raw():
+                    body += chunk
+                    if len(body) > LARGEST_ANSWER:
+                        raise EndpointError(
+                            f"{self._shown} sent more than {LARGEST_ANSWER:,} bytes, which is no answer of a chat "
+                            "model. Check the address."
+                        )
+                    if time.monotonic() > until:
+                        raise TimeoutError
+                return response.status_code, response.headers.get("Retry-After"), bytes(body)
         except (httpx.TimeoutException, TimeoutError) as error:
             raise _Passing(f"no answer within {seconds:,.3g} s") from error
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
@@ -135,38 +144,19 @@ class Endpoint:
             refused = isinstance(error, httpx.ConnectError) and "refused" in str(error)
             raise _Passing("connection refused" if refused else self._quoted(repr(error))) from error
 
-    def _body(self, response: httpx.Response, until: float) -> bytes:
-        """All that comes, within its time and size even if it comes byte by byte, or is cut off."""
-        content = bytearray()
-        try:
-            for chunk in response.iter_raw():
-                content += chunk
-                if len(content) > LARGEST_ANSWER:
-                    raise EndpointError(
-                        f"{self._shown} sent more than {LARGEST_ANSWER:,} bytes, which is no answer of a chat model. "
-                        f"Check the address."
-                    )
-                if time.monotonic() > until:
-                    raise TimeoutError
-        except httpx.RemoteProtocolError:  # cut off: what came is quoted
-            if not content:
-                raise
-        return bytes(content)
-
-    def _gives_way(self, problem: ErrorBody) -> bool:
-        """Leave out or rename what the server rejects, each once."""
-        before = self._limit, self._temperature
-        if self._limit == "max_tokens" and problem.names("max_tokens"):
-            self._limit = "max_completion_tokens"
-        elif problem.names("temperature"):
-            self._temperature = False
-        return before != (self._limit, self._temperature)
-
     def _answer(self, body: bytes, max_new_tokens: int) -> str:
-        completion = parse_completion(body)
-        if completion is None:
+        """What a model wrote; empty where it declined."""
+        try:
+            choice = json.loads(body)["choices"][0]
+            message, ended = choice["message"], choice.get("finish_reason")
+            if message.get("refusal") or ended == "content_filter":
+                return ""
+            content = message.get("content") or ""
+            text = content if isinstance(content, str) else "".join(part.get("text") or "" for part in content)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            text = None
+        if text is None:  # outside of the block: its exception holds the body, and that perhaps the key
             raise _Passing(f"its answer is no chat completion but {self._quoted(ErrorBody.of(body).message)!r}")
-        text, ended = completion
         if not text.strip() and ended == "length":
             raise EndpointError(
                 f"{self.name} at {self._shown} wrote nothing within its limit of tokens: it may have spent all of them "
@@ -174,10 +164,10 @@ class Endpoint:
             )
         return text
 
-    def _failure(self, status: int, headers: Mapping[str, str], problem: ErrorBody) -> Exception:
+    def _failure(self, status: int, wait: str | None, problem: ErrorBody) -> Exception:
         quote = f" ({self._quoted(problem.message)})" if problem.message else ""
         if status in (408, 429) or status >= 500:
-            return _Passing(f"HTTP {status}{quote}", retry_after(headers.get("Retry-After")))
+            return _Passing(f"HTTP {status}{quote}", retry_after(wait))
         refused = {
             401: f"asks for a key (HTTP 401), and {KEY} {'was not accepted' if self._key else 'is not set'}. "
             "Set it to a valid key.",  # without the quote: some servers repeat the key here
@@ -261,19 +251,6 @@ class ErrorBody(NamedTuple):
 
     def names(self, parameter: str) -> bool:
         return self.parameter == parameter if self.parameter else bool(re.search(rf"\b{parameter}\b", self.message))
-
-
-def parse_completion(body: bytes) -> tuple[str, object] | None:
-    """What a model wrote, empty where it declined, and why it ended; None where the body is no chat completion."""
-    try:
-        choice = json.loads(body)["choices"][0]
-        message, ended = choice["message"], choice.get("finish_reason")
-        if message.get("refusal") or ended == "content_filter":
-            return "", ended
-        written = message.get("content") or ""
-        return (written if isinstance(written, str) else "".join(part.get("text") or "" for part in written)), ended
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None
 
 
 def retry_after(header: str | None) -> float | None:

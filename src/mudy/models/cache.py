@@ -13,9 +13,8 @@ import json
 import logging
 import os
 import shutil
-import struct
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,11 +89,16 @@ def local_folder(name: str) -> Path | None:
 
 def signature(name: str) -> str:
     """A fingerprint of all bytes of a model: weights, settings and tokenizer. It is fetched first if it is missing."""
+    from xxhash import xxh3_128_hexdigest
+
     folder = Path(locate(name, check="all but weights"))
-    if name not in KNOWN:
-        return combined_hash({file: quick_hash(folder / file) for file in files_of(folder)})
-    entries = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
-    return combined_hash({file: entry["xxh3_128"] for file, entry in entries.items() if file != TOKEN_TABLE})
+    if name in KNOWN:
+        entries = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
+        hashes = {file: entry["xxh3_128"] for file, entry in entries.items() if file != TOKEN_TABLE}
+    else:
+        hashes = {file: quick_hash(folder / file) for file in files_of(folder)}
+    lines = "".join(f"{file}\0{hashes[file]}\n" for file in sorted(hashes))
+    return str(xxh3_128_hexdigest(lines.encode("utf-8", "surrogatepass")))
 
 
 def architecture(name: str, *, fetch: bool = True) -> tuple[str, int]:
@@ -197,7 +201,7 @@ def find_fault(model: KnownModel, check: CheckDepth = "all", float32: bool = Fal
             if float32:
                 return "only its 8-bit weights were kept, and float32 is needed now"
             del entries[WEIGHTS]
-            if check == "all" and not is_whole_int8(folder / INT8):
+            if check == "all" and int8_metadata(folder / INT8) is None:
                 return f"{folder / INT8} is damaged"
         for name, entry in entries.items():
             if problem := damage(folder / name, entry, check):
@@ -314,12 +318,15 @@ def drop_float32(folder: Path) -> None:
             (folder / WEIGHTS).unlink()
 
 
-def is_whole_int8(path: Path) -> bool:
-    """Whether all bytes of converted weights are those that were written."""
-    with path.open("rb") as file:
-        (size,) = struct.unpack("<Q", file.read(8))
-        metadata = json.loads(file.read(size))["__metadata__"]
-    return bool(metadata["xxh3_128"] == quick_hash(path, 8 + size))
+def int8_metadata(path: Path) -> dict[str, str] | None:
+    """What converted weights say of themselves; None unless all bytes are those that were written."""
+    try:
+        with path.open("rb") as file:
+            size = min(int.from_bytes(file.read(8), "little"), path.stat().st_size)
+            metadata: dict[str, str] = json.loads(file.read(size))["__metadata__"]
+        return metadata if metadata["xxh3_128"] == quick_hash(path, 8 + size) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 # --- Hashes ------------------------------------------------------------------------------------------------------
@@ -339,14 +346,6 @@ def quick_hash(path: Path, start: int = 0) -> str:
         while size := file.readinto(buffer):
             digest.update(buffer[:size])
     return str(digest.hexdigest())
-
-
-def combined_hash(hashes: Mapping[str, str]) -> str:
-    """One hash of a model from the names and hashes of its files, whatever their order."""
-    from xxhash import xxh3_128_hexdigest
-
-    lines = "".join(f"{name}\0{hashes[name]}\n" for name in sorted(hashes))
-    return str(xxh3_128_hexdigest(lines.encode("utf-8", "surrogatepass")))
 
 
 def files_of(folder: Path) -> Iterator[str]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+NEEDED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+
 
 @dataclass(frozen=True, slots=True)
 class PackageFile:
@@ -36,7 +38,7 @@ class KnownModel:
     gguf_parts: tuple[str, ...] = ()  # data files that, joined, are a GGUF file to convert
     gguf_sha256: str = ""
     chat_template: str = ""  # for the decoders that were tuned to follow instructions
-    needed: tuple[str, ...] = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+    needed: tuple[str, ...] = NEEDED
 
     @property
     def download_bytes(self) -> int:
@@ -73,11 +75,7 @@ _MODELS = (
         description="Gemma 3 270M, base, multilingual, from its Q4_K_M quantisation",
         parameters=268_098_176,
         disk_bytes=290_200_000,
-        files={
-            f"{GEMMA}/data/GEMMA_TERMS.html": "GEMMA_TERMS.html",
-            f"{GEMMA}/data/NOTICE.md": "NOTICE.md",
-            f"{GEMMA}/data/README.upstream.md": "README.upstream.md",
-        },
+        files={f"{GEMMA}/data/{file}": file for file in ("GEMMA_TERMS.html", "NOTICE.md", "README.upstream.md")},
         gguf_parts=tuple(f"{GEMMA}_part{i + 1}/data/gemma-3-270m-q4_k_m.gguf.part0{i}" for i in range(4)),
         gguf_sha256="a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
     ),
@@ -116,12 +114,7 @@ _MODELS = (
         parameters=22_713_216,
         disk_bytes=23_600_000,
         files={
-            f"{MINILM}/model/config.json": "config.json",
-            f"{MINILM}/model/model.safetensors": "model.safetensors",
-            f"{MINILM}/model/tokenizer.json": "tokenizer.json",
-            f"{MINILM}/model/tokenizer_config.json": "tokenizer_config.json",
-            f"{MINILM}/model/special_tokens_map.json": "special_tokens_map.json",
-            f"{MINILM}/model/README.md": "README.md",
+            **{f"{MINILM}/model/{file}": file for file in (*NEEDED, "special_tokens_map.json", "README.md")},
             f"{MINILM}-0.1.0.dist-info/licenses/LICENSE": "LICENSE",
         },
     ),

@@ -12,10 +12,9 @@ import json
 import mmap
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +50,7 @@ _TENSOR_NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(NamedTuple):
     name: str
     shape: tuple[int, ...]  # rows first
     type: int  # a GGMLQuantizationType
@@ -101,7 +99,7 @@ def header(data: mmap.mmap) -> tuple[dict[str, Any], list[Tensor]]:
         table.append(Tensor(name, shape, cursor.number("<I"), cursor.number("<Q")))
     step = metadata.get("general.alignment", 32)
     base = -(-cursor.at // step) * step
-    return metadata, [Tensor(t.name, t.shape, t.type, base + t.start) for t in table]
+    return metadata, [tensor._replace(start=base + tensor.start) for tensor in table]
 
 
 def convert(source: Path, folder: Path, report: Report = silent) -> None:
@@ -243,7 +241,9 @@ def write_tokenizer(folder: Path, metadata: dict[str, Any]) -> None:
 
     kind = metadata["tokenizer.ggml.model"]
     types: list[int] = metadata["tokenizer.ggml.token_type"]
-    tokens = [respell(token) if kind == "llama" else token for token in metadata["tokenizer.ggml.tokens"]]
+    tokens: list[str] = metadata["tokenizer.ggml.tokens"]
+    if kind == "llama":  # Gemma's runs of spaces stand in the file as spaces; its tokenizer sees every space as ▁
+        tokens = [token.replace(" ", "▁") if token.isspace() else token for token in tokens]
     tokenizer = gemma_tokenizer(tokens) if kind == "llama" else byte_level_tokenizer(tokens, metadata)
     special = [t for t, type_ in zip(tokens, types, strict=True) if type_ in (UNKNOWN, CONTROL)]
     whole = [t for t, type_ in zip(tokens, types, strict=True) if type_ == USER_DEFINED and not t.startswith("▁")]
@@ -284,11 +284,6 @@ def short(tokenizer: str) -> str:
         return tokenizer
     content["model"]["merges"] = [" ".join(pair) for pair in pairs]
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-
-
-def respell(token: str) -> str:
-    """Gemma's runs of spaces stand in the file as spaces; its tokenizer sees every space as ▁."""
-    return token.replace(" ", "▁") if token.isspace() else token
 
 
 def gemma_tokenizer(tokens: list[str]) -> Any:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from mudy.errors import ModelUnavailable
 from mudy.models.fetch import FULL, Report
@@ -37,8 +36,14 @@ class HubProblem(Exception):
 
 def snapshot(name: str, fetch: bool, report: Report) -> Path:
     """The folder of a model in the hub's cache, fetched or brought up to date if it may be and the hub answers."""
+    from huggingface_hub import constants
+
     try:
-        return fetched(name, look_up(name, fetch), report)
+        if not fetch:
+            raise HubProblem("is not to be fetched")
+        if constants.HF_HUB_OFFLINE or os.environ.get("MUDY_OFFLINE", "0") not in ("", "0"):
+            raise HubProblem("HF_HUB_OFFLINE or MUDY_OFFLINE is set")
+        return fetched(name, report)
     except HubProblem as problem:
         if folder := in_cache(name):
             return folder
@@ -48,52 +53,35 @@ def snapshot(name: str, fetch: bool, report: Report) -> Path:
         ) from problem
 
 
-def offline() -> bool:
-    from huggingface_hub import constants
+def fetched(name: str, report: Report) -> Path:
+    """The folder with all files of a model that we read; those that the cache holds are not fetched again.
 
-    return bool(constants.HF_HUB_OFFLINE) or os.environ.get("MUDY_OFFLINE", "0") not in ("", "0")
-
-
-def look_up(name: str, allowed: bool) -> Any:
-    """What the hub knows of a model, asked once, without retries."""
-    from huggingface_hub import HfApi
+    The hub is asked once, without retries.
+    """
+    from huggingface_hub import HfApi, constants, snapshot_download
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
-    if not allowed:
-        raise HubProblem("is not to be fetched")
-    if offline():
-        raise HubProblem("HF_HUB_OFFLINE or MUDY_OFFLINE is set")
+    failing, total = "the hub could not be reached", 0
     try:
-        return HfApi().model_info(name, timeout=LOOK_UP_SECONDS, files_metadata=True)
+        info = HfApi().model_info(name, timeout=LOOK_UP_SECONDS, files_metadata=True)
+        sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
+        wanted = files_to_fetch(list(sizes))
+        failing, total = "fetching it failed", sum(sizes[file] for file in wanted)
+        report(f"Fetching {name} from the hub ({total / 1e6:,.0f} MB, unless cached)", 0, None)
+        with _without_bars():
+            return Path(snapshot_download(name, allow_patterns=wanted))
     except GatedRepoError as error:
         raise HubProblem(GATED) from error
     except RepositoryNotFoundError as error:
         raise HubProblem("the hub has no model of this id, or none that you may read") from error
     except Exception as error:  # of whichever HTTP library the hub's client uses
-        raise HubProblem(f"the hub could not be reached ({_first_line(error)})") from error
-
-
-def fetched(name: str, info: Any, report: Report) -> Path:
-    """The folder with all files of a model that we read; those that the cache holds are not fetched again."""
-    from huggingface_hub import constants, snapshot_download
-    from huggingface_hub.errors import GatedRepoError
-
-    sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
-    wanted = files_to_fetch(list(sizes))
-    total = sum(sizes[file] for file in wanted)
-    report(f"Fetching {name} from the hub ({total / 1e6:,.0f} MB, unless cached)", 0, None)
-    try:
-        with _without_bars():
-            return Path(snapshot_download(name, allow_patterns=wanted))
-    except GatedRepoError as error:
-        raise HubProblem(GATED) from error
-    except Exception as error:
         if isinstance(error, OSError) and error.errno in FULL:
             raise ModelUnavailable(
                 f"Model {name!r} cannot be kept in {constants.HF_HUB_CACHE}: {error.strerror} "
                 f"({total / 1e9:.1f} GB are needed). Set HF_HOME to a folder that has room."
             ) from error
-        raise HubProblem(f"fetching it failed ({_first_line(error)})") from error
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        raise HubProblem(f"{failing} ({reason})") from error
 
 
 def files_to_fetch(names: list[str]) -> list[str]:
@@ -125,7 +113,3 @@ def _without_bars() -> Iterator[None]:
     finally:
         if not before:
             enable_progress_bars()
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

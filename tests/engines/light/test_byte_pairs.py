@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mudy import models
-from mudy.engines.light.light_tokenizer import BYTES, BytePairTokenizer, LightTokenizer
+from mudy.engines.light.light_tokenizer import BytePairTokenizer, LightTokenizer
 from mudy.models.gguf import gemma_tokenizer
 from mudy.models.token_table import SPACE, TOKEN_TABLE, TokenTable, write_token_table
 
@@ -29,6 +29,7 @@ WORDS = [
     "ve",
     "rive",
 ]
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 TOKENS = ["<pad>", "<bos>", *BYTES, "\n", "\n\n", "<b>", *WORDS, *"river>< b", SPACE, "é"]
 TOKENS = [token for token in dict.fromkeys(TOKENS) if token != " "]
 ADDED = ("<bos>", "\n", "\n\n", "<b>")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mudy._support.processes import package_environment
+from mudy._support.processes import python_environment
 from mudy.engines.light.conversion import converted_path
 from tests.engines.light import saved
 
@@ -47,7 +47,7 @@ def started(code: str, model: Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=package_environment(),
+        env=python_environment(),
     )
 
 

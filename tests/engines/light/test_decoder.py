@@ -12,7 +12,7 @@ import pytest
 from mudy.engines import light
 from mudy.engines.backbone import Backbone, MapObserver, Maps, Question, Received, TextRange
 from mudy.engines.light import light_vocabulary
-from mudy.errors import CandidateTooLong, UnsupportedModel
+from mudy.errors import CandidateTooLong
 from mudy.methods.mudy import Mudy
 from mudy.reading.candidates import candidates
 from mudy.reading.document import Span
@@ -206,19 +206,20 @@ def test_weights_in_half_precision_are_read_as_torch_reads_them(dtype: str, tmp_
 # --- What only torch does ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("changes", [{"model_type": "t5"}, {"attention_bias": True}, {"hidden_act": "relu"}])
-def test_other_models_are_refused_with_a_way_out(tmp_path: Path, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model_type": "t5"},
+        {"attention_bias": True},
+        {"hidden_act": "relu"},
+        {"rope_parameters": {"rope_type": "llama3", "rope_theta": 10000.0}},
+    ],
+)
+def test_other_models_are_left_to_torch(tmp_path: Path, changes: dict[str, Any]) -> None:
     folder = saved.decoder_folder(tmp_path / "model", "llama")
+    assert light.supports(folder)
     saved.change_config(folder, **changes)
-    with pytest.raises(UnsupportedModel, match=r"only the torch engine.*Install it: .*torch"):
-        saved.light_decoder(folder)
-
-
-def test_scaled_positions_are_refused(tmp_path: Path) -> None:
-    folder = saved.decoder_folder(tmp_path / "model", "llama")
-    saved.change_config(folder, rope_parameters={"rope_type": "llama3", "rope_theta": 10000.0})
-    with pytest.raises(UnsupportedModel, match="rotary"):
-        saved.light_decoder(folder)
+    assert not light.supports(folder)
 
 
 def test_it_can_be_asked_beforehand_what_it_loads(folder: Path, encoder_folder: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mudy.errors import UnsupportedModel
+from mudy.engines.light import supports
 from mudy.reading.document import Span
 from tests import small
 from tests.engines.light import saved
@@ -67,8 +67,8 @@ def test_no_texts_give_no_vectors(encoder_folder: Path) -> None:
     assert saved.light_encoder(encoder_folder).embed([]).shape == (0, 32)
 
 
-def test_other_encoders_are_refused_with_a_way_out(tmp_path: Path) -> None:
+def test_other_encoders_are_left_to_torch(tmp_path: Path) -> None:
     folder = saved.encoder_folder(tmp_path / "model")
+    assert supports(folder)
     saved.change_config(folder, model_type="roberta")
-    with pytest.raises(UnsupportedModel, match=r"'roberta'.*Install it: .*torch"):
-        saved.light_encoder(folder)
+    assert not supports(folder)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Report = silent) -> LightDecoder:
-    """A decoder-only model from a folder; in 8 bits if `compute` asks for speed, else in float32."""
+    """A decoder-only model that `supports` accepts; in 8 bits if `compute` asks for speed, else in float32."""
     from mudy._support.onnx import Sessions
     from mudy.engines.light.decoder import Decoder
     from mudy.engines.light.graphs import decoder_config
@@ -26,23 +26,21 @@ def load_light_decoder(path: str | Path, compute: Compute, name: str, report: Re
     from mudy.engines.light.light_tokenizer import LightTokenizer
 
     folder = Path(path)
-    config = decoder_config(read_config(folder), name)
+    config = decoder_config(read_config(folder))
     weights = _weights(folder, compute, report, norm_offset=1.0 if config.gemma else 0.0)
     decoder = Decoder(config, weights, Sessions(compute.threads))
     return LightDecoder(decoder, LightTokenizer(folder), name, compute.batch_tokens)
 
 
 def load_light_encoder(path: str | Path, compute: Compute, name: str, report: Report = silent) -> LightEncoder:
-    """A sentence encoder from a folder; in 8 bits if `compute` asks for speed, else in float32."""
+    """A sentence encoder that `supports` accepts; in 8 bits if `compute` asks for speed, else in float32."""
     from mudy._support.onnx import Sessions
-    from mudy.engines.light.light_encoder import LightEncoder, check_family
+    from mudy.engines.light.light_encoder import LightEncoder
     from mudy.engines.light.light_tokenizer import LightTokenizer
 
     folder = Path(path)
-    config = read_config(folder)
-    check_family(config, name)
     weights, sessions = _weights(folder, compute, report), Sessions(compute.threads)
-    return LightEncoder(config, weights, LightTokenizer(folder), sessions, name, compute.batch_tokens)
+    return LightEncoder(read_config(folder), weights, LightTokenizer(folder), sessions, name, compute.batch_tokens)
 
 
 def _weights(folder: Path, compute: Compute, report: Report, norm_offset: float = 0.0) -> LightWeights:
@@ -56,8 +54,7 @@ def _weights(folder: Path, compute: Compute, report: Report, norm_offset: float 
 
 def supports(path: str | Path) -> bool:
     """Whether a model's folder can be loaded here: a family that is computed without torch, in one weight file."""
-    from mudy.engines.light.graphs import FAMILIES, decoder_config
-    from mudy.engines.light.light_encoder import check_family
+    from mudy.engines.light.graphs import decoder_config
 
     folder = Path(path)
     weights = (folder / WEIGHTS).is_file() or (folder / INT8).is_file()
@@ -65,10 +62,10 @@ def supports(path: str | Path) -> bool:
         return False
     try:
         config = read_config(folder)
-        if config.get("model_type") in FAMILIES:
-            decoder_config(config, folder.name)
-        else:
-            check_family(config, folder.name)
+        if config.get("model_type") == "bert":
+            kinds = config.get("position_embedding_type", "absolute"), config.get("hidden_act")
+            return kinds == ("absolute", "gelu")
+        decoder_config(config)
     except (ModelError, KeyError):
         return False
     return True

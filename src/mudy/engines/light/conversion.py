@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import mmap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from math import prod
 from pathlib import Path
@@ -22,7 +22,7 @@ from mudy._support.onnx import Graph
 from mudy._support.storage import atomic_write, exclusive_lock
 from mudy.engines.light.graphs import LARGEST, MIDDLE, FloatProducts, Int8Products, Products
 from mudy.errors import ModelUnavailable
-from mudy.models.cache import INT8, WEIGHTS, drop_float32, float32_source, home, is_cached, is_whole_int8, quick_hash
+from mudy.models.cache import INT8, WEIGHTS, drop_float32, float32_source, home, int8_metadata, is_cached, quick_hash
 from mudy.models.fetch import FULL, Report, silent
 from mudy.models.gguf import safetensors_header
 
@@ -40,7 +40,7 @@ class WeightFile:
         try:
             with path.open("rb") as file:
                 self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            self.metadata, self._table, self._start = _header(self._data)
+            self._table, self._start = _header(self._data)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ModelUnavailable(f"The weights in {path} cannot be read: {error}.") from error
 
@@ -65,7 +65,9 @@ class WeightFile:
             )
         start = self._start + entry["data_offsets"][0]
         found = np.frombuffer(self._data, kind, prod(entry["shape"]), start).reshape(entry["shape"])
-        return widened(found) if entry["dtype"] == "BF16" else found
+        if entry["dtype"] == "BF16":  # the upper half of a float32
+            return (found.astype(np.uint32) << np.uint32(16)).view(np.float32)
+        return found
 
     def floats(self, name: str) -> NDArray[np.float32]:
         """A tensor in float32: the file itself, if it holds float32."""
@@ -110,18 +112,13 @@ class LightWeights:
         return Table(self.file.tensor(name), self.file.tensor(f"{name}.scales") if self.int8 else None)
 
 
-def widened(values: NDArray[np.uint16]) -> NDArray[np.float32]:
-    """bfloat16 as float32, of which it is the upper half."""
-    return (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-
-def _header(data: mmap.mmap) -> tuple[dict[str, str], dict[str, Any], int]:
-    """Metadata, the table of tensors, and where their bytes begin; ValueError if the file is cut short."""
+def _header(data: mmap.mmap) -> tuple[dict[str, Any], int]:
+    """The table of tensors, and where their bytes begin; ValueError if the file is cut short."""
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 + size:
         raise ValueError("the file is cut short")
     table = json.loads(data[8 : 8 + size])
-    metadata = table.pop("__metadata__", {})
+    table.pop("__metadata__", None)
     end = max((entry["data_offsets"][1] for entry in table.values()), default=0)
     if 8 + size + end != len(data):
         raise ValueError(f"it has {len(data):,} bytes instead of {8 + size + end:,}")
@@ -130,7 +127,7 @@ def _header(data: mmap.mmap) -> tuple[dict[str, str], dict[str, Any], int]:
         width = np.dtype(_DTYPES[entry["dtype"]]).itemsize if entry["dtype"] in _DTYPES else None
         if not 0 <= start <= stop or (width is not None and stop - start != width * prod(entry["shape"])):
             raise ValueError(f"{name} does not fit its shape")
-    return metadata, table, 8 + size
+    return table, 8 + size
 
 
 # --- Writing -----------------------------------------------------------------------------------------------------
@@ -140,13 +137,6 @@ _FORMAT = "mudy-int8-1"  # raise it when what is written changes
 _HASH_SIZE = 32  # hexadecimal digits of XXH3's 128 bits
 _ALIGNMENT = 64  # bytes
 _ROWS = 16_384  # rounded at a time
-
-
-class StoredTensor(NamedTuple):
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    values: Callable[[], Iterator[NDArray[Any]]]  # in stretches, one after the other
 
 
 def int8_weights(folder: Path, report: Report = silent) -> WeightFile:
@@ -207,58 +197,61 @@ def source_identity(source: Path) -> str:
 
 def checked_file(path: Path, source: str) -> WeightFile | None:
     """A finished conversion of a source, all bytes checked; None if there is none, or a damaged or outdated one."""
+    metadata = int8_metadata(path) or {}
+    same = metadata.get("format") == _FORMAT and metadata.get("source") == source
     try:
-        weights = WeightFile(path)
+        return WeightFile(path) if same else None
     except ModelUnavailable:
         return None
-    same = weights.metadata.get("format") == _FORMAT and weights.metadata.get("source") == source
-    return weights if same and is_whole_int8(path) else None
 
 
 def convert_to_int8(weights: WeightFile, path: Path, source: str, report: Report = silent) -> None:
     """Write the 8-bit weights; the file takes its name when all of it is on the disk."""
-    pieces = list(pieces_of(weights))
+    table = list(stored_tensors(weights))
     metadata = {"format": _FORMAT, "source": source, "xxh3_128": "0" * _HASH_SIZE}
-    table = [(piece.name, piece.dtype, piece.shape) for piece in pieces]
     with atomic_write(path) as unfinished:
         with unfinished.open("wb") as file:
             start = file.write(safetensors_header(table, metadata, _ALIGNMENT))
-            for done, piece in enumerate(pieces):
-                for values in piece.values():
+            for done, (name, dtype, _) in enumerate(table):
+                for values in stored_values(weights, name, dtype):
                     file.write(np.ascontiguousarray(values).data)
-                report("Rounding weights to 8 bits", done + 1, len(pieces))
+                report("Rounding weights to 8 bits", done + 1, len(table))
         metadata["xxh3_128"] = quick_hash(unfinished, start)
         with unfinished.open("rb+") as file:
             file.write(safetensors_header(table, metadata, _ALIGNMENT))
 
 
-def pieces_of(weights: WeightFile) -> Iterator[StoredTensor]:
+def stored_tensors(weights: WeightFile) -> Iterator[tuple[str, str, tuple[int, ...]]]:
+    """Name, type and shape of all that is written: words as they are and unsigned, linear layers as columns."""
     for name in weights:
         shape = weights.shape(name)
-        if not name.endswith(".weight") or len(shape) != 2:
-            if name.endswith((".weight", ".bias")):
-                yield StoredTensor(name, "F32", shape, lambda name=name: iter([weights.floats(name)]))  # type: ignore[misc]
-            continue
-        words = "embed" in name or name == "lm_head.weight"
-        rows = lambda name=name, words=words: rounded_parts(weights.tensor(name), words)  # noqa: E731
-        scales = lambda name=name: iter([row_scales(weights.tensor(name))])  # noqa: E731
-        yield StoredTensor(name, "U8" if words else "I8", shape if words else shape[::-1], rows)
-        yield StoredTensor(f"{name}.scales", "F32", shape[:1], scales)
+        if name.endswith(".weight") and len(shape) == 2:
+            words = "embed" in name or name == "lm_head.weight"
+            yield name, "U8" if words else "I8", shape if words else shape[::-1]
+            yield f"{name}.scales", "F32", shape[:1]
+        elif name.endswith((".weight", ".bias")):
+            yield name, "F32", shape
+
+
+def stored_values(weights: WeightFile, name: str, dtype: str) -> Iterator[NDArray[Any]]:
+    """The values of one of them, in stretches."""
+    if name.endswith(".scales"):
+        yield row_scales(weights.tensor(name.removesuffix(".scales")))
+    elif dtype == "F32":
+        yield weights.floats(name)
+    elif dtype == "I8":
+        yield round_rows(weights.floats(name)).T
+    else:
+        values = weights.tensor(name)
+        for start in range(0, len(values), _ROWS):
+            rounded = round_rows(values[start : start + _ROWS].astype(np.float32))
+            yield (rounded.astype(np.int16) + MIDDLE).astype(np.uint8)
 
 
 def row_scales(values: NDArray[Any]) -> NDArray[np.float32]:
     parts = [np.abs(values[i : i + _ROWS]).max(1) for i in range(0, len(values), _ROWS)]
     largest: NDArray[np.float32] = np.maximum(np.concatenate(parts).astype(np.float32), np.float32(1e-12))
     return np.divide(largest, np.float32(LARGEST))
-
-
-def rounded_parts(values: NDArray[Any], words: bool) -> Iterator[NDArray[Any]]:
-    """Rows in 8 bits: those of words as they are and unsigned, those of a linear layer as columns and signed."""
-    if not words:
-        yield round_rows(values.astype(np.float32)).T
-        return
-    for start in range(0, len(values), _ROWS):
-        yield (round_rows(values[start : start + _ROWS].astype(np.float32)).astype(np.int16) + MIDDLE).astype(np.uint8)
 
 
 def round_rows(rows: NDArray[np.float32]) -> NDArray[np.int8]:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mudy._support.extras import install_command
 from mudy._support.onnx import CONTRIB, Graph, open_session
 from mudy.errors import UnsupportedModel
 
@@ -82,7 +81,12 @@ def int8_is_exact() -> bool:
 
 
 FAMILIES = frozenset({"llama", "gemma3_text"})
-ACTIVATIONS = {"silu": "silu", "gelu_pytorch_tanh": "gelu_tanh"}
+SOFT_CAPS = ("attn_logit_softcapping", "final_logit_softcapping")
+VARIANTS = ("attention_bias", "mlp_bias", *SOFT_CAPS, "use_bidirectional_attention")  # that are not computed here
+ACTIVATIONS: Mapping[str, tuple[str, dict[str, float]]] = {
+    "silu": ("QuickGelu", {"alpha": 1.0}),  # x sigmoid(x)
+    "gelu_pytorch_tanh": ("FastGelu", {}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +112,21 @@ class DecoderConfig:
         return self.heads // self.kv_heads
 
 
-def decoder_config(config: Mapping[str, Any], name: str) -> DecoderConfig:
-    """The shape that a config.json describes; what this engine does not compute raises."""
+def decoder_config(config: Mapping[str, Any]) -> DecoderConfig:
+    """The shape that a config.json describes; UnsupportedModel for what this engine does not compute."""
     family = str(config.get("model_type"))
     if family not in FAMILIES:
-        raise UnsupportedModel(_other(name, f"is of the family {family!r}"))
+        raise UnsupportedModel(family)
     gemma = family == "gemma3_text"
     depth, heads, width = (int(config[key]) for key in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
     head_width = int(config.get("head_dim") or width // heads)
     sliding = [kind == "sliding_attention" for kind in config.get("layer_types") or ["full_attention"] * depth]
-    _refuse_variants(config, name)
+    key, usual = ("hidden_activation", "gelu_pytorch_tanh") if gemma else ("hidden_act", "silu")
+    activation = str(config.get(key) or usual)
+    if activation not in ACTIVATIONS:
+        raise UnsupportedModel(activation)
+    if variants := [key for key in VARIANTS if config.get(key)]:
+        raise UnsupportedModel(", ".join(variants))
     return DecoderConfig(
         family,
         depth,
@@ -126,48 +135,26 @@ def decoder_config(config: Mapping[str, Any], name: str) -> DecoderConfig:
         head_width,
         int(config.get("max_position_embeddings", 2048)),
         float(config["rms_norm_eps"]),
-        _activation(config, gemma, name),
+        activation,
         float(config.get("query_pre_attn_scalar", 256) if gemma else head_width) ** -0.5,
         width**0.5 if gemma else 1.0,
         gemma,
         tuple(int(config["sliding_window"]) if slides else None for slides in sliding),
-        tuple(_theta(config, slides, gemma, name) for slides in sliding),
+        tuple(_theta(config, slides, gemma) for slides in sliding),
     )
 
 
-def _activation(config: Mapping[str, Any], gemma: bool, name: str) -> str:
-    key, usual = ("hidden_activation", "gelu_pytorch_tanh") if gemma else ("hidden_act", "silu")
-    found = str(config.get(key) or usual)
-    if found not in ACTIVATIONS:
-        raise UnsupportedModel(_other(name, f"has the activation {found!r}"))
-    return ACTIVATIONS[found]
-
-
-def _theta(config: Mapping[str, Any], slides: bool, gemma: bool, name: str) -> float:
+def _theta(config: Mapping[str, Any], slides: bool, gemma: bool) -> float:
     """The base of rotary positions; older files name it otherwise."""
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     rope = rope.get("sliding_attention" if slides else "full_attention", rope)
     if rope.get("rope_type", rope.get("type", "default")) not in ("default", None):
-        raise UnsupportedModel(_other(name, "has scaled rotary positions"))
+        raise UnsupportedModel("scaled rotary positions")
     if "rope_theta" in rope:
         return float(rope["rope_theta"])
     if gemma and slides:
         return float(config.get("rope_local_base_freq", 10_000))
     return float(config.get("rope_theta", 1_000_000 if gemma else 10_000))
-
-
-def _refuse_variants(config: Mapping[str, Any], name: str) -> None:
-    for key in ("attention_bias", "mlp_bias", "attn_logit_softcapping", "final_logit_softcapping"):
-        if config.get(key):
-            raise UnsupportedModel(_other(name, f"has {key}"))
-    if config.get("use_bidirectional_attention"):
-        raise UnsupportedModel(_other(name, "looks ahead"))
-
-
-def _other(name: str, what: str) -> str:
-    known = ", ".join(sorted(FAMILIES))
-    needed = f"{name} {what}, which only the torch engine computes (without torch: {known})."
-    return f"{needed} Install it: {install_command('torch')}"
 
 
 def before_attention(config: DecoderConfig, products: Products) -> Graph:
@@ -238,7 +225,9 @@ def after_attention(config: DecoderConfig, products: Products) -> Graph:
     else:
         states = graph.add("Add", states, found)
     prepared = products.prepare(graph, rms_norm(graph, states, norm, config))
-    gate = activation(graph, products.product(graph, prepared, "mlp.gate_proj.weight"), config.activation)
+    operator, attributes = ACTIVATIONS[config.activation]
+    gate = products.product(graph, prepared, "mlp.gate_proj.weight")
+    gate = graph.add(operator, gate, domain=CONTRIB, **attributes)
     gated = graph.add("Mul", gate, products.product(graph, prepared, "mlp.up_proj.weight"))
     found = linear(graph, products, gated, "mlp.down_proj.weight")
     if config.gemma:
@@ -259,12 +248,6 @@ def linear(graph: Graph, products: Products, states: str, weight: str) -> str:
 
 def rms_norm(graph: Graph, states: str, weight: str, config: DecoderConfig) -> str:
     return graph.add("SimplifiedLayerNormalization", states, weight, axis=-1, epsilon=float(config.epsilon))
-
-
-def activation(graph: Graph, states: str, kind: str) -> str:
-    if kind == "silu":
-        return graph.add("QuickGelu", states, domain=CONTRIB, alpha=1.0)  # x sigmoid(x)
-    return graph.add("FastGelu", states, domain=CONTRIB)  # by tanh
 
 
 # --- BERT --------------------------------------------------------------------------------------------------------

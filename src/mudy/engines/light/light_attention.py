@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,6 @@ from mudy.engines.backbone import Rule, Weighting
 
 BLOCK = 64  # rows that are multiplied together
 _HIDDEN = np.float32(-np.inf)
-
-
-@dataclass(slots=True)
-class LightMemory:
-    """Every layer's keys and values of one text; (kv_heads, tokens, head_width)."""
-
-    keys: dict[int, Array] = field(default_factory=dict)
-    values: dict[int, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +25,10 @@ class Block:
     mask: Array  # 0 or -inf; (rows, stop - first)
 
 
-def causal_blocks(length: int, window: int | None, cut: int | None = None) -> Iterator[Block]:
-    """The rows of one text: each sees itself and what stands before it, in a sliding layer no more than a window.
-
-    No block reaches over `cut`.
-    """
-    starts = sorted({*range(0, length, BLOCK), cut or 0} - {length})
-    for start, stop in zip(starts, [*starts[1:], length], strict=True):
-        first = 0 if window is None else max(0, start - window + 1)
+def causal_blocks(length: int, window: int | None) -> Iterator[Block]:
+    """The rows of one text: each sees itself and what stands before it, in a sliding layer no more than a window."""
+    for start in range(0, length, BLOCK):
+        stop, first = min(start + BLOCK, length), 0 if window is None else max(0, start - window + 1)
         row, token = np.arange(start, stop)[:, None], np.arange(first, stop)
         seen = token <= row
         if window is not None:

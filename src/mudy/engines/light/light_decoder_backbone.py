@@ -19,27 +19,20 @@ from mudy._support.onnx import Array
 from mudy.engines.backbone import DecoderOnly, Encoding, MapObserver, Question, Received, TextRange, Weighting
 from mudy.engines.batches import consecutive, packs
 from mudy.engines.light.decoder import Decoder
-from mudy.engines.light.light_attention import (
-    Block,
-    Branches,
-    LightEdit,
-    LightMemory,
-    branch_blocks,
-    causal_blocks,
-    grow,
-)
+from mudy.engines.light.light_attention import Block, Branches, LightEdit, branch_blocks, causal_blocks, grow
 from mudy.engines.light.light_tokenizer import LightTokenizer
-from mudy.engines.light.light_vocabulary import LightFloatHead, LightHead, LightInt8Head, vocabulary_sum
+from mudy.engines.light.light_vocabulary import LightHead, VocabularySum
 from mudy.engines.tokens import LONGEST_PROMPT, Prompt, Tokens, prompts_of
 
 _BATCH_TOKENS = 640
+_Memory = dict[int, tuple[Array, Array]]  # layer -> keys and values of one text; (kv_heads, tokens, head_width)
 
 
 @dataclass(frozen=True, slots=True)
 class LightPrefix(Encoding):
     """A document as the decoder remembers it."""
 
-    memory: LightMemory
+    memory: _Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +42,8 @@ class LightQuestion:
     weighting: Weighting | None
     stop: int | None  # where the rows of a prompt that are needed end: nothing is asked of its last token
 
-    @property
-    def words(self) -> list[int]:
-        return [prompt.ids[token] for prompt in self.prompts for token in prompt.scored]
-
-    @property
-    def said(self) -> set[int]:
-        return {*self.prefix.tokens.ids, *(token for prompt in self.prompts for token in prompt.ids)}
-
     def before(self, places: Sequence[Sequence[int]]) -> list[int]:
-        """The state before each of them, given where each prompt's rows are."""
+        """The state before each token that is scored, given where each prompt's rows are."""
         return [rows[i - 1] for prompt, rows in zip(self.prompts, places, strict=True) for i in prompt.scored]
 
     def path(self, prompt: Prompt) -> tuple[int, ...]:
@@ -82,13 +67,8 @@ class LightDecoder(DecoderOnly):
     def __init__(self, decoder: Decoder, tokenizer: LightTokenizer, name: str, batch_tokens: int | None = None) -> None:
         self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
         self.batch_tokens = batch_tokens or _BATCH_TOKENS
-        weight, scales = decoder.vocabulary
-        self.head: LightHead = (
-            LightFloatHead(weight, decoder.sessions)
-            if scales is None
-            else LightInt8Head(weight, scales, decoder.sessions)
-        )
-        self._sum = vocabulary_sum(self.head, tokenizer.single_characters)
+        self.head = LightHead(decoder.vocabulary, decoder.sessions)
+        self._sum = VocabularySum(self.head, tokenizer.single_characters)
         self.family, self.heads = decoder.config.family, decoder.config.heads
         self.depth = self.prompt_depth = decoder.config.depth
 
@@ -100,7 +80,7 @@ class LightDecoder(DecoderOnly):
     def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[LightPrefix]:
         encodings: list[LightPrefix] = []
         for pack in packs(map(self.opened, ranges), len, self.batch_tokens):
-            memories = [LightMemory() for _ in pack]
+            memories: list[_Memory] = [{} for _ in pack]
             sums = self._read(pack, self.depth - 1, layers, memories)
             for tokens, memory, received in zip(pack, memories, sums, strict=True):
                 encodings.append(LightPrefix(tokens, Received(tokens, received) if layers else None, memory))
@@ -129,7 +109,7 @@ class LightDecoder(DecoderOnly):
         decoder.layers(0, self.depth, decoder.embed(tokens.ids), range(length), attend)
 
     def _read(
-        self, texts: Sequence[Tokens], last: int, layers: Sequence[int], memories: Sequence[LightMemory] = ()
+        self, texts: Sequence[Tokens], last: int, layers: Sequence[int], memories: Sequence[_Memory] = ()
     ) -> list[Array]:
         """Read several texts in one pass, up to the last layer that is wanted; the mean attention in some layers."""
         decoder, lengths = self.decoder, [len(text) for text in texts]
@@ -144,11 +124,11 @@ class LightDecoder(DecoderOnly):
             for text, rows in enumerate(consecutive(lengths)):
                 keys, values = decoder.by_heads(key[rows]), decoder.by_heads(value[rows])
                 if memories:
-                    memories[text].keys[layer], memories[text].values[layer] = keys, values
+                    memories[text][layer] = keys, values
                 if layer < last or observed:
                     blocks, seen = masks[window][text], sums[text] if observed else None
                     parts.append(decoder.attend(layer, query[rows], keys, values, blocks, seen))
-            return None if layer == last else joined(parts)
+            return None if layer == last else np.concatenate(parts)
 
         ids = [token for text in texts for token in text.ids]
         positions = [place for length in lengths for place in range(length)]
@@ -206,14 +186,14 @@ class LightDecoder(DecoderOnly):
         """States after the last layer, every prompt on its own from the first edited layer on; and where they are."""
         runs, places, made = [], [], 0
         for each, rows in zip(asked, known, strict=True):
-            found: _Places = [[]]
+            own: list[list[int]] = []
             for some in packs(range(len(each.prompts)), lambda i, rows=rows: len(rows[i]), self.batch_tokens):  # type: ignore[misc]
-                branches, own = grow([each.path(each.prompts[i]) for i in some], shared=False)
+                branches, found = grow([each.path(each.prompts[i]) for i in some], shared=False)
                 given = [row for i in some for row in rows[i]]
                 runs.append(LightRun(each.prefix, branches, self._edit(each, some), given))
-                found[0] += [[made + row for row in place] for place in own]
+                own += [[made + row for row in place] for place in found]
                 made += len(branches)
-            places += found
+            places.append(own)
         return self._follow(runs, layers, self.depth, states), places
 
     def _edit(self, asked: LightQuestion, prompts: Sequence[int]) -> LightEdit | None:
@@ -241,7 +221,7 @@ class LightDecoder(DecoderOnly):
             after = self.decoder.layers(start, stop, states, positions, self._looking_at_texts(pack))
             assert after is not None
             found.append(after)
-        return joined(found)
+        return np.concatenate(found)
 
     def _looking_at_texts(self, pack: Sequence[LightRun]) -> Any:
         """Attention of prompts to the text that each follows and to its own earlier rows."""
@@ -255,10 +235,12 @@ class LightDecoder(DecoderOnly):
                 text, kind = len(run.prefix.tokens), (index, window, edit is not None)
                 if kind not in masks:
                     masks[kind] = list(branch_blocks(run.branches, text, window, whole=edit is not None))
-                keys = np.concatenate([run.prefix.memory.keys[layer], decoder.by_heads(key[rows])], axis=1)
-                values = np.concatenate([run.prefix.memory.values[layer], decoder.by_heads(value[rows])], axis=1)
+                keys, values = (
+                    np.concatenate([known, decoder.by_heads(own[rows])], axis=1)
+                    for known, own in zip(run.prefix.memory[layer], (key, value), strict=True)
+                )
                 parts.append(decoder.attend(layer, query[rows], keys, values, masks[kind], edit=edit, text=text))
-            return joined(parts)
+            return np.concatenate(parts)
 
         return attend
 
@@ -271,16 +253,14 @@ class LightDecoder(DecoderOnly):
         mass = self._sum.log_mass(states[[row for rows in used for row in rows]])
         found = []
         for each, rows, own, part in zip(asked, before, used, consecutive(map(len, used)), strict=True):
-            sums = self._sum.with_said(mass[part], states[own], each.said)
+            said = {*each.prefix.tokens.ids, *(token for prompt in each.prompts for token in prompt.ids)}
+            words = np.array([prompt.ids[token] for prompt in each.prompts for token in prompt.scored])
+            sums = self._sum.with_said(mass[part], states[own], said)
             at = {row: i for i, row in enumerate(own)}
-            values = self.head.logit(states[rows], np.array(each.words)) - sums[[at[row] for row in rows]]
+            values = self.head.logit(states[rows], words) - sums[[at[row] for row in rows]]
             scored = iter(np.minimum(values, 0).tolist())
             found += [list(islice(scored, len(prompt.scored))) for prompt in each.prompts]
         return found
-
-
-def joined(parts: Sequence[Array]) -> Array:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def common_length(first: Sequence[int], second: Sequence[int]) -> int:

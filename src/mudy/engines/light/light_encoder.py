@@ -10,16 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.cancellation import check
-from mudy._support.extras import install_command
 from mudy._support.onnx import Array, Sessions
 from mudy.engines.batches import consecutive, packs
 from mudy.engines.encoder import SentenceEncoder
 from mudy.engines.light import graphs
 from mudy.engines.light.conversion import LightWeights
 from mudy.engines.light.light_tokenizer import LightTokenizer
-from mudy.errors import UnsupportedModel
 
-_FAMILIES = frozenset({"bert"})
 _BATCH_TOKENS = 320  # of texts that are computed together, on one thread
 _Feeds = dict[str, NDArray[Any]]
 
@@ -99,14 +96,3 @@ class LightEncoder(SentenceEncoder):
             (seen,) = self._run("attention", {}, query=query, key=key, value=value)
             attended.append(seen.reshape(-1, self.width))
         return np.concatenate(attended)
-
-
-def check_family(config: Mapping[str, Any], name: str) -> None:
-    """Raise for an encoder that only the torch engine computes."""
-    family = config.get("model_type")
-    plain = config.get("position_embedding_type", "absolute") == "absolute" and config.get("hidden_act") == "gelu"
-    if family not in _FAMILIES or not plain:
-        raise UnsupportedModel(
-            f"{name} is of the family {family!r}, or a variant of it, which only the torch engine computes (without "
-            f"torch: {', '.join(sorted(_FAMILIES))}). Install it: {install_command('torch')}"
-        )

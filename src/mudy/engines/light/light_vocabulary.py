@@ -5,16 +5,15 @@ Logits are laid out as (words, states), so that a stretch of the vocabulary is u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial, reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.cancellation import check
 from mudy._support.onnx import CONTRIB, Array, Feeds, Graph, Sessions
-from mudy.engines.light.conversion import round_rows, row_scales
+from mudy.engines.light.conversion import Table, round_rows, row_scales
 from mudy.engines.light.graphs import MIDDLE
 
 _LARGE = 1 << 17  # a vocabulary worth shortening
@@ -23,60 +22,43 @@ _STATES = 1024  # multiplied at once
 _WORDS = 2048  # with so many words of the vocabulary: a block of logits stays in a CPU's cache
 
 
-class LightFloatHead:
-    """The last layer of a language model, states to logits, in float32."""
+class LightHead:
+    """The last layer of a language model, states to logits; in 8 bits, words are unsigned and states signed."""
 
-    def __init__(self, weight: NDArray[Any], sessions: Sessions) -> None:
-        self.weight, self.sessions, self.words = weight, sessions, len(weight)
+    def __init__(self, table: Table, sessions: Sessions) -> None:
+        self.table, self.sessions, self.words = table, sessions, len(table.values)
 
     def blocks(self, states: Array) -> list[Callable[[], Array]]:
         """What gives the logits of some words each, of all words in all; (words, states). They may be written over."""
+        weight, scales = self.table
+        given: Feeds = {"states": states}
+        if scales is not None:
+            given = {"states": np.ascontiguousarray(round_rows(states).T), "scales": row_scales(states)}
 
         def logits(words: slice) -> Array:
-            some = np.ascontiguousarray(self.weight[words], np.float32)
-            return self.sessions.run("vocabulary", _float_graph, {"weight": some, "states": states})[0]
-
-        return [partial(logits, words) for words in _stretches(self.words)]
-
-    def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
-        """The logit of one word after each state; (states,)."""
-        return np.asarray((states * self.weight[words]).sum(-1))
-
-    def only(self, words: slice | NDArray[np.intp]) -> LightFloatHead:
-        """The same with fewer words."""
-        return LightFloatHead(self.weight[words], self.sessions)
-
-
-class LightInt8Head:
-    """The same in 8 bits: the words of the vocabulary are unsigned, states are signed."""
-
-    def __init__(self, weight: NDArray[np.uint8], scales: Array, sessions: Sessions) -> None:
-        self.weight, self.scales, self.sessions, self.words = weight, scales, sessions, len(weight)
-
-    def blocks(self, states: Array) -> list[Callable[[], Array]]:
-        given: Feeds = {"states": np.ascontiguousarray(round_rows(states).T), "scales": row_scales(states)}
-
-        def logits(words: slice) -> Array:
-            feeds = {**given, "weight": self.weight[words], "word_scales": self.scales[words, None]}
+            if scales is None:
+                feeds: Feeds = {**given, "weight": np.ascontiguousarray(weight[words], np.float32)}
+                return self.sessions.run("vocabulary", _float_graph, feeds)[0]
+            feeds = {**given, "weight": weight[words], "word_scales": scales[words, None]}
             return self.sessions.run("vocabulary_int8", _int8_graph, feeds)[0]
 
-        return [partial(logits, words) for words in _stretches(self.words)]
+        return [partial(logits, slice(start, start + _WORDS)) for start in range(0, self.words, _WORDS)]
 
     def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
-        """As `blocks` has it, to the last bit: else a word could be likelier than all words together."""
-        weight = self.weight[words].astype(np.int32) - MIDDLE
+        """The logit of one word after each state; (states,).
+
+        In 8 bits as `blocks` has it, to the last bit: else a word could be likelier than all words together.
+        """
+        if self.table.scales is None:
+            return np.asarray((states * self.table.values[words]).sum(-1))
+        weight = self.table.values[words].astype(np.int32) - MIDDLE
         sums = (round_rows(states).astype(np.int32) * weight).sum(-1, dtype=np.int32).astype(np.float32)
-        return np.asarray(sums * row_scales(states) * self.scales[words])
+        return np.asarray(sums * row_scales(states) * self.table.scales[words])
 
-    def only(self, words: slice | NDArray[np.intp]) -> LightInt8Head:
-        return LightInt8Head(self.weight[words], self.scales[words], self.sessions)
-
-
-LightHead = LightFloatHead | LightInt8Head
-
-
-def _stretches(words: int) -> Iterator[slice]:
-    return (slice(start, start + _WORDS) for start in range(0, words, _WORDS))
+    def only(self, words: slice | NDArray[np.intp]) -> LightHead:
+        """The same with fewer words."""
+        weight, scales = self.table
+        return LightHead(Table(weight[words], None if scales is None else scales[words]), self.sessions)
 
 
 def _float_graph() -> Graph:
@@ -101,37 +83,25 @@ class VocabularySum:
     the text itself says: tokenisers number their words from common to rare. What is left out holds some 2% of the sum.
     """
 
-    def __init__(self, head: LightHead, characters: Sequence[int] | None = None) -> None:
-        """`characters` are the words of a single character, common ones first; None for the sum over all words."""
+    def __init__(self, head: LightHead, single_characters: Callable[[], Sequence[int]] = list) -> None:
+        """`single_characters` gives the words of one character, common ones first."""
         self.head, self._parts = head, [head]
         self._summed = np.ones(head.words, bool)
-        if characters is not None:
-            self._summed[_COMMON:] = False
-            rest = np.array([word for word in characters if word >= _COMMON][:_CHARACTERS], np.intp)
+        if head.table.scales is not None and head.words > _LARGE:
+            rest = np.array([word for word in single_characters() if word >= _COMMON][:_CHARACTERS], np.intp)
             self._parts = [head.only(slice(_COMMON)), *([head.only(rest)] if len(rest) else [])]
+            self._summed[_COMMON:] = False
             self._summed[rest] = True
 
     def log_mass(self, states: Array) -> Array:
         """The logarithm of the sum after each state, without the words that a text says; (states,)."""
-        parts = [slice(start, start + _STATES) for start in range(0, len(states), _STATES)]
-        return np.concatenate([self._log_mass(states[part]) for part in parts])
-
-    def _log_mass(self, states: Array) -> Array:
-        first, *others = (log_sum(head, states) for head in self._parts)
-        for other in others:
-            first = np.logaddexp(first, other)
-        return first
+        parts = [states[start : start + _STATES] for start in range(0, len(states), _STATES)]
+        return np.concatenate([reduce(np.logaddexp, [log_sum(head, part) for head in self._parts]) for part in parts])
 
     def with_said(self, mass: Array, states: Array, said: Iterable[int]) -> Array:
         """The same with the words that a text says; (states,)."""
         added = [word for word in sorted(said) if not self._summed[word]]
         return np.logaddexp(mass, log_sum(self.head.only(np.array(added)), states)) if added else mass
-
-
-def vocabulary_sum(head: LightHead, single_characters: Callable[[], Sequence[int]]) -> VocabularySum:
-    """The sum over all words, or over the common ones where that is much quicker."""
-    short = isinstance(head, LightInt8Head) and head.words > _LARGE
-    return VocabularySum(head, single_characters() if short else None)
 
 
 def log_sum(head: LightHead, states: Array) -> Array:

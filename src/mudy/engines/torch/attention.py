@@ -6,7 +6,7 @@ One function is registered with transformers' AttentionInterface and serves ever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
@@ -33,10 +33,6 @@ class Call:
     scaling: float
     softcap: float | None
     window: int | None  # how far back a sliding layer looks
-
-
-class Enough(Exception):
-    """Raised by a visitor that has seen what it wanted: the layers above need not run."""
 
 
 def _attention(
@@ -105,9 +101,9 @@ def _add(first: Tensor | None, second: Tensor | None) -> Tensor | None:
 
 
 def received_sums(attention: Tensor) -> Tensor:
-    """Sum, for each token, the attention it gets from all rows, averaged over heads (Eqs. 13-14); (batch, tokens).
+    """The attention that each token gets from all rows, averaged over heads (Eqs. 13-14).
 
-    `attention` is (batch, heads, rows, tokens).
+    (batch, heads, rows, tokens) -> (batch, tokens)
     """
     rows = attention.new_ones(attention.shape[0], attention.shape[2])
     return torch.einsum("bhrt,br->bt", attention, rows) / attention.shape[1]
@@ -115,40 +111,29 @@ def received_sums(attention: Tensor) -> Tensor:
 
 @dataclass(slots=True)
 class Observer:
-    """Adds up the attention received in some layers, and leaves the model as it is."""
+    """Adds up the attention received in some layers, or shows it to another; leaves the model as it is."""
 
     layers: frozenset[int]
-    whole: bool = False  # whether the layers above the last one observed run too
+    to: MapObserver | None = None
     sums: dict[int, Tensor] = field(default_factory=dict)  # layer -> (batch, tokens)
 
     def attend(self, call: Call) -> Tensor:
-        if call.layer in self.layers:
-            self.see(call)
-            if not self.whole and call.layer == max(self.layers):
-                raise Enough
+        if call.layer in self.layers and self.to is not None:
+            self.to.see(call.layer, partial(shown_maps, call))
+        elif call.layer in self.layers:
+            for _, attention in row_maps(call):  # no (heads, tokens, tokens) map is held
+                self.sums[call.layer] = self.sums.get(call.layer, 0) + received_sums(attention)
         return own_attention(call)
-
-    def see(self, call: Call) -> None:
-        """Add up one layer in blocks of rows, so that no (heads, tokens, tokens) map is held."""
-        for _, attention in row_maps(call):
-            self.sums[call.layer] = self.sums.get(call.layer, 0) + received_sums(attention)
 
     def mean(self) -> Floats:
         """The average over the layers observed; (tokens,)."""
         return np.asarray(torch.stack(list(self.sums.values())).mean(0)[0].cpu().numpy())
 
 
-@dataclass(slots=True, kw_only=True)
-class Showing(Observer):
-    to: MapObserver
-
-    def see(self, call: Call) -> None:
-        self.to.see(call.layer, partial(shown_maps, call))
-
-
 def shown_maps(call: Call, head: int | None = None) -> Iterator[tuple[slice, Floats]]:
-    for rows, attention in row_maps(call if head is None else one_head(call, head)):
-        yield rows, attention[0].cpu().numpy()
+    heads = slice(None) if head is None else slice(head, head + 1)
+    for rows, attention in row_maps(call):
+        yield rows, attention[0, heads].cpu().numpy()
 
 
 def row_maps(call: Call, block: int = 256) -> Iterator[tuple[slice, Tensor]]:
@@ -162,17 +147,6 @@ def row_maps(call: Call, block: int = 256) -> Iterator[tuple[slice, Tensor]]:
             bias=None if call.bias is None else call.bias[:, :, rows],
         )
         yield rows, probabilities(some)
-
-
-def one_head(call: Call, head: int) -> Call:
-    """The same call with one query head and the key head that it shares."""
-    key = head // (call.query.shape[1] // call.key.shape[1])
-    return replace(
-        call,
-        query=call.query[:, head : head + 1],
-        key=call.key[:, key : key + 1],
-        bias=None if call.bias is None else call.bias[:, head : head + 1],
-    )
 
 
 # --- Editing: Eqs. 5-8 -------------------------------------------------------------------------------------------
@@ -194,7 +168,7 @@ class Edit:
             aligned = scores[..., self.counted, :].sum(-2)  # Eqs. 5-6, per head; (prompts, kv_heads, groups, tokens)
             eligible = torch.from_numpy(self.weighting.eligible[first:]).to(scores.device)
             weights = keep_aligned(weights, aligned, eligible, self.weighting.k)
-        return RULES[self.weighting.rule](scores, weights.unsqueeze(-2))
+        return reweighted(scores, weights.unsqueeze(-2), self.weighting.rule)
 
 
 def keep_aligned(weights: Tensor, aligned: Tensor, eligible: Tensor, k: int) -> Tensor:
@@ -204,21 +178,16 @@ def keep_aligned(weights: Tensor, aligned: Tensor, eligible: Tensor, k: int) -> 
     return weights.expand_as(aligned).scatter(-1, best, 1.0)
 
 
-def reweight(scores: Tensor, weights: Tensor) -> Tensor:
-    """Pull attention towards heavy tokens without flipping any sign (Eq. 8).
+def reweighted(scores: Tensor, weights: Tensor, rule: Rule) -> Tensor:
+    """Pull attention towards heavy tokens without flipping any sign (Eq. 8); or multiply it by the weights.
 
-    Weights lie in [0, 1]. Weight 1 keeps a positive score and lifts a negative one to zero, so all ones is not the
-    identity: to leave a model untouched, pass no edit. Masks are added afterwards, never reweighted.
+    Weights lie in [0, 1]. By Eq. 8, weight 1 keeps a positive score and lifts a negative one to zero, so all ones is
+    not the identity: to leave a model untouched, pass no edit. For "post_softmax", log W is added before the softmax,
+    which multiplies and renormalises after it. Masks are added afterwards, never reweighted.
     """
-    return torch.where(scores >= 0, scores * weights, scores * (1 - weights))
-
-
-def reweight_after_softmax(scores: Tensor, weights: Tensor) -> Tensor:
-    """Multiply the attention itself by the weights and renormalise, which equals adding log W before the softmax."""
+    if rule == "logit":
+        return torch.where(scores >= 0, scores * weights, scores * (1 - weights))
     return scores + weights.log()
-
-
-RULES: dict[Rule, Callable[[Tensor, Tensor], Tensor]] = {"logit": reweight, "post_softmax": reweight_after_softmax}
 
 
 # --- Prompts that follow a document ------------------------------------------------------------------------------

@@ -6,10 +6,8 @@ are computed once, and all candidates look at them.
 
 from __future__ import annotations
 
-import logging
 from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -33,11 +31,19 @@ from mudy.engines.backbone import (
 )
 from mudy.engines.batches import of_one_shape
 from mudy.engines.tokens import LONGEST_PROMPT, WORD_MARKS, Prompt, Tokens, fast_tokenizer, prompts_of, tokenise
-from mudy.engines.torch.attention import NAME, Edit, Enough, Following, Observer, Showing, register, soft_cap
+from mudy.engines.torch.attention import NAME, Edit, Following, Observer, register, soft_cap
 from mudy.engines.torch.machine import Machine
 from mudy.reading.document import Span
 
 STATES = 64  # projected to the vocabulary at once
+
+
+@dataclass(frozen=True, slots=True)
+class TorchEncoding(Encoding):
+    """A document as the model has read it."""
+
+    states: Tensor  # the last ones; (1, tokens, width)
+    cache: DynamicCache  # keys and values that prompts look at, of every layer; (1, kv_heads, tokens, width)
 
 
 class Transformer(Backbone):
@@ -58,20 +64,21 @@ class Transformer(Backbone):
     # --- Reading -------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _encode(self, text_range: TextRange, layers: frozenset[int]) -> Any:
-        """A range of text, read for prompts to follow, with attention observed in some layers."""
-
-    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[Any]:
-        encodings = []
-        with self.machine.at_work():
-            for text_range in ranges:
-                check()
-                encodings.append(self._encode(text_range, frozenset(layers)))
-        return encodings
+    def opened(self, text_range: TextRange) -> Tokens:
+        """A range of text as prompts follow it."""
 
     @abstractmethod
-    def _observe(self, ids: Tensor, observer: Observer) -> None:
-        """Show a text to an observer."""
+    def _read(self, ids: Tensor, observer: Observer) -> tuple[Tensor, DynamicCache]:
+        """Show a text to an observer; its last states, and the keys and values that prompts look at."""
+
+    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[TorchEncoding]:
+        encodings = []
+        for tokens in map(self.opened, ranges):
+            observer = Observer(frozenset(layers))
+            states, cache = self._show(tokens, observer)
+            received = Received(tokens, observer.mean()) if layers else None
+            encodings.append(TorchEncoding(tokens, received, states, cache))
+        return encodings
 
     def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
         """One text after another: padding would change the last bits of a text's sums with its neighbours."""
@@ -83,17 +90,12 @@ class Transformer(Backbone):
         return received
 
     def observe(self, tokens: Tokens, observer: MapObserver) -> None:
-        self._show(tokens, Showing(observer.layers, to=observer))
+        self._show(tokens, Observer(observer.layers, observer))
 
-    def _show(self, tokens: Tokens, observer: Observer) -> None:
-        """Show a text to an observer, and run no layer above those that it asks for."""
+    def _show(self, tokens: Tokens, observer: Observer) -> tuple[Tensor, DynamicCache]:
         check()
-        with self.machine.at_work(), suppress(Enough):
-            self._observe(self._ids(tokens), observer)
-
-    def _ids(self, tokens: Tokens) -> Tensor:
-        """A text as a batch of one; (1, tokens)."""
-        return torch.tensor([tokens.ids], device=self.device)
+        with self.machine.at_work():
+            return self._read(torch.tensor([tokens.ids], device=self.device), observer)
 
     # --- Prompting -----------------------------------------------------------------------------------------------
 
@@ -143,13 +145,6 @@ class Transformer(Backbone):
 # --- Decoder-only models: the prompt follows the document --------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class PrefixEncoding(Encoding):
-    """A document as the decoder remembers it."""
-
-    cache: DynamicCache  # every layer's keys and values; (1, kv_heads, tokens, width)
-
-
 class CausalBackbone(DecoderOnly, Transformer):
     special_in_prompt = False
 
@@ -161,16 +156,12 @@ class CausalBackbone(DecoderOnly, Transformer):
     def room(self) -> int:
         return int(self.model.config.max_position_embeddings) - LONGEST_PROMPT
 
-    def _encode(self, text_range: TextRange, layers: frozenset[int]) -> PrefixEncoding:
-        tokens, observer = self.opened(text_range), Observer(layers, whole=True)
+    def _read(self, ids: Tensor, observer: Observer) -> tuple[Tensor, DynamicCache]:
         cache = DynamicCache()  # without a configuration it forgets nothing: `Following` hides what is out of a window
-        self.model.model(input_ids=self._ids(tokens), past_key_values=cache, use_cache=True, visitor=observer)
-        return PrefixEncoding(tokens, Received(tokens, observer.mean()) if layers else None, cache)
+        read = self.model.model(input_ids=ids, past_key_values=cache, use_cache=True, visitor=observer)
+        return read.last_hidden_state, cache
 
-    def _observe(self, ids: Tensor, observer: Observer) -> None:
-        self.model.model(input_ids=ids, use_cache=False, visitor=observer)
-
-    def _follow(self, encoding: PrefixEncoding, ids: Tensor, edit: Edit | None) -> Tensor:
+    def _follow(self, encoding: TorchEncoding, ids: Tensor, edit: Edit | None) -> Tensor:
         positions = torch.arange(ids.shape[1], device=self.device)[None] + len(encoding.tokens)
         states: Tensor = self.model.model(
             input_ids=ids, position_ids=positions, use_cache=False, visitor=Following(edit, encoding.cache)
@@ -184,14 +175,6 @@ class CausalBackbone(DecoderOnly, Transformer):
 PROMPT_OPENING, PROMPT_CLOSING = 'Book:"', '"'
 
 
-@dataclass(frozen=True, slots=True)
-class SourceEncoding(Encoding):
-    """A document as the encoder has read it, with the decoder's keys and values for it."""
-
-    states: Tensor  # (1, tokens, width)
-    cross: DynamicCache
-
-
 class Seq2SeqBackbone(Transformer):
     sink_token = None
     default_rule: Rule = "logit"
@@ -202,12 +185,7 @@ class Seq2SeqBackbone(Transformer):
 
     @classmethod
     def load(cls, path: str, machine: Machine, name: str) -> Seq2SeqBackbone:
-        logger = logging.getLogger("transformers.modeling_utils")
-        logger.addFilter(_of_use)
-        try:
-            model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
-        finally:
-            logger.removeFilter(_of_use)
+        model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
         return cls(model, fast_tokenizer(path), machine, name)
 
     def room(self) -> int:
@@ -218,36 +196,29 @@ class Seq2SeqBackbone(Transformer):
         pieces = self.tokenizer.convert_ids_to_tokens(tokens.ids)
         return [i for i, piece in enumerate(pieces) if piece in WORD_MARKS]
 
-    def span_states(self, encoding: SourceEncoding, spans: Sequence[Span]) -> Floats | None:
+    def span_states(self, encoding: TorchEncoding, spans: Sequence[Span]) -> Floats | None:
         """The mean of the encoder's last states over each span (Sec. 4.2)."""
         tokens = [encoding.tokens.of(span) for span in spans]
         states: Floats = encoding.states[0].float().cpu().numpy()
         return np.stack([states[t.start : t.stop].mean(0) for t in tokens])
 
-    def _encode(self, text_range: TextRange, layers: frozenset[int]) -> SourceEncoding:
-        tokens = tokenise(self.tokenizer, *text_range, prefix=PROMPT_OPENING, suffix=PROMPT_CLOSING)
-        observer = Observer(layers, whole=True)
-        states = self.model.encoder(input_ids=self._ids(tokens), visitor=observer).last_hidden_state
-        received = Received(tokens, observer.mean()) if layers else None
-        return SourceEncoding(tokens, received, states, self._cross_cache(states))
+    def opened(self, text_range: TextRange) -> Tokens:
+        return tokenise(self.tokenizer, *text_range, prefix=PROMPT_OPENING, suffix=PROMPT_CLOSING)
 
-    def _cross_cache(self, states: Tensor) -> DynamicCache:
-        """Every decoder layer's keys and values for the document, computed once."""
+    def _read(self, ids: Tensor, observer: Observer) -> tuple[Tensor, DynamicCache]:
+        states = self.model.encoder(input_ids=ids, visitor=observer).last_hidden_state
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
         start = torch.full((1, 1), self._start, device=self.device)
         self.model.decoder(input_ids=start, encoder_hidden_states=states, past_key_values=cache, use_cache=True)
-        return cache.cross_attention_cache
+        return states, cache.cross_attention_cache
 
-    def _observe(self, ids: Tensor, observer: Observer) -> None:
-        self.model.encoder(input_ids=ids, visitor=observer)
-
-    def _follow(self, encoding: SourceEncoding, ids: Tensor, edit: Edit | None) -> Tensor:
+    def _follow(self, encoding: TorchEncoding, ids: Tensor, edit: Edit | None) -> Tensor:
         """The start token takes the place of the template's first word, as in PromptRank."""
         ids = torch.cat([torch.full_like(ids[:, :1], self._start), ids[:, 1:]], dim=1)
         states: Tensor = self.model.decoder(
             input_ids=ids,
             encoder_hidden_states=encoding.states,
-            past_key_values=EncoderDecoderCache(DynamicCache(), encoding.cross),
+            past_key_values=EncoderDecoderCache(DynamicCache(), encoding.cache),
             use_cache=True,
             visitor=Following(edit),
         ).last_hidden_state
@@ -256,8 +227,3 @@ class Seq2SeqBackbone(Transformer):
     @property
     def _start(self) -> int:
         return int(self.model.config.decoder_start_token_id or 0)
-
-
-def _of_use(record: logging.LogRecord) -> bool:
-    """Not the warning that T5's input and output embeddings differ: Flan-T5's do, and both are loaded."""
-    return "will NOT tie them" not in record.getMessage()

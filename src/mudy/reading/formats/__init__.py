@@ -5,6 +5,7 @@ and stays as it is; all other formats are read in a separate process, within lim
 its reader, and lose their mark-up. Importing this package imports no reader and starts no process.
 """
 
+import atexit
 import os
 from functools import cache
 from glob import glob, has_magic
@@ -84,7 +85,9 @@ def read(
 
 @cache
 def _shared_pool() -> ReaderPool:
-    return ReaderPool()
+    pool = ReaderPool()
+    atexit.register(pool.close)
+    return pool
 
 
 def kind_of(data: bytes, name: str) -> str:

@@ -1,17 +1,13 @@
 """Reader processes as their callers see them: each reads one file at a time, and is killed when that costs too much."""
 
-import atexit
 import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from threading import BoundedSemaphore, Lock, Timer
 from typing import Any, Self
-from weakref import WeakSet
 
 from mudy._support.extras import missing_extra
-from mudy._support.processes import ChildProcess, how_it_ended, package_environment
+from mudy._support.processes import ChildProcess, how_it_ended, python_environment
 from mudy.errors import InputError
 from mudy.reading.document import Block, Span
 from mudy.reading.formats.reading import Limits, Reading
@@ -29,32 +25,13 @@ class FileRead:
 
     def __init__(self) -> None:
         self.reason: str | None = None  # why it was stopped
-        self._process: ChildProcess | None = None
-        self._lock = Lock()
+        self.process: ChildProcess | None = None  # that reads it
 
     def stop(self, reason: str = "was no longer wanted") -> None:
         """Kill the process that reads the file; nothing if the file has been read."""
-        with self._lock:
-            self.reason = self.reason or reason
-            if self._process is not None:
-                self._process.kill()
-
-    @contextmanager
-    def by(self, process: ChildProcess, limits: Limits) -> Iterator[None]:
-        """While this block runs, the file is read by a process, and not for longer than the limit."""
-        timer = Timer(limits.seconds, self.stop, (limits.too_slow(),))
-        timer.daemon = True
-        with self._lock:
-            if self.reason is not None:
-                raise InputError(self.reason)
-            self._process = process
-        try:
-            timer.start()
-            yield
-        finally:
-            timer.cancel()
-            with self._lock:
-                self._process = None
+        self.reason = self.reason or reason
+        if (process := self.process) is not None:
+            process.kill()
 
 
 class ReaderProcess(ChildProcess):
@@ -64,10 +41,15 @@ class ReaderProcess(ChildProcess):
 
     def read(self, kind: str, data: bytes, limits: Limits, file: FileRead) -> Reading:
         """The text of a file; InputError says why it has none. The process is ended whenever it might not be sound."""
+        timer = Timer(limits.seconds, file.stop, (limits.too_slow(),))
+        timer.daemon = True
         try:
-            with file.by(self, limits):
-                self.send({"kind": kind, "limits": asdict(limits)}, data)
-                header, text = self.receive(_BYTES_PER_CHARACTER * limits.characters + _SMALL)
+            timer.start()
+            file.process = self
+            if file.reason is not None:
+                raise InputError(file.reason)
+            self.send({"kind": kind, "limits": asdict(limits)}, data)
+            header, text = self.receive(_BYTES_PER_CHARACTER * limits.characters + _SMALL)
         except BaseException as error:
             code = self.close()
             if file.reason is not None:
@@ -75,6 +57,9 @@ class ReaderProcess(ChildProcess):
             if isinstance(error, EOFError | OSError | ValueError):
                 raise ReaderEnded(code) from None
             raise
+        finally:
+            file.process = None
+            timer.cancel()
         self.fresh = False
         if header["last"] or file.reason is not None:
             self.close()
@@ -83,9 +68,9 @@ class ReaderProcess(ChildProcess):
 
 def _environment() -> dict[str, str]:
     """The environment without the settings of MUDY, some of which are secret."""
-    environment = {name: value for name, value in package_environment().items() if not name.startswith("MUDY_")}
     # One thread: more would need address space, which is limited, and would have nothing to do.
-    return environment | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    environment = python_environment(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    return {name: value for name, value in environment.items() if not name.startswith("MUDY_")}
 
 
 def _reading(header: dict[str, Any], text: bytes) -> Reading:
@@ -109,16 +94,24 @@ class ReaderPool:
     def __init__(self, size: int = 2, limits: Limits | None = None) -> None:
         self.size, self.limits = size, limits or Limits()
         self._reset()
-        _POOLS.add(self)
 
     def _reset(self) -> None:
-        self._lock, self._places = Lock(), BoundedSemaphore(self.size)
+        self._owner, self._lock, self._places = os.getpid(), Lock(), BoundedSemaphore(self.size)
         self._idle: list[ReaderProcess] = []
         self._busy: set[ReaderProcess] = set()
+
+    def _forget_after_fork(self) -> None:
+        """Leave the processes to the process that started them."""
+        if self._owner != os.getpid():
+            processes = [*self._idle, *self._busy]
+            self._reset()
+            for process in processes:
+                process.forget()
 
     def read(self, kind: str, data: bytes, file: FileRead | None = None) -> Reading:
         """The text of a file of a known kind; waits for a process to be free."""
         file = file or FileRead()
+        self._forget_after_fork()
         with self._places:
             while True:
                 process = self._taken()
@@ -136,17 +129,11 @@ class ReaderPool:
 
     def _taken(self) -> ReaderProcess:
         with self._lock:
-            while self._idle:
-                process = self._idle.pop()
-                if process.alive:
-                    break
-                process.close()
-            else:
-                try:
-                    process = ReaderProcess()
-                except OSError as error:
-                    reason = f"no reader process could be started ({error.strerror or error})"
-                    raise InputError(f"cannot be read: {reason}") from None
+            try:
+                process = self._idle.pop() if self._idle else ReaderProcess()
+            except OSError as error:
+                reason = f"no reader process could be started ({error.strerror or error})"
+                raise InputError(f"cannot be read: {reason}") from None
             self._busy.add(process)
             return process
 
@@ -154,13 +141,14 @@ class ReaderPool:
         with self._lock:
             wanted = process in self._busy  # the pool was not closed
             self._busy.discard(process)
-            if wanted and process.alive:
+            if wanted and process.poll() is None:
                 self._idle.append(process)
                 return
         process.close()
 
     def close(self) -> None:
         """End all processes; a later file starts a new one."""
+        self._forget_after_fork()
         with self._lock:
             idle, busy = self._idle, self._busy
             self._idle, self._busy = [], set()
@@ -169,33 +157,8 @@ class ReaderPool:
         for process in busy:
             process.kill()  # the thread that reads with it closes it
 
-    def forget(self) -> None:
-        """After a fork: leave the processes to the process that started them."""
-        processes = [*self._idle, *self._busy]
-        self._reset()
-        for process in processes:
-            process.forget()
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-_POOLS: WeakSet[ReaderPool] = WeakSet()
-
-
-def _close_all() -> None:
-    for pool in list(_POOLS):
-        pool.close()
-
-
-def _forget_all() -> None:
-    for pool in list(_POOLS):
-        pool.forget()
-
-
-atexit.register(_close_all)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
