@@ -71,7 +71,7 @@ def test_a_document_without_gold_or_with_impossible_counts_is_refused() -> None:
         Predictions("x", ["a"], [])
     with pytest.raises(InputError, match="2 phrases were predicted, but the candidates occur only 1 times"):
         Predictions("x", ["a", "b"], ["a"], 1)
-    with pytest.raises(InputError, match="a list is needed"):
+    with pytest.raises(InputError, match="a list of phrases is needed"):
         Predictions("x", "oil spill", ["a"])
 
 

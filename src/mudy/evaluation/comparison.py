@@ -17,7 +17,6 @@ from mudy.evaluation.measures import (
     Measure,
     Predictions,
     bootstrap_draws,
-    checked_documents,
     percentiles,
 )
 
@@ -122,8 +121,9 @@ def _matched(
 
 
 def _by_id(documents: Iterable[Predictions]) -> dict[str, Predictions]:
-    listed = checked_documents(documents)
-    for name, count in Counter(document.id for document in listed).items():
-        if count > 1:
-            raise InputError(f"The id {name!r} occurs twice in one run, so documents cannot be matched by it.")
-    return {document.id: document for document in listed}
+    known: dict[str, Predictions] = {}
+    for document in documents:
+        if document.id in known:
+            raise InputError(f"The id {document.id!r} occurs twice in one run, so documents cannot be matched by it.")
+        known[document.id] = document
+    return known

@@ -53,7 +53,8 @@ def fit_weights(
     known = None if cache is None else EvidenceCache.at(cache, extractor)
     texts = gather(extractor, datasets, known, progress or (lambda *_: None))
     prior = prior_of(method, texts)
-    options = {**_asked(extractor), "adapted_from": prior.source, "pull": PULL}
+    asked = {name: value for name, value in fit_settings(extractor).items() if value not in (None, {})}
+    options = {**asked, "adapted_from": prior.source, "pull": PULL}
     return fit_on_texts(texts, prior, method.asks, options=options, ridge=PULL, prior=prior)
 
 
@@ -71,16 +72,6 @@ def fit_on_texts(
     weights = replace(fits.weights, options=dict(options or {}))
     empty = [text for text in texts if not text.candidates]
     return FittedWeights(fits.texts, leaders, weights, fits.without, empty, before)
-
-
-def fit_options(extractor: Extractor, by_hand: ByHand = SET_BY_HAND, ridge: float = RIDGE) -> dict[str, Any]:
-    """How weights were fitted without a prior, ready for JSON."""
-    by_hand = {name: dict(weights) for name, weights in by_hand.items()}
-    return {**_asked(extractor), "ridge": ridge, "set_by_hand": by_hand}
-
-
-def _asked(extractor: Extractor) -> dict[str, Any]:
-    return {name: value for name, value in fit_settings(extractor).items() if value not in (None, {})}
 
 
 # -- What the weights are worth ---------------------------------------------------------------------------------------

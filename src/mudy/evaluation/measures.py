@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.validation import checked, phrases, seen, several
+from mudy._support.validation import checked, phrases
 from mudy.errors import InputError, SettingError, unknown
 from mudy.reading.candidates.stemming import UNSPACED, stems_of
 
@@ -63,20 +63,16 @@ class Predictions:
     language: str = "en"
 
     def __post_init__(self) -> None:
-        for field_name, name in (("phrases", "predictions"), ("gold", "gold")):
-            given = getattr(self, field_name)
-            if isinstance(given, str):
-                raise InputError(f"Document {self.id!r}: {name} is the single text {given!r}; a list is needed.")
-            object.__setattr__(self, field_name, tuple(phrases(name, given)))
+        for name in ("phrases", "gold"):
+            listed = phrases(f"{name} of document {self.id!r}", getattr(self, name))
+            object.__setattr__(self, name, tuple(listed))
         if not self.gold:
             raise InputError(f"Document {self.id!r} has no gold keyphrases, so nothing can be measured on it.")
-        checked("occurrences", self.occurrences, int | None, least=0)
         if self.occurrences is not None and self.occurrences < len(set(self.phrases)):
             raise InputError(
                 f"Document {self.id!r}: {len(set(self.phrases))} phrases were predicted, but the candidates occur "
                 f"only {self.occurrences} times. Count every occurrence of every candidate, or pass None."
             )
-        checked("language", self.language, str)
 
     @property
     def gold_stems(self) -> frozenset[tuple[str, ...]]:
@@ -88,6 +84,9 @@ class Predictions:
         gold, predicted = self.gold_stems, dict.fromkeys(stems_of(phrase, self.language) for phrase in self.phrases)
         return [phrase in gold for phrase in predicted][: Depth.number(depth, len(predicted), len(gold))]
 
+    def hit_ranks(self, depth: int | Depth) -> list[int]:
+        return [rank for rank, hit in enumerate(self.distinct_hits(depth), start=1) if hit]
+
     def distinct_phrases(self, depth: int | Depth) -> tuple[list[str], list[str]]:
         predicted, gold = (list(dict.fromkeys(map(str.lower, listed))) for listed in (self.phrases, self.gold))
         return predicted[: Depth.number(depth, len(predicted), len(gold))], gold
@@ -97,14 +96,6 @@ def have_stems_of(phrases: Iterable[str], others: Iterable[str], language: str) 
     """Whether each phrase has the stems of one of the others, as a hit has those of a gold phrase."""
     stems = {stems_of(phrase, language) for phrase in others}
     return [stems_of(phrase, language) in stems for phrase in phrases]
-
-
-def checked_documents(documents: Iterable[Predictions]) -> list[Predictions]:
-    listed = list(several("documents", documents, "Predictions"))
-    for document in listed:
-        if not isinstance(document, Predictions):
-            raise InputError(f"documents holds {seen(document)}, but each must be Predictions.")
-    return listed
 
 
 def present_and_absent(gold: Iterable[str], text: str, language: str = "en") -> tuple[list[str], list[str]]:
@@ -200,10 +191,8 @@ class Measure:
     k: int | Depth
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, Depth):
-            return
-        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
-            raise SettingError(f"{self.kind.name} @ {self.k!r} measures nothing; k must be a whole number from 1 up.")
+        if not isinstance(self.k, Depth):
+            checked(f"k of {self.kind.name} @ k", self.k, int, least=1)
 
     def __str__(self) -> str:
         return f"{self.kind.name}@{self.k}"
@@ -231,10 +220,7 @@ class Measure:
 
     def table(self, documents: Iterable[Predictions], averaging: Averaging) -> FloatArray:
         """The numbers that the measure is computed from; (documents, columns)."""
-        if not isinstance(averaging, Averaging):
-            raise SettingError(f"averaging is {seen(averaging)}, but must be MICRO or MACRO.")
-        listed = checked_documents(documents)
-        if not listed:
+        if not (listed := list(documents)):
             raise InputError(f"{self} needs at least one document.")
         return self.kind.table(listed, self.k, averaging)
 
@@ -274,8 +260,7 @@ def bootstrap_draws(documents: int, samples: int, seed: int) -> Iterator[FloatAr
 
 
 def percentiles(drawn: FloatArray, level: float) -> tuple[float, float]:
-    if not 0 < checked("level", level, float) < 1:
-        raise SettingError(f"level is {level}, but a level of confidence lies between 0 and 1, such as 0.95.")
+    checked("level", level, float, least=0, most=1)
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
@@ -309,11 +294,8 @@ def _rank_kind(name: str, value: Callable[[Predictions, int | Depth], float]) ->
 
 def average_precision(document: Predictions, depth: int | Depth) -> float:
     """The precision at each hit, summed and divided by the number of gold phrases, as trec_eval does at any depth."""
-    correct, total = 0, 0.0
-    for rank, hit in enumerate(document.distinct_hits(depth), start=1):
-        correct += hit
-        total += correct / rank if hit else 0.0
-    return total / len(document.gold_stems)
+    precisions = (hits / rank for hits, rank in enumerate(document.hit_ranks(depth), start=1))
+    return sum(precisions) / len(document.gold_stems)
 
 
 def normalised_gain(document: Predictions, depth: int | Depth) -> float:
@@ -321,7 +303,7 @@ def normalised_gain(document: Predictions, depth: int | Depth) -> float:
     gold = len(document.gold_stems)
     reachable = gold if isinstance(depth, Depth) else min(depth, gold)
     ideal = sum(1 / log2(rank + 1) for rank in range(1, reachable + 1))
-    return sum(1 / log2(rank + 1) for rank, hit in enumerate(document.distinct_hits(depth), start=1) if hit) / ideal
+    return sum(1 / log2(rank + 1) for rank in document.hit_ranks(depth)) / ideal
 
 
 MAP = _rank_kind("MAP", average_precision)

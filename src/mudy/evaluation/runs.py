@@ -61,10 +61,7 @@ class JudgedDocument:
         return cls(**{**row, **lists})
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if value not in (None, ()) or name in _ALWAYS}
-
-
-_ALWAYS = {"phrases", "scores", "gold", "present"}
+        return {name: value for name, value in asdict(self).items() if value or name not in ("error", "places")}
 
 
 @dataclass(frozen=True)
@@ -161,17 +158,16 @@ class RunFile:
         self.journal = self.path.with_name(f"{self.path.name}.journal")
 
     def found(self, asked: Mapping[str, Any]) -> Run | None:
-        """The documents in the output and its journal; InputError if they were requested with other settings."""
-        runs = self._runs()
-        for run in runs:
+        """The run in the journal or else in the output; InputError if it was requested with other settings."""
+        run = next(iter(self._runs()), None)
+        if run is not None:
             self.refuse(differences(run.asked, asked), "requested")
-            self.refuse(differences(runs[0].used, run.used), "computed")
-        documents = {key: document for run in runs for key, document in run.by_key().items()}
-        return replace(runs[0], documents=tuple(documents.values())) if runs else None
+        return run
 
     def _runs(self) -> list[Run]:
-        output = Run.load(self.path) if self.path.exists() else None
-        return [run for run in (output, self._journalled()) if run]
+        """What the journal and the output hold; a journal begins with all documents of the output."""
+        readers = {self.journal: _journalled, self.path: Run.load}
+        return [read(path) for path, read in readers.items() if path.exists()]
 
     def refuse(self, changes: Sequence[str], how: str) -> None:
         if changes:
@@ -205,18 +201,17 @@ class RunFile:
             unfinished.write_text(dump_json(run.to_dict(), indent=1, allow_nan=True) + "\n", encoding="utf-8")
         self.journal.unlink(missing_ok=True)
 
-    def _journalled(self) -> Run | None:
-        """The run in the journal, without lines that were cut off or damaged: their documents are computed again."""
-        if not self.journal.exists():
-            return None
-        first, *lines = self.journal.read_bytes().split(b"\n")
-        try:
-            run = Run.from_dict({**json.loads(first), "documents": ()})
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{self.journal}: not a journal that this version of mudy wrote ({error}). Name another --output."
-            ) from error
-        return replace(run, documents=tuple(filter(None, map(_judged, lines))))
+
+def _journalled(journal: Path) -> Run:
+    """The run in a journal, without lines that were cut off or damaged: their documents are computed again."""
+    first, *lines = journal.read_bytes().split(b"\n")
+    try:
+        run = Run.from_dict({**json.loads(first), "documents": ()})
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{journal}: not a journal that this version of mudy wrote ({error}). Name another --output."
+        ) from error
+    return replace(run, documents=tuple(filter(None, map(_judged, lines))))
 
 
 def _line(row: Mapping[str, Any]) -> bytes:
