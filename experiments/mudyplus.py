@@ -24,7 +24,7 @@ from mudy import Extractor
 from mudy._support.storage import dump_json
 from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import Dataset, load
-from mudy.evaluation.evidence_cache import EvidenceCache, fit_settings, gather
+from mudy.evaluation.evidence_cache import fit_settings, gather
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, predictions
 from mudy.evaluation.measures import DEPTHS, F1, Depth, Predictions
@@ -90,7 +90,7 @@ def main() -> None:
     sets = [load(arguments.data / f"{name}.jsonl", limit=most) for name, most in wanted.items()]
     extractor = Extractor("mudyplus", protocol=None if whole else "promptrank", threads=1)
     assert isinstance(extractor.scorer, MudyPlus)
-    cache = EvidenceCache.at(arguments.cache / f"mudyplus-{arguments.read}", extractor)
+    cache = arguments.cache / f"mudyplus-{arguments.read}"
     texts = gather(extractor, sets, cache, show_set)
     asked = {} if arguments.no_peers else PEERS
     peers = {title: runs(name, sets, arguments.cache, whole=whole) for name, title in asked.items()}

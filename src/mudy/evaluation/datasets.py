@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from mudy.extraction.examples import Problem, load_records
@@ -21,19 +22,13 @@ __all__ = ["DATASET_FORMATS", "PROTOCOLS", "Dataset", "Record", "load", "recogni
 # -- How published runs read each data set ----------------------------------------------------------------------------
 
 
-def drop_percent(text: str) -> str:
-    return text.replace("%", "")
+Step = Callable[[str], str]
+drop_percent: Step = partial(re.compile("%").sub, "")
+drop_before_newlines: Step = partial(re.compile(r"(?<![\s,])[\s,]+\n").sub, "\n")
 
 
 def space_stops(text: str) -> str:
     return text.replace(". ", " . ").replace(", ", " , ")
-
-
-def drop_before_newlines(text: str) -> str:
-    return re.sub(r"(?<![\s,])[\s,]+\n", "\n", text)
-
-
-Step = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)

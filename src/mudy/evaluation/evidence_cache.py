@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from mudy._support.storage import atomic_write, dump_json, open_to_append
 from mudy.errors import InputError
-from mudy.evaluation.datasets import Dataset, Record
+from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.experiment import hash_of, read_record
 from mudy.evaluation.runs import parsed_line
 from mudy.extraction.extractor import Extractor
@@ -31,47 +30,49 @@ _HEAD = "made-with.json"
 FitProgress = Callable[[str, int, int], None]  # what is being done, texts done, of how many
 
 
-@dataclass(frozen=True)
-class EvidenceCache:
-    """A folder of evidence, all computed in one way."""
+def gather(
+    extractor: Extractor, datasets: Sequence[Dataset], cache: str | Path | None, show: FitProgress
+) -> list[FitText]:
+    """Every text with its evidence, from the cache where it holds it; InputError if that holds other evidence."""
+    method, texts = extractor.scorer, []
+    assert isinstance(method, MudyPlus)
+    folder = None if cache is None else _checked_cache(Path(cache), extractor)
+    for data in datasets:
+        file = folder / f"{data.name}.jsonl" if folder else None
+        known = _texts(data.name, file) if file and file.exists() else {}
+        for done, record in enumerate(data.documents):
+            show(f"Reading {data.name}", done, len(data.documents))
+            key = hash_of(record)
+            text = known.get(key)
+            if text is None:
+                prepared = extractor.prepare(read_record(extractor, data, record))
+                about = data.name, record.id
+                text = FitText.of(method, prepared.document, prepared.candidates, record.keyphrases, *about)
+                if file:
+                    with open_to_append(file) as stream:
+                        stream.write(dump_json({"hash": key, **_line(text)}).encode() + b"\n")
+            texts.append(text)
+    return texts
 
-    folder: Path
 
-    @classmethod
-    def at(cls, folder: str | Path, extractor: Extractor) -> EvidenceCache:
-        """The cache in a folder, which is created if missing; InputError where it holds other evidence."""
-        cache, now = cls(Path(folder)), _made_with(extractor)
-        head = cache.folder / _HEAD
-        try:
-            cache.folder.mkdir(parents=True, exist_ok=True)
-            if head.exists():
-                changes = differences(json.loads(head.read_text(encoding="utf-8")), now)
-            else:
-                changes = []
-                with atomic_write(head) as unfinished:
-                    unfinished.write_text(dump_json(now, indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be used as a cache ({error.strerror or error}).") from error
-        except ValueError as error:
-            raise InputError(f"{head}: not written by `mudy fit` ({error}). Name another folder.") from error
-        if changes:
-            raise InputError(
-                f"{folder}: its evidence was computed in another way ({'; '.join(changes)}). Name another folder."
-            )
-        return cache
-
-    def texts(self, dataset: str) -> dict[str, FitText]:
-        """The texts of a data set that are in the cache, by the hash of their records."""
-        file = self._file(dataset)
-        lines = map(parsed_line, file.read_bytes().split(b"\n")) if file.exists() else ()
-        return {line["hash"]: _text(dataset, line) for line in lines if line}  # without one that was cut off
-
-    def add(self, record: Record, text: FitText) -> None:
-        with open_to_append(self._file(text.dataset)) as file:
-            file.write(dump_json({"hash": hash_of(record), **_line(text)}).encode() + b"\n")
-
-    def _file(self, dataset: str) -> Path:
-        return self.folder / f"{dataset}.jsonl"
+def _checked_cache(folder: Path, extractor: Extractor) -> Path:
+    """The folder, which is created if missing."""
+    head, now = folder / _HEAD, _made_with(extractor)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not head.exists():
+            with atomic_write(head) as unfinished:
+                unfinished.write_text(dump_json(now, indent=1) + "\n", encoding="utf-8")
+        changes = differences(json.loads(head.read_text(encoding="utf-8")), now)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be used as a cache ({error.strerror or error}).") from error
+    except ValueError as error:
+        raise InputError(f"{head}: not written by `mudy fit` ({error}). Name another folder.") from error
+    if changes:
+        raise InputError(
+            f"{folder}: its evidence was computed in another way ({'; '.join(changes)}). Name another folder."
+        )
+    return folder
 
 
 def _made_with(extractor: Extractor) -> dict[str, Any]:
@@ -111,35 +112,26 @@ def _line(text: FitText) -> dict[str, Any]:
     }
 
 
+def _texts(dataset: str, file: Path) -> dict[str, FitText]:
+    """The texts of a data set that are in the cache, by the hash of their records; one that was cut off is not."""
+    lines = map(parsed_line, file.read_bytes().split(b"\n"))
+    return {line["hash"]: _text(dataset, line) for line in lines if line}
+
+
 def _text(dataset: str, line: Mapping[str, Any]) -> FitText:
     candidates = tuple(
         Candidate(phrase, tuple(Occurrence(Span(start, end), sentence) for start, end, sentence in places))
         for phrase, *places in line["candidates"]
     )
     columns = {name: np.array(column, dtype=np.float64) for name, column in line["columns"].items()}
-    table = Table(columns, line["context"], line["plainness"])
-    about = {"language": line["language"], "words": line["words"]}
     return FitText(
-        dataset, line["id"], line["text"], candidates, tuple(line["gold"]), table, tuple(line["asked"]), **about
+        dataset,
+        line["id"],
+        line["text"],
+        candidates,
+        tuple(line["gold"]),
+        Table(columns, line["context"], line["plainness"]),
+        tuple(line["asked"]),
+        language=line["language"],
+        words=line["words"],
     )
-
-
-def gather(
-    extractor: Extractor, datasets: Sequence[Dataset], cache: EvidenceCache | None, show: FitProgress
-) -> list[FitText]:
-    """Every text with its evidence, from the cache where it holds it."""
-    method, texts = extractor.scorer, []
-    assert isinstance(method, MudyPlus)
-    for data in datasets:
-        known = cache.texts(data.name) if cache else {}
-        for done, record in enumerate(data.documents):
-            show(f"Reading {data.name}", done, len(data.documents))
-            text = known.get(hash_of(record))
-            if text is None:
-                prepared = extractor.prepare(read_record(extractor, data, record))
-                about = data.name, record.id
-                text = FitText.of(method, prepared.document, prepared.candidates, record.keyphrases, *about)
-                if cache:
-                    cache.add(record, text)
-            texts.append(text)
-    return texts

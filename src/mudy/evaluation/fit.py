@@ -16,7 +16,7 @@ import numpy as np
 
 from mudy.errors import SettingError
 from mudy.evaluation.datasets import Dataset
-from mudy.evaluation.evidence_cache import EvidenceCache, FitProgress, fit_settings, gather
+from mudy.evaluation.evidence_cache import FitProgress, fit_settings, gather
 from mudy.evaluation.experiment import refuse_equal_names
 from mudy.evaluation.measures import DEPTHS, F1, Predictions
 from mudy.evaluation.probabilities import Calibration
@@ -50,8 +50,7 @@ def fit_weights(
     if not isinstance(method, MudyPlus):
         raise SettingError(f"Weights are fitted for mudyplus; {extractor.method} has none.")
     refuse_equal_names(datasets)
-    known = None if cache is None else EvidenceCache.at(cache, extractor)
-    texts = gather(extractor, datasets, known, progress or (lambda *_: None))
+    texts = gather(extractor, datasets, cache, progress or (lambda *_: None))
     prior = prior_of(method, texts)
     asked = {name: value for name, value in fit_settings(extractor).items() if value not in (None, {})}
     options = {**asked, "adapted_from": prior.source, "pull": PULL}
