@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -38,16 +38,11 @@ class AttentionSeeker(Method):
     parts = (ScorePart("b", "attention received"), ScorePart("n", "times counted"))
 
     backbone: Backbone
-    form: DocumentForm = setting(
-        "auto",
-        "The paper's form for short or for long documents; auto: short for a text of one segment.",
-        one_of=get_args(DocumentForm),
-    )
+    form: DocumentForm = setting("auto", "Of the paper: short or long documents; auto: short for one segment.")
     segment_tokens: int = setting(1024, "Longer documents are read in segments of so many tokens.", least=64)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-        if not candidates:
-            return Scores()
+
         read = ChunkedDocument.of(document, candidates, self.backbone, self.segment_tokens)
         short = self.form == "short" or (self.form == "auto" and len(read.chunks) == 1)
         totals = [0.0] * len(candidates)

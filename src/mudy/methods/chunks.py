@@ -47,6 +47,13 @@ class Chunk:
     def text_range(self) -> TextRange:
         return TextRange(self.document.text, self.span)
 
+    def sentences_around(self, span: Span, w: int) -> Span:
+        """The 2w+1 sentences around the one that holds a span; at the edges, the first or the last of them."""
+        last = len(self.units) - 1
+        centre = max(0, bisect_right(self.units, span.start, key=lambda unit: unit.start) - 1)
+        centre = min(max(centre, w), max(last - w, w))
+        return Span(self.units[centre - w].start, self.units[min(centre + w, last)].end)
+
 
 def scored_in_chunks(
     work: Work, backbone: Backbone, limit: int, score: Callable[[list[Chunk]], Iterable[Iterable[OccurrenceScore]]]
@@ -59,7 +66,6 @@ def scored_in_chunks(
     every = [
         (owner, chunk)
         for owner, (document, candidates) in enumerate(work)
-        if candidates
         for chunk in chunks(document, candidates, backbone.token_ends(document.text), limit)
     ]
     scores = [Scores() for _ in work]

@@ -40,19 +40,12 @@ class EmbedRank(Method):
 
     encoder: SentenceEncoder
     multilingual: Callable[[], UniversalEncoder | None] | None = field(default=None, compare=False)
-    layer: int = setting(
-        -1,
-        "Layer whose states are averaged: -1 the last, as sentence encoders are trained, or -2 the one before.",
-        one_of=(-1, -2),
-    )
+    layer: int = setting(-1, "Layer that is averaged: -1 the last, as encoders are trained, or -2.", least=-2, most=-1)
     mmr: bool = setting(False, "EmbedRank++: choose each next phrase to be unlike those before it.")
-    beta: float = setting(
-        0.55, "Weight of the document against the phrases chosen before; used by mmr alone.", least=0, most=1
-    )
+    beta: float = setting(0.55, "With mmr: weight of the document against the phrases chosen.", least=0, most=1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-        if not candidates:
-            return Scores()
+
         universal = self.multilingual() if self.multilingual is not None and document.language != "en" else None
         chunks = encoder_chunks(document, self.encoder) if universal is None else []
         if universal is None:

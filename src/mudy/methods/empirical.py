@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from mudy.engines import Chat
 from mudy.errors import SettingError
@@ -52,9 +52,7 @@ class Empirical(GenerativeMethod):
 
     chat: Chat
     prompting: Prompting = setting(
-        "candidate",
-        "Choose from the candidates (candidate), from the text (vanilla), or both in three calls (hybrid).",
-        one_of=get_args(Prompting),
+        "candidate", "Choose from the candidates (candidate), from the text (vanilla), or both in three calls (hybrid)."
     )
     top: int = setting(15, "Phrases asked for; as many come back as are written.", least=1)
     max_new_tokens: int = setting(128, "Most tokens that the model may write in one answer.", least=1)
@@ -62,8 +60,6 @@ class Empirical(GenerativeMethod):
     role: bool = setting(True, "Open the system message with a role.")
 
     def choose(self, document: Document, candidates: Sequence[Candidate]) -> ScoredCandidates:
-        if not candidates:
-            return ScoredCandidates((), ())
         written, unread = self._written(document, candidates)
         chosen, dropped = standing(document, candidates, written, self.strict)
         scores = [

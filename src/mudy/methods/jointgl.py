@@ -45,20 +45,13 @@ class JointGL(Method):
 
     encoder: SentenceEncoder
     beta: float = setting(0.1, "Similarities below min + beta (max - min) do not count.", least=0, most=1)
-    lambda1: float = setting(
-        1.0,
-        "Share of a similarity that counts for the one of two occurrences nearer to a boundary of the text.",
-        least=0,
-    )
-    lambda2: float = setting(0.9, "Share of a similarity that counts for the one farther from a boundary.", least=0)
+    lambda1: float = setting(1.0, "Share of a similarity for the one of two nearer to a boundary of the text.", least=0)
+    lambda2: float = setting(0.9, "Share of a similarity for the one farther from a boundary.", least=0)
     a: float = setting(1.2, "How much farther the end of the text counts than its beginning.", least=0)
-    last_diagonal: float | None = setting(
-        1.0, "Value of a table entry that the released code never fills; none: the true product."
-    )
+    last_diagonal: float | None = setting(1.0, "A table entry that the released code never fills; none: the product.")
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-        if not candidates:
-            return Scores()
+
         ordered, chunks = indexed_occurrences(candidates), encoder_chunks(document, self.encoder)
         states = self.encoder.states([window.tokens.ids for window in chunks])
         vectors = np.stack(list(occurrence_vectors(document, ordered, chunks, states))).astype(np.float64)

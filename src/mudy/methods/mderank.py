@@ -34,13 +34,10 @@ class MDERank(Method):
     parts = (ScorePart("cosine", "likeness of the text without the phrase to the whole text", "cos"),)
 
     encoder: SentenceEncoder
-    layer: int = setting(
-        -1, "Layer whose states are compared: -1 the last, as published, or -2 the one before.", one_of=(-1, -2)
-    )
+    layer: int = setting(-1, "Layer that is compared: -1 the last, as published, or -2.", least=-2, most=-1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-        if not candidates:
-            return Scores()
+
         chunks = encoder_chunks(document, self.encoder)
         original = np.stack(self._maxima([window.tokens.ids for window in chunks]))  # (windows, width)
         masked = [

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from operator import ge, gt, le, lt
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 from mudy.engines import Speed
 from mudy.errors import SettingError, unknown
@@ -18,10 +18,7 @@ from mudy.reading.candidates import Candidate, CandidateKind, Occurrence
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
-    from mudy.engines import Chat
     from mudy.engines.backbone import Backbone
-    from mudy.engines.encoder import SentenceEncoder
-    from mudy.engines.universal_encoder import UniversalEncoder
 
 T = TypeVar("T")
 
@@ -35,7 +32,6 @@ LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]] = 
     "above": (gt, "above {}".format),
     "most": (le, "at most {}".format),
     "below": (lt, "less than {}".format),
-    "one_of": (lambda value, choices: value in choices, lambda choices: " or ".join(map(str, choices))),
 }
 
 
@@ -147,16 +143,6 @@ class Architecture(NamedTuple):
     depth: int  # layers
 
 
-class Models(Protocol):
-    def backbone(self) -> Backbone: ...
-
-    def encoder(self) -> SentenceEncoder: ...
-
-    def chat(self) -> Chat: ...
-
-    def multilingual(self) -> UniversalEncoder | None: ...
-
-
 class Method(ABC):
     """A way to rank candidates, which describes itself."""
 
@@ -172,7 +158,6 @@ class Method(ABC):
     default_speed: ClassVar[Speed] = "exact"
     calibrated: ClassVar[bool] = False  # whether its scores are probabilities of being a keyphrase
     distinct: ClassVar[bool] = False  # whether its lists leave out what a phrase before says, unless asked otherwise
-    comparable: ClassVar[bool] = True  # whether the paper's tables have one row for it; else it has rows of its own
 
     def __post_init__(self) -> None:
         """A setting outside its limits raises."""
@@ -216,8 +201,8 @@ class Method(ABC):
         return frozenset(cls.needs)
 
     @classmethod
-    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> Self:
-        """Make it from the models it needs; `settings` go before those of a preset."""
+    def build(cls, models: Any, preset: str | None, settings: Mapping[str, Any]) -> Self:
+        """Make it from the models it needs; `models` loads each of them by a method of the field's name."""
 
         def architecture() -> Architecture:
             backbone = models.backbone()
@@ -231,7 +216,7 @@ class Method(ABC):
 
     @abstractmethod
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        """A score for each occurrence of each candidate; of a method that asks models, as `Scores`."""
+        """A score for each occurrence of the candidates, at least one; of a method that asks models, as `Scores`."""
 
 
 class BatchMethod(Method):

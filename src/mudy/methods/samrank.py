@@ -42,17 +42,13 @@ class SAMRank(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(
-            "head", self.head, (self.head is None) == (self.layer is None), "given together with layer, or not at all"
-        )
-        if self.layer is not None:
-            depth, heads = self.backbone.depth, self.backbone.heads
-            require("layer", self.layer, 0 <= self.layer < depth, f"between 0 and {depth - 1}")
-            require("head", self.head, self.head is not None and 0 <= self.head < heads, f"between 0 and {heads - 1}")
+        if (self.layer, self.head) != (None, None):
+            for name, size in (("layer", self.backbone.depth), ("head", self.backbone.heads)):
+                value = getattr(self, name)
+                require(name, value, value in range(size), f"between 0 and {size - 1}: layer and head go together")
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-        if not candidates:
-            return Scores()
+
         read = ChunkedDocument.of(document, candidates, self.backbone, self.segment_tokens)
         parts = [dict.fromkeys(("G",) if self.head is None else ("G", "P"), 0.0) for _ in candidates]
         for chunk, tokens, scores in self._mean(read) if self.head is None else self._head(read):

@@ -33,8 +33,6 @@ class TextRank(Method):
     damping: float = setting(0.85, "Damping factor of PageRank.", least=0, below=1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        if not candidates:
-            return []
         reading = WordIndex.of(document, candidates)
         nodes = word_nodes(document, reading)
         edges = co_occurrences(nodes, self.window, self.weighted)

@@ -33,17 +33,10 @@ class TopicRank(Method):
     title = "TopicRank"
     citation = "Bougouin, Boudin and Daille, IJCNLP 2013"
 
-    threshold: float = setting(
-        0.74,
-        "Phrases are one topic up to this mean distance: 0.74 is a quarter of their stems in common.",
-        least=0,
-        below=1,
-    )
+    threshold: float = setting(0.74, "Phrases are one topic up to this mean distance of their stems.", least=0, below=1)
     damping: float = setting(0.85, "Damping factor of PageRank.", least=0, below=1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        if not candidates:
-            return []
         reading = WordIndex.of(document, candidates)
         topic = topics(reading, self.threshold, document.language)  # (candidates,)
         edges = Nearness.of(reading.places, topic, topic)
@@ -72,8 +65,6 @@ class MultipartiteRank(Method):
     damping: float = setting(0.85, "Damping factor of PageRank.", least=0, below=1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        if not candidates:
-            return []
         reading = WordIndex.of(document, candidates)
         topic = topics(reading, self.threshold, document.language)  # (candidates,)
         edges = Nearness.of(reading.places, np.arange(len(topic)), topic)

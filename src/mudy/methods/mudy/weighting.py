@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +12,8 @@ from mudy.engines.backbone import Encoding, Floats, Weighting
 from mudy.engines.encoder import unit_length
 from mudy.errors import SettingError
 from mudy.methods.chunks import Chunk
-from mudy.methods.mudy.multi_granular import sentences_around
 from mudy.methods.mudy.settings import MudySettings
 from mudy.reading.candidates.stemming import stems_of
-
-if TYPE_CHECKING:
-    from mudy.methods.mudy.algorithm import Mudy
 
 Flags = NDArray[np.bool_]
 
@@ -82,7 +77,7 @@ class Focus(Weighting):
         return np.arange(self.inside.shape[1], dtype=np.float32)
 
 
-def focus(mudy: Mudy, chunk: Chunk, encoding: Encoding) -> Focus:
+def focus(mudy: MudySettings, chunk: Chunk, encoding: Encoding) -> Focus:
     """Where the prompt of each of a chunk's occurrences should look."""
     tokens, backbone = encoding.tokens, mudy.backbone
     spans = [tokens.of(place.span) for place in chunk.places]
@@ -117,7 +112,7 @@ def focus(mudy: Mudy, chunk: Chunk, encoding: Encoding) -> Focus:
 # -- Related occurrences ----------------------------------------------------------------------------------------------
 
 
-def span_vectors(mudy: Mudy, chunk: Chunk, encoding: Encoding) -> Floats:
+def span_vectors(mudy: MudySettings, chunk: Chunk, encoding: Encoding) -> Floats:
     """A vector for each occurrence: of the language model's own encoder, or else of the sentence encoder."""
     spans = [place.span for place in chunk.places]
     states = mudy.backbone.span_states(encoding, spans)
@@ -127,7 +122,7 @@ def span_vectors(mudy: Mudy, chunk: Chunk, encoding: Encoding) -> Floats:
         raise SettingError(
             f"The mixture needs embeddings, but {mudy.backbone.name} has no encoder: pass encoder or mixture=False."
         )
-    return mudy.encoder.span_states(chunk.document.text, spans, [sentences_around(chunk.units, s, 0) for s in spans])
+    return mudy.encoder.span_states(chunk.document.text, spans, [chunk.sentences_around(s, 0) for s in spans])
 
 
 def most_similar(vectors: Floats, chunk: Chunk, k_sem: int) -> list[tuple[int, ...]]:
