@@ -21,8 +21,7 @@ import numpy as np
 
 from mudy import Extractor
 from mudy.evaluation.datasets import load
-from mudy.evaluation.evidence_cache import gather
-from mudy.evaluation.fit import predictions
+from mudy.evaluation.fit import gather, predictions
 from mudy.evaluation.measures import F1
 from mudy.extraction.adaptation import Adaptation
 from mudy.methods.mudyplus import MudyPlus

@@ -24,11 +24,9 @@ from mudy import Extractor
 from mudy._support.storage import dump_json
 from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import Dataset, load
-from mudy.evaluation.evidence_cache import fit_settings, gather
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, predictions
-from mudy.evaluation.measures import DEPTHS, F1, Depth, Predictions
-from mudy.evaluation.probabilities import Calibration
+from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, fit_settings, gather, predictions
+from mudy.evaluation.measures import DEPTHS, F1, Calibration, Depth, Predictions
 from mudy.evaluation.runs import Run
 from mudy.extraction.ranking import LIKELY
 from mudy.methods.mudyplus import MudyPlus

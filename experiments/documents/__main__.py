@@ -19,8 +19,7 @@ from experiments.documents.keyphraseness import keyphraseness, to_dict
 from experiments.mudyplus import fit_options
 from mudy import Extractor
 from mudy._support.storage import dump_json
-from mudy.evaluation.evidence_cache import gather
-from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, predictions
+from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, gather, predictions
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, PLAIN_PREFIX
 from mudy.methods.mudyplus.fit_texts import FitText

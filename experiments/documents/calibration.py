@@ -22,10 +22,8 @@ from experiments.documents.__main__ import ENGLISH_ONLY, NOT_USED, RIDGE, show
 from experiments.documents.keyphraseness import keyphraseness
 from experiments.reproduce.markdown import markdown_table
 from mudy import Extractor
-from mudy.evaluation.evidence_cache import gather
-from mudy.evaluation.fit import FittedWeights, fit_on_texts
-from mudy.evaluation.measures import have_stems_of
-from mudy.evaluation.probabilities import reliability_bins
+from mudy.evaluation.fit import FittedWeights, fit_on_texts, gather
+from mudy.evaluation.measures import have_stems_of, reliability_bins
 from mudy.extraction.adaptation import ranked
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, Numbers

@@ -20,9 +20,8 @@ from experiments.mudyplus import difference, ranked_texts, values
 from mudy import Extractor
 from mudy._support.storage import dump_json
 from mudy.evaluation.datasets import Dataset, load
-from mudy.evaluation.evidence_cache import FitText, gather
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.fit import FittedWeights, fit_on_texts
+from mudy.evaluation.fit import FittedWeights, FitText, fit_on_texts, gather
 from mudy.evaluation.measures import F1, Predictions
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, PLAIN_PREFIX

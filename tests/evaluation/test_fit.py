@@ -10,9 +10,8 @@ import pytest
 
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
-from mudy.evaluation.evidence_cache import gather
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.fit import FittedWeights, fit_on_texts, fit_weights
+from mudy.evaluation.fit import FittedWeights, fit_on_texts, fit_weights, gather
 from mudy.evaluation.measures import DEPTHS, F1
 from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus import MudyPlus

@@ -18,7 +18,7 @@ from typing import Any
 from mudy._support.storage import output_lock
 from mudy.errors import InputError, ModelError
 from mudy.evaluation.datasets import Dataset, Record
-from mudy.evaluation.measures import have_stems_of, present_and_absent
+from mudy.evaluation.measures import are_present, have_stems_of
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.promptrank_protocol import PROTOCOL_WORDS
@@ -131,7 +131,6 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     keyphrases = () if result is None else result.keyphrases
     gold = tuple(phrase.lower() for phrase in record.keyphrases)
-    standing = present_and_absent(gold, document.text, document.language)[0]
     phrases = tuple(keyphrase.text.lower() for keyphrase in keyphrases)
     generative = isinstance(extractor.scorer, GenerativeMethod)  # else candidates are counted, as PromptRank does
     kept = enumerate(keyphrases) if places else ()
@@ -140,7 +139,7 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
         id=record.id,
         hash=hash_of(record),
         gold=gold,
-        present=tuple(phrase in standing for phrase in gold),
+        present=tuple(are_present(gold, document.text, document.language)),
         phrases=phrases,
         scores=tuple(keyphrase.score for keyphrase in keyphrases),
         occurrences=len(keyphrases) if generative else sum(len(keyphrase.occurrences) for keyphrase in keyphrases),

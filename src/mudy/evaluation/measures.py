@@ -17,6 +17,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 from math import log2
 from typing import Any, NamedTuple
 
@@ -98,20 +99,14 @@ def have_stems_of(phrases: Iterable[str], others: Iterable[str], language: str) 
     return [stems_of(phrase, language) in stems for phrase in phrases]
 
 
-def present_and_absent(gold: Iterable[str], text: str, language: str = "en") -> tuple[list[str], list[str]]:
-    """The gold phrases whose stemmed words are adjacent in the stemmed text, and the others.
+def are_present(gold: Iterable[str], text: str, language: str = "en") -> list[bool]:
+    """Whether the stemmed words of each gold phrase are adjacent in the stemmed text.
 
     Words are runs of letters and digits, so a hyphen counts as a space. In scripts without spaces between words, each
-    character is a word.
+    character is a word. A phrase without any is looked for as it is.
     """
-    stemmed_text = _stemmed(text, language)
-    present: list[str] = []
-    absent: list[str] = []
-    for phrase in gold:
-        stemmed = _stemmed(phrase, language)
-        occurs = stemmed in stemmed_text if stemmed.strip() else phrase.strip() in text
-        (present if occurs else absent).append(phrase)
-    return present, absent
+    stemmed_text, stemmed = _stemmed(text, language), ((phrase, _stemmed(phrase, language)) for phrase in gold)
+    return [stems in stemmed_text if stems.strip() else phrase.strip() in text for phrase, stems in stemmed]
 
 
 def _stemmed(text: str, language: str) -> str:
@@ -391,3 +386,51 @@ def named_measures(
     kinds = {**_KINDS, **semantic_kinds(vectors)}
     measures = [kinds[name] @ k for name, depth in named for k in (depths if depth is None else (depth,))]
     return list({str(measure): measure for measure in measures}.values())
+
+
+# -- Calibration: how far scores can be trusted that are probabilities of being a keyphrase ---------------------------
+
+Hits = NDArray[np.bool_]  # which phrases of a text are gold
+Reliability = Mapping[str, tuple[float, float, int]]  # bin -> mean probability, share of right phrases, phrases
+_EDGES = (*np.linspace(0, 0.9, 10).round(1).tolist(), float(np.nextafter(1, 2)))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    name: str  # of the data set, or of the sum of evidence
+    brier: float  # 0 is best
+    brier_of_mean: float  # of the share of right phrases, given to all
+    reliability: Reliability
+
+    @classmethod
+    def of(cls, name: str, chances: Sequence[FloatArray], hits: Sequence[Hits], shares: Sequence[float]) -> Calibration:
+        """From the probabilities of the phrases of several texts; `shares` are what one phrase of each text weighs."""
+        rate = sum(share * float(right.sum()) for share, right in zip(shares, hits, strict=True))
+        table = reliability_bins(np.concatenate(chances), np.concatenate(hits))
+        return cls(name, brier(chances, hits, shares), rate * (1 - rate), table)
+
+    def to_dict(self) -> dict[str, Any]:
+        bins = {
+            name: {"probability": mean, "right": right, "phrases": count}
+            for name, (mean, right, count) in self.reliability.items()
+        }
+        return {"brier": self.brier, "brier_of_mean": self.brier_of_mean, "reliability": bins}
+
+
+def brier(chances: Sequence[FloatArray], hits: Sequence[Hits], shares: Sequence[float]) -> float:
+    """The mean squared difference between probability and truth."""
+    return float(sum(share * np.sum((c - h) ** 2) for c, h, share in zip(chances, hits, shares, strict=True)))
+
+
+def reliability_bins(chances: FloatArray, hits: Hits, edges: Sequence[float] = _EDGES) -> Reliability:
+    """For each bin of probability: the mean probability, the share of hits, and how many phrases there are."""
+    bins = {}
+    for low, high in pairwise(edges):
+        inside = (chances >= low) & (chances < high)
+        if inside.any():
+            bins[f"{low:.2f}-{high:.2f}"] = (
+                float(chances[inside].mean()),
+                float(hits[inside].mean()),
+                int(inside.sum()),
+            )
+    return bins

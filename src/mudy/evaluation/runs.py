@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import numpy as np
+
 from mudy._support.storage import (
     atomic_output,
     dump_json,
@@ -19,8 +21,7 @@ from mudy._support.storage import (
     unwritable,
 )
 from mudy.errors import InputError
-from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, P, Predictions, R
-from mudy.evaluation.probabilities import Calibration, run_calibration
+from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, Calibration, P, Predictions, R, have_stems_of
 from mudy.extraction.run_identity import differences
 from mudy.methods import method_class
 
@@ -125,6 +126,16 @@ class Run:
             raise InputError(
                 f"{path}: not a run of `mudy evaluate` that this version reads ({type(error).__name__}: {error})."
             ) from error
+
+
+def run_calibration(name: str, documents: Sequence[JudgedDocument]) -> Calibration | None:
+    """Over all phrases of a run's documents, each document weighing the same; None where nothing was found."""
+    telling = [document for document in documents if document.phrases]
+    if not telling:
+        return None
+    chances = [np.array(document.scores, dtype=np.float64) for document in telling]
+    hits = [np.array(have_stems_of(document.phrases, document.gold, document.language)) for document in telling]
+    return Calibration.of(name, chances, hits, [1 / len(telling) / len(numbers) for numbers in chances])
 
 
 def _totals(documents: Sequence[JudgedDocument]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mudy.engines.encoder import SentenceEncoder
 from mudy.evaluation.datasets import Dataset
-from mudy.evaluation.measures import present_and_absent
+from mudy.evaluation.measures import are_present
 from mudy.reading.candidates import candidates
 from mudy.reading.document import Document, squeeze
 from mudy.reading.tagging import Tagger
@@ -27,7 +27,7 @@ class Description:
     words: float  # with white space between them
     sentences: float
     keyphrases: float
-    absent: float  # per cent of all gold phrases; see `present_and_absent`
+    absent: float  # per cent of all gold phrases; see `are_present`
     noun_phrases: float  # per cent of all gold phrases; see `is_noun_phrase`
     drift: float | None  # see `topic_drift`; None if there is no encoder, or no text has two units
 
@@ -47,7 +47,7 @@ def describe(
         words += len(record.text.split())
         sentences += len(document.sentences)
         gold += len(record.keyphrases)
-        absent += len(present_and_absent(record.keyphrases, record.text, document.language)[1])
+        absent += are_present(record.keyphrases, record.text, document.language).count(False)
         noun_phrases += sum(map(is_noun, map(str.lower, record.keyphrases)))
         if encoder is not None and (drift := topic_drift(document, encoder)) is not None:
             drifts.append(drift)

@@ -70,15 +70,12 @@ def scored_in_chunks(
     ]
     scores = [Scores() for _ in work]
     batches = packs(every, lambda owned: owned[1].tokens, limit)
-    for batch in reported(batches, _tokens, _tokens(every)):
+    total = sum(chunk.tokens for _, chunk in every)
+    for batch in reported(batches, lambda batch: sum(chunk.tokens for _, chunk in batch), total):
         for (owner, chunk), scored in zip(batch, score([chunk for _, chunk in batch]), strict=True):
             scores[owner] += scored
             scores[owner].read.setdefault("language_model", []).append(chunk.span)
     return scores
-
-
-def _tokens(batch: Sequence[tuple[int, Chunk]]) -> int:
-    return sum(chunk.tokens for _, chunk in batch)
 
 
 def indexed_occurrences(candidates: Sequence[Candidate]) -> list[IndexedOccurrence]:
@@ -91,8 +88,7 @@ def chunks(
 ) -> Iterator[Chunk]:
     """Cut a document into chunks of at most `limit` tokens that overlap by a quarter.
 
-    Every occurrence is answered for by the chunk that holds it farthest from a cut. Chunks that answer for none are
-    left out: no score would change.
+    Every occurrence is answered for by the chunk that holds it farthest from a cut; a chunk without any is left out.
     """
     units = split_sentences(document, token_ends, limit // 4)
     spans = chunk_spans(units, token_ends, limit)
@@ -121,14 +117,10 @@ def split_sentences(document: Document, token_ends: Sequence[int], limit: int) -
 
 def chunk_spans(units: Sequence[Span], token_ends: Sequence[int], limit: int) -> list[Span]:
     """Runs of whole units, of nearly equal length, each reaching back over about a quarter of the one before."""
-    total = count(token_ends, Span(units[0].start, units[-1].end))
-    if total <= limit:
-        return [Span(units[0].start, units[-1].end)]
-    overlap = limit // 4
-    parts = ceil((total - overlap) / (limit - overlap))
+    total, overlap = count(token_ends, Span(units[0].start, units[-1].end)), limit // 4
+    parts = max(1, ceil((total - overlap) / (limit - overlap)))
     even = min(limit, ceil((total + (parts - 1) * overlap) / parts) + overlap // 2)
-    spans: list[Span] = []
-    first = 0
+    spans, first = list[Span](), 0
     while True:
         last = first
         while last + 1 < len(units) and count(token_ends, Span(units[first].start, units[last + 1].end)) <= even:
@@ -169,10 +161,7 @@ class EncoderChunk:
 
 
 def encoder_chunks(document: Document, encoder: SentenceEncoder) -> list[EncoderChunk]:
-    """Runs of whole sentences, of nearly equal length; every character of a sentence is in one chunk and no other.
-
-    Only a sentence that does not fit into a chunk is cut.
-    """
+    """Runs of whole sentences, of nearly equal length, without overlap; only a sentence that does not fit is cut."""
     text, limit = document.text, encoder.room()
     ends = encoder.token_ends(text)
     units = split_sentences(document, ends, limit)
@@ -205,10 +194,7 @@ def scored_alike(
 
 
 def everywhere(document: Document, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates with every occurrence of their words, whatever their tags, in text order.
-
-    The papers look candidates up in the text, so "ice" is also found in "river ice" and in "to ice the road".
-    """
+    """The candidates with every occurrence of their words, as in the papers: "ice" is also in "to ice the road"."""
     matches, _ = given(document, [candidate.phrase for candidate in candidates])
     matched = {candidate.phrase: candidate.occurrences for candidate in matches}
     complete = []

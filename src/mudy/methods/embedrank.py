@@ -51,13 +51,11 @@ class EmbedRank(Method):
         if universal is None:
             whole, vectors = self._document(chunks), self._phrases(candidates)  # (width,), (candidates, width)
         else:
-            pieces = universal_pieces(document)
-            whole, vectors = universal_vectors(universal, document, pieces, candidates)
+            whole, vectors, read = universal_vectors(universal, document, candidates)
         cosine = vectors @ whole  # (candidates,)
         scores = marginal_relevance(cosine, vectors @ vectors.T, self.beta) if self.mmr else cosine.tolist()
         parts = [{"cosine": value} for value in cosine.tolist()]
         if universal is not None:
-            read = [Span(p.start, p.start + universal.end_of_window(p.of(document.text))) for p in pieces]
             return Scores(same_at_each(candidates, scores, parts), encoder=read)
         return scored_alike(candidates, scores, parts, chunks)
 
@@ -72,18 +70,15 @@ class EmbedRank(Method):
         return unit_length(np.stack(means).astype(np.float64))
 
 
-def universal_pieces(document: Document) -> list[Span]:
-    ends = [0, *(document.end_of_words(words) for words in range(PIECE, document.word_count + PIECE, PIECE))]
-    return [Span(start, end) for start, end in pairwise(ends)]
-
-
 def universal_vectors(
-    encoder: UniversalEncoder, document: Document, pieces: Sequence[Span], candidates: Sequence[Candidate]
-) -> tuple[Vectors, Vectors]:
-    """A document, the mean of its pieces, and its candidates; (width,) and (candidates, width)."""
-    texts = [*(piece.of(document.text) for piece in pieces), *(candidate.phrase for candidate in candidates)]
-    vectors = encoder.embed(texts).astype(np.float64)
-    return unit_length(vectors[: len(pieces)].mean(0)), vectors[len(pieces) :]
+    encoder: UniversalEncoder, document: Document, candidates: Sequence[Candidate]
+) -> tuple[Vectors, Vectors, list[Span]]:
+    """A document, the mean of its pieces; its candidates; what was read; (width,) and (candidates, width)."""
+    ends = [0, *(document.end_of_words(words) for words in range(PIECE, document.word_count + PIECE, PIECE))]
+    pieces = [(start, document.text[start:end]) for start, end in pairwise(ends)]
+    vectors = encoder.embed([*(text for _, text in pieces), *(c.phrase for c in candidates)]).astype(np.float64)
+    read = [Span(start, start + encoder.end_of_window(text)) for start, text in pieces]
+    return unit_length(vectors[: len(pieces)].mean(0)), vectors[len(pieces) :], read
 
 
 def marginal_relevance(cosine: Vectors, similarity: Vectors, beta: float) -> list[float]:

@@ -36,10 +36,7 @@ LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]] = 
 
 
 def setting(default: T, description: str, **limits: Any) -> T:
-    """A field of a method, explained in one line for `mudy methods`, the service and its page.
-
-    Its value must keep to the `limits`, which `LIMITS` names; None is fine where it is the default.
-    """
+    """A field of a method, explained in one line for `mudy methods`, the service and its page; see `LIMITS`."""
     return field(default=default, metadata={"description": description, "limits": limits})
 
 
@@ -50,10 +47,9 @@ def require(name: str, value: object, fine: bool, needed: str) -> None:
 
 
 def prompted(backbone: Backbone, template: str) -> Backbone:
-    """A language model that is asked with a template of the caller's.
+    """A language model that is asked with a template of the caller's: one {}, and words before and after it.
 
-    It has one {} for the phrase, and words on both sides, which are scored with it. If the model's own template begins
-    with a space, because it follows the text, this one does too.
+    If the model's own template begins with a space, because it follows the text, this one does too.
     """
     before, mark, after = template.partition("{}")
     fine = bool(mark and before.strip() and after.strip()) and "{}" not in after
@@ -163,9 +159,8 @@ class Method(ABC):
         """A setting outside its limits raises."""
         for declared in fields(self):  # type: ignore[arg-type]  # every method is a dataclass
             value, limits = getattr(self, declared.name), declared.metadata.get("limits", {})
-            values = value if isinstance(declared.default, tuple) else (value,)
-            absent = value is None and declared.default is None
-            fine = absent or all(LIMITS[name][0](item, bound) for name, bound in limits.items() for item in values)
+            values = [item for item in (value if isinstance(value, tuple) else (value,)) if item is not None]
+            fine = all(LIMITS[name][0](item, bound) for name, bound in limits.items() for item in values)
             needed = " and ".join(LIMITS[name][1](bound) for name, bound in limits.items())
             require(declared.name, value, fine, f"{needed}, or None" if declared.default is None else needed)
 
@@ -193,10 +188,9 @@ class Method(ABC):
 
     @classmethod
     def needed(cls, settings: Mapping[str, Any], architecture: Callable[[], Architecture]) -> frozenset[ModelField]:  # noqa: ARG003
-        """Which of `needs` it asks under some settings: all, unless the class knows better.
+        """Which of `needs` it asks under some `chosen_settings`: all, unless the class knows better.
 
-        `settings` are those of `chosen_settings`: what they do not name has its default. `architecture` is that of the
-        language model, to be called only where it matters: it may have to fetch the model first.
+        `architecture` is called only where it matters: it may have to fetch the language model first.
         """
         return frozenset(cls.needs)
 
