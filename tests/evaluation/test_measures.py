@@ -20,6 +20,7 @@ from mudy.evaluation.measures import (
     Predictions,
     R,
     are_present,
+    bootstrap_draws,
     promptrank_counts,
     stem_counts,
 )
@@ -183,34 +184,26 @@ def test_documents_that_are_all_alike_leave_no_doubt() -> None:
 @pytest.mark.parametrize("averaging", AVERAGINGS.values(), ids=AVERAGINGS)
 def test_of_a_hit_and_a_miss_half_of_the_draws_have_one_of_each(averaging: object) -> None:
     both = hit_or_miss([True, False])  # drawn twice: 0, 50, 50 or 100 per cent
-    wide = (P @ 1).interval(both, averaging)  # type: ignore[arg-type]
-    narrow = (P @ 1).interval(both, averaging, level=0.4)  # type: ignore[arg-type]
-    assert (wide.value, wide.low, wide.high) == (50, 0, 100)
-    assert (narrow.low, narrow.high) == (50, 50)
+    interval = (P @ 1).interval(both, averaging)  # type: ignore[arg-type]
+    assert (interval.value, interval.low, interval.high) == (50, 0, 100)
+    drawn = np.concatenate(list(bootstrap_draws(2)))
+    assert ((drawn == 1).all(1)).mean() == pytest.approx(0.5, abs=0.05)
 
 
 def test_a_95_per_cent_interval_covers_the_truth_about_95_times_in_100() -> None:
     random = np.random.default_rng(3)
     covered = 0
-    for seed in range(100):
-        interval = (P @ 1).interval(hit_or_miss(list(random.random(60) < 0.4)), samples=200, seed=seed)
+    for _ in range(100):
+        interval = (P @ 1).interval(hit_or_miss(list(random.random(60) < 0.4)))
         covered += interval.low <= 40 <= interval.high
     assert 88 <= covered <= 100
 
 
-def test_an_interval_is_the_same_for_the_same_seed_only() -> None:
+def test_an_interval_is_the_same_every_time() -> None:
     documents = hit_or_miss([i % 3 == 0 for i in range(50)])
-    first = (F1 @ 1).interval(documents, seed=1, samples=50)
-    assert first == (F1 @ 1).interval(documents, seed=1, samples=50)
-    assert first != (F1 @ 1).interval(documents, seed=2, samples=50)
-
-
-def test_a_level_or_number_of_samples_that_means_nothing_is_refused() -> None:
-    documents = hit_or_miss([True, False])
-    with pytest.raises(SettingError, match="level is 95"):
-        (F1 @ 1).interval(documents, level=95)
-    with pytest.raises(SettingError, match="samples is 0"):
-        (F1 @ 1).interval(documents, samples=0)
+    assert (F1 @ 1).interval(documents) == (F1 @ 1).interval(documents)
+    first, second = (next(bootstrap_draws(50, seed)) for seed in (0, 1))
+    assert (first != second).any()
 
 
 # -- Two runs ---------------------------------------------------------------------------------------------------------

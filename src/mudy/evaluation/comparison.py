@@ -10,14 +10,12 @@ import numpy as np
 from mudy.errors import InputError
 from mudy.evaluation.measures import (
     MICRO,
-    SAMPLES,
     Averaging,
     FloatArray,
     Interval,
     Measure,
     Predictions,
     bootstrap_draws,
-    percentiles,
 )
 
 _EQUAL = 1e-9  # per cent; smaller differences are rounding noise
@@ -44,10 +42,6 @@ def compare(
     first: Iterable[Predictions],
     second: Iterable[Predictions],
     averaging: Averaging = MICRO,
-    *,
-    level: float = 0.95,
-    samples: int = SAMPLES,
-    seed: int = 0,
 ) -> Comparison:
     """Whether two runs differ: a paired t-test and a paired bootstrap over the documents that both have."""
     one, other, unmatched = _matched(first, second)
@@ -56,11 +50,11 @@ def compare(
     drawn = np.concatenate(
         [
             measure.over_draws(b, times, averaging) - measure.over_draws(a, times, averaging)
-            for times in bootstrap_draws(len(a), samples, seed)
+            for times in bootstrap_draws(len(a))
         ]
     )
     before, after = measure.overall(a, averaging), measure.overall(b, averaging)
-    difference = Interval(after - before, *percentiles(drawn, level), level)
+    difference = Interval.of(after - before, drawn)
     return Comparison(measure, averaging, len(a), unmatched, before, after, difference, t, p, _two_sided(drawn))
 
 

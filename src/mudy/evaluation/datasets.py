@@ -33,14 +33,11 @@ def space_stops(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DatasetProtocol:
-    """What PromptRank's loader does to the texts of one data set, before and after the shared cleaning.
-
-    A title is not read unless `title` is set: where the text starts with it, it is removed.
-    """
+    """What PromptRank's loader does to the texts of one data set, before and after the shared cleaning."""
 
     before: tuple[Step, ...] = ()
     after: Step = str
-    title: bool = False
+    title: bool = False  # whether a title at the start of the text is read too
 
     def read(self, text: str, title: str | None, max_words: int | None = None) -> tuple[str, int]:
         """The text that published runs see, and how many words were cut off."""
@@ -64,7 +61,7 @@ PROTOCOLS: Mapping[str, DatasetProtocol] = {
     "kptimes": DatasetProtocol((str.lower,)),  # this and the next are not published: ours
     "stackexchange": DatasetProtocol((str.lower,)),
 }
-PLAIN_PROTOCOL = DatasetProtocol((str.lower,), title=True)  # for other data sets
+PLAIN_PROTOCOL = DatasetProtocol((str.lower,), title=True)  # for data sets of other names
 
 
 def _without_title(text: str, title: str | None) -> str:
@@ -88,10 +85,7 @@ class Dataset:
     protocol: DatasetProtocol = PLAIN_PROTOCOL
 
     def promptrank_text(self, record: Record, *, max_words: int | None = None) -> tuple[str, int]:
-        """A record's text as published runs read it, and how many words were cut off.
-
-        By the rules of this data set, known by its name; one of another name is read in lower case, title and all.
-        """
+        """A record's text as published runs read it, and how many words were cut off."""
         return self.protocol.read(record.text, record.title, max_words)
 
 

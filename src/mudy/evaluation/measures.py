@@ -30,7 +30,7 @@ from mudy.reading.candidates.stemming import UNSPACED, stems_of
 
 FloatArray = NDArray[np.float64]
 DEPTHS = (5, 10, 15)  # of the published tables
-SAMPLES = 2000  # of a bootstrap
+SAMPLES, LEVEL = 2000, 0.95  # of a bootstrap, and of its confidence intervals
 _DRAWN_AT_ONCE = 1_000_000  # documents
 
 
@@ -198,20 +198,12 @@ class Measure:
     def of(self, document: Predictions, averaging: Averaging = MICRO) -> float:
         return float(self.kind.values(self.table([document], averaging))[0])
 
-    def interval(
-        self,
-        documents: Iterable[Predictions],
-        averaging: Averaging = MICRO,
-        *,
-        level: float = 0.95,
-        samples: int = SAMPLES,
-        seed: int = 0,
-    ) -> Interval:
+    def interval(self, documents: Iterable[Predictions], averaging: Averaging = MICRO) -> Interval:
         """The measure with its confidence interval, by the percentiles of a bootstrap over documents."""
         table = self.table(documents, averaging)
-        draws = bootstrap_draws(len(table), samples, seed)
+        draws = bootstrap_draws(len(table))
         drawn = np.concatenate([self.over_draws(table, times, averaging) for times in draws])
-        return Interval(self.overall(table, averaging), *percentiles(drawn, level), level)
+        return Interval.of(self.overall(table, averaging), drawn)
 
     def table(self, documents: Iterable[Predictions], averaging: Averaging) -> FloatArray:
         """The numbers that the measure is computed from; (documents, columns)."""
@@ -236,28 +228,23 @@ class Interval:
     value: float
     low: float
     high: float
-    level: float = 0.95
+    level: float = LEVEL
+
+    @classmethod
+    def of(cls, value: float, drawn: FloatArray) -> Interval:
+        low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        return cls(value, float(low), float(high))
 
     def __str__(self) -> str:
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
-def bootstrap_draws(documents: int, samples: int, seed: int) -> Iterator[FloatArray]:
+def bootstrap_draws(documents: int, seed: int = 0) -> Iterator[FloatArray]:
     """How often each document is drawn, with replacement, as many as there are; (draws, documents), in blocks."""
-    samples, seed = checked("samples", samples, int, least=1), checked("seed", seed, int, least=0)
-    random = np.random.default_rng(seed)
+    random, equally = np.random.default_rng(seed), np.full(documents, 1 / documents)
     block = max(1, _DRAWN_AT_ONCE // documents)
-    equally = np.full(documents, 1 / documents)
-    return (
-        random.multinomial(documents, equally, size=min(block, samples - start)).astype(np.float64)
-        for start in range(0, samples, block)
-    )
-
-
-def percentiles(drawn: FloatArray, level: float) -> tuple[float, float]:
-    checked("level", level, float, least=0, most=1)
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    for start in range(0, SAMPLES, block):
+        yield random.multinomial(documents, equally, size=min(block, SAMPLES - start)).astype(np.float64)
 
 
 def _percentage(part: FloatArray, whole: FloatArray) -> FloatArray:

@@ -175,12 +175,6 @@ class SuiteResult:
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path}: not a result of `mudy evaluate --suite` ({error}).") from error
 
-    def missing(self) -> list[str]:
-        """The data sets of the suite that the result lacks, or has with other documents."""
-        return [
-            name for name, hashes in register().items() if [one.hash for one in self.sets.get(name, ())] != [*hashes]
-        ]
-
 
 # -- Functions of other packages --------------------------------------------------------------------------------------
 
