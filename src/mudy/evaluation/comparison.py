@@ -8,15 +8,7 @@ from math import exp, lgamma, log, log1p
 import numpy as np
 
 from mudy.errors import InputError
-from mudy.evaluation.measures import (
-    MICRO,
-    Averaging,
-    FloatArray,
-    Interval,
-    Measure,
-    Predictions,
-    bootstrap_draws,
-)
+from mudy.evaluation.measures import MICRO, Averaging, FloatArray, Interval, Measure, Predictions, bootstrap_draws
 
 _EQUAL = 1e-9  # per cent; smaller differences are rounding noise
 
@@ -38,10 +30,7 @@ class Comparison:
 
 
 def compare(
-    measure: Measure,
-    first: Iterable[Predictions],
-    second: Iterable[Predictions],
-    averaging: Averaging = MICRO,
+    measure: Measure, first: Iterable[Predictions], second: Iterable[Predictions], averaging: Averaging = MICRO
 ) -> Comparison:
     """Whether two runs differ: a paired t-test and a paired bootstrap over the documents that both have."""
     one, other, unmatched = _matched(first, second)

@@ -33,6 +33,7 @@ from mudy.reading.candidates import Candidate, Occurrence
 from mudy.reading.document import Span
 
 _HEAD = "made-with.json"
+_PLAIN = ("id", "text", "language", "words")  # fields of a text that are JSON's
 MEAN = "mean"  # of all data sets
 FitProgress = Callable[[str, int, int], None]  # what is being done, texts done, of how many
 WeightsOf = Callable[[FitText], Weights]
@@ -245,10 +246,9 @@ def fit_settings(extractor: Extractor) -> dict[str, Any]:
 
 def _line(text: FitText) -> dict[str, Any]:
     return {
-        "id": text.id,
-        "text": text.text,
-        "language": text.language,
+        **{name: getattr(text, name) for name in _PLAIN},
         "gold": text.gold,
+        "asked": text.asked,
         "candidates": [
             [candidate.phrase, *([o.span.start, o.span.end, o.sentence] for o in candidate.occurrences)]
             for candidate in text.candidates
@@ -256,8 +256,6 @@ def _line(text: FitText) -> dict[str, Any]:
         "columns": {name: column.tolist() for name, column in text.table.columns.items()},
         "context": dict(text.table.context),
         "plainness": text.table.plainness,
-        "asked": text.asked,
-        "words": text.words,
     }
 
 
@@ -273,14 +271,6 @@ def _text(dataset: str, line: Mapping[str, Any]) -> FitText:
         for phrase, *places in line["candidates"]
     )
     columns = {name: np.array(column, dtype=np.float64) for name, column in line["columns"].items()}
-    return FitText(
-        dataset,
-        line["id"],
-        line["text"],
-        candidates,
-        tuple(line["gold"]),
-        Table(columns, line["context"], line["plainness"]),
-        tuple(line["asked"]),
-        language=line["language"],
-        words=line["words"],
-    )
+    table = Table(columns, line["context"], line["plainness"])
+    lists: dict[str, Any] = {"candidates": candidates, "gold": tuple(line["gold"]), "asked": tuple(line["asked"])}
+    return FitText(dataset=dataset, table=table, **lists, **{name: line[name] for name in _PLAIN})

@@ -12,14 +12,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from mudy._support.storage import (
-    atomic_output,
-    dump_json,
-    flush_to_disk,
-    open_to_append,
-    real_path,
-    unwritable,
-)
+from mudy._support.storage import atomic_output, dump_json, flush_to_disk, open_to_append, real_path, unwritable
 from mudy.errors import InputError
 from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, Calibration, P, Predictions, R, have_stems_of
 from mudy.extraction.run_identity import differences

@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
+from typing import NamedTuple
 
 from mudy._support.cancellation import cancellable
 from mudy._support.progress import reported
@@ -154,8 +155,7 @@ def count(token_ends: Sequence[int], span: Span) -> int:
 # -- For encoders -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class EncoderChunk:
+class EncoderChunk(NamedTuple):
     span: Span
     tokens: Tokens
 

@@ -60,8 +60,8 @@ class PromptRank(PromptMethod):
         return scored_in_chunks(work, self.backbone, self.section_tokens, self._scored)
 
     def _scored(self, chunks: Sequence[Chunk]) -> Iterator[list[OccurrenceScore]]:
-        """The score of every occurrence in each chunk; what a model remembers of the texts is gone afterwards."""
-        forms = [first_forms(chunk) for chunk in chunks]
+        """The score of every occurrence in each chunk, the p that of its phrase where it first stands in the chunk."""
+        forms = [{p.candidate: p.span.of(chunk.document.text) for p in reversed(chunk.places)} for chunk in chunks]
         encodings = self.backbone.encode([chunk.text_range for chunk in chunks])
         questions = [Question(e, list(phrases.values())) for e, phrases in zip(encodings, forms, strict=True)]
         for chunk, phrases, likelihoods in zip(chunks, forms, self.likelihoods(questions), strict=True):
@@ -80,8 +80,3 @@ class PromptRank(PromptMethod):
         starts, length = [word.span.start for word in document.words], len(document.text.split())
         positions = [bisect_right(starts, place.span.start) - 1 for place in chunk.places]
         return [position / length + self.gamma / length**3 for position in positions]
-
-
-def first_forms(chunk: Chunk) -> dict[int, str]:
-    """Each candidate as it first stands in a chunk."""
-    return {place.candidate: place.span.of(chunk.document.text) for place in reversed(chunk.places)}
