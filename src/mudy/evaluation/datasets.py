@@ -90,10 +90,7 @@ class Dataset:
 
 
 def load(path: str | Path, form: str | None = None, *, limit: int | None = None) -> Dataset:
-    """The data set in a file or folder; `form` is detected from the contents by default.
-
-    `limit` stops after that many good documents. Raises InputError where nothing is usable.
-    """
+    """The first good documents of a file or folder, in a format that is detected by default; InputError for none."""
     chosen, documents, problems = load_records(path, form, limit)
     file = Path(path).name
     name = chosen if chosen in PUBLISHED else file.partition(".")[0] or file

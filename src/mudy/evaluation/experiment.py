@@ -155,10 +155,7 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
 
 
 def read_record(extractor: Extractor, data: Dataset, record: Record) -> Document:
-    """A record as the extractor's protocol reads texts of this data set.
-
-    Published protocols are for English; of texts in other languages the same number of words is read, case kept.
-    """
+    """A record as the extractor's protocol reads it; if it is not in English, only its first words."""
     if extractor.protocol is None:
         return extractor.read(record.text, blocks=record.blocks)
     detected = extractor.language == AUTO

@@ -297,13 +297,9 @@ nDCG = _rank_kind("nDCG", normalised_gain)  # noqa: N816  # as it is written
 
 @dataclass(frozen=True, eq=False)
 class PhraseVectors:
-    """The vectors of phrases; each phrase is embedded once.
+    """The vectors of phrases; each phrase is embedded once, when a measure needs it."""
 
-    `embed` gives a vector of length 1 for each text, as `SentenceEncoder.embed` does. It is not called before a measure
-    needs it.
-    """
-
-    embed: Callable[[Sequence[str]], Any]
+    embed: Callable[[Sequence[str]], Any]  # gives a vector of length 1 for each text, as `SentenceEncoder.embed` does
     _known: dict[str, FloatArray] = field(default_factory=dict, repr=False)
 
     def table(self, documents: Sequence[Predictions], depth: int | Depth, averaging: Averaging) -> FloatArray:  # noqa: ARG002

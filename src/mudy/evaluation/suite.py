@@ -45,10 +45,6 @@ MEASURES: Sequence[Measure] = (*(F1 @ k for k in DEPTHS), F1 @ Depth.GOLD, F1 @ 
 SEMANTIC = "SemF1@10"
 
 
-Function = Callable[[str], Sequence[str]]
-Embed = Callable[[Sequence[str]], Any]
-
-
 # -- Texts ------------------------------------------------------------------------------------------------------------
 
 
@@ -116,7 +112,7 @@ class Outcome:
         return Predictions(self.hash, phrases, [f"gold{number}" for number in range(self.gold)])
 
 
-def outcome(key: str, gold: Sequence[str], phrases: Sequence[str], embed: Embed) -> Outcome:
+def outcome(key: str, gold: Sequence[str], phrases: Sequence[str], embed: Callable[[Sequence[str]], Any]) -> Outcome:
     """Phrases with equal stems are one, among the gold and among the predictions, for every measure."""
     gold, phrases = _distinct(gold), _distinct(phrases)[:KEPT]
     predictions = Predictions(key, phrases, gold)
@@ -179,7 +175,7 @@ class SuiteResult:
 # -- Functions of other packages --------------------------------------------------------------------------------------
 
 
-def named_function(name: str) -> Function:
+def named_function(name: str) -> Callable[[str], Sequence[str]]:
     """The function "package.module:function", whose results are checked to be lists of phrases."""
     module, colon, attribute = name.partition(":")
     if not (module and colon and attribute):

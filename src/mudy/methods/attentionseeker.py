@@ -99,10 +99,7 @@ class AttentionSeeker(Method):
 
 
 def likeness(abstract: Mapping[int, float], chunk: Chunk, tokens: Tokens) -> Floats:
-    """H: for each token of a candidate that the abstract has too, its score there over its number of places here.
-
-    Tokens of several such candidates have the sum; (tokens,).
-    """
+    """H: for each token, the sum over its candidates of their score in the abstract / their places here; (tokens,)."""
     counts = Counter(place.candidate for place in chunk.places)
     h = np.zeros(len(tokens), np.float32)
     for place in chunk.places:
@@ -134,13 +131,10 @@ class SeekingObserver(MapObserver):
 
 @dataclass(frozen=True, kw_only=True)
 class RelevanceObserver(MapObserver):
-    """Sums R A over heads and rows, R the mean attention to candidates (Attention-Seeker, long).
-
-    `means` holds the mean of R over heads.
-    """
+    """Sums R A over heads and rows, R the mean attention to candidates (Attention-Seeker, long)."""
 
     chosen: Floats  # (tokens,): 1 for tokens of candidates
-    means: dict[int, float] = field(default_factory=dict)  # layer -> mean
+    means: dict[int, float] = field(default_factory=dict)  # layer -> mean of R over heads
 
     def see(self, layer: int, maps: Maps) -> None:
         columns = np.sum([part.sum(1) for _, part in maps()], axis=0)  # (heads, tokens)

@@ -27,10 +27,9 @@ PIECE = 300  # words that the multilingual encoder reads at once
 class EmbedRank(Method):
     """The cosine between a candidate, encoded alone, and the document.
 
-    The original embeds with sent2vec, which BERT replaces as in the tables of MDERank. A vector is the mean of a text's
-    states, those of special tokens too. A document longer than the encoder's window is read in windows of whole
-    sentences without overlap, and its vector is the mean over the tokens of all of them. Texts in other languages than
-    English are read by the multilingual encoder, in pieces of 300 words, unless an encoder was chosen for all.
+    BERT replaces sent2vec, as in the tables of MDERank. A vector is the mean over all tokens, special ones too, of all
+    windows of a text. Texts in other languages than English are read by the multilingual encoder, in pieces of 300
+    words, unless an encoder was chosen for all.
     """
 
     title = "EmbedRank"

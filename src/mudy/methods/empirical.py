@@ -38,11 +38,8 @@ class Empirical(GenerativeMethod):
     only what occurs in the text. A phrase other than the candidates is kept if it occurs in the text, unless `strict`.
     Its score is 1 / rank.
 
-    A prompt may be longer than the model's room less `max_new_tokens`. Then the list of candidates stays whole as long
-    as it takes half of the room or less, and beyond that loses its end (the phrases that appear last); and the text
-    is cut after the last word that fits. `Coverage` counts the words left. Where the room is not known, as with an
-    endpoint, nothing is cut.
-
+    If a prompt is longer than the model's room less `max_new_tokens`, the list of candidates loses what exceeds half of
+    the room, and the text its last words, which `Coverage` counts. An endpoint's room is not known: nothing is cut.
     We name `top` in every prompt, as for GPT-5; the published prompt for phrases of the text sets no number.
     """
 

@@ -75,10 +75,7 @@ class SAMRank(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class HeadObserver(MapObserver):
-    """One head: what each token receives (G), and its share of what others receive (P), as SAMRank has it.
-
-    `sums` holds G, `shares` P.
-    """
+    """One head: what each token receives (G, in `sums`), and its share of what others receive (P, in `shares`)."""
 
     head: int
     without: int | None  # a token whose G is set to 0 before it is shared out
@@ -105,11 +102,7 @@ class ChunkedDocument:
 
     @classmethod
     def of(cls, document: Document, candidates: Sequence[Candidate], backbone: Backbone, limit: int) -> ChunkedDocument:
-        """Chunks of at most `limit` tokens, and of no more than the backbone has room for.
-
-        Candidates count wherever their words occur in the text, as in the papers, but not single words within an
-        occurrence of a candidate of several words.
-        """
+        """Candidates count wherever their words occur, as in the papers, but single words not within longer ones."""
         complete = everywhere(document, candidates)
         cut = list(chunks(document, complete, backbone.token_ends(document.text), min(limit, backbone.room())))
         left_out = nested(complete)
@@ -127,10 +120,7 @@ class ChunkedDocument:
         return Scores(same, language_model=[chunk.span for chunk in self.chunks])
 
     def phrases(self, chunk: Chunk, tokens: Tokens, scores: Floats) -> dict[int, float]:
-        """The score of each candidate in a chunk: the sum over its occurrences of the sum over their tokens.
-
-        For candidates of one word it is the mean over their occurrences.
-        """
+        """The score of each candidate in a chunk: the sum over its occurrences; the mean for those of one word."""
         sums: dict[int, list[float]] = defaultdict(list)
         for place in chunk.places:
             held = tokens.of(place.span)

@@ -43,10 +43,7 @@ class TextRank(Method):
 
 @dataclass(frozen=True)
 class SingleRank(TextRank):
-    """The sum of a phrase's word scores, by PageRank on a graph weighted by co-occurrence.
-
-    Words are compared in lower case, not by stems. Of phrases with equal scores the earlier comes first.
-    """
+    """The sum of a phrase's word scores, by PageRank on a graph weighted by co-occurrence."""
 
     title: ClassVar = "SingleRank"
     citation: ClassVar = "Wan and Xiao, AAAI 2008"

@@ -25,10 +25,7 @@ MOST_CLUSTERED = 5_000  # candidates compared with one another, at 16 bytes a pa
 
 @dataclass(frozen=True)
 class TopicRank(Method):
-    """The PageRank of a phrase's topic, for the first phrase of each topic; the others come after all of these.
-
-    The paper returns one phrase a topic. Here none is lost.
-    """
+    """The PageRank of a phrase's topic, for the first phrase of each; the others, which the paper drops, come last."""
 
     title = "TopicRank"
     citation = "Bougouin, Boudin and Daille, IJCNLP 2013"

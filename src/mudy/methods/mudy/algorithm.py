@@ -163,10 +163,7 @@ class Mudy(MudySettings):
         return [[Likelihood(p, view is not None) for p in answer] for answer, view in answers]
 
     def _leading(self, chunk: Chunk, p: Sequence[Likelihood], g: Sequence[float], local: Sequence[float]) -> list[int]:
-        """Which occurrences belong to the phrases that lead a chunk.
-
-        Under the lambda recommended for the backbone, whatever lambda is in use: so p does not depend on lambda.
-        """
+        """Occurrences of the phrases that lead a chunk, by the recommended lambda: p depends on no other."""
         shape = Architecture(self.backbone.family, self.backbone.depth)
         lambda_ = self.recommended(lambda: shape).get("lambda_", type(self).lambda_)
         best: dict[int, float] = {}
@@ -216,10 +213,7 @@ def final_score(p: float, attention: float, lambda_: float, *, outside: bool = F
 def recurring(
     candidates: Sequence[Candidate], scores: Sequence[OccurrenceScore], recurrence: float, language: str
 ) -> Iterator[OccurrenceScore]:
-    """Raise phrases that come back: FS / (1 + rho log m), m the number of chunks that hold the phrase's stems.
-
-    Ours. In a text of one chunk m is 1 and nothing changes, so the paper's equations stand.
-    """
+    """Raise phrases that come back: FS / (1 + rho log m), m the chunks with their stems. Ours; of one, it is FS."""
     keys = [stems_of(candidate.phrase, language) for candidate in candidates]
     chunks: dict[tuple[str, ...], set[int]] = defaultdict(set)
     for score in scores:
