@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,6 @@ from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.experiment import hash_of, read_record, refuse_equal_names
 from mudy.evaluation.measures import DEPTHS, F1, Calibration, Predictions
-from mudy.evaluation.runs import parsed_line
 from mudy.extraction.adaptation import Adaptation, prior_of, ranked
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.run_identity import differences, json_values, model_fingerprints, requested_settings
@@ -261,8 +261,12 @@ def _line(text: FitText) -> dict[str, Any]:
 
 def _texts(dataset: str, file: Path) -> dict[str, FitText]:
     """The texts of a data set that are in the cache, by the hash of their records; one that was cut off is not."""
-    lines = map(parsed_line, file.read_bytes().split(b"\n"))
-    return {line["hash"]: _text(dataset, line) for line in lines if line}
+    texts = {}
+    for line in file.read_bytes().split(b"\n"):
+        with suppress(ValueError):
+            row = json.loads(line)
+            texts[row["hash"]] = _text(dataset, row)
+    return texts
 
 
 def _text(dataset: str, line: Mapping[str, Any]) -> FitText:

@@ -6,6 +6,7 @@ atomically. Nothing is computed twice, and documents of different settings are n
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -215,24 +216,12 @@ def _journalled(journal: Path) -> Run:
         raise InputError(
             f"{journal}: not a journal that this version of mudy wrote ({error}). Name another --output."
         ) from error
-    return replace(run, documents=tuple(filter(None, map(_judged, lines))))
+    documents = []
+    for line in lines:
+        with suppress(ValueError, TypeError, AttributeError):
+            documents.append(JudgedDocument.from_dict(json.loads(line)))
+    return replace(run, documents=tuple(documents))
 
 
 def _line(row: Mapping[str, Any]) -> bytes:
     return json.dumps(row).encode() + b"\n"
-
-
-def _judged(line: bytes) -> JudgedDocument | None:
-    try:
-        return JudgedDocument.from_dict(parsed_line(line) or {})
-    except TypeError:
-        return None
-
-
-def parsed_line(line: bytes) -> dict[str, Any] | None:
-    """The JSON object of a line; None for a line that was cut off."""
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) else None
