@@ -21,7 +21,7 @@ from mudy.engines.tokens import Prompt, Tokens, prompts_of, tokenise
 from mudy.methods.chunks import Chunk, chunks
 from mudy.methods.method import OccurrenceScore
 from mudy.methods.mudy import Mudy, attention_score, final_score, weight_of
-from mudy.methods.mudy.multi_granular import normalised
+from mudy.methods.mudy.algorithm import normalised
 from mudy.methods.promptrank import prompt_likelihood
 from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span

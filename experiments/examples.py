@@ -21,8 +21,7 @@ import numpy as np
 
 from mudy import Extractor
 from mudy.evaluation.datasets import load
-from mudy.evaluation.evidence_cache import EvidenceCache, gather
-from mudy.evaluation.fit import predictions
+from mudy.evaluation.fit import gather, predictions
 from mudy.evaluation.measures import F1
 from mudy.extraction.adaptation import Adaptation
 from mudy.methods.mudyplus import MudyPlus
@@ -69,7 +68,7 @@ def main() -> None:
     arguments = parser.parse_args()
     extractor = Extractor("mudyplus", protocol="promptrank", threads=1)
     sets = [load(arguments.data / f"{name}.jsonl", limit=most) for name, most in TEXTS.items()]
-    gathered = gather(extractor, sets, EvidenceCache.at(arguments.cache, extractor), lambda *_: None)
+    gathered = gather(extractor, sets, arguments.cache, lambda *_: None)
     texts = {name: [text for text in gathered if text.dataset == name] for name in TEXTS}
     if arguments.pulls:
         print("\n".join(pull_table(texts, arguments.pulls)))

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +24,14 @@ from mudy import Extractor
 from mudy._support.storage import dump_json
 from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import Dataset, load
-from mudy.evaluation.evidence_cache import EvidenceCache, gather
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, fit_options, predictions
-from mudy.evaluation.measures import DEPTHS, F1, Depth, Predictions
-from mudy.evaluation.probabilities import Calibration
+from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, fit_settings, gather, predictions
+from mudy.evaluation.measures import DEPTHS, F1, Calibration, Depth, Predictions
 from mudy.evaluation.runs import Run
 from mudy.extraction.ranking import LIKELY
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.fit_texts import FitText
+from mudy.methods.mudyplus.fit_texts import SET_BY_HAND, ByHand, FitText
+from mudy.methods.mudyplus.fitting import RIDGE
 from mudy.methods.mudyplus.weights import load_weights
 from mudy.reading.candidates.stemming import stems_of as stems
 
@@ -88,7 +88,7 @@ def main() -> None:
     sets = [load(arguments.data / f"{name}.jsonl", limit=most) for name, most in wanted.items()]
     extractor = Extractor("mudyplus", protocol=None if whole else "promptrank", threads=1)
     assert isinstance(extractor.scorer, MudyPlus)
-    cache = EvidenceCache.at(arguments.cache / f"mudyplus-{arguments.read}", extractor)
+    cache = arguments.cache / f"mudyplus-{arguments.read}"
     texts = gather(extractor, sets, cache, show_set)
     asked = {} if arguments.no_peers else PEERS
     peers = {title: runs(name, sets, arguments.cache, whole=whole) for name, title in asked.items()}
@@ -111,6 +111,12 @@ def show_set(name: str, done: int, texts: int) -> None:
     """Progress: a line for each data set."""
     if not done:
         print(f"{time.strftime('%H:%M:%S')} {name}: {texts} texts", file=sys.stderr, flush=True)
+
+
+def fit_options(extractor: Extractor, by_hand: ByHand = SET_BY_HAND, ridge: float = RIDGE) -> dict[str, Any]:
+    """How weights were fitted without a prior, ready for JSON."""
+    asked = {name: value for name, value in fit_settings(extractor).items() if value not in (None, {})}
+    return {**asked, "ridge": ridge, "set_by_hand": {name: dict(weights) for name, weights in by_hand.items()}}
 
 
 def shipped_form(judged: FittedWeights) -> dict[str, object]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from experiments.reproduce.markdown import markdown_table
 from mudy.errors import InputError
-from mudy.evaluation.measures import F1, MACRO, SAMPLES, bootstrap_draws, percentiles
+from mudy.evaluation.measures import F1, MACRO, SAMPLES, Interval, bootstrap_draws
 from mudy.evaluation.suite import VERSION, SuiteResult, measured, register, set_hash
 
 ROOT = Path(__file__).parent.parent
@@ -26,9 +26,14 @@ def entries(folder: Path = RESULTS) -> list[SuiteResult]:
     results = []
     for path in sorted(folder.glob("*.json")):
         results.append(SuiteResult.load(path))
-        if missing := results[-1].missing():
+        if missing := missing_sets(results[-1]):
             raise InputError(f"{path}: not the documents of the suite: {', '.join(missing)}.")
     return sorted(results, key=lambda result: (-means(result)["F1@10"], result.name))
+
+
+def missing_sets(result: SuiteResult) -> list[str]:
+    """The data sets of the suite that a result lacks, or has with other documents."""
+    return [name for name, own in register().items() if [one.hash for one in result.sets.get(name, ())] != [*own]]
 
 
 def means(result: SuiteResult) -> dict[str, float]:
@@ -42,10 +47,10 @@ def half_width(result: SuiteResult) -> float:
     measure, drawn = F1 @ 10, np.zeros(SAMPLES)
     for number, name in enumerate(register()):
         table = measure.table([one.predictions() for one in result.sets[name]], MACRO)
-        (times,) = bootstrap_draws(len(table), SAMPLES, seed=number)
+        (times,) = bootstrap_draws(len(table), seed=number)
         drawn = drawn + measure.over_draws(table, times, MACRO) / len(register())
-    low, high = percentiles(drawn, 0.95)
-    return (high - low) / 2
+    interval = Interval.of(float(drawn.mean()), drawn)
+    return (interval.high - interval.low) / 2
 
 
 def page(results: Sequence[SuiteResult]) -> str:

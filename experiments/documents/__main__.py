@@ -16,10 +16,10 @@ from pathlib import Path
 
 from experiments.documents import TOP, Figures, Gold, by_genre, load_gold
 from experiments.documents.keyphraseness import keyphraseness, to_dict
+from experiments.mudyplus import fit_options
 from mudy import Extractor
 from mudy._support.storage import dump_json
-from mudy.evaluation.evidence_cache import EvidenceCache, gather
-from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, fit_options, predictions
+from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, gather, predictions
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, PLAIN_PREFIX
 from mudy.methods.mudyplus.fit_texts import FitText
@@ -41,10 +41,9 @@ def main() -> None:
     documents = [gold for folder in arguments.folders for gold in load_gold(folder)]
     judged_ids = {gold.id for gold in load_gold(arguments.judged)} if arguments.judged else None
     extractor = Extractor(threads=1)
-    cache = EvidenceCache.at(arguments.cache, extractor)
     texts = [
         replace(text, dataset="documents", part=text.dataset)
-        for text in gather(extractor, by_genre(documents), cache, show)
+        for text in gather(extractor, by_genre(documents), arguments.cache, show)
     ]
     texts, directions = keyphraseness(texts, extractor.scorer, NOT_USED, ENGLISH_ONLY, RIDGE)  # type: ignore[arg-type]
     if arguments.output:

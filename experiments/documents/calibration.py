@@ -22,10 +22,8 @@ from experiments.documents.__main__ import ENGLISH_ONLY, NOT_USED, RIDGE, show
 from experiments.documents.keyphraseness import keyphraseness
 from experiments.reproduce.markdown import markdown_table
 from mudy import Extractor
-from mudy.evaluation.evidence_cache import EvidenceCache, gather
-from mudy.evaluation.fit import FittedWeights, fit_on_texts
-from mudy.evaluation.measures import have_stems_of
-from mudy.evaluation.probabilities import reliability_bins
+from mudy.evaluation.fit import FittedWeights, fit_on_texts, gather
+from mudy.evaluation.measures import have_stems_of, reliability_bins
 from mudy.extraction.adaptation import ranked
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, Numbers
@@ -43,10 +41,9 @@ def main() -> None:
     arguments = parser.parse_args()
     golds = {gold.id: gold for folder in arguments.folders for gold in load_gold(folder) if gold.language == "en"}
     extractor = Extractor(threads=1)
-    cache = EvidenceCache.at(arguments.cache, extractor)
     texts = [
         replace(text, dataset="documents", part=text.dataset)
-        for text in gather(extractor, by_genre(golds.values()), cache, show)
+        for text in gather(extractor, by_genre(golds.values()), arguments.cache, show)
     ]
     texts, _ = keyphraseness(texts, extractor.scorer, NOT_USED, ENGLISH_ONLY, RIDGE)  # type: ignore[arg-type]
     by_hand = {"quick": {name: 0.0 for name in NOT_USED if name in CHEAP}, "full": dict.fromkeys(NOT_USED, 0.0)}

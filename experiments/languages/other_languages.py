@@ -20,9 +20,8 @@ from experiments.mudyplus import difference, ranked_texts, values
 from mudy import Extractor
 from mudy._support.storage import dump_json
 from mudy.evaluation.datasets import Dataset, load
-from mudy.evaluation.evidence_cache import EvidenceCache, FitText, gather
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.fit import FittedWeights, fit_on_texts
+from mudy.evaluation.fit import FittedWeights, FitText, fit_on_texts, gather
 from mudy.evaluation.measures import F1, Predictions
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, PLAIN_PREFIX
@@ -68,7 +67,7 @@ class Reading:
             code = SETS[data.name]
             extractor = self.extractor(code, **({"template": PROMPTS[code]} if template else {}))
             folder = self.folder(f"mudyplus-{code}{'-prompt' if template else ''}")
-            found += gather(extractor, [data], EvidenceCache.at(folder, extractor), lambda *_: None)
+            found += gather(extractor, [data], folder, lambda *_: None)
         return found
 
     def runs(self, method: str, sets: Sequence[Dataset]) -> dict[str, list[Predictions]]:

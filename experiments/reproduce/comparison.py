@@ -16,7 +16,7 @@ from experiments.reproduce.method_table import (
     start,
     unfilled,
 )
-from experiments.reproduce.workspace import Workspace
+from experiments.reproduce.workspace import RESCORABLE, Workspace
 from mudy.evaluation.comparison import compare
 from mudy.evaluation.measures import DEPTHS, F1
 from mudy.evaluation.runs import Run
@@ -65,7 +65,7 @@ _GAIN_NOTE = (
 def compared(*, by_language_model: bool) -> list[str]:
     """The methods that have one row each, in the paper's order, and then those that the paper does not have."""
     printed = list(dict.fromkeys(key.partition(" ")[0] for key in paper.TABLE2))
-    names = [name for name in METHODS if method_class(name).comparable and _prompts(name) == by_language_model]
+    names = [name for name in METHODS if name not in RESCORABLE and _prompts(name) == by_language_model]
     return sorted(names, key=lambda name: printed.index(name) if name in printed else len(printed))
 
 

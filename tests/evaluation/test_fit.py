@@ -10,9 +10,8 @@ import pytest
 
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
-from mudy.evaluation.evidence_cache import EvidenceCache, gather
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.fit import FittedWeights, fit_on_texts, fit_weights
+from mudy.evaluation.fit import FittedWeights, fit_on_texts, fit_weights, gather
 from mudy.evaluation.measures import DEPTHS, F1
 from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus import MudyPlus
@@ -182,7 +181,7 @@ def without_protocol() -> Extractor:
 def test_the_words_of_a_text_are_those_of_the_document_and_are_in_the_cache(tmp_path: Path) -> None:
     made = without_protocol()
     for _ in range(2):  # computed, and read
-        texts = gather(made, [RIVERS], EvidenceCache.at(tmp_path, made), lambda *_: None)
+        texts = gather(made, [RIVERS], tmp_path, lambda *_: None)
         assert [text.words for text in texts] == [len(record.text.split()) for record in RIVERS.documents]
 
 
@@ -190,10 +189,9 @@ def test_the_headings_of_a_record_are_evidence(tmp_path: Path) -> None:
     record = Record("d", None, "Ferry crew\n\nThe radar map helped the ferry crew.", ("radar map",), ())
     headed = replace(record, blocks=(Block(Span(0, len("Ferry crew")), "heading", 1),))
     made = without_protocol()
-    cache = EvidenceCache.at(tmp_path, made)
 
     def headings(record: Record) -> list[str]:
-        (text,) = gather(made, [replace(RIVERS, documents=(record,))], cache, lambda *_: None)
+        (text,) = gather(made, [replace(RIVERS, documents=(record,))], tmp_path, lambda *_: None)
         return [c.phrase for c, value in zip(text.candidates, text.table.columns["is_heading"], strict=True) if value]
 
     assert headings(record) == []

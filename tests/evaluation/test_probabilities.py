@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mudy.evaluation.probabilities import Calibration, brier, reliability_bins, run_calibration
-from mudy.evaluation.runs import JudgedDocument, Run
+from mudy.evaluation.measures import Calibration, brier, reliability_bins
+from mudy.evaluation.runs import JudgedDocument, Run, run_calibration
 
 HITS = [np.array([True, False]), np.array([False, False, True, False])]
 SHARES = [1 / 2 / 2, 1 / 2 / 4]  # two texts that weigh the same

@@ -329,11 +329,6 @@ def test_blocks_do_not_change_the_local_scores(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_text_without_candidates_has_no_scores(name: str) -> None:
-    assert kind(name)(bert()).score(document(), []) == []
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_one_candidate_is_scored(name: str) -> None:
     for settings in ({}, {"mmr": True}) if name == "embedrank" else ({},):
         (score,) = kind(name)(bert(), **settings).score(document(), own(document(), "ferry"))

@@ -157,13 +157,6 @@ def test_scores_are_those_of_the_candidates_given() -> None:
     assert [s.occurrence for s in scores] == [*some[1].occurrences, *some[0].occurrences]
 
 
-def test_without_candidates_nobody_is_asked() -> None:
-    chat = Scripted([])
-    assert Empirical(chat).score(document(""), []) == []
-    assert Empirical(chat).choose(document("the of"), []).candidates == ()
-    assert chat.told == []
-
-
 def test_a_candidate_is_known_by_what_its_list_calls_it() -> None:
     text = "A children's hospital opens."
     listed = Candidate("children 's hospital", (Occurrence(Span(2, 21), 0),))  # words joined as PromptRank joins them
@@ -280,7 +273,7 @@ def test_a_room_without_any_for_a_text_is_an_error_that_says_so() -> None:
         cut(20)
 
 
-@pytest.mark.parametrize("setting", [{"prompting": "few-shot"}, {"top": 0}, {"max_new_tokens": 0}])
+@pytest.mark.parametrize("setting", [{"top": 0}, {"max_new_tokens": 0}])
 def test_settings_out_of_range_are_refused(setting: dict[str, Any]) -> None:
     with pytest.raises(SettingError, match=next(iter(setting))):
         Empirical(Scripted([]), **setting)

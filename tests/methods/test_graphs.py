@@ -259,12 +259,6 @@ def test_scores_are_the_same_every_time(method: Method) -> None:
 
 
 @every_method
-def test_no_candidates_have_no_scores(method: Method) -> None:
-    assert method.score(tagged("the/DT"), []) == []
-    assert method.score(english().document(""), []) == []
-
-
-@every_method
 def test_a_single_candidate_is_scored(method: Method) -> None:
     document = tagged("ice/NN")
     (score,) = method.score(document, candidates(document))

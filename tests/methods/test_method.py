@@ -12,9 +12,10 @@ import pytest
 from mudy import Extractor, SettingError
 from mudy.engines.encoder import SentenceEncoder
 from mudy.engines.torch.transformer import CausalBackbone
+from mudy.extraction.preparation import PreparedText, score_texts
 from mudy.extraction.ranking import rank
 from mudy.methods import METHODS, check_settings, descriptions_of, method_class, model_fields, settings_of
-from mudy.methods.method import Method, ModelField, OccurrenceScore
+from mudy.methods.method import Method, ModelField, OccurrenceScore, ScoredCandidates
 from mudy.methods.mudyplus import MudyPlus
 from mudy.reading.candidates import Candidate, candidates, given
 from mudy.reading.document import Document, squeeze
@@ -251,7 +252,7 @@ def test_one_candidate_is_scored_even_where_it_is_all_there_is(name: str, text: 
 @every_method
 @pytest.mark.parametrize("text", ["", " \n\t ", "\r\n", "the of and .", small.TEXT])
 def test_without_candidates_there_are_no_scores(name: str, text: str) -> None:
-    assert built(name).score(document(text), []) == []
+    assert score_texts(built(name), [PreparedText(document(text))] * 2) == [ScoredCandidates((), ())] * 2
 
 
 @every_method
@@ -301,7 +302,7 @@ def test_coverage_names_the_models_that_read_the_text(name: str) -> None:
         ("textrank", "damping", 1.0, "0 or more and less than 1"),
         ("mudy", "leaders", 0, "1 or more, or None"),
         ("mudy", "sigma_related", (0.1, 0.0), "above 0"),
-        ("mudy", "attention", (), "GxL or G or L or none"),
+        ("mderank", "layer", -3, "-2 or more and at most -1"),
         ("jointgl", "beta", 1.5, "0 or more and at most 1"),
     ],
 )
@@ -311,6 +312,13 @@ def test_a_setting_outside_its_limits_is_refused_with_what_is_needed(
     with pytest.raises(SettingError) as refused:
         built(name, **{setting: value})
     assert str(refused.value) == f"{setting} is {value!r}, but must be {needed}."
+
+
+@pytest.mark.parametrize(("name", "setting"), [("mudy", "attention"), ("mudy", "rule"), ("empirical", "prompting")])
+def test_a_value_that_is_no_choice_is_refused_before_a_model_is_loaded(name: str, setting: str) -> None:
+    choices: dict[str, Any] = {setting: "H"}
+    with pytest.raises(SettingError, match=f"{setting} is 'H' .*, but must be '"):
+        Extractor(name, **choices)
 
 
 @every_method

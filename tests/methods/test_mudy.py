@@ -210,7 +210,7 @@ def test_a_mixture_without_an_encoder_is_refused_in_a_decoder_only_model() -> No
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("attention", "H"), ("rule", "none"), ("sigma", 0.0), ("k_attn", -1), ("w", 0), ("least_weight", 2.0)],
+    [("sigma", 0.0), ("k_attn", -1), ("w", 0), ("least_weight", 2.0)],
 )
 def test_a_setting_out_of_its_range_is_refused_by_name(name: str, value: Any) -> None:
     with pytest.raises(SettingError, match=f"{name} is .*, but must be"):

@@ -20,8 +20,7 @@ from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
     from mudy.engines.encoder import SentenceEncoder
-    from mudy.evaluation.measures import Averaging, Measure, NamedMeasure
-    from mudy.evaluation.probabilities import Calibration
+    from mudy.evaluation.measures import Averaging, Calibration, Measure, NamedMeasure
     from mudy.evaluation.runs import GoldKind
 
 _PROBLEMS_SHOWN = 5  # per data set

@@ -8,18 +8,7 @@ from math import exp, lgamma, log, log1p
 import numpy as np
 
 from mudy.errors import InputError
-from mudy.evaluation.measures import (
-    MICRO,
-    SAMPLES,
-    Averaging,
-    FloatArray,
-    Interval,
-    Measure,
-    Predictions,
-    bootstrap_draws,
-    checked_documents,
-    percentiles,
-)
+from mudy.evaluation.measures import MICRO, Averaging, FloatArray, Interval, Measure, Predictions, bootstrap_draws
 
 _EQUAL = 1e-9  # per cent; smaller differences are rounding noise
 
@@ -41,14 +30,7 @@ class Comparison:
 
 
 def compare(
-    measure: Measure,
-    first: Iterable[Predictions],
-    second: Iterable[Predictions],
-    averaging: Averaging = MICRO,
-    *,
-    level: float = 0.95,
-    samples: int = SAMPLES,
-    seed: int = 0,
+    measure: Measure, first: Iterable[Predictions], second: Iterable[Predictions], averaging: Averaging = MICRO
 ) -> Comparison:
     """Whether two runs differ: a paired t-test and a paired bootstrap over the documents that both have."""
     one, other, unmatched = _matched(first, second)
@@ -57,11 +39,11 @@ def compare(
     drawn = np.concatenate(
         [
             measure.over_draws(b, times, averaging) - measure.over_draws(a, times, averaging)
-            for times in bootstrap_draws(len(a), samples, seed)
+            for times in bootstrap_draws(len(a))
         ]
     )
     before, after = measure.overall(a, averaging), measure.overall(b, averaging)
-    difference = Interval(after - before, *percentiles(drawn, level), level)
+    difference = Interval.of(after - before, drawn)
     return Comparison(measure, averaging, len(a), unmatched, before, after, difference, t, p, _two_sided(drawn))
 
 
@@ -122,8 +104,9 @@ def _matched(
 
 
 def _by_id(documents: Iterable[Predictions]) -> dict[str, Predictions]:
-    listed = checked_documents(documents)
-    for name, count in Counter(document.id for document in listed).items():
-        if count > 1:
-            raise InputError(f"The id {name!r} occurs twice in one run, so documents cannot be matched by it.")
-    return {document.id: document for document in listed}
+    known: dict[str, Predictions] = {}
+    for document in documents:
+        if document.id in known:
+            raise InputError(f"The id {document.id!r} occurs twice in one run, so documents cannot be matched by it.")
+        known[document.id] = document
+    return known

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from mudy.extraction.examples import Problem, load_records
@@ -21,31 +22,22 @@ __all__ = ["DATASET_FORMATS", "PROTOCOLS", "Dataset", "Record", "load", "recogni
 # -- How published runs read each data set ----------------------------------------------------------------------------
 
 
-def drop_percent(text: str) -> str:
-    return text.replace("%", "")
+Step = Callable[[str], str]
+drop_percent: Step = partial(re.compile("%").sub, "")
+drop_before_newlines: Step = partial(re.compile(r"(?<![\s,])[\s,]+\n").sub, "\n")
 
 
 def space_stops(text: str) -> str:
     return text.replace(". ", " . ").replace(", ", " , ")
 
 
-def drop_before_newlines(text: str) -> str:
-    return re.sub(r"(?<![\s,])[\s,]+\n", "\n", text)
-
-
-Step = Callable[[str], str]
-
-
 @dataclass(frozen=True, slots=True)
 class DatasetProtocol:
-    """What PromptRank's loader does to the texts of one data set, before and after the shared cleaning.
-
-    A title is not read unless `title` is set: where the text starts with it, it is removed.
-    """
+    """What PromptRank's loader does to the texts of one data set, before and after the shared cleaning."""
 
     before: tuple[Step, ...] = ()
     after: Step = str
-    title: bool = False
+    title: bool = False  # whether a title at the start of the text is read too
 
     def read(self, text: str, title: str | None, max_words: int | None = None) -> tuple[str, int]:
         """The text that published runs see, and how many words were cut off."""
@@ -69,7 +61,7 @@ PROTOCOLS: Mapping[str, DatasetProtocol] = {
     "kptimes": DatasetProtocol((str.lower,)),  # this and the next are not published: ours
     "stackexchange": DatasetProtocol((str.lower,)),
 }
-PLAIN_PROTOCOL = DatasetProtocol((str.lower,), title=True)  # for other data sets
+PLAIN_PROTOCOL = DatasetProtocol((str.lower,), title=True)  # for data sets of other names
 
 
 def _without_title(text: str, title: str | None) -> str:
@@ -93,18 +85,12 @@ class Dataset:
     protocol: DatasetProtocol = PLAIN_PROTOCOL
 
     def promptrank_text(self, record: Record, *, max_words: int | None = None) -> tuple[str, int]:
-        """A record's text as published runs read it, and how many words were cut off.
-
-        By the rules of this data set, known by its name; one of another name is read in lower case, title and all.
-        """
+        """A record's text as published runs read it, and how many words were cut off."""
         return self.protocol.read(record.text, record.title, max_words)
 
 
 def load(path: str | Path, form: str | None = None, *, limit: int | None = None) -> Dataset:
-    """The data set in a file or folder; `form` is detected from the contents by default.
-
-    `limit` stops after that many good documents. Raises InputError where nothing is usable.
-    """
+    """The first good documents of a file or folder, in a format that is detected by default; InputError for none."""
     chosen, documents, problems = load_records(path, form, limit)
     file = Path(path).name
     name = chosen if chosen in PUBLISHED else file.partition(".")[0] or file

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from mudy._support.storage import output_lock
-from mudy._support.validation import checked, seen
-from mudy.errors import InputError, ModelError, SettingError
+from mudy.errors import InputError, ModelError
 from mudy.evaluation.datasets import Dataset, Record
-from mudy.evaluation.measures import have_stems_of, present_and_absent
+from mudy.evaluation.measures import are_present, have_stems_of
 from mudy.evaluation.runs import JudgedDocument, Run, RunFile
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.promptrank_protocol import PROTOCOL_WORDS
@@ -50,7 +49,6 @@ def evaluate(
     refused, unless `restart` discards it. `places` also keeps every occurrence with the parts of its score. Under the
     extractor's protocol "promptrank" texts are read by the published rules of their data set.
     """
-    _check(extractor, datasets, output, places=places, restart=restart, progress=progress)
     refuse_equal_names(datasets)
     file = None if output is None else RunFile(output)
     with output_lock(file.name) if file else nullcontext():
@@ -59,18 +57,6 @@ def evaluate(
         run = _completed(extractor, datasets, file, places, progress or (lambda *_: None))
     known = run.by_key()
     return replace(run, documents=tuple(known[data.name, record.id] for data in datasets for record in data.documents))
-
-
-def _check(extractor: Any, datasets: Any, output: Any, *, places: Any, restart: Any, progress: Any) -> None:
-    if not isinstance(extractor, Extractor):
-        raise SettingError(f"extractor is {seen(extractor)}, but must be an Extractor.")
-    if not isinstance(datasets, list | tuple) or not all(isinstance(data, Dataset) for data in datasets):
-        raise InputError(f"datasets is {seen(datasets)}, but must be a list of data sets, as `load` gives them.")
-    if output is not None and (not isinstance(output, str | Path) or not str(output)):
-        raise SettingError(f"output is {seen(output)}, but must be the path of a file, or None.")
-    checked("places", places, bool)
-    checked("restart", restart, bool)
-    checked("progress", progress, Callable | None)
 
 
 def _completed(
@@ -121,9 +107,9 @@ def _done(known: Mapping[tuple[str, str], JudgedDocument], data: Dataset, record
 
 def _other_models(extractor: Extractor, before: Run) -> list[str]:
     """Models whose files have changed since a run was computed, in words; missing models do not count."""
-    then, now = before.used.get("models", {}), _models_here(extractor)
-    both = [name for name in then if name in now]
-    return differences({"models": {name: then[name] for name in both}}, {"models": {name: now[name] for name in both}})
+    then: Mapping[str, str] = before.used.get("models", {})
+    now = {name: signature for name, signature in _models_here(extractor).items() if name in then}
+    return differences({"models": then}, {"models": {**then, **now}})
 
 
 def _models_here(extractor: Extractor) -> dict[str, str]:
@@ -145,7 +131,6 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     keyphrases = () if result is None else result.keyphrases
     gold = tuple(phrase.lower() for phrase in record.keyphrases)
-    standing = present_and_absent(gold, document.text, document.language)[0]
     phrases = tuple(keyphrase.text.lower() for keyphrase in keyphrases)
     generative = isinstance(extractor.scorer, GenerativeMethod)  # else candidates are counted, as PromptRank does
     kept = enumerate(keyphrases) if places else ()
@@ -154,7 +139,7 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
         id=record.id,
         hash=hash_of(record),
         gold=gold,
-        present=tuple(phrase in standing for phrase in gold),
+        present=tuple(are_present(gold, document.text, document.language)),
         phrases=phrases,
         scores=tuple(keyphrase.score for keyphrase in keyphrases),
         occurrences=len(keyphrases) if generative else sum(len(keyphrase.occurrences) for keyphrase in keyphrases),
@@ -170,10 +155,7 @@ def judge(extractor: Extractor, data: Dataset, record: Record, *, places: bool =
 
 
 def read_record(extractor: Extractor, data: Dataset, record: Record) -> Document:
-    """A record as the extractor's protocol reads texts of this data set.
-
-    Published protocols are for English; of texts in other languages the same number of words is read, case kept.
-    """
+    """A record as the extractor's protocol reads it; if it is not in English, only its first words."""
     if extractor.protocol is None:
         return extractor.read(record.text, blocks=record.blocks)
     detected = extractor.language == AUTO

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,21 +16,26 @@ from typing import Any
 
 import numpy as np
 
-from mudy.errors import SettingError
+from mudy._support.storage import atomic_write, dump_json, open_to_append
+from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset
-from mudy.evaluation.evidence_cache import EvidenceCache, FitProgress, fit_settings, gather
-from mudy.evaluation.experiment import refuse_equal_names
-from mudy.evaluation.measures import DEPTHS, F1, Predictions
-from mudy.evaluation.probabilities import Calibration
+from mudy.evaluation.experiment import hash_of, read_record, refuse_equal_names
+from mudy.evaluation.measures import DEPTHS, F1, Calibration, Predictions
 from mudy.extraction.adaptation import Adaptation, prior_of, ranked
 from mudy.extraction.extractor import Extractor
+from mudy.extraction.run_identity import differences, json_values, model_fingerprints, requested_settings
 from mudy.methods.mudyplus.cascade import MudyPlus
-from mudy.methods.mudyplus.evidence_table import CHEAP, Numbers
-from mudy.methods.mudyplus.fit_texts import SET_BY_HAND, ByHand, Fits, FitText, fit_parts, only
+from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, Numbers, Table
+from mudy.methods.mudyplus.fit_texts import ASKED, SET_BY_HAND, START, ByHand, Fits, FitText, fit_parts, only
 from mudy.methods.mudyplus.fitting import PULL, RIDGE, text_shares
-from mudy.methods.mudyplus.weights import Weights
+from mudy.methods.mudyplus.weights import VERSION, Weights
+from mudy.reading.candidates import Candidate, Occurrence
+from mudy.reading.document import Span
 
+_HEAD = "made-with.json"
+_PLAIN = ("id", "text", "language", "words")  # fields of a text that are JSON's
 MEAN = "mean"  # of all data sets
+FitProgress = Callable[[str, int, int], None]  # what is being done, texts done, of how many
 WeightsOf = Callable[[FitText], Weights]
 F1Values = tuple[float, ...]  # one for each of DEPTHS
 
@@ -50,10 +57,10 @@ def fit_weights(
     if not isinstance(method, MudyPlus):
         raise SettingError(f"Weights are fitted for mudyplus; {extractor.method} has none.")
     refuse_equal_names(datasets)
-    known = None if cache is None else EvidenceCache.at(cache, extractor)
-    texts = gather(extractor, datasets, known, progress or (lambda *_: None))
+    texts = gather(extractor, datasets, cache, progress or (lambda *_: None))
     prior = prior_of(method, texts)
-    options = {**_asked(extractor), "adapted_from": prior.source, "pull": PULL}
+    asked = {name: value for name, value in fit_settings(extractor).items() if value not in (None, {})}
+    options = {**asked, "adapted_from": prior.source, "pull": PULL}
     return fit_on_texts(texts, prior, method.asks, options=options, ridge=PULL, prior=prior)
 
 
@@ -71,16 +78,6 @@ def fit_on_texts(
     weights = replace(fits.weights, options=dict(options or {}))
     empty = [text for text in texts if not text.candidates]
     return FittedWeights(fits.texts, leaders, weights, fits.without, empty, before)
-
-
-def fit_options(extractor: Extractor, by_hand: ByHand = SET_BY_HAND, ridge: float = RIDGE) -> dict[str, Any]:
-    """How weights were fitted without a prior, ready for JSON."""
-    by_hand = {name: dict(weights) for name, weights in by_hand.items()}
-    return {**_asked(extractor), "ridge": ridge, "set_by_hand": by_hand}
-
-
-def _asked(extractor: Extractor) -> dict[str, Any]:
-    return {name: value for name, value in fit_settings(extractor).items() if value not in (None, {})}
 
 
 # -- What the weights are worth ---------------------------------------------------------------------------------------
@@ -178,3 +175,106 @@ def predictions(text: FitText, chances: Numbers, top_n: int | None, **ranking: A
     """The best phrases of a text next to its gold; `ranking` are other arguments of `rank`."""
     phrases = [keyphrase.text.lower() for keyphrase in ranked(text, chances, top_n, **ranking)]
     return Predictions(text.id, phrases, text.gold, text.occurrences, text.language)
+
+
+# -- Evidence, kept in a folder: one file per data set, one line per text, so that an interrupted run can go on -------
+
+
+def gather(
+    extractor: Extractor, datasets: Sequence[Dataset], cache: str | Path | None, show: FitProgress
+) -> list[FitText]:
+    """Every text with its evidence, from the cache where it holds it; InputError if that holds other evidence."""
+    method, texts = extractor.scorer, []
+    assert isinstance(method, MudyPlus)
+    folder = None if cache is None else _checked_cache(Path(cache), extractor)
+    for data in datasets:
+        file = folder / f"{data.name}.jsonl" if folder else None
+        known = _texts(data.name, file) if file and file.exists() else {}
+        for done, record in enumerate(data.documents):
+            show(f"Reading {data.name}", done, len(data.documents))
+            key = hash_of(record)
+            text = known.get(key)
+            if text is None:
+                prepared = extractor.prepare(read_record(extractor, data, record))
+                about = data.name, record.id
+                text = FitText.of(method, prepared.document, prepared.candidates, record.keyphrases, *about)
+                if file:
+                    with open_to_append(file) as stream:
+                        stream.write(dump_json({"hash": key, **_line(text)}).encode() + b"\n")
+            texts.append(text)
+    return texts
+
+
+def _checked_cache(folder: Path, extractor: Extractor) -> Path:
+    """The folder, which is created if missing."""
+    head, now = folder / _HEAD, _made_with(extractor)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not head.exists():
+            with atomic_write(head) as unfinished:
+                unfinished.write_text(dump_json(now, indent=1) + "\n", encoding="utf-8")
+        changes = differences(json.loads(head.read_text(encoding="utf-8")), now)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be used as a cache ({error.strerror or error}).") from error
+    except ValueError as error:
+        raise InputError(f"{head}: not written by `mudy fit` ({error}). Name another folder.") from error
+    if changes:
+        raise InputError(
+            f"{folder}: its evidence was computed in another way ({'; '.join(changes)}). Name another folder."
+        )
+    return folder
+
+
+def _made_with(extractor: Extractor) -> dict[str, Any]:
+    """Everything that the evidence depends on."""
+    return json_values(
+        {
+            "evidence": VERSION,
+            "columns": EVIDENCE,
+            "asked": ASKED,
+            "start": START.to_dict(),
+            **fit_settings(extractor),
+            "models": model_fingerprints(extractor),
+        }
+    )
+
+
+def fit_settings(extractor: Extractor) -> dict[str, Any]:
+    """What a fit was asked to do. Its weights belong to no style."""
+    return {name: value for name, value in requested_settings(extractor).items() if name != "style"}
+
+
+def _line(text: FitText) -> dict[str, Any]:
+    return {
+        **{name: getattr(text, name) for name in _PLAIN},
+        "gold": text.gold,
+        "asked": text.asked,
+        "candidates": [
+            [candidate.phrase, *([o.span.start, o.span.end, o.sentence] for o in candidate.occurrences)]
+            for candidate in text.candidates
+        ],
+        "columns": {name: column.tolist() for name, column in text.table.columns.items()},
+        "context": dict(text.table.context),
+        "plainness": text.table.plainness,
+    }
+
+
+def _texts(dataset: str, file: Path) -> dict[str, FitText]:
+    """The texts of a data set that are in the cache, by the hash of their records; one that was cut off is not."""
+    texts = {}
+    for line in file.read_bytes().split(b"\n"):
+        with suppress(ValueError):
+            row = json.loads(line)
+            texts[row["hash"]] = _text(dataset, row)
+    return texts
+
+
+def _text(dataset: str, line: Mapping[str, Any]) -> FitText:
+    candidates = tuple(
+        Candidate(phrase, tuple(Occurrence(Span(start, end), sentence) for start, end, sentence in places))
+        for phrase, *places in line["candidates"]
+    )
+    columns = {name: np.array(column, dtype=np.float64) for name, column in line["columns"].items()}
+    table = Table(columns, line["context"], line["plainness"])
+    lists: dict[str, Any] = {"candidates": candidates, "gold": tuple(line["gold"]), "asked": tuple(line["asked"])}
+    return FitText(dataset=dataset, table=table, **lists, **{name: line[name] for name in _PLAIN})

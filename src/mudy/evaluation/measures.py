@@ -17,19 +17,20 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 from math import log2
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.validation import checked, phrases, seen, several
+from mudy._support.validation import checked, phrases
 from mudy.errors import InputError, SettingError, unknown
 from mudy.reading.candidates.stemming import UNSPACED, stems_of
 
 FloatArray = NDArray[np.float64]
 DEPTHS = (5, 10, 15)  # of the published tables
-SAMPLES = 2000  # of a bootstrap
+SAMPLES, LEVEL = 2000, 0.95  # of a bootstrap, and of its confidence intervals
 _DRAWN_AT_ONCE = 1_000_000  # documents
 
 
@@ -63,20 +64,16 @@ class Predictions:
     language: str = "en"
 
     def __post_init__(self) -> None:
-        for field_name, name in (("phrases", "predictions"), ("gold", "gold")):
-            given = getattr(self, field_name)
-            if isinstance(given, str):
-                raise InputError(f"Document {self.id!r}: {name} is the single text {given!r}; a list is needed.")
-            object.__setattr__(self, field_name, tuple(phrases(name, given)))
+        for name in ("phrases", "gold"):
+            listed = phrases(f"{name} of document {self.id!r}", getattr(self, name))
+            object.__setattr__(self, name, tuple(listed))
         if not self.gold:
             raise InputError(f"Document {self.id!r} has no gold keyphrases, so nothing can be measured on it.")
-        checked("occurrences", self.occurrences, int | None, least=0)
         if self.occurrences is not None and self.occurrences < len(set(self.phrases)):
             raise InputError(
                 f"Document {self.id!r}: {len(set(self.phrases))} phrases were predicted, but the candidates occur "
                 f"only {self.occurrences} times. Count every occurrence of every candidate, or pass None."
             )
-        checked("language", self.language, str)
 
     @property
     def gold_stems(self) -> frozenset[tuple[str, ...]]:
@@ -87,6 +84,9 @@ class Predictions:
         """Whether each of the first predictions is gold, where predictions with equal stems are one."""
         gold, predicted = self.gold_stems, dict.fromkeys(stems_of(phrase, self.language) for phrase in self.phrases)
         return [phrase in gold for phrase in predicted][: Depth.number(depth, len(predicted), len(gold))]
+
+    def hit_ranks(self, depth: int | Depth) -> list[int]:
+        return [rank for rank, hit in enumerate(self.distinct_hits(depth), start=1) if hit]
 
     def distinct_phrases(self, depth: int | Depth) -> tuple[list[str], list[str]]:
         predicted, gold = (list(dict.fromkeys(map(str.lower, listed))) for listed in (self.phrases, self.gold))
@@ -99,28 +99,14 @@ def have_stems_of(phrases: Iterable[str], others: Iterable[str], language: str) 
     return [stems_of(phrase, language) in stems for phrase in phrases]
 
 
-def checked_documents(documents: Iterable[Predictions]) -> list[Predictions]:
-    listed = list(several("documents", documents, "Predictions"))
-    for document in listed:
-        if not isinstance(document, Predictions):
-            raise InputError(f"documents holds {seen(document)}, but each must be Predictions.")
-    return listed
-
-
-def present_and_absent(gold: Iterable[str], text: str, language: str = "en") -> tuple[list[str], list[str]]:
-    """The gold phrases whose stemmed words are adjacent in the stemmed text, and the others.
+def are_present(gold: Iterable[str], text: str, language: str = "en") -> list[bool]:
+    """Whether the stemmed words of each gold phrase are adjacent in the stemmed text.
 
     Words are runs of letters and digits, so a hyphen counts as a space. In scripts without spaces between words, each
-    character is a word.
+    character is a word. A phrase without any is looked for as it is.
     """
-    stemmed_text = _stemmed(text, language)
-    present: list[str] = []
-    absent: list[str] = []
-    for phrase in gold:
-        stemmed = _stemmed(phrase, language)
-        occurs = stemmed in stemmed_text if stemmed.strip() else phrase.strip() in text
-        (present if occurs else absent).append(phrase)
-    return present, absent
+    stemmed_text, stemmed = _stemmed(text, language), ((phrase, _stemmed(phrase, language)) for phrase in gold)
+    return [stems in stemmed_text if stems.strip() else phrase.strip() in text for phrase, stems in stemmed]
 
 
 def _stemmed(text: str, language: str) -> str:
@@ -200,10 +186,8 @@ class Measure:
     k: int | Depth
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, Depth):
-            return
-        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
-            raise SettingError(f"{self.kind.name} @ {self.k!r} measures nothing; k must be a whole number from 1 up.")
+        if not isinstance(self.k, Depth):
+            checked(f"k of {self.kind.name} @ k", self.k, int, least=1)
 
     def __str__(self) -> str:
         return f"{self.kind.name}@{self.k}"
@@ -214,27 +198,16 @@ class Measure:
     def of(self, document: Predictions, averaging: Averaging = MICRO) -> float:
         return float(self.kind.values(self.table([document], averaging))[0])
 
-    def interval(
-        self,
-        documents: Iterable[Predictions],
-        averaging: Averaging = MICRO,
-        *,
-        level: float = 0.95,
-        samples: int = SAMPLES,
-        seed: int = 0,
-    ) -> Interval:
+    def interval(self, documents: Iterable[Predictions], averaging: Averaging = MICRO) -> Interval:
         """The measure with its confidence interval, by the percentiles of a bootstrap over documents."""
         table = self.table(documents, averaging)
-        draws = bootstrap_draws(len(table), samples, seed)
+        draws = bootstrap_draws(len(table))
         drawn = np.concatenate([self.over_draws(table, times, averaging) for times in draws])
-        return Interval(self.overall(table, averaging), *percentiles(drawn, level), level)
+        return Interval.of(self.overall(table, averaging), drawn)
 
     def table(self, documents: Iterable[Predictions], averaging: Averaging) -> FloatArray:
         """The numbers that the measure is computed from; (documents, columns)."""
-        if not isinstance(averaging, Averaging):
-            raise SettingError(f"averaging is {seen(averaging)}, but must be MICRO or MACRO.")
-        listed = checked_documents(documents)
-        if not listed:
+        if not (listed := list(documents)):
             raise InputError(f"{self} needs at least one document.")
         return self.kind.table(listed, self.k, averaging)
 
@@ -255,29 +228,23 @@ class Interval:
     value: float
     low: float
     high: float
-    level: float = 0.95
+    level: float = LEVEL
+
+    @classmethod
+    def of(cls, value: float, drawn: FloatArray) -> Interval:
+        low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        return cls(value, float(low), float(high))
 
     def __str__(self) -> str:
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
-def bootstrap_draws(documents: int, samples: int, seed: int) -> Iterator[FloatArray]:
+def bootstrap_draws(documents: int, seed: int = 0) -> Iterator[FloatArray]:
     """How often each document is drawn, with replacement, as many as there are; (draws, documents), in blocks."""
-    samples, seed = checked("samples", samples, int, least=1), checked("seed", seed, int, least=0)
-    random = np.random.default_rng(seed)
+    random, equally = np.random.default_rng(seed), np.full(documents, 1 / documents)
     block = max(1, _DRAWN_AT_ONCE // documents)
-    equally = np.full(documents, 1 / documents)
-    return (
-        random.multinomial(documents, equally, size=min(block, samples - start)).astype(np.float64)
-        for start in range(0, samples, block)
-    )
-
-
-def percentiles(drawn: FloatArray, level: float) -> tuple[float, float]:
-    if not 0 < checked("level", level, float) < 1:
-        raise SettingError(f"level is {level}, but a level of confidence lies between 0 and 1, such as 0.95.")
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    for start in range(0, SAMPLES, block):
+        yield random.multinomial(documents, equally, size=min(block, SAMPLES - start)).astype(np.float64)
 
 
 def _percentage(part: FloatArray, whole: FloatArray) -> FloatArray:
@@ -309,11 +276,8 @@ def _rank_kind(name: str, value: Callable[[Predictions, int | Depth], float]) ->
 
 def average_precision(document: Predictions, depth: int | Depth) -> float:
     """The precision at each hit, summed and divided by the number of gold phrases, as trec_eval does at any depth."""
-    correct, total = 0, 0.0
-    for rank, hit in enumerate(document.distinct_hits(depth), start=1):
-        correct += hit
-        total += correct / rank if hit else 0.0
-    return total / len(document.gold_stems)
+    precisions = (hits / rank for hits, rank in enumerate(document.hit_ranks(depth), start=1))
+    return sum(precisions) / len(document.gold_stems)
 
 
 def normalised_gain(document: Predictions, depth: int | Depth) -> float:
@@ -321,7 +285,7 @@ def normalised_gain(document: Predictions, depth: int | Depth) -> float:
     gold = len(document.gold_stems)
     reachable = gold if isinstance(depth, Depth) else min(depth, gold)
     ideal = sum(1 / log2(rank + 1) for rank in range(1, reachable + 1))
-    return sum(1 / log2(rank + 1) for rank, hit in enumerate(document.distinct_hits(depth), start=1) if hit) / ideal
+    return sum(1 / log2(rank + 1) for rank in document.hit_ranks(depth)) / ideal
 
 
 MAP = _rank_kind("MAP", average_precision)
@@ -333,13 +297,9 @@ nDCG = _rank_kind("nDCG", normalised_gain)  # noqa: N816  # as it is written
 
 @dataclass(frozen=True, eq=False)
 class PhraseVectors:
-    """The vectors of phrases; each phrase is embedded once.
+    """The vectors of phrases; each phrase is embedded once, when a measure needs it."""
 
-    `embed` gives a vector of length 1 for each text, as `SentenceEncoder.embed` does. It is not called before a measure
-    needs it.
-    """
-
-    embed: Callable[[Sequence[str]], Any]
+    embed: Callable[[Sequence[str]], Any]  # gives a vector of length 1 for each text, as `SentenceEncoder.embed` does
     _known: dict[str, FloatArray] = field(default_factory=dict, repr=False)
 
     def table(self, documents: Sequence[Predictions], depth: int | Depth, averaging: Averaging) -> FloatArray:  # noqa: ARG002
@@ -409,3 +369,51 @@ def named_measures(
     kinds = {**_KINDS, **semantic_kinds(vectors)}
     measures = [kinds[name] @ k for name, depth in named for k in (depths if depth is None else (depth,))]
     return list({str(measure): measure for measure in measures}.values())
+
+
+# -- Calibration: how far scores can be trusted that are probabilities of being a keyphrase ---------------------------
+
+Hits = NDArray[np.bool_]  # which phrases of a text are gold
+Reliability = Mapping[str, tuple[float, float, int]]  # bin -> mean probability, share of right phrases, phrases
+_EDGES = (*np.linspace(0, 0.9, 10).round(1).tolist(), float(np.nextafter(1, 2)))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    name: str  # of the data set, or of the sum of evidence
+    brier: float  # 0 is best
+    brier_of_mean: float  # of the share of right phrases, given to all
+    reliability: Reliability
+
+    @classmethod
+    def of(cls, name: str, chances: Sequence[FloatArray], hits: Sequence[Hits], shares: Sequence[float]) -> Calibration:
+        """From the probabilities of the phrases of several texts; `shares` are what one phrase of each text weighs."""
+        rate = sum(share * float(right.sum()) for share, right in zip(shares, hits, strict=True))
+        table = reliability_bins(np.concatenate(chances), np.concatenate(hits))
+        return cls(name, brier(chances, hits, shares), rate * (1 - rate), table)
+
+    def to_dict(self) -> dict[str, Any]:
+        bins = {
+            name: {"probability": mean, "right": right, "phrases": count}
+            for name, (mean, right, count) in self.reliability.items()
+        }
+        return {"brier": self.brier, "brier_of_mean": self.brier_of_mean, "reliability": bins}
+
+
+def brier(chances: Sequence[FloatArray], hits: Sequence[Hits], shares: Sequence[float]) -> float:
+    """The mean squared difference between probability and truth."""
+    return float(sum(share * np.sum((c - h) ** 2) for c, h, share in zip(chances, hits, shares, strict=True)))
+
+
+def reliability_bins(chances: FloatArray, hits: Hits, edges: Sequence[float] = _EDGES) -> Reliability:
+    """For each bin of probability: the mean probability, the share of hits, and how many phrases there are."""
+    bins = {}
+    for low, high in pairwise(edges):
+        inside = (chances >= low) & (chances < high)
+        if inside.any():
+            bins[f"{low:.2f}-{high:.2f}"] = (
+                float(chances[inside].mean()),
+                float(hits[inside].mean()),
+                int(inside.sum()),
+            )
+    return bins

@@ -6,21 +6,16 @@ atomically. Nothing is computed twice, and documents of different settings are n
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from mudy._support.storage import (
-    atomic_output,
-    dump_json,
-    flush_to_disk,
-    open_to_append,
-    real_path,
-    unwritable,
-)
+import numpy as np
+
+from mudy._support.storage import atomic_output, dump_json, flush_to_disk, open_to_append, real_path, unwritable
 from mudy.errors import InputError
-from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, P, Predictions, R
-from mudy.evaluation.probabilities import Calibration, run_calibration
+from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, Calibration, P, Predictions, R, have_stems_of
 from mudy.extraction.run_identity import differences
 from mudy.methods import method_class
 
@@ -61,10 +56,7 @@ class JudgedDocument:
         return cls(**{**row, **lists})
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if value not in (None, ()) or name in _ALWAYS}
-
-
-_ALWAYS = {"phrases", "scores", "gold", "present"}
+        return {name: value for name, value in asdict(self).items() if value or name not in ("error", "places")}
 
 
 @dataclass(frozen=True)
@@ -130,6 +122,16 @@ class Run:
             ) from error
 
 
+def run_calibration(name: str, documents: Sequence[JudgedDocument]) -> Calibration | None:
+    """Over all phrases of a run's documents, each document weighing the same; None where nothing was found."""
+    telling = [document for document in documents if document.phrases]
+    if not telling:
+        return None
+    chances = [np.array(document.scores, dtype=np.float64) for document in telling]
+    hits = [np.array(have_stems_of(document.phrases, document.gold, document.language)) for document in telling]
+    return Calibration.of(name, chances, hits, [1 / len(telling) / len(numbers) for numbers in chances])
+
+
 def _totals(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
     predictions = [predicted for document in documents if (predicted := document.predictions())]
     measured = {
@@ -161,17 +163,16 @@ class RunFile:
         self.journal = self.path.with_name(f"{self.path.name}.journal")
 
     def found(self, asked: Mapping[str, Any]) -> Run | None:
-        """The documents in the output and its journal; InputError if they were requested with other settings."""
-        runs = self._runs()
-        for run in runs:
+        """The run in the journal or else in the output; InputError if it was requested with other settings."""
+        run = next(iter(self._runs()), None)
+        if run is not None:
             self.refuse(differences(run.asked, asked), "requested")
-            self.refuse(differences(runs[0].used, run.used), "computed")
-        documents = {key: document for run in runs for key, document in run.by_key().items()}
-        return replace(runs[0], documents=tuple(documents.values())) if runs else None
+        return run
 
     def _runs(self) -> list[Run]:
-        output = Run.load(self.path) if self.path.exists() else None
-        return [run for run in (output, self._journalled()) if run]
+        """What the journal and the output hold; a journal begins with all documents of the output."""
+        readers = {self.journal: _journalled, self.path: Run.load}
+        return [read(path) for path, read in readers.items() if path.exists()]
 
     def refuse(self, changes: Sequence[str], how: str) -> None:
         if changes:
@@ -205,35 +206,22 @@ class RunFile:
             unfinished.write_text(dump_json(run.to_dict(), indent=1, allow_nan=True) + "\n", encoding="utf-8")
         self.journal.unlink(missing_ok=True)
 
-    def _journalled(self) -> Run | None:
-        """The run in the journal, without lines that were cut off or damaged: their documents are computed again."""
-        if not self.journal.exists():
-            return None
-        first, *lines = self.journal.read_bytes().split(b"\n")
-        try:
-            run = Run.from_dict({**json.loads(first), "documents": ()})
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{self.journal}: not a journal that this version of mudy wrote ({error}). Name another --output."
-            ) from error
-        return replace(run, documents=tuple(filter(None, map(_judged, lines))))
+
+def _journalled(journal: Path) -> Run:
+    """The run in a journal, without lines that were cut off or damaged: their documents are computed again."""
+    first, *lines = journal.read_bytes().split(b"\n")
+    try:
+        run = Run.from_dict({**json.loads(first), "documents": ()})
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{journal}: not a journal that this version of mudy wrote ({error}). Name another --output."
+        ) from error
+    documents = []
+    for line in lines:
+        with suppress(ValueError, TypeError, AttributeError):
+            documents.append(JudgedDocument.from_dict(json.loads(line)))
+    return replace(run, documents=tuple(documents))
 
 
 def _line(row: Mapping[str, Any]) -> bytes:
     return json.dumps(row).encode() + b"\n"
-
-
-def _judged(line: bytes) -> JudgedDocument | None:
-    try:
-        return JudgedDocument.from_dict(parsed_line(line) or {})
-    except TypeError:
-        return None
-
-
-def parsed_line(line: bytes) -> dict[str, Any] | None:
-    """The JSON object of a line; None for a line that was cut off."""
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) else None

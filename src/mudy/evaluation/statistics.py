@@ -1,13 +1,14 @@
 """Statistics of a data set: the columns of the paper's Table 1."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from mudy.engines.encoder import SentenceEncoder
 from mudy.evaluation.datasets import Dataset
-from mudy.evaluation.measures import present_and_absent
+from mudy.evaluation.measures import are_present
 from mudy.reading.candidates import candidates
 from mudy.reading.document import Document, squeeze
 from mudy.reading.tagging import Tagger
@@ -26,7 +27,7 @@ class Description:
     words: float  # with white space between them
     sentences: float
     keyphrases: float
-    absent: float  # per cent of all gold phrases; see `present_and_absent`
+    absent: float  # per cent of all gold phrases; see `are_present`
     noun_phrases: float  # per cent of all gold phrases; see `is_noun_phrase`
     drift: float | None  # see `topic_drift`; None if there is no encoder, or no text has two units
 
@@ -39,18 +40,15 @@ def describe(
 ) -> Description:
     """Measure a data set, on whole texts; without an encoder, all but the topic drift."""
     words = sentences = gold = absent = noun_phrases = 0
-    known: dict[str, bool] = {}  # whether a phrase is a noun phrase; many come back in other documents
+    is_noun = cache(lambda phrase: is_noun_phrase(phrase, tagger))  # many come back in other documents
     drifts: list[float] = []
     for done, record in enumerate(dataset.documents, start=1):
         document = tagger.document(record.text)
         words += len(record.text.split())
         sentences += len(document.sentences)
         gold += len(record.keyphrases)
-        absent += len(present_and_absent(record.keyphrases, record.text, document.language)[1])
-        for phrase in map(str.lower, record.keyphrases):
-            if phrase not in known:
-                known[phrase] = is_noun_phrase(phrase, tagger)
-            noun_phrases += known[phrase]
+        absent += are_present(record.keyphrases, record.text, document.language).count(False)
+        noun_phrases += sum(map(is_noun, map(str.lower, record.keyphrases)))
         if encoder is not None and (drift := topic_drift(document, encoder)) is not None:
             drifts.append(drift)
         if progress is not None:
@@ -74,17 +72,15 @@ def topic_drift(document: Document, encoder: SentenceEncoder) -> float | None:
     Units follow one another without overlap, and the last may be shorter. None for a text of one unit. The paper names
     neither its encoder nor how it cuts units.
     """
-    texts = list(units(document))
-    if len(texts) < 2:
+    texts = units(document)
+    if (n := len(texts)) < 2:
         return None
     vectors = encoder.embed(texts).astype(np.float64)
-    n = len(texts)
     total = float(np.square(vectors.sum(0)).sum())  # of the cosines of all n x n pairs, since vectors have length 1
     return 1 - (total - n) / (n * (n - 1))
 
 
-def units(document: Document, size: int = UNIT) -> Iterator[str]:
-    sentences = document.sentences
-    for start in range(0, len(sentences), size):
-        last = sentences[min(start + size, len(sentences)) - 1]
-        yield document.text[sentences[start].start : last.end]
+def units(document: Document) -> list[str]:
+    starts = range(0, len(document.sentences), UNIT)
+    sentences = [document.sentences[start : start + UNIT] for start in starts]
+    return [document.text[unit[0].start : unit[-1].end] for unit in sentences]

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cache
 from importlib import import_module
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Self
 
@@ -45,11 +43,6 @@ KEPT = 50  # phrases per document
 ENCODER = "minilm-l6"  # of SemF1
 MEASURES: Sequence[Measure] = (*(F1 @ k for k in DEPTHS), F1 @ Depth.GOLD, F1 @ Depth.RETURNED, MAP @ 10, nDCG @ 10)
 SEMANTIC = "SemF1@10"
-_SHINGLE = 5  # words
-_ALIKE = 0.5  # share of the shorter text's shingles that near-duplicates have in common
-
-Function = Callable[[str], Sequence[str]]
-Embed = Callable[[Sequence[str]], Any]
 
 
 # -- Texts ------------------------------------------------------------------------------------------------------------
@@ -86,7 +79,7 @@ def suite_documents(dataset: Dataset) -> dict[str, Record]:
 def suite_name(hashes: Iterable[str]) -> str | None:
     """The data set of the suite that has most of these documents; None if it has none of them."""
     shared = {name: len({*hashes} & {*own}) for name, own in register().items()}
-    name = max(shared, key=lambda name: shared[name])
+    name = max(shared, key=shared.__getitem__)
     return name if shared[name] else None
 
 
@@ -97,23 +90,6 @@ def _as_read(record: Record) -> Record:
 def _with_title(record: Record) -> str:
     title = (record.title or "").strip()
     return record.text if record.text.lstrip().casefold().startswith(title.casefold()) else f"{title}\n{record.text}"
-
-
-def near_duplicates(datasets: Sequence[Dataset]) -> list[tuple[str, str, str, str, float]]:
-    """Documents of two data sets that share half of their sequences of five words: sets, ids and the share."""
-    shingles = {(data.name, record.id): _shingles(record.text) for data in datasets for record in data.documents}
-    having = defaultdict(list)
-    for key, own in shingles.items():
-        for shingle in own:
-            having[shingle].append(key)
-    shared = Counter(pair for keys in having.values() for pair in combinations(keys, 2) if pair[0][0] != pair[1][0])
-    shares = {pair: count / min(len(shingles[key]) for key in pair) for pair, count in shared.items()}
-    return [(*a, *b, share) for (a, b), share in shares.items() if share >= _ALIKE]
-
-
-def _shingles(text: str) -> set[tuple[str, ...]]:
-    words = text.casefold().split()
-    return {tuple(words[start : start + _SHINGLE]) for start in range(max(1, len(words) - _SHINGLE + 1))}
 
 
 # -- Outcomes ---------------------------------------------------------------------------------------------------------
@@ -136,14 +112,13 @@ class Outcome:
         return Predictions(self.hash, phrases, [f"gold{number}" for number in range(self.gold)])
 
 
-def outcome(key: str, gold: Sequence[str], phrases: Sequence[str], embed: Embed) -> Outcome:
+def outcome(key: str, gold: Sequence[str], phrases: Sequence[str], embed: Callable[[Sequence[str]], Any]) -> Outcome:
     """Phrases with equal stems are one, among the gold and among the predictions, for every measure."""
     gold, phrases = _distinct(gold), _distinct(phrases)[:KEPT]
     predictions = Predictions(key, phrases, gold)
-    hits = [rank for rank, hit in enumerate(predictions.distinct_hits(Depth.RETURNED), start=1) if hit]
     name, _, depth = SEMANTIC.partition("@")
     semantic = (semantic_kinds(PhraseVectors(embed))[name] @ int(depth)).of(predictions, MACRO)
-    return Outcome(key, len(gold), len(phrases), hits, round(semantic, 2))
+    return Outcome(key, len(gold), len(phrases), predictions.hit_ranks(Depth.RETURNED), round(semantic, 2))
 
 
 def _distinct(phrases: Iterable[str]) -> list[str]:
@@ -196,17 +171,11 @@ class SuiteResult:
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path}: not a result of `mudy evaluate --suite` ({error}).") from error
 
-    def missing(self) -> list[str]:
-        """The data sets of the suite that the result lacks, or has with other documents."""
-        return [
-            name for name, hashes in register().items() if [one.hash for one in self.sets.get(name, ())] != [*hashes]
-        ]
-
 
 # -- Functions of other packages --------------------------------------------------------------------------------------
 
 
-def named_function(name: str) -> Function:
+def named_function(name: str) -> Callable[[str], Sequence[str]]:
     """The function "package.module:function", whose results are checked to be lists of phrases."""
     module, colon, attribute = name.partition(":")
     if not (module and colon and attribute):
@@ -218,7 +187,4 @@ def named_function(name: str) -> Function:
     if not callable(function):
         raise SettingError(f"{name} is not a function.")
 
-    def checked(text: str) -> Sequence[str]:
-        return checked_phrases(f"What {name} returns", function(text))
-
-    return checked
+    return lambda text: checked_phrases(f"What {name} returns", function(text))

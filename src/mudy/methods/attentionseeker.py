@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -38,16 +38,11 @@ class AttentionSeeker(Method):
     parts = (ScorePart("b", "attention received"), ScorePart("n", "times counted"))
 
     backbone: Backbone
-    form: DocumentForm = setting(
-        "auto",
-        "The paper's form for short or for long documents; auto: short for a text of one segment.",
-        one_of=get_args(DocumentForm),
-    )
+    form: DocumentForm = setting("auto", "Of the paper: short or long documents; auto: short for one segment.")
     segment_tokens: int = setting(1024, "Longer documents are read in segments of so many tokens.", least=64)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-        if not candidates:
-            return Scores()
+
         read = ChunkedDocument.of(document, candidates, self.backbone, self.segment_tokens)
         short = self.form == "short" or (self.form == "auto" and len(read.chunks) == 1)
         totals = [0.0] * len(candidates)
@@ -104,10 +99,7 @@ class AttentionSeeker(Method):
 
 
 def likeness(abstract: Mapping[int, float], chunk: Chunk, tokens: Tokens) -> Floats:
-    """H: for each token of a candidate that the abstract has too, its score there over its number of places here.
-
-    Tokens of several such candidates have the sum; (tokens,).
-    """
+    """H: for each token, the sum over its candidates of their score in the abstract / their places here; (tokens,)."""
     counts = Counter(place.candidate for place in chunk.places)
     h = np.zeros(len(tokens), np.float32)
     for place in chunk.places:
@@ -139,13 +131,10 @@ class SeekingObserver(MapObserver):
 
 @dataclass(frozen=True, kw_only=True)
 class RelevanceObserver(MapObserver):
-    """Sums R A over heads and rows, R the mean attention to candidates (Attention-Seeker, long).
-
-    `means` holds the mean of R over heads.
-    """
+    """Sums R A over heads and rows, R the mean attention to candidates (Attention-Seeker, long)."""
 
     chosen: Floats  # (tokens,): 1 for tokens of candidates
-    means: dict[int, float] = field(default_factory=dict)  # layer -> mean
+    means: dict[int, float] = field(default_factory=dict)  # layer -> mean of R over heads
 
     def see(self, layer: int, maps: Maps) -> None:
         columns = np.sum([part.sum(1) for _, part in maps()], axis=0)  # (heads, tokens)

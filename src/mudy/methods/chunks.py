@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
+from typing import NamedTuple
 
 from mudy._support.cancellation import cancellable
 from mudy._support.progress import reported
@@ -47,6 +48,13 @@ class Chunk:
     def text_range(self) -> TextRange:
         return TextRange(self.document.text, self.span)
 
+    def sentences_around(self, span: Span, w: int) -> Span:
+        """The 2w+1 sentences around the one that holds a span; at the edges, the first or the last of them."""
+        last = len(self.units) - 1
+        centre = max(0, bisect_right(self.units, span.start, key=lambda unit: unit.start) - 1)
+        centre = min(max(centre, w), max(last - w, w))
+        return Span(self.units[centre - w].start, self.units[min(centre + w, last)].end)
+
 
 def scored_in_chunks(
     work: Work, backbone: Backbone, limit: int, score: Callable[[list[Chunk]], Iterable[Iterable[OccurrenceScore]]]
@@ -59,20 +67,16 @@ def scored_in_chunks(
     every = [
         (owner, chunk)
         for owner, (document, candidates) in enumerate(work)
-        if candidates
         for chunk in chunks(document, candidates, backbone.token_ends(document.text), limit)
     ]
     scores = [Scores() for _ in work]
     batches = packs(every, lambda owned: owned[1].tokens, limit)
-    for batch in reported(batches, _tokens, _tokens(every)):
+    total = sum(chunk.tokens for _, chunk in every)
+    for batch in reported(batches, lambda batch: sum(chunk.tokens for _, chunk in batch), total):
         for (owner, chunk), scored in zip(batch, score([chunk for _, chunk in batch]), strict=True):
             scores[owner] += scored
             scores[owner].read.setdefault("language_model", []).append(chunk.span)
     return scores
-
-
-def _tokens(batch: Sequence[tuple[int, Chunk]]) -> int:
-    return sum(chunk.tokens for _, chunk in batch)
 
 
 def indexed_occurrences(candidates: Sequence[Candidate]) -> list[IndexedOccurrence]:
@@ -85,8 +89,7 @@ def chunks(
 ) -> Iterator[Chunk]:
     """Cut a document into chunks of at most `limit` tokens that overlap by a quarter.
 
-    Every occurrence is answered for by the chunk that holds it farthest from a cut. Chunks that answer for none are
-    left out: no score would change.
+    Every occurrence is answered for by the chunk that holds it farthest from a cut; a chunk without any is left out.
     """
     units = split_sentences(document, token_ends, limit // 4)
     spans = chunk_spans(units, token_ends, limit)
@@ -115,14 +118,10 @@ def split_sentences(document: Document, token_ends: Sequence[int], limit: int) -
 
 def chunk_spans(units: Sequence[Span], token_ends: Sequence[int], limit: int) -> list[Span]:
     """Runs of whole units, of nearly equal length, each reaching back over about a quarter of the one before."""
-    total = count(token_ends, Span(units[0].start, units[-1].end))
-    if total <= limit:
-        return [Span(units[0].start, units[-1].end)]
-    overlap = limit // 4
-    parts = ceil((total - overlap) / (limit - overlap))
+    total, overlap = count(token_ends, Span(units[0].start, units[-1].end)), limit // 4
+    parts = max(1, ceil((total - overlap) / (limit - overlap)))
     even = min(limit, ceil((total + (parts - 1) * overlap) / parts) + overlap // 2)
-    spans: list[Span] = []
-    first = 0
+    spans, first = list[Span](), 0
     while True:
         last = first
         while last + 1 < len(units) and count(token_ends, Span(units[first].start, units[last + 1].end)) <= even:
@@ -156,17 +155,13 @@ def count(token_ends: Sequence[int], span: Span) -> int:
 # -- For encoders -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class EncoderChunk:
+class EncoderChunk(NamedTuple):
     span: Span
     tokens: Tokens
 
 
 def encoder_chunks(document: Document, encoder: SentenceEncoder) -> list[EncoderChunk]:
-    """Runs of whole sentences, of nearly equal length; every character of a sentence is in one chunk and no other.
-
-    Only a sentence that does not fit into a chunk is cut.
-    """
+    """Runs of whole sentences, of nearly equal length, without overlap; only a sentence that does not fit is cut."""
     text, limit = document.text, encoder.room()
     ends = encoder.token_ends(text)
     units = split_sentences(document, ends, limit)
@@ -199,10 +194,7 @@ def scored_alike(
 
 
 def everywhere(document: Document, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates with every occurrence of their words, whatever their tags, in text order.
-
-    The papers look candidates up in the text, so "ice" is also found in "river ice" and in "to ice the road".
-    """
+    """The candidates with every occurrence of their words, as in the papers: "ice" is also in "to ice the road"."""
     matches, _ = given(document, [candidate.phrase for candidate in candidates])
     matched = {candidate.phrase: candidate.occurrences for candidate in matches}
     complete = []

@@ -27,10 +27,9 @@ PIECE = 300  # words that the multilingual encoder reads at once
 class EmbedRank(Method):
     """The cosine between a candidate, encoded alone, and the document.
 
-    The original embeds with sent2vec, which BERT replaces as in the tables of MDERank. A vector is the mean of a text's
-    states, those of special tokens too. A document longer than the encoder's window is read in windows of whole
-    sentences without overlap, and its vector is the mean over the tokens of all of them. Texts in other languages than
-    English are read by the multilingual encoder, in pieces of 300 words, unless an encoder was chosen for all.
+    BERT replaces sent2vec, as in the tables of MDERank. A vector is the mean over all tokens, special ones too, of all
+    windows of a text. Texts in other languages than English are read by the multilingual encoder, in pieces of 300
+    words, unless an encoder was chosen for all.
     """
 
     title = "EmbedRank"
@@ -40,31 +39,22 @@ class EmbedRank(Method):
 
     encoder: SentenceEncoder
     multilingual: Callable[[], UniversalEncoder | None] | None = field(default=None, compare=False)
-    layer: int = setting(
-        -1,
-        "Layer whose states are averaged: -1 the last, as sentence encoders are trained, or -2 the one before.",
-        one_of=(-1, -2),
-    )
+    layer: int = setting(-1, "Layer that is averaged: -1 the last, as encoders are trained, or -2.", least=-2, most=-1)
     mmr: bool = setting(False, "EmbedRank++: choose each next phrase to be unlike those before it.")
-    beta: float = setting(
-        0.55, "Weight of the document against the phrases chosen before; used by mmr alone.", least=0, most=1
-    )
+    beta: float = setting(0.55, "With mmr: weight of the document against the phrases chosen.", least=0, most=1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-        if not candidates:
-            return Scores()
+
         universal = self.multilingual() if self.multilingual is not None and document.language != "en" else None
         chunks = encoder_chunks(document, self.encoder) if universal is None else []
         if universal is None:
             whole, vectors = self._document(chunks), self._phrases(candidates)  # (width,), (candidates, width)
         else:
-            pieces = universal_pieces(document)
-            whole, vectors = universal_vectors(universal, document, pieces, candidates)
+            whole, vectors, read = universal_vectors(universal, document, candidates)
         cosine = vectors @ whole  # (candidates,)
         scores = marginal_relevance(cosine, vectors @ vectors.T, self.beta) if self.mmr else cosine.tolist()
         parts = [{"cosine": value} for value in cosine.tolist()]
         if universal is not None:
-            read = [Span(p.start, p.start + universal.end_of_window(p.of(document.text))) for p in pieces]
             return Scores(same_at_each(candidates, scores, parts), encoder=read)
         return scored_alike(candidates, scores, parts, chunks)
 
@@ -79,18 +69,15 @@ class EmbedRank(Method):
         return unit_length(np.stack(means).astype(np.float64))
 
 
-def universal_pieces(document: Document) -> list[Span]:
-    ends = [0, *(document.end_of_words(words) for words in range(PIECE, document.word_count + PIECE, PIECE))]
-    return [Span(start, end) for start, end in pairwise(ends)]
-
-
 def universal_vectors(
-    encoder: UniversalEncoder, document: Document, pieces: Sequence[Span], candidates: Sequence[Candidate]
-) -> tuple[Vectors, Vectors]:
-    """A document, the mean of its pieces, and its candidates; (width,) and (candidates, width)."""
-    texts = [*(piece.of(document.text) for piece in pieces), *(candidate.phrase for candidate in candidates)]
-    vectors = encoder.embed(texts).astype(np.float64)
-    return unit_length(vectors[: len(pieces)].mean(0)), vectors[len(pieces) :]
+    encoder: UniversalEncoder, document: Document, candidates: Sequence[Candidate]
+) -> tuple[Vectors, Vectors, list[Span]]:
+    """A document, the mean of its pieces; its candidates; what was read; (width,) and (candidates, width)."""
+    ends = [0, *(document.end_of_words(words) for words in range(PIECE, document.word_count + PIECE, PIECE))]
+    pieces = [(start, document.text[start:end]) for start, end in pairwise(ends)]
+    vectors = encoder.embed([*(text for _, text in pieces), *(c.phrase for c in candidates)]).astype(np.float64)
+    read = [Span(start, start + encoder.end_of_window(text)) for start, text in pieces]
+    return unit_length(vectors[: len(pieces)].mean(0)), vectors[len(pieces) :], read
 
 
 def marginal_relevance(cosine: Vectors, similarity: Vectors, beta: float) -> list[float]:

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from mudy.engines import Chat
 from mudy.errors import SettingError
@@ -38,11 +38,8 @@ class Empirical(GenerativeMethod):
     only what occurs in the text. A phrase other than the candidates is kept if it occurs in the text, unless `strict`.
     Its score is 1 / rank.
 
-    A prompt may be longer than the model's room less `max_new_tokens`. Then the list of candidates stays whole as long
-    as it takes half of the room or less, and beyond that loses its end (the phrases that appear last); and the text
-    is cut after the last word that fits. `Coverage` counts the words left. Where the room is not known, as with an
-    endpoint, nothing is cut.
-
+    If a prompt is longer than the model's room less `max_new_tokens`, the list of candidates loses what exceeds half of
+    the room, and the text its last words, which `Coverage` counts. An endpoint's room is not known: nothing is cut.
     We name `top` in every prompt, as for GPT-5; the published prompt for phrases of the text sets no number.
     """
 
@@ -52,9 +49,7 @@ class Empirical(GenerativeMethod):
 
     chat: Chat
     prompting: Prompting = setting(
-        "candidate",
-        "Choose from the candidates (candidate), from the text (vanilla), or both in three calls (hybrid).",
-        one_of=get_args(Prompting),
+        "candidate", "Choose from the candidates (candidate), from the text (vanilla), or both in three calls (hybrid)."
     )
     top: int = setting(15, "Phrases asked for; as many come back as are written.", least=1)
     max_new_tokens: int = setting(128, "Most tokens that the model may write in one answer.", least=1)
@@ -62,8 +57,6 @@ class Empirical(GenerativeMethod):
     role: bool = setting(True, "Open the system message with a role.")
 
     def choose(self, document: Document, candidates: Sequence[Candidate]) -> ScoredCandidates:
-        if not candidates:
-            return ScoredCandidates((), ())
         written, unread = self._written(document, candidates)
         chosen, dropped = standing(document, candidates, written, self.strict)
         scores = [

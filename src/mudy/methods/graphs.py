@@ -59,16 +59,12 @@ class SparseTable:
     def summed(cls, size: int, rows: Indices, columns: Indices, values: Vector) -> SparseTable:
         """From entries of which several may stand in one place: their sum counts."""
         places, entry = np.unique(rows * size + columns, return_inverse=True)
-        return cls(size, places // size, places % size, weighted_counts(entry, values, len(places)))
+        sums = np.asarray(np.bincount(entry, values), dtype=np.float64)
+        return cls(size, places // size, places % size, sums)
 
     def __matmul__(self, x: Vector) -> Vector:
         """(size,) -> (size,)"""
-        return weighted_counts(self.rows, self.values * x[self.columns], self.size)
-
-
-def weighted_counts(places: Indices, values: Vector, size: int) -> Vector:
-    """The sum of the values that stand at each place; (size,)."""
-    return np.bincount(places, values, minlength=size).astype(np.float64, copy=False)
+        return np.asarray(np.bincount(self.rows, self.values * x[self.columns], self.size), dtype=np.float64)
 
 
 # -- Nearness (TopicRank, MultipartiteRank) ---------------------------------------------------------------------------

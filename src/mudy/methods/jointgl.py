@@ -30,8 +30,7 @@ class JointGL(Method):
 
     The vector of a word is the mean of its pieces in the last layer, that of an occurrence the largest value of each
     dimension over its words, and that of the document the first token's ([CLS]). A document longer than the encoder's
-    window is read in windows of whole sentences without overlap, and its vector is the mean of theirs; the paper leaves
-    out what does not fit into the first.
+    window is read in windows without overlap, and its vector is the mean of theirs; the paper reads only the first.
     """
 
     title = "JointGL"
@@ -45,27 +44,21 @@ class JointGL(Method):
 
     encoder: SentenceEncoder
     beta: float = setting(0.1, "Similarities below min + beta (max - min) do not count.", least=0, most=1)
-    lambda1: float = setting(
-        1.0,
-        "Share of a similarity that counts for the one of two occurrences nearer to a boundary of the text.",
-        least=0,
-    )
-    lambda2: float = setting(0.9, "Share of a similarity that counts for the one farther from a boundary.", least=0)
+    lambda1: float = setting(1.0, "Share of a similarity for the one of two nearer to a boundary of the text.", least=0)
+    lambda2: float = setting(0.9, "Share of a similarity for the one farther from a boundary.", least=0)
     a: float = setting(1.2, "How much farther the end of the text counts than its beginning.", least=0)
-    last_diagonal: float | None = setting(
-        1.0, "Value of a table entry that the released code never fills; none: the true product."
-    )
+    last_diagonal: float | None = setting(1.0, "A table entry that the released code never fills; none: the product.")
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-        if not candidates:
-            return Scores()
+
         ordered, chunks = indexed_occurrences(candidates), encoder_chunks(document, self.encoder)
         states = self.encoder.states([window.tokens.ids for window in chunks])
         vectors = np.stack(list(occurrence_vectors(document, ordered, chunks, states))).astype(np.float64)
         whole = np.stack([state[0] for state in states]).mean(0, dtype=np.float64)  # (width,)
         local = self.local(vectors)
         nearness = 1 / np.maximum(np.abs(vectors - whole).sum(1), 1e-12)  # the paper's global score
-        position = softmax(1 / np.arange(1, len(ordered) + 1))
+        powers = np.exp(1 / np.arange(1, len(ordered) + 1) - 1)
+        position = powers / powers.sum()  # softmax
         scores = Scores(encoder=[chunk.span for chunk in chunks])
         for place, *values in zip(ordered, local.tolist(), nearness.tolist(), position.tolist(), strict=True):
             parts = dict(zip(("local", "global", "position"), values, strict=True))
@@ -103,11 +96,6 @@ class JointGL(Method):
                 table[-1, -1] = self.last_diagonal
             low, high = min(low, float(table.min())), max(high, float(table.max()))
         return low, high
-
-
-def softmax(values: Vectors) -> Vectors:
-    powers = np.exp(values - values.max())
-    return np.asarray(powers / powers.sum())
 
 
 def occurrence_vectors(

@@ -19,13 +19,10 @@ from mudy.reading.document import Document, Span
 class MDERank(Method):
     """How far the document's vector moves when every occurrence of a candidate is masked.
 
-    A document's vector is the largest value of each dimension over all tokens of a layer, special ones too. A
-    document longer than the encoder's window is read in windows of whole sentences without overlap; the largest value
-    over all tokens is then the largest of the windows', and only windows that hold the candidate are read again.
-
-    The paper ranks by the cosine of original and masked document, lowest first. The score is 1 - cosine, which is the
-    same order and keeps its digits where cosines are near 1. A candidate of which the tokeniser leaves nothing to mask
-    scores 0, the least there is.
+    A document's vector is the largest value of each dimension over all tokens of a layer, special ones too. Of a
+    document longer than the encoder's window, only windows that hold the candidate are read again. The paper ranks by
+    the cosine, lowest first; the score is 1 - cosine, which keeps its digits where cosines are near 1. A candidate of
+    which the tokeniser leaves nothing to mask scores 0, the least there is.
     """
 
     title = "MDERank"
@@ -34,13 +31,10 @@ class MDERank(Method):
     parts = (ScorePart("cosine", "likeness of the text without the phrase to the whole text", "cos"),)
 
     encoder: SentenceEncoder
-    layer: int = setting(
-        -1, "Layer whose states are compared: -1 the last, as published, or -2 the one before.", one_of=(-1, -2)
-    )
+    layer: int = setting(-1, "Layer that is compared: -1 the last, as published, or -2.", least=-2, most=-1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-        if not candidates:
-            return Scores()
+
         chunks = encoder_chunks(document, self.encoder)
         original = np.stack(self._maxima([window.tokens.ids for window in chunks]))  # (windows, width)
         masked = [

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from operator import ge, gt, le, lt
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 from mudy.engines import Speed
 from mudy.errors import SettingError, unknown
@@ -18,10 +18,7 @@ from mudy.reading.candidates import Candidate, CandidateKind, Occurrence
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
-    from mudy.engines import Chat
     from mudy.engines.backbone import Backbone
-    from mudy.engines.encoder import SentenceEncoder
-    from mudy.engines.universal_encoder import UniversalEncoder
 
 T = TypeVar("T")
 
@@ -35,15 +32,11 @@ LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]] = 
     "above": (gt, "above {}".format),
     "most": (le, "at most {}".format),
     "below": (lt, "less than {}".format),
-    "one_of": (lambda value, choices: value in choices, lambda choices: " or ".join(map(str, choices))),
 }
 
 
 def setting(default: T, description: str, **limits: Any) -> T:
-    """A field of a method, explained in one line for `mudy methods`, the service and its page.
-
-    Its value must keep to the `limits`, which `LIMITS` names; None is fine where it is the default.
-    """
+    """A field of a method, explained in one line for `mudy methods`, the service and its page; see `LIMITS`."""
     return field(default=default, metadata={"description": description, "limits": limits})
 
 
@@ -54,10 +47,9 @@ def require(name: str, value: object, fine: bool, needed: str) -> None:
 
 
 def prompted(backbone: Backbone, template: str) -> Backbone:
-    """A language model that is asked with a template of the caller's.
+    """A language model that is asked with a template of the caller's: one {}, and words before and after it.
 
-    It has one {} for the phrase, and words on both sides, which are scored with it. If the model's own template begins
-    with a space, because it follows the text, this one does too.
+    If the model's own template begins with a space, because it follows the text, this one does too.
     """
     before, mark, after = template.partition("{}")
     fine = bool(mark and before.strip() and after.strip()) and "{}" not in after
@@ -147,16 +139,6 @@ class Architecture(NamedTuple):
     depth: int  # layers
 
 
-class Models(Protocol):
-    def backbone(self) -> Backbone: ...
-
-    def encoder(self) -> SentenceEncoder: ...
-
-    def chat(self) -> Chat: ...
-
-    def multilingual(self) -> UniversalEncoder | None: ...
-
-
 class Method(ABC):
     """A way to rank candidates, which describes itself."""
 
@@ -172,15 +154,13 @@ class Method(ABC):
     default_speed: ClassVar[Speed] = "exact"
     calibrated: ClassVar[bool] = False  # whether its scores are probabilities of being a keyphrase
     distinct: ClassVar[bool] = False  # whether its lists leave out what a phrase before says, unless asked otherwise
-    comparable: ClassVar[bool] = True  # whether the paper's tables have one row for it; else it has rows of its own
 
     def __post_init__(self) -> None:
         """A setting outside its limits raises."""
         for declared in fields(self):  # type: ignore[arg-type]  # every method is a dataclass
             value, limits = getattr(self, declared.name), declared.metadata.get("limits", {})
-            values = value if isinstance(declared.default, tuple) else (value,)
-            absent = value is None and declared.default is None
-            fine = absent or all(LIMITS[name][0](item, bound) for name, bound in limits.items() for item in values)
+            values = [item for item in (value if isinstance(value, tuple) else (value,)) if item is not None]
+            fine = all(LIMITS[name][0](item, bound) for name, bound in limits.items() for item in values)
             needed = " and ".join(LIMITS[name][1](bound) for name, bound in limits.items())
             require(declared.name, value, fine, f"{needed}, or None" if declared.default is None else needed)
 
@@ -208,16 +188,15 @@ class Method(ABC):
 
     @classmethod
     def needed(cls, settings: Mapping[str, Any], architecture: Callable[[], Architecture]) -> frozenset[ModelField]:  # noqa: ARG003
-        """Which of `needs` it asks under some settings: all, unless the class knows better.
+        """Which of `needs` it asks under some `chosen_settings`: all, unless the class knows better.
 
-        `settings` are those of `chosen_settings`: what they do not name has its default. `architecture` is that of the
-        language model, to be called only where it matters: it may have to fetch the model first.
+        `architecture` is called only where it matters: it may have to fetch the language model first.
         """
         return frozenset(cls.needs)
 
     @classmethod
-    def build(cls, models: Models, preset: str | None, settings: Mapping[str, Any]) -> Self:
-        """Make it from the models it needs; `settings` go before those of a preset."""
+    def build(cls, models: Any, preset: str | None, settings: Mapping[str, Any]) -> Self:
+        """Make it from the models it needs; `models` loads each of them by a method of the field's name."""
 
         def architecture() -> Architecture:
             backbone = models.backbone()
@@ -231,7 +210,7 @@ class Method(ABC):
 
     @abstractmethod
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        """A score for each occurrence of each candidate; of a method that asks models, as `Scores`."""
+        """A score for each occurrence of the candidates, at least one; of a method that asks models, as `Scores`."""
 
 
 class BatchMethod(Method):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -42,48 +43,39 @@ class SAMRank(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(
-            "head", self.head, (self.head is None) == (self.layer is None), "given together with layer, or not at all"
-        )
-        if self.layer is not None:
-            depth, heads = self.backbone.depth, self.backbone.heads
-            require("layer", self.layer, 0 <= self.layer < depth, f"between 0 and {depth - 1}")
-            require("head", self.head, self.head is not None and 0 <= self.head < heads, f"between 0 and {heads - 1}")
+        if (self.layer, self.head) != (None, None):
+            for name, size in (("layer", self.backbone.depth), ("head", self.backbone.heads)):
+                value = getattr(self, name)
+                require(name, value, value in range(size), f"between 0 and {size - 1}: layer and head go together")
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-        if not candidates:
-            return Scores()
+
         read = ChunkedDocument.of(document, candidates, self.backbone, self.segment_tokens)
         parts = [dict.fromkeys(("G",) if self.head is None else ("G", "P"), 0.0) for _ in candidates]
-        for chunk, tokens, scores in self._mean(read) if self.head is None else self._head(read):
+        for chunk, tokens, scores in self._observed(read):
             for name, values in scores.items():
                 for index, score in read.phrases(chunk, tokens, values).items():
                     parts[index][name] += score
         return read.scored([sum(part.values()) for part in parts], parts)
 
-    def _mean(self, read: ChunkedDocument) -> Iterator[Observed]:
-        """The column sums of the mean map of all layers and heads."""
-        ranges = [chunk.text_range for chunk in read.chunks]
-        every = self.backbone.received_attention(ranges, range(self.backbone.depth))
-        for chunk, received in zip(read.chunks, every, strict=True):
-            yield chunk, received.tokens, {"G": without_sink(received.sums, self.backbone.sink_token)}
-
-    def _head(self, read: ChunkedDocument) -> Iterator[Observed]:
-        """What each token receives from one head, and its share in what the others receive."""
-        assert self.layer is not None
-        assert self.head is not None
+    def _observed(self, read: ChunkedDocument) -> Iterator[tuple[Chunk, Tokens, dict[str, Floats]]]:
+        """The scores of each chunk's tokens: column sums of the mean of all maps, or both parts of one head."""
+        sink = self.backbone.sink_token
+        if self.layer is None or self.head is None:
+            ranges = [chunk.text_range for chunk in read.chunks]
+            every = self.backbone.received_attention(ranges, range(self.backbone.depth))
+            for chunk, received in zip(read.chunks, every, strict=True):
+                yield chunk, received.tokens, {"G": without_sink(received.sums, sink)}
+            return
         for chunk, tokens in read.windows(self.backbone):
-            observer = HeadObserver(layers=frozenset([self.layer]), head=self.head, without=self.backbone.sink_token)
+            observer = HeadObserver(layers=frozenset([self.layer]), head=self.head, without=sink)
             self.backbone.observe(tokens, observer)
             yield chunk, tokens, {"G": observer.sums[self.layer], "P": observer.shares[self.layer]}
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeadObserver(MapObserver):
-    """One head: what each token receives (G), and its share of what others receive (P), as SAMRank has it.
-
-    `sums` holds G, `shares` P.
-    """
+    """One head: what each token receives (G, in `sums`), and its share of what others receive (P, in `shares`)."""
 
     head: int
     without: int | None  # a token whose G is set to 0 before it is shared out
@@ -91,18 +83,13 @@ class HeadObserver(MapObserver):
 
     def see(self, layer: int, maps: Maps) -> None:
         columns = np.sum([part[0].sum(0) for _, part in maps(self.head)], axis=0)
-        received = columns.copy()  # (tokens,)
-        if self.without is not None:
-            received[self.without] = 0
+        received = without_sink(columns, self.without)  # (tokens,)
         weights = received / (received * columns + 1e-10)  # B_ij = A_ij G_j over its column's sum, but for A_ij
         self.shares[layer] = np.concatenate([part[0] @ weights for _, part in maps(self.head)])
         self.sums[layer] = received
 
 
 # -- Phrases from tokens, as Attention-Seeker has them too ------------------------------------------------------------
-
-
-Observed = tuple[Chunk, Tokens, dict[str, Floats]]  # scores of a chunk's tokens, by part
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +102,7 @@ class ChunkedDocument:
 
     @classmethod
     def of(cls, document: Document, candidates: Sequence[Candidate], backbone: Backbone, limit: int) -> ChunkedDocument:
-        """Chunks of at most `limit` tokens, and of no more than the backbone has room for.
-
-        Candidates count wherever their words occur in the text, as in the papers, but not single words within an
-        occurrence of a candidate of several words.
-        """
+        """Candidates count wherever their words occur, as in the papers, but single words not within longer ones."""
         complete = everywhere(document, candidates)
         cut = list(chunks(document, complete, backbone.token_ends(document.text), min(limit, backbone.room())))
         left_out = nested(complete)
@@ -137,18 +120,13 @@ class ChunkedDocument:
         return Scores(same, language_model=[chunk.span for chunk in self.chunks])
 
     def phrases(self, chunk: Chunk, tokens: Tokens, scores: Floats) -> dict[int, float]:
-        """The score of each candidate in a chunk: the sum over its occurrences of the sum over their tokens.
-
-        For candidates of one word it is the mean over their occurrences.
-        """
-        sums: dict[int, list[float]] = {}
+        """The score of each candidate in a chunk: the sum over its occurrences; the mean for those of one word."""
+        sums: dict[int, list[float]] = defaultdict(list)
         for place in chunk.places:
             held = tokens.of(place.span)
-            sums.setdefault(place.candidate, []).append(float(scores[held.start : held.stop].sum()))
-        return {
-            index: sum(values) / (len(values) if is_single(self.candidates[index]) else 1)
-            for index, values in sums.items()
-        }
+            sums[place.candidate].append(float(scores[held.start : held.stop].sum()))
+        single = {index for index in sums if is_single(self.candidates[index])}
+        return {index: sum(values) / (len(values) if index in single else 1) for index, values in sums.items()}
 
 
 def is_single(candidate: Candidate) -> bool:

@@ -33,8 +33,6 @@ class TextRank(Method):
     damping: float = setting(0.85, "Damping factor of PageRank.", least=0, below=1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        if not candidates:
-            return []
         reading = WordIndex.of(document, candidates)
         nodes = word_nodes(document, reading)
         edges = co_occurrences(nodes, self.window, self.weighted)
@@ -45,10 +43,7 @@ class TextRank(Method):
 
 @dataclass(frozen=True)
 class SingleRank(TextRank):
-    """The sum of a phrase's word scores, by PageRank on a graph weighted by co-occurrence.
-
-    Words are compared in lower case, not by stems. Of phrases with equal scores the earlier comes first.
-    """
+    """The sum of a phrase's word scores, by PageRank on a graph weighted by co-occurrence."""
 
     title: ClassVar = "SingleRank"
     citation: ClassVar = "Wan and Xiao, AAAI 2008"

@@ -25,39 +25,22 @@ MOST_CLUSTERED = 5_000  # candidates compared with one another, at 16 bytes a pa
 
 @dataclass(frozen=True)
 class TopicRank(Method):
-    """The PageRank of a phrase's topic, for the first phrase of each topic; the others come after all of these.
-
-    The paper returns one phrase a topic. Here none is lost: see `heads_first`.
-    """
+    """The PageRank of a phrase's topic, for the first phrase of each; the others, which the paper drops, come last."""
 
     title = "TopicRank"
     citation = "Bougouin, Boudin and Daille, IJCNLP 2013"
 
-    threshold: float = setting(
-        0.74,
-        "Phrases are one topic up to this mean distance: 0.74 is a quarter of their stems in common.",
-        least=0,
-        below=1,
-    )
+    threshold: float = setting(0.74, "Phrases are one topic up to this mean distance of their stems.", least=0, below=1)
     damping: float = setting(0.85, "Damping factor of PageRank.", least=0, below=1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        if not candidates:
-            return []
         reading = WordIndex.of(document, candidates)
         topic = topics(reading, self.threshold, document.language)  # (candidates,)
         edges = Nearness.of(reading.places, topic, topic)
         rank = pagerank(edges, edges.outgoing(np.ones(topic.max() + 1)), self.damping)  # (topics,)
-        return same_at_each(candidates, list(heads_first(rank[topic], heads(reading, topic))))
-
-
-def heads_first(score: Vector, head: Indices) -> Vector:
-    """Heads keep their score; others get theirs times half the lowest head's.
-
-    Scores lie in (0, 1], so these are below every head and keep their own order.
-    """
-    is_head = head == np.arange(len(head))
-    return np.where(is_head, score, score * score[is_head].min() / 2)
+        score, is_head = rank[topic], heads(reading, topic) == np.arange(len(topic))  # (candidates,)
+        below = score * score[is_head].min() / 2  # scores lie in (0, 1]: below every head, and in their own order
+        return same_at_each(candidates, np.where(is_head, score, below).tolist())
 
 
 @dataclass(frozen=True)
@@ -72,20 +55,18 @@ class MultipartiteRank(Method):
     damping: float = setting(0.85, "Damping factor of PageRank.", least=0, below=1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        if not candidates:
-            return []
         reading = WordIndex.of(document, candidates)
         topic = topics(reading, self.threshold, document.language)  # (candidates,)
         edges = Nearness.of(reading.places, np.arange(len(topic)), topic)
         head = heads(reading, topic)
-        lifted = Lifted(edges, head, self.lift(reading, head))
-        return same_at_each(candidates, list(pagerank(lifted, lifted.outgoing(), self.damping)))
+        lifted = Lifted(edges, head, self.lift(np.array(reading.positions()), head))
+        rank = pagerank(lifted, edges.outgoing(1 + lifted.lift), self.damping)  # (candidates,)
+        return same_at_each(candidates, rank.tolist())
 
-    def lift(self, reading: WordIndex, head: Indices) -> Vector:
+    def lift(self, position: Indices, head: Indices) -> Vector:
         """How much each phrase lifts its topic's head: alpha * exp(1 / (1 + the head's word index)); heads nothing."""
-        position = np.array(reading.positions())
-        lift: Vector = self.alpha * np.exp(1 / (1 + position[head]))  # (candidates,)
-        return np.where(head == np.arange(len(head)), 0.0, lift)
+        is_head = head == np.arange(len(head))
+        return np.where(is_head, 0.0, self.alpha * np.exp(1 / (1 + position[head])))  # (candidates,)
 
 
 @dataclass(frozen=True)
@@ -102,9 +83,6 @@ class Lifted:
     def __matmul__(self, x: Vector) -> Vector:
         plain = self.edges @ x
         return plain + np.bincount(self.head, self.lift * plain, minlength=len(plain))
-
-    def outgoing(self) -> Vector:
-        return self.edges.outgoing(1 + self.lift)
 
 
 # -- Topics -----------------------------------------------------------------------------------------------------------

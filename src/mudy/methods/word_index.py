@@ -14,10 +14,7 @@ from mudy.reading.document import Document
 
 
 class WordRange(NamedTuple):
-    """The words that an occurrence touches: `first` up to and including `last`, as indices into `document.words`.
-
-    An occurrence in a stretch that is no prose touches none: then `last` is `first` - 1.
-    """
+    """The words that an occurrence touches: `first` up to and including `last`; none, if it lies outside of prose."""
 
     first: int
     last: int

@@ -39,8 +39,6 @@ class Yake(Method):
     window: int = setting(1, "Neighbours on each side of a word that are counted.", least=1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> list[OccurrenceScore]:
-        if not candidates:
-            return []
         reading = WordIndex.of(document, candidates)
         terms = [term(form) for form in reading.forms]
         weights = TermWeights.of(document, terms, self.window)

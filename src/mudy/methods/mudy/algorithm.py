@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from math import log, log1p
+from typing import Any, ClassVar, NamedTuple
 
 from mudy.engines import ENCODER_DECODERS
-from mudy.engines.backbone import Backbone, Encoding, Floats, Question
+from mudy.engines.backbone import Encoding, Question, TextRange
 from mudy.errors import SettingError
 from mudy.methods.chunks import Chunk, scored_in_chunks
-from mudy.methods.method import (
-    Architecture,
-    BatchMethod,
-    ModelField,
-    OccurrenceScore,
-    ScorePart,
-    Scores,
-    Work,
-    prompted,
-)
-from mudy.methods.mudy.multi_granular import (
-    Factors,
-    attention_factors,
-    attention_score,
-    final_score,
-    recurring,
-    weight_of,
-)
-from mudy.methods.mudy.settings import PRESETS, RECOMMENDED, SAM_LAYERS, MudySettings
+from mudy.methods.method import Architecture, ModelField, OccurrenceScore, ScorePart, Scores, Work
+from mudy.methods.mudy.settings import PRESETS, RECOMMENDED, SAM_LAYERS, Attention, MudySettings
 from mudy.methods.mudy.weighting import Focus, focus
-from mudy.methods.promptrank import prompt_likelihood
+from mudy.reading.candidates import Candidate
+from mudy.reading.candidates.stemming import stems_of
 from mudy.reading.document import Span
+
+Factors = list[list[float]]  # for each chunk, for each of its occurrences
 
 
 class Likelihood(NamedTuple):
@@ -41,14 +29,8 @@ class Likelihood(NamedTuple):
     weighted: bool
 
 
-class SpanEncoder(Protocol):
-    """Gives a vector for each span of a text, in its context."""
-
-    def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Floats: ...
-
-
 @dataclass(frozen=True)
-class Mudy(MudySettings, BatchMethod):
+class Mudy(MudySettings):
     """Multi-granular dynamic candidate contextualization, Algorithm 1."""
 
     title = "MUDY"
@@ -66,15 +48,6 @@ class Mudy(MudySettings, BatchMethod):
     presets = PRESETS
     speeds: ClassVar[Mapping[str, Mapping[str, Any]]] = {"fast": {"leaders": 15, "one_reading": True}}
     rescorable = ("lambda_",)  # p, G and L do not depend on it
-    comparable = False
-
-    backbone: Backbone
-    encoder: SpanEncoder | None = None  # whose embeddings say which candidates are related; T5 uses its own encoder
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.template is not None:
-            object.__setattr__(self, "backbone", prompted(self.backbone, self.template))
 
     @classmethod
     def recommended(cls, architecture: Callable[[], Architecture]) -> Mapping[str, Any]:
@@ -105,10 +78,99 @@ class Mudy(MudySettings, BatchMethod):
         """The score of every occurrence in each chunk; what a model remembers of the texts is gone afterwards."""
         observed = self.layers if self.one_reading and self.attention != "none" else ()
         encodings = self.backbone.encode([chunk.text_range for chunk in chunks], observed)  # once for all occurrences
-        g, local = attention_factors(self, chunks, encodings)  # Eqs. 9-10
+        g, local = self._attention(chunks, encodings)  # Eqs. 9-10
         p = self._likelihoods(chunks, encodings, g, local)  # Eqs. 1-8
         for chunk, p_chunk, g_chunk, l_chunk in zip(chunks, p, g, local, strict=True):
             yield self._combine(chunk, self.lambda_, p_chunk, g_chunk, l_chunk)  # Eqs. 11-12
+
+    # -- Attention that occurrences receive (Sec. 4.3) ----------------------------------------------------------------
+
+    def _attention(self, chunks: Sequence[Chunk], encodings: Sequence[Encoding]) -> tuple[Factors, Factors]:
+        """G and L of every occurrence (Eqs. 9-10).
+
+        A factor that is not asked for is 1. A text of fewer sentences than a window is its own window.
+        """
+        ones = [[1.0] * len(chunk.places) for chunk in chunks]
+        g = ones if self.attention in ("none", "L") else self._globally(chunks, encodings)
+        local = ones if self.attention in ("none", "G") else self._locally(chunks)
+        for index, chunk in enumerate(chunks):
+            if self.attention in ("GxL", "L") and not self._has_windows(chunk):
+                whole = g[index] if self.attention == "GxL" else self._globally([chunk], [encodings[index]])[0]
+                g[index] = local[index] = normalised(whole)
+        return g, local
+
+    def _globally(self, chunks: Sequence[Chunk], encodings: Sequence[Encoding]) -> Factors:
+        """Attention within the whole chunk (Eq. 9)."""
+        received = [encoding.received for encoding in encodings if encoding.received]
+        if not received:
+            received = self.backbone.received_attention([chunk.text_range for chunk in chunks], self.layers)
+        g = [[at.at(place.span) for place in chunk.places] for chunk, at in zip(chunks, received, strict=True)]
+        divided = self.backbone.small_sums if self.normalise_global is None else self.normalise_global
+        return [normalised(values) for values in g] if divided else g
+
+    def _locally(self, chunks: Sequence[Chunk]) -> Factors:
+        """Attention within the window around each occurrence's sentence, divided by the window's mean (Eq. 10)."""
+        windows: dict[tuple[int, Span], list[int]] = defaultdict(list)
+        for row, chunk in enumerate(chunks):
+            for index, place in enumerate(chunk.places if self._has_windows(chunk) else ()):
+                windows[row, chunk.sentences_around(place.span, self.w)].append(index)
+        ranges = [TextRange(chunks[row].document.text, window) for row, window in windows]
+        every = self.backbone.received_attention(ranges, self.layers)
+        scores = [[0.0] * len(chunk.places) for chunk in chunks]
+        for ((row, _), inside), received in zip(windows.items(), every, strict=True):
+            values = [received.at(chunks[row].places[index].span) for index in inside]
+            values = normalised(values) if self.normalise_local else values
+            for index, value in zip(inside, values, strict=True):
+                scores[row][index] = value
+        return scores
+
+    def _has_windows(self, chunk: Chunk) -> bool:
+        return len(chunk.units) > 2 * self.w
+
+    # -- Likelihood (Sec. 4.2) ----------------------------------------------------------------------------------------
+
+    def _likelihoods(
+        self, chunks: Sequence[Chunk], encodings: Sequence[Encoding], g: Factors, local: Factors
+    ) -> list[list[Likelihood]]:
+        """The p of every occurrence (Eq. 1), its prompt looking where it should (Eqs. 2-8)."""
+        every, unweighted = [range(len(chunk.places)) for chunk in chunks], [None] * len(chunks)
+        if not self.weighting:
+            return self._prompted(chunks, encodings, every, unweighted)
+        focuses = [focus(self, *pair) for pair in zip(chunks, encodings, strict=True)]
+        if self.leaders is None:
+            return self._prompted(chunks, encodings, every, focuses)
+        p = self._prompted(chunks, encodings, every, unweighted)
+        leading = [self._leading(*row) for row in zip(chunks, p, g, local, strict=True)]
+        weighted = self._prompted(chunks, encodings, leading, focuses)
+        for p_chunk, indices, values in zip(p, leading, weighted, strict=True):
+            for index, value in zip(indices, values, strict=True):
+                p_chunk[index] = value
+        return p
+
+    def _prompted(
+        self,
+        chunks: Sequence[Chunk],
+        encodings: Sequence[Encoding],
+        chosen: Sequence[Sequence[int]],
+        focuses: Sequence[Focus | None],
+    ) -> list[list[Likelihood]]:
+        """The p of the chosen occurrences of each chunk; without a focus, the prompt sees the text as it is."""
+        questions = []
+        for chunk, encoding, indices, view in zip(chunks, encodings, chosen, focuses, strict=True):
+            phrases = [chunk.places[i].span.of(chunk.document.text) for i in indices]
+            questions.append(Question(encoding, phrases, view.only(indices) if view else None))
+        answers = zip(self.likelihoods(questions), focuses, strict=True)
+        return [[Likelihood(p, view is not None) for p in answer] for answer, view in answers]
+
+    def _leading(self, chunk: Chunk, p: Sequence[Likelihood], g: Sequence[float], local: Sequence[float]) -> list[int]:
+        """Occurrences of the phrases that lead a chunk, by the recommended lambda: p depends on no other."""
+        shape = Architecture(self.backbone.family, self.backbone.depth)
+        lambda_ = self.recommended(lambda: shape).get("lambda_", type(self).lambda_)
+        best: dict[int, float] = {}
+        for score in self._combine(chunk, lambda_, p, g, local):
+            best[score.candidate] = max(score.score, best.get(score.candidate, score.score))
+        leaders = set(sorted(best, key=lambda candidate: -best[candidate])[: self.leaders])
+        return [index for index, place in enumerate(chunk.places) if place.candidate in leaders]
 
     def _combine(
         self, chunk: Chunk, lambda_: float, p: Sequence[Likelihood], g: Sequence[float], local: Sequence[float]
@@ -123,52 +185,39 @@ class Mudy(MudySettings, BatchMethod):
                 parts["weighted"] = int(weighted)
             yield OccurrenceScore(place.candidate, place.occurrence, score, parts, chunk.index)
 
-    def _likelihoods(
-        self, chunks: Sequence[Chunk], encodings: Sequence[Encoding], g: Factors, local: Factors
-    ) -> list[list[Likelihood]]:
-        """The p of every occurrence (Eq. 1), its prompt looking where it should (Eqs. 2-8)."""
-        every = [range(len(chunk.places)) for chunk in chunks]
-        if not self.weighting:
-            return self._prompted(chunks, encodings, every, None)
-        focuses = [focus(self, *pair) for pair in zip(chunks, encodings, strict=True)]
-        if self.leaders is None:
-            return self._prompted(chunks, encodings, every, focuses)
-        p = self._prompted(chunks, encodings, every, None)
-        leading = [self._leading(*row) for row in zip(chunks, p, g, local, strict=True)]
-        weighted = self._prompted(chunks, encodings, leading, focuses)
-        for p_chunk, indices, values in zip(p, leading, weighted, strict=True):
-            for index, value in zip(indices, values, strict=True):
-                p_chunk[index] = value
-        return p
 
-    def _prompted(
-        self,
-        chunks: Sequence[Chunk],
-        encodings: Sequence[Encoding],
-        chosen: Sequence[Sequence[int]],
-        focuses: Sequence[Focus] | None,
-    ) -> list[list[Likelihood]]:
-        """The p of the chosen occurrences of each chunk; without a focus, the prompt sees the text as it is."""
-        questions = []
-        for row, (chunk, encoding, indices) in enumerate(zip(chunks, encodings, chosen, strict=True)):
-            phrases = [chunk.places[i].span.of(chunk.document.text) for i in indices]
-            questions.append(Question(encoding, phrases, focuses[row].only(indices) if focuses else None))
-        answers = self.backbone.log_likelihood(questions)  # Eqs. 5-8 run inside attention
-        weighted = focuses is not None
-        return [
-            [Likelihood(prompt_likelihood(scored, self.alpha, self.score_tokens), weighted) for scored in answer]
-            for answer in answers
-        ]
+def normalised(values: Sequence[float]) -> list[float]:
+    mean = sum(values) / len(values)
+    return [value / mean if mean > 0 else 1.0 for value in values]
 
-    def _leading(self, chunk: Chunk, p: Sequence[Likelihood], g: Sequence[float], local: Sequence[float]) -> list[int]:
-        """Which occurrences belong to the phrases that lead a chunk.
 
-        Under the lambda recommended for the backbone, whatever lambda is in use: so p does not depend on lambda.
-        """
-        shape = Architecture(self.backbone.family, self.backbone.depth)
-        lambda_ = self.recommended(lambda: shape).get("lambda_", type(self).lambda_)
-        best: dict[int, float] = {}
-        for score in self._combine(chunk, lambda_, p, g, local):
-            best[score.candidate] = max(score.score, best.get(score.candidate, score.score))
-        leaders = set(sorted(best, key=lambda candidate: -best[candidate])[: self.leaders])
-        return [index for index, place in enumerate(chunk.places) if place.candidate in leaders]
+# -- The score: a likelihood, raised by attention and by recurrence (Eqs. 11-12) --------------------------------------
+
+
+def attention_score(g: float, local: float, attention: Attention, clip: float | None) -> float:
+    """AS = G L (Eq. 11), or one of its factors, and no more than `clip`."""
+    score = {"GxL": g * local, "G": g, "L": local, "none": 0.0}[attention]
+    return score if clip is None else min(score, clip)
+
+
+def weight_of(words: int, lambda_: float, lambda_words: int) -> float:
+    """The weight of attention in a text: lambda (words / lambda_words)^2, and no more than lambda. Ours."""
+    return lambda_ * min(1.0, words / lambda_words) ** 2 if lambda_words else lambda_
+
+
+def final_score(p: float, attention: float, lambda_: float, *, outside: bool = False) -> float:
+    """FS = p / (1 + log(1 + lambda AS)), Eq. 12; `outside`: 1 + lambda log(1 + AS)."""
+    return p / (1 + (lambda_ * log1p(attention) if outside else log1p(lambda_ * attention)))
+
+
+def recurring(
+    candidates: Sequence[Candidate], scores: Sequence[OccurrenceScore], recurrence: float, language: str
+) -> Iterator[OccurrenceScore]:
+    """Raise phrases that come back: FS / (1 + rho log m), m the chunks with their stems. Ours; of one, it is FS."""
+    keys = [stems_of(candidate.phrase, language) for candidate in candidates]
+    chunks: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    for score in scores:
+        chunks[keys[score.candidate]].add(score.section)
+    for score in scores:
+        m = len(chunks[keys[score.candidate]])
+        yield replace(score, score=score.score / (1 + recurrence * log(m)), parts={**score.parts, "m": m})

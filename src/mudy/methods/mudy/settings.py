@@ -2,119 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, Protocol
 
-from mudy.engines.backbone import AlignedRows, Rule
+from mudy.engines.backbone import AlignedRows, Floats, Rule
 from mudy.methods.method import setting
-from mudy.methods.promptrank import ScoredTokens
+from mudy.methods.promptrank import PromptMethod
+from mudy.reading.document import Span
 
 Attention = Literal["GxL", "G", "L", "none"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class MudySettings:
-    """The hyper-parameters of the paper and of its authors' code, and ours."""
+class SpanEncoder(Protocol):
+    """Gives a vector for each span of a text, in its context."""
+
+    def span_states(self, text: str, spans: Sequence[Span], contexts: Sequence[Span]) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class MudySettings(PromptMethod):
+    """The models that it asks, and the hyper-parameters of the paper and of its authors' code, and ours."""
+
+    encoder: SpanEncoder | None = None  # whose embeddings say which candidates are related; T5 uses its own encoder
+    _: KW_ONLY
 
     # Candidate-aware weighting (Sec. 4.2)
-    weighting: bool = setting(
-        True, "Pull the prompt's attention towards each occurrence; false: read the text as it is (Table 3, MGA only)."
-    )
+    weighting: bool = setting(True, "Pull attention towards each occurrence; false: read the text as it is (Table 3).")
     sigma: float = setting(0.3, "Initial spread of the view around an occurrence, in units (Eq. 2).", above=0)
     kappa: float = setting(0.1, "Spread added per layer: how quickly the view around a phrase widens (Eq. 2).", least=0)
     unit: float = setting(50.0, "Tokens in a unit of spread.", above=0)
-    sigma_cap: float | None = setting(
-        8.0, "Largest spread, in units; 8 is that of the authors' decoder-only code, none has no limit."
-    )
+    sigma_cap: float | None = setting(8.0, "Largest spread, in units, as in the authors' decoder-only code; none: any.")
     mixture: bool = setting(True, "Also look where the most similar candidates stand (Eqs. 3-4).")
     pi: float = setting(0.7, "Share of the occurrence itself in the mixture (Eq. 3).", least=0)
     pi_related: float = setting(0.1, "Share of each similar candidate in the mixture (Eq. 3).", least=0)
     sigma_related: tuple[float, ...] = setting(
         (0.15, 0.10, 0.05), "Spreads around similar candidates, most similar first; their number is k_sem.", above=0
     )
-    mixture_floor: float = setting(
-        0.3, "Weights below this share of the largest become 0; 0 for a plain Gaussian.", least=0
-    )
-    least_weight: float = setting(
-        0.0,
-        "Smallest weight: weights are mapped from 0..1 to least_weight..1 (ours; the paper has 0).",
-        least=0,
-        most=1,
-    )
+    mixture_floor: float = setting(0.3, "Weights below this share of the largest become 0; 0: keep all.", least=0)
+    least_weight: float = setting(0.0, "Weights are mapped from 0..1 to least_weight..1 (ours).", least=0, most=1)
     k_attn: int = setting(15, "Best-aligned tokens that each head keeps (Eq. 7); 0 for none.", least=0)
-    aligned_rows: AlignedRows = setting(
-        "candidate",
-        "Whose agreement counts in Eq. 5: candidate, or tail for the rows after it too.",
-        one_of=get_args(AlignedRows),
-    )
-    rule: Rule | None = setting(
-        None,
-        "How weights act: logit (Eq. 8, T5's default) or post_softmax (decoder-only's default).",
-        one_of=get_args(Rule),
-    )
-    weighted_layers: tuple[float, float] = setting(
-        (0.0, 1.0), "From which to which share of the layers weights act; the paper has all."
-    )
-    weight_sliding: bool = setting(
-        True, "Gemma 2 and 3: weights also act in sliding-window layers, which may not see the place."
-    )
-    keep_sink: bool = setting(
-        True, "Decoder-only: the first token, which takes attention that nothing else needs, keeps full weight."
-    )
-    ignore_blank_piece: bool = setting(
-        True, "T5: a lone word-boundary token is never well-aligned and has its Gaussian alone."
-    )
+    aligned_rows: AlignedRows = setting("candidate", "Rows that count in Eq. 5: candidate, or tail (also those after).")
+    rule: Rule | None = setting(None, "How weights act: logit (Eq. 8) or post_softmax; none: that of the model.")
+    weighted_layers: tuple[float, float] = setting((0.0, 1.0), "Share of the layers from and up to which weights act.")
+    weight_sliding: bool = setting(True, "Gemma 2 and 3: weights also act in sliding-window layers.")
+    keep_sink: bool = setting(True, "Decoder-only: the first token, an attention sink, keeps full weight.")
+    ignore_blank_piece: bool = setting(True, "T5: lone word-boundary tokens are never aligned, nor in a mixture.")
 
     # Multi-granular attention (Sec. 4.3)
-    attention: Attention = setting(
-        "GxL", "Which attention raises a score: GxL, G, L, or none (Table 3, CAW only).", one_of=get_args(Attention)
-    )
-    sam_layers: tuple[int, ...] | None = setting(
-        None, "Layers in which attention is observed, averaged; none: those measured to be best for the model."
-    )
+    attention: Attention = setting("GxL", "Which attention raises a score: GxL, G, L, or none (Table 3).")
+    sam_layers: tuple[int, ...] | None = setting(None, "Layers whose attention is averaged; none: the best.")
     w: int = setting(1, "Sentences on each side of an occurrence in its local window.", least=1)
-    normalise_global: bool | None = setting(
-        None, "Divide G by its mean; none: in decoder-only models, whose sums are small."
-    )
-    normalise_local: bool = setting(
-        True, "Divide L by its mean over a window's candidates, so that windows can be compared."
-    )
+    normalise_global: bool | None = setting(None, "Divide G by its mean; none: in decoder-only models.")
+    normalise_local: bool = setting(True, "Divide L by its mean over a window, so that windows can be compared.")
     as_clip: float | None = setting(2.5, "Largest attention score AS; none for no limit.")
 
-    # Likelihood (Eq. 1), and how attention raises it (Eq. 12)
+    # How attention raises the likelihood (Eq. 12)
     lambda_: float = setting(1.0, "Weight of attention against likelihood (Eq. 12).", least=0)
-    lambda_words: int = setting(
-        0, "In texts of fewer words lambda shrinks with the square of their length (ours; the paper has 0).", least=0
-    )
-    lambda_outside: bool = setting(
-        False, "lambda log(1 + AS), as in the authors' earlier code, in place of log(1 + lambda AS)."
-    )
-    alpha: float = setting(0.6, "Exponent of the length that a phrase's log-likelihood is divided by (Eq. 1).")
-    score_tokens: ScoredTokens = setting(
-        "promptrank",
-        "Tokens in the likelihood: promptrank ('about', the candidate and the next), or candidate alone.",
-        one_of=get_args(ScoredTokens),
-    )
-    template: str | None = setting(None, "What follows the text, with {} for the phrase; none: as in the paper.")
+    lambda_words: int = setting(0, "In texts of fewer words lambda shrinks with their length squared (ours).", least=0)
+    lambda_outside: bool = setting(False, "lambda log(1 + AS), as in earlier code, in place of log(1 + lambda AS).")
 
     # Less work for nearly the same scores
-    leaders: int | None = setting(
-        None,
-        "Weight only the occurrences of so many phrases that lead a section unweighted (ours; none: of all).",
-        least=1,
-    )
-    one_reading: bool = setting(
-        False, "Observe G while the text is read for its prompts, with 'Text:' before it (ours; less work)."
-    )
+    leaders: int | None = setting(None, "Weight only so many phrases that lead a section (ours); none: all.", least=1)
+    one_reading: bool = setting(False, "Observe G in the same pass as the prompts, after 'Text:' (ours).")
 
     # Long documents
-    section_tokens: int = setting(
-        2048, "Longer documents are read in sections of so many tokens (ours; the paper reads 512 words).", least=64
-    )
-    recurrence: float = setting(
-        0.5, "How much it counts that a phrase comes back in several sections (ours); 0 for not at all.", least=0
-    )
+    recurrence: float = setting(0.5, "How much it counts that a phrase comes back in other sections (ours).", least=0)
 
 
 # -- Values by model, as measured, and by data set, as published -----------------------------------------------------

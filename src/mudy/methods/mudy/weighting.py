@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +12,8 @@ from mudy.engines.backbone import Encoding, Floats, Weighting
 from mudy.engines.encoder import unit_length
 from mudy.errors import SettingError
 from mudy.methods.chunks import Chunk
-from mudy.methods.mudy.multi_granular import sentences_around
 from mudy.methods.mudy.settings import MudySettings
 from mudy.reading.candidates.stemming import stems_of
-
-if TYPE_CHECKING:
-    from mudy.methods.mudy.algorithm import Mudy
 
 Flags = NDArray[np.bool_]
 
@@ -57,8 +52,7 @@ class Focus(Weighting):
 
     def spread(self, layer: int) -> float:
         """sigma_l = sigma_0 + kappa l: narrow in the lowest layer, wider in each one above it."""
-        cap = self.settings.sigma_cap
-        spread = self.settings.sigma + self.settings.kappa * layer
+        spread, cap = self.settings.sigma + self.settings.kappa * layer, self.settings.sigma_cap
         return spread if cap is None else min(spread, cap)
 
     def _own(self, sigma: float, prompts: list[int]) -> Floats:
@@ -82,7 +76,7 @@ class Focus(Weighting):
         return np.arange(self.inside.shape[1], dtype=np.float32)
 
 
-def focus(mudy: Mudy, chunk: Chunk, encoding: Encoding) -> Focus:
+def focus(mudy: MudySettings, chunk: Chunk, encoding: Encoding) -> Focus:
     """Where the prompt of each of a chunk's occurrences should look."""
     tokens, backbone = encoding.tokens, mudy.backbone
     spans = [tokens.of(place.span) for place in chunk.places]
@@ -117,34 +111,24 @@ def focus(mudy: Mudy, chunk: Chunk, encoding: Encoding) -> Focus:
 # -- Related occurrences ----------------------------------------------------------------------------------------------
 
 
-def span_vectors(mudy: Mudy, chunk: Chunk, encoding: Encoding) -> Floats:
+def span_vectors(mudy: MudySettings, chunk: Chunk, encoding: Encoding) -> Floats:
     """A vector for each occurrence: of the language model's own encoder, or else of the sentence encoder."""
     spans = [place.span for place in chunk.places]
-    states = mudy.backbone.span_states(encoding, spans)
-    if states is not None:
+    if (states := mudy.backbone.span_states(encoding, spans)) is not None:
         return states
     if mudy.encoder is None:
         raise SettingError(
             f"The mixture needs embeddings, but {mudy.backbone.name} has no encoder: pass encoder or mixture=False."
         )
-    return mudy.encoder.span_states(chunk.document.text, spans, [sentences_around(chunk.units, s, 0) for s in spans])
+    return mudy.encoder.span_states(chunk.document.text, spans, [chunk.sentences_around(s, 0) for s in spans])
 
 
 def most_similar(vectors: Floats, chunk: Chunk, k_sem: int) -> list[tuple[int, ...]]:
     """The k_sem most similar occurrences to each one, as indices, of candidates that share no stem with it."""
     vectors = unit_length(vectors)
     phrases = [chunk.candidates[place.candidate].phrase for place in chunk.places]
-    others = distinct(phrases, chunk.document.language)
+    stems = [set(stems_of(phrase, chunk.document.language)) for phrase in phrases]
+    others = np.array([[one.isdisjoint(other) for other in stems] for one in stems])  # (occurrences, occurrences)
     similarity = np.where(others, vectors @ vectors.T, -np.inf)
     best = np.argsort(-similarity, axis=1, kind="stable")[:, :k_sem]  # of equals, the earlier one
     return [tuple(i for i in row if others[own, i]) for own, row in enumerate(best.tolist())]
-
-
-def distinct(phrases: Sequence[str], language: str = "en") -> Flags:
-    """Which pairs of phrases share no stem; (phrases, phrases)."""
-    names = sorted({s for phrase in phrases for s in stems_of(phrase, language)})
-    position = {name: i for i, name in enumerate(names)}
-    bags = np.zeros((len(phrases), len(names)), np.float32)
-    for bag, phrase in zip(bags, phrases, strict=True):
-        bag[[position[s] for s in stems_of(phrase, language)]] = 1
-    return np.asarray(bags @ bags.T == 0)
