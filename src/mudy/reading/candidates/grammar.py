@@ -104,6 +104,19 @@ def _romance(joins: str) -> Grammar:
     return Grammar(f"(?<!A){phrase}", UNIVERSAL_TAGS, inner=phrase, joins=frozenset(joins.split()))
 
 
+ROMANCE = {  # languages that hardly ever put a noun right after another, by what joins the two
+    "fr": _romance("de d' d’ du des"),
+    "es": _romance("de del"),
+    "pt": _romance("de do da dos das"),
+    "it": _romance("di d' d’ del dello della dell' dell’ dei degli delle"),
+    "ca": _romance("de d' d’ del dels"),
+    "ro": _romance("de"),
+}
+ARTICLES = {  # after a join: "internet de las cosas"; elsewhere they are one word with it
+    "fr": frozenset({"la", "l'", "l’"}),
+    "es": frozenset({"el", "la", "los", "las"}),
+    "ca": frozenset({"la", "les", "l'", "l’"}),
+}
 UNIVERSAL = Grammar(ADJECTIVES_AND_NOUNS, UNIVERSAL_TAGS)
 GRAMMARS: Mapping[str, Grammar] = {
     "en": EnglishGrammar(
@@ -114,22 +127,10 @@ GRAMMARS: Mapping[str, Grammar] = {
         joins=frozenset({"of"}),
         joined_runs=True,
     ),
-    "fr": _romance("de d' d’ du des"),
-    "es": _romance("de del"),
-    "pt": _romance("de do da dos das"),
-    "it": _romance("di d' d’ del dello della dell' dell’ dei degli delle"),
-    "ca": _romance("de d' d’ del dels"),
-    "ro": _romance("de"),
+    **ROMANCE,
     "zh": Grammar(  # a verb may end a phrase that has a noun: "machine learn" is how Chinese says machine learning
         "(?<![AN])[AN]*NA?", UNIVERSAL_TAGS | {"VERB": "A"}, inner="[AN]*NA?"
     ),
-}
-UNTAGGED_JOINS = {  # what joins two nouns in languages that hardly ever put one right after the other
-    code: GRAMMARS[code].joins for code in ("fr", "es", "pt", "it", "ca", "ro")
-}
-UNTAGGED_ARTICLES = {  # between the two: "internet de las cosas"; elsewhere they are one word with the join
-    code: frozenset(words.split())
-    for code, words in {"fr": "la l' l’", "es": "el la los las", "ca": "la les l' l’"}.items()
 }
 SYLLABLES = frozenset({"vi"})  # languages with a space after every syllable
 
@@ -139,9 +140,8 @@ def grammar_of(language: str, tagged: bool) -> Grammar:
     """The grammar of a language; without parts of speech, a phrase is all that stands between stop words and marks."""
     if tagged:
         return GRAMMARS.get(language, UNIVERSAL)
-    joins = UNTAGGED_JOINS.get(language, frozenset())
-    if joins:
-        articles = UNTAGGED_ARTICLES.get(language, frozenset())
+    if language in ROMANCE:
+        joins, articles = ROMANCE[language].joins, ARTICLES.get(language, frozenset())
         inner = "N{1,4}|N{1,2}PD?N{1,2}"
         return Grammar("N+(?:PD?N+)*", _tags(N=CONTENT), inner=inner, joins=joins, articles=articles)
     longest = MAX_PHRASE_WORDS if language in SYLLABLES else 4
@@ -161,8 +161,9 @@ def candidates(
     """
     if max_words is not None and max_words < 1:
         raise SettingError(f"max_words={max_words} leaves no candidate; it must be 1 or more, or None for no limit.")
-    phrases = (words for words in noun_phrases(document) if max_words is None or len(words) <= max_words)
-    return _candidates(document, phrases, stop_phrases)
+    phrase = re.compile(grammar_of(document.language, document.tagged).phrase)
+    found = (words[m.start() : m.end()] for words, letters in _stretches(document) for m in phrase.finditer(letters))
+    return _candidates(document, (w for w in found if max_words is None or len(w) <= max_words), stop_phrases)
 
 
 def nested_candidates(
@@ -185,19 +186,11 @@ def _candidates(document: Document, phrases: Iterable[Sequence[Word]], stop_phra
     return grouped((phrase, occurrence) for phrase, occurrence in named if phrase not in excluded)
 
 
-def noun_phrases(document: Document) -> Iterator[Sequence[Word]]:
-    """The words of every noun phrase of maximal length, in text order."""
-    phrase = re.compile(grammar_of(document.language, document.tagged).phrase)
-    for words, letters in _lettered(document):
-        for match in phrase.finditer(letters):
-            yield words[match.start() : match.end()]
-
-
 def nested_phrases(document: Document, max_words: int) -> Iterator[Sequence[Word]]:
     """Every run of words that could be a phrase of its own."""
     grammar = grammar_of(document.language, document.tagged)
     run, inner = re.compile(grammar.run or grammar.phrase), re.compile(grammar.inner)
-    for words, letters in _lettered(document):
+    for words, letters in _stretches(document):
         runs = [match.span() for match in run.finditer(letters)]
         for start, end in runs:
             for i in range(start, end):
@@ -219,58 +212,43 @@ def _joined(letters: str, left: tuple[int, int], right: tuple[int, int]) -> Iter
             yield start, end
 
 
-def _lettered(document: Document) -> Iterator[tuple[Sequence[Word], str]]:
+def _stretches(document: Document) -> Iterator[tuple[Sequence[Word], str]]:
     """Words that a phrase may reach across, with the grammar's letter for each."""
-    grammar = grammar_of(document.language, document.tagged)
-    excluded = _starts_within(document.words, no_prose(document.text))
-    sentence, mixed_case = -1, False
-    for words in cancellable(_stretches(document), every=1024):
-        if words[0].sentence != sentence:  # once for all stretches of a sentence, which may be as long as the text
-            sentence = words[0].sentence
-            mixed_case = any(map(str.islower, document.sentences[sentence].of(document.text)))
-        yield words, "".join(_letters(document, words, grammar, excluded, mixed_case))
-
-
-def _stretches(document: Document) -> Iterator[Sequence[Word]]:
-    """Words of one sentence with nothing but white space between them."""
-    words, start = document.words, 0
-    adjacent = _written_together if document.language in UNSPACED_LANGUAGES else _adjacent
+    words, letters, start = document.words, "".join(_letters(document)), 0
     for i in range(1, len(words) + 1):
-        if i == len(words) or i - start == LONGEST_STRETCH or not adjacent(document.text, words[i - 1], words[i]):
-            yield words[start:i]
+        if i == len(words) or i - start == LONGEST_STRETCH or not _adjacent(document, words[i - 1], words[i]):
+            yield words[start:i], letters[start:i]
             start = i
 
 
-def _adjacent(text: str, left: Word, right: Word) -> bool:
-    return left.sentence == right.sentence and not text[left.span.end : right.span.start].strip()
+def _adjacent(document: Document, left: Word, right: Word) -> bool:
+    """Whether two words of a sentence have nothing but white space between them.
+
+    Between words of an unspaced script a space takes the place of a comma.
+    """
+    between = document.text[left.span.end : right.span.start]
+    edges = document.text[left.span.end - 1] + document.text[right.span.start]
+    comma = " " in between and document.language in UNSPACED_LANGUAGES and all(map(is_unspaced, edges))
+    return left.sentence == right.sentence and not between.strip() and not comma
 
 
-def _written_together(text: str, left: Word, right: Word) -> bool:
-    """Also no space between two words of an unspaced script, where it takes the place of a comma."""
-    spaced = " " in text[left.span.end : right.span.start]
-    marked = spaced and is_unspaced(text[left.span.end - 1]) and is_unspaced(text[right.span.start])
-    return not marked and _adjacent(text, left, right)
-
-
-def _starts_within(words: Sequence[Word], spans: Iterable[Span]) -> frozenset[int]:
-    """The starts of the words that begin inside one of some spans, which come in text order."""
-    starts = [word.span.start for word in words]
-    return frozenset(
-        start for span in spans for start in starts[bisect_left(starts, span.start) : bisect_left(starts, span.end)]
-    )
-
-
-def _letters(
-    document: Document, words: Sequence[Word], grammar: Grammar, excluded: frozenset[int], mixed_case: bool
-) -> Iterator[str]:
+def _letters(document: Document) -> Iterator[str]:
     """The grammar's letter for each word; stop words break a phrase, acronyms that look like them do not."""
-    stops = stop_words(document.language) | (PRONOUNS if document.language == "en" else frozenset())
-    for word in words:
-        form = word.span.of(document.text)
+    text, language, grammar = document.text, document.language, grammar_of(document.language, document.tagged)
+    stops = stop_words(language) | (PRONOUNS if language == "en" else frozenset())
+    starts = [word.span.start for word in document.words]
+    marked_up = ((bisect_left(starts, span.start), bisect_left(starts, span.end)) for span in no_prose(text))
+    excluded = {start for first, end in marked_up for start in starts[first:end]}
+    sentence, mixed_case = -1, False
+    for word in cancellable(document.words, every=4096):
+        if word.sentence != sentence:  # once for all words of a sentence, which may be as long as the text
+            sentence = word.sentence
+            mixed_case = any(map(str.islower, document.sentences[sentence].of(text)))
+        form = word.span.of(text)
         acronym = mixed_case and len(form) > 1 and form.isupper()
         if word.span.start in excluded:
             yield "x"
-        elif acronym and form in ACRONYMS and document.language == "en":
+        elif acronym and form in ACRONYMS and language == "en":
             yield "N"
         else:
             stopped = form.lower() in stops and not acronym
