@@ -166,23 +166,6 @@ def test_what_is_dangerous_or_broken_is_refused(tmp_path: Path, name: str, conte
         loaded(tmp_path, name, content)
 
 
-@pytest.mark.parametrize(
-    ("module", "limit", "message"),
-    [
-        (skos, "_MOST_CHARACTERS", "more than 1 characters"),
-        (skos, "_MOST_TRIPLES", "more than 1 statements"),
-        (skos, "_MOST_LABELS", "more than 1 labels"),
-        (skos, "_LONGEST_LABEL", r"a label of http://example.org/scheme has 6 characters, more than 1\."),
-    ],
-)
-def test_what_goes_beyond_a_limit_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: object, limit: str, message: str
-) -> None:
-    monkeypatch.setattr(module, limit, 1)
-    with pytest.raises(InputError, match=f"a.ttl: .*{message}"):
-        loaded(tmp_path, "a.ttl", TURTLE)
-
-
 def test_a_missing_parser_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyoxigraph", None)
     for name, content in (("a.ttl", TURTLE), ("a.rdf", XML)):
