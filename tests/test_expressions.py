@@ -41,7 +41,6 @@ MADE = {
     ("mudy.extraction.examples.record_formats", r"known"): r"semeval2017(?![a-z0-9])",
     ("mudy.extraction.examples.record_formats", r"between"): r"[;,\n]",
     ("mudy.evaluation.measures", r"UNSPACED"): f"({UNSPACED})",
-    ("mudy.reading.tagging", r"longest_run"): r"(?<!\S)\S{1001,}",
     ("mudy.reading.candidates.grammar", r"grammar_of(document.language, document.tagged).phrase"): UNIVERSAL.phrase,
     ("mudy.reading.candidates.grammar", r"grammar.run or grammar.phrase"): UNIVERSAL.phrase,
     ("mudy.reading.candidates.grammar", r"grammar.inner"): r"[AN]{0,3}N",

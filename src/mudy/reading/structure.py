@@ -76,7 +76,7 @@ def cut_to(length: int, blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 def blocks_of(text: str) -> tuple[Block, ...]:
     """The blocks of a plain text, in text order; none of ordinary prose."""
-    lines = list(_lines(text))
+    lines = list(lines_of(text))
     kinds: dict[int, Block] = {}  # the number of a line -> its block
     for rule in (_mail, _fenced, _quoted, _man_page, _stamped, _underlined, _numbered, _marked, _capitals, _contents):
         rule(lines, kinds)
@@ -136,7 +136,7 @@ def _between(heading: Block, end: int) -> Iterator[Block]:
         yield Block(Span(heading.span.end, end), "boilerplate")
 
 
-def _lines(text: str) -> Iterator[Line]:
+def lines_of(text: str) -> Iterator[Line]:
     start = 0
     for line in text.splitlines(keepends=True):
         yield Line(start, line.rstrip("\r\n"), line.strip())
