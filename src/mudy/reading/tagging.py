@@ -14,7 +14,7 @@ from mudy._support.cancellation import cancellable, check
 from mudy.errors import InputError, SettingError
 from mudy.models.fetch import Report
 from mudy.reading.document import Block, Document, Span, Word
-from mudy.reading.languages.detection import LANGUAGE_NAMES, UNDETERMINED, Detection, detect
+from mudy.reading.languages import LANGUAGE_NAMES, UNDETERMINED, Detection, detect
 from mudy.reading.languages.taggers import tagger_is_here
 from mudy.reading.structure import blocks_of, lines_of, prose_of
 

@@ -11,7 +11,7 @@ from threading import Lock
 
 from mudy._support.cancellation import check
 from mudy.reading.document import CONTENT, MODIFIER
-from mudy.reading.languages.detection import ALL_FUNCTION_WORDS, UNDETERMINED, name_of
+from mudy.reading.languages import ALL_FUNCTION_WORDS, UNDETERMINED, name_of
 from mudy.reading.languages.segmenters import Morpheme, Segmenter, segmenter_of
 from mudy.reading.languages.verbs import is_verb_here
 from mudy.reading.stop_words import stop_words

