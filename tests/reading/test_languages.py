@@ -15,7 +15,7 @@ from mudy.cli.main import cli
 from mudy.corpus.row import InputRow, OutputRow, RowPosition
 from mudy.errors import ModelUnavailable, SettingError
 from mudy.models import cache, fetch
-from mudy.reading.languages import detect, detection_of, mismatch, taggers
+from mudy.reading.languages import detection_of, mismatch, taggers
 from mudy.reading.tagging import Tagger
 from mudy.server.response_schemas import Result
 from tests.tagged import tagged
@@ -93,6 +93,10 @@ UNNAMED = (  # Central Bikol, for which there are no rules
 
 
 # -- Detection --------------------------------------------------------------------------------------------------------
+
+
+def detect(text: str) -> str | None:
+    return detection_of(text).sure
 
 
 @pytest.mark.parametrize("code", FOREIGN)

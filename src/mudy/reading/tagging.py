@@ -14,7 +14,7 @@ from mudy._support.cancellation import cancellable, check
 from mudy.errors import InputError, SettingError
 from mudy.models.fetch import Report
 from mudy.reading.document import Block, Document, Span, Word
-from mudy.reading.languages import LANGUAGE_NAMES, UNDETERMINED, Detection, detect
+from mudy.reading.languages import LANGUAGE_NAMES, UNDETERMINED, Detection, detection_of
 from mudy.reading.languages.taggers import tagger_is_here
 from mudy.reading.structure import blocks_of, lines_of, prose_of
 
@@ -89,7 +89,7 @@ class TextReader(ABC):
             self.language,
             omitted_words,
             skipped,
-            detected=detect(prose) if detection is None else detection.sure,
+            detected=(detection or detection_of(prose)).sure,
             tagged=self.tagged,
             read_by=self.name,
             guessed=detection is not None and detection.guessed,
@@ -113,18 +113,21 @@ class Tagger(TextReader):
     """
 
     def __init__(self, pipeline: "str | Language" = "en", report: Report | None = None) -> None:
-        from mudy.reading.pipelines import UNUSED, has_tags, is_rule_based, load_pipeline
+        from spacy.tokenizer import Tokenizer
+
+        from mudy.reading.pipelines import UNUSED, load_pipeline
 
         self._pipeline = pipeline
         self._nlp: Any = load_pipeline(pipeline, report) if isinstance(pipeline, str) else pipeline
         self._disabled = [name for name in UNUSED if name in self._nlp.pipe_names]
         self._owned = isinstance(pipeline, str)
         self._lock = Lock()
-        self._spaced = is_rule_based(self._nlp)
+        self._spaced = isinstance(self._nlp.tokenizer, Tokenizer)  # spaCy's own rules expect white space
         self._longest_piece = min(PIECE_CHARACTERS, self._nlp.max_length)
         self.name = "{lang}_{name} {version}".format_map(self._nlp.meta)
         self.language = str(self._nlp.lang)
-        if not has_tags(self._nlp):
+        assigned = {what for name in self._nlp.pipe_names for what in self._nlp.get_pipe_meta(name).assigns}
+        if assigned.isdisjoint(("token.tag", "token.pos")):
             raise SettingError(
                 f"The spaCy pipeline {self.name} does not tag words. Pass one with a tagger or morphologizer."
             )
@@ -139,12 +142,12 @@ class Tagger(TextReader):
         """
         if self.language != "en":
             return tokens
-        headlines = (line for line in sentences if _is_headline(line.of(text)))
-        verbs = {
-            verb.start: verb.tag
-            for line in headlines
-            for verb in _finite_verbs(self._tokens(line.of(text).lower(), line.start))
-        }
+        verbs: dict[int, str] = {}
+        for line in sentences:
+            if _is_headline(line.of(text)):
+                for before, token in pairwise(self._tokens(line.of(text).lower(), line.start)):
+                    if token.tag == "VBZ" or (token.tag == "VBP" and before.tag == "NNS"):  # no participles
+                        verbs[token.start] = token.tag
         return [t._replace(tag=verbs[t.start]) if t.start in verbs and t.tag[:2] in ("NN", "JJ") else t for t in tokens]
 
     def _tokens(self, piece: str, offset: int) -> list[Token]:
@@ -196,7 +199,8 @@ def document_of_doc(doc: "Doc") -> Document:
     tokens = _joined(readable, _tokens_of(doc, readable, starts))
     sentences = _sentences(text, readable, tokens)
     words = _words(tokens, sentences)
-    return Document(text, sentences, words, language, skipped_words=skipped, detected=detect(prose), blocks=blocks)
+    detected = detection_of(prose).sure
+    return Document(text, sentences, words, language, skipped_words=skipped, detected=detected, blocks=blocks)
 
 
 def _tokens_of(doc: "Doc", readable: str, starts: Iterable[bool], offset: int = 0) -> list[Token]:
@@ -277,7 +281,7 @@ def _pieces(text: str, size: int) -> Iterator[tuple[int, str]]:
         yield start, text[start:]
 
 
-# -- Headlines --------------------------------------------------------------------------------------------------------
+# -- Sentences --------------------------------------------------------------------------------------------------------
 
 
 def _is_headline(line: str) -> bool:
@@ -286,16 +290,6 @@ def _is_headline(line: str) -> bool:
         return False
     words = [word for word in line.split() if word[0].isalpha()]
     return len(words) >= 4 and all(word[0].isupper() for word in words if len(word) > LONGEST_SMALL_WORD)
-
-
-def _finite_verbs(tokens: Iterable[Token]) -> Iterator[Token]:
-    """Verbs of the third person, and those that follow a plural; participles and other plurals are left out."""
-    for before, token in pairwise(tokens):
-        if token.tag == "VBZ" or (token.tag == "VBP" and before.tag == "NNS"):
-            yield token
-
-
-# -- Sentences --------------------------------------------------------------------------------------------------------
 
 
 def _openings(text: str, tokens: Sequence[Token]) -> Iterator[int]:

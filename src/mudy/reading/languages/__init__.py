@@ -139,11 +139,6 @@ class Detection:
         return self.likely not in ("en", self.sure)
 
 
-def detect(text: str) -> str | None:
-    """The code of the language that a text is surely in, or None: too short, mixed, a list of names, code."""
-    return detection_of(text).sure
-
-
 def detection_of(text: str) -> Detection:
     """The language that a text is surely in, and the one to read it by.
 
@@ -161,22 +156,19 @@ def detection_of(text: str) -> Detection:
 
 
 def _likely(text: str) -> str:
+    """The language of the script, else the likeliest one, if not the model alone speaks against English."""
     start = text[: EXCERPTS * EXCERPT]
-    letters = [character for character in start if character.isalpha()]
+    letters = sum(map(str.isalpha, start))
     for code, script in MAIN_LANGUAGES.items():
-        if len(script.findall(start)) > len(letters) / 2:
+        if len(script.findall(start)) > letters / 2:
             return code
-    return _guess(_prose(start)) if len(letters) >= FEWEST_GUESSED else "en"
-
-
-def _guess(prose: str) -> str:
-    """The likeliest language, if letters or function words, and not the model alone, speak against English."""
+    prose = _prose(start)
     counts = function_words(prose)
     others = max(counts.values()) - counts["en"]
-    if others <= 0 and not LATIN_LETTER.search(prose):
+    if letters < FEWEST_GUESSED or (others <= 0 and not LATIN_LETTER.search(prose)):
         return "en"
     probabilities = _weighed(_probabilities(prose), prose)
-    code = max(probabilities, key=probabilities.__getitem__)
+    code = _likeliest(probabilities)
     if code == NO_LANGUAGE:
         return "en"
     if probabilities[code] >= (HALF if others > 0 else _SURE):  # names have such letters in English too
@@ -241,13 +233,15 @@ def _by_model(prose: str) -> str | None:
     if sum(map(str.isalpha, prose)) < FEWEST_LETTERS:
         return None
     probabilities = _probabilities(prose)
-    return _sure_one(probabilities) or _sure_one(_weighed(probabilities, prose))
+    for weighed in (probabilities, _weighed(probabilities, prose)):
+        code = _likeliest(weighed)
+        if code != NO_LANGUAGE and weighed[code] >= (_SURE_LATIN if code == "la" else _SURE):
+            return code
+    return None
 
 
-def _sure_one(probabilities: Mapping[str, float]) -> str | None:
-    code = max(probabilities, key=probabilities.__getitem__)
-    enough = _SURE_LATIN if code == "la" else _SURE
-    return code if code != NO_LANGUAGE and probabilities[code] >= enough else None
+def _likeliest(probabilities: Mapping[str, float]) -> str:
+    return max(probabilities, key=probabilities.__getitem__)
 
 
 def _probabilities(prose: str) -> Counter[str]:
@@ -263,7 +257,7 @@ def _weighed(probabilities: Counter[str], prose: str) -> Counter[str]:
     Not where the likeliest language has none listed, as Galician: those of a near one would take its place.
     """
     counts = function_words(prose)
-    if max(probabilities, key=probabilities.__getitem__) not in counts:
+    if _likeliest(probabilities) not in counts:
         return probabilities
     odds = {code: p * FUNCTION_WORD_ODDS ** counts.get(code, 0) for code, p in probabilities.items()}
     return Counter({code: value / sum(odds.values()) for code, value in odds.items()})

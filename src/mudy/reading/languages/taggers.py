@@ -87,8 +87,8 @@ def tagger_is_here(code: str) -> bool:
     return installed(code) is not None or (code in TAGGERS and find_fault(TAGGERS[code]) is None)
 
 
-def locate_tagger(code: str, *, report: Report | None = None) -> str:
-    return str(cached(known(code), True, report or silent))
+def locate_tagger(code: str, report: Report | None = None) -> Path:
+    return cached(known(code), True, report or silent)
 
 
 def pull_tagger(code: str, *, force: bool = False, report: Report | None = None) -> Path:

@@ -65,12 +65,16 @@ class LabelIndex:
     def places(self, text: str) -> list[LabelPlace]:
         """Every occurrence of every concept, in text order, none of them inside another."""
         units = list(cancellable(stem_units(text, self._language), every=4096))
-        places: list[LabelPlace] = []
+        found: list[LabelPlace] = []
         for start, end, phrase in self._index.places(unit for unit, _ in units):
             span = Span(units[start][1].start, units[end - 1][1].end)
             if stands_alone(text, span) and (label := self._meant(phrase, squeeze(span.of(text)))) is not None:
-                places.append(LabelPlace(span, self._concepts[label]))
-        return list(_longest(places))
+                found.append(LabelPlace(span, self._concepts[label]))
+        places: list[LabelPlace] = []
+        for place in sorted(found, key=lambda place: (place.span.start, -place.span.end)):
+            if not places or place.span.end > places[-1].span.end:
+                places.append(place)
+        return places
 
     def _meant(self, phrase: int, form: str) -> int | None:
         """The label that a form stands for: the one spelt the same, else a preferred label, else the first."""
@@ -110,11 +114,3 @@ def stem_units(text: str, language: str) -> Iterator[tuple[str, Span]]:
         beside = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
         if unit[0] not in _JOINS or not all(map(str.isalnum, beside)):  # else it joins two words
             yield stem_of(unit, language), Span(match.start(), match.end())
-
-
-def _longest(places: Sequence[LabelPlace]) -> Iterator[LabelPlace]:
-    end = -1
-    for place in sorted(places, key=lambda place: (place.span.start, -place.span.end)):
-        if place.span.end > end:
-            yield place
-            end = place.span.end

@@ -67,8 +67,10 @@ def skos_concepts(triples: Iterable[Triple], language: str) -> Iterator[Concept]
         known = ", ".join(sorted(other_languages))
         raise InputError(f"no label is in the language {language!r}; there are labels in {known}. Choose one of these.")
     blank_nodes = count(1)
+    preferred = {language.lower(): 0, "": 1}  # then the language's regions
     for subject, listed in concepts.items():
-        texts = [text for _, _, text in sorted(listed, key=lambda label: _order(label, language))]
+        listed.sort(key=lambda label: (_KINDS.index(label[0]), preferred.get(label[1], 2)))
+        texts = [text for _, _, text in listed]
         name = f"_:{next(blank_nodes)}" if subject.startswith("_:") else subject  # parsers invent names for these
         yield Concept(name, texts[0] if texts else "", tuple(texts[1:]))
 
@@ -77,12 +79,6 @@ def speaks(tag: str, language: str) -> bool:
     """Whether a language tag is the requested language, one of its regions, or empty."""
     tag = tag.lower()
     return tag in ("", language.lower()) or tag.startswith(f"{language.lower()}-")
-
-
-def _order(label: Label, language: str) -> tuple[int, int]:
-    """Preferred labels first; among equals the language itself, then no language, then its regions."""
-    kind, tag, _ = label
-    return _KINDS.index(kind), 0 if tag == language.lower() else 1 if not tag else 2
 
 
 def rdf_triples(blocks: Iterable[str], format_name: str) -> Iterator[Triple]:
@@ -141,12 +137,40 @@ def plain_xml(stream: IO[bytes]) -> Iterator[str]:
     """XML without document type, comments and entities, one block per line."""
     parser = expat.ParserCreate()
     parser.ordered_attributes = parser.buffer_text = True
-    plain = PlainXml()
-    parser.StartDoctypeDeclHandler = plain.document_type
-    parser.EntityDeclHandler = plain.entity
-    parser.StartElementHandler = plain.start
-    parser.EndElementHandler = plain.end
-    parser.CharacterDataHandler = plain.characters
+    pieces: list[str] = []
+    depth = entities = 0
+
+    def document_type(_name: str, system: str | None, public: str | None, _internal: bool) -> None:
+        if system or public:
+            raise InputError(f"the document type {system or public!r} is external, and nothing is fetched.")
+
+    def entity(name: str, parameter: bool, value: str | None, *origin: str | None) -> None:
+        nonlocal entities
+        entities += 1
+        if parameter or value is None or any(origin):  # base, system, public or notation of an external one
+            raise InputError(f"the entity {name!r} is external; nothing is fetched. Leave it out.")
+        if "&" in value or len(value) > _LONGEST_ENTITY or entities > _MOST_ENTITIES:
+            raise InputError(f"the entity {name!r} could expand without bound, and is refused.")
+
+    def start(name: str, attributes: list[str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            raise InputError(f"elements are nested more than {_DEEPEST} deep.")
+        pieces.append(f"<{name}")
+        for key, value in zip(attributes[::2], attributes[1::2], strict=True):
+            text = value or _UNDETERMINED if key == "xml:lang" else value
+            pieces.append(f' {key}="{text.translate(_ESCAPES)}"')
+        pieces.append(">")
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        pieces.append(f"</{name}>")
+
+    parser.StartDoctypeDeclHandler, parser.EntityDeclHandler = document_type, entity
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = lambda text: pieces.append(text.translate(_ESCAPES))
     line = b"?"
     while line:
         line = stream.readline()
@@ -156,42 +180,5 @@ def plain_xml(stream: IO[bytes]) -> Iterator[str]:
             raise InputError(f"line {error.lineno}: this is not XML ({expat.ErrorString(error.code)}).") from None
         except (LookupError, ValueError) as error:  # an unknown encoding
             raise InputError(f"this XML cannot be read ({error}).") from None
-        yield "".join(plain.pieces)
-        plain.pieces.clear()
-
-
-class PlainXml:
-    """Writes XML again from the events of expat."""
-
-    def __init__(self) -> None:
-        self.pieces: list[str] = []
-        self._depth = self._entities = 0
-
-    def document_type(self, name: str, system: str | None, public: str | None, internal: bool) -> None:  # noqa: ARG002
-        if system or public:
-            raise InputError(f"the document type {system or public!r} is external, and nothing is fetched.")
-
-    def entity(self, name: str, parameter: bool, value: str | None, *origin: str | None) -> None:
-        """`origin` is where an external entity lies: base, system, public and notation."""
-        if parameter or value is None or any(origin):
-            raise InputError(f"the entity {name!r} is external; nothing is fetched. Leave it out.")
-        self._entities += 1
-        if "&" in value or len(value) > _LONGEST_ENTITY or self._entities > _MOST_ENTITIES:
-            raise InputError(f"the entity {name!r} could expand without bound, and is refused.")
-
-    def start(self, name: str, attributes: list[str]) -> None:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise InputError(f"elements are nested more than {_DEEPEST} deep.")
-        self.pieces.append(f"<{name}")
-        for key, value in zip(attributes[::2], attributes[1::2], strict=True):
-            text = value or _UNDETERMINED if key == "xml:lang" else value
-            self.pieces.append(f' {key}="{text.translate(_ESCAPES)}"')
-        self.pieces.append(">")
-
-    def end(self, name: str) -> None:
-        self._depth -= 1
-        self.pieces.append(f"</{name}>")
-
-    def characters(self, text: str) -> None:
-        self.pieces.append(text.translate(_ESCAPES))
+        yield "".join(pieces)
+        pieces.clear()
