@@ -34,7 +34,7 @@ def test_byte_order_marks_are_recognised_and_taken_off(encoding: str) -> None:
         (b"caf\xe9", "byte 0xe9 at offset 3 .* --encoding latin-1"),
         (b"\xef\xbb\xbfab\n\xff", r"byte 0xff at offset 6 \(line 2\)"),
         (b"ab\0cd", "offset 2 is NUL"),
-        ("plain words".encode("utf-16-le"), "--encoding utf-16-le"),
+        ("plain words".encode("utf-16-le"), "its byte at offset 1 is NUL"),
         ("plain words".encode("utf-16-be"), "--encoding utf-16-be"),
         (b"\x89PNG\r\n\x1a\n", "PNG image"),
         (b"PK\x03\x04\x14", "ZIP archive"),

@@ -198,11 +198,17 @@ def given(document: Document, phrases: Iterable[str]) -> tuple[list[Candidate], 
     Case does not matter, any white space matches any other, and a phrase is found only as whole words: "C" is not found
     in "C++", nor "art" in "start". Phrases may overlap one another, and may reach across the end of a sentence.
     """
-    index = PhraseLookup.of(tuple(checked_phrases(phrases)))
-    occurrences = list(index.occurrences(document))
+    listed = tuple(checked_phrases(phrases))
+    kept, index = (_cached_lookup if sum(map(len, listed)) <= MOST_KEPT else _lookup)(listed)
+    units = list(cancellable(text_units(document.text), every=4096))
+    occurrences: list[tuple[str, Occurrence]] = []
+    for start, end, number in cancellable(index.places(unit for unit, _ in units), every=1024):
+        span = Span(units[start][1].start, units[end - 1][1].end)
+        if stands_alone(document.text, span):
+            phrase = squeeze(kept[number]).lower()
+            occurrences.append((phrase, Occurrence(span, document.sentence_at(span.start))))
     present = {phrase for phrase, _ in occurrences}
-    missing = tuple(phrase for phrase in index.phrases if squeeze(phrase).lower() not in present)
-    return grouped(occurrences), missing
+    return grouped(occurrences), tuple(phrase for phrase in kept if squeeze(phrase).lower() not in present)
 
 
 def checked_phrases(phrases: Iterable[str]) -> Iterator[str]:
@@ -214,38 +220,15 @@ def checked_phrases(phrases: Iterable[str]) -> Iterator[str]:
         yield phrase
 
 
-@dataclass(frozen=True, slots=True)
-class PhraseLookup:
-    """A list of phrases, to be looked up in any number of texts."""
-
-    phrases: tuple[str, ...]  # one of each spelling: neither case nor white space make two
-    names: tuple[str, ...]  # as candidates: in lower case
-    index: PhraseIndex
-
-    @staticmethod
-    def of(phrases: tuple[str, ...]) -> PhraseLookup:
-        """The lookup for a list; the last ones are cached, since many texts may share a list."""
-        return _cached_lookup(phrases) if sum(map(len, phrases)) <= MOST_KEPT else _lookup(phrases)
-
-    def occurrences(self, document: Document) -> Iterator[tuple[str, Occurrence]]:
-        """Every occurrence of a phrase as whole words, in text order; of two with the same start the shorter first."""
-        units = list(cancellable(text_units(document.text), every=4096))
-        places = self.index.places(unit for unit, _ in units)
-        for start, end, phrase in cancellable(places, every=1024):
-            span = Span(units[start][1].start, units[end - 1][1].end)
-            if stands_alone(document.text, span):
-                yield self.names[phrase], Occurrence(span, document.sentence_at(span.start))
-
-
-def _lookup(phrases: tuple[str, ...]) -> PhraseLookup:
+def _lookup(phrases: tuple[str, ...]) -> tuple[list[str], PhraseIndex]:
+    """One phrase of each spelling (neither case nor white space make two), and their index."""
     wanted: dict[tuple[str, ...], str] = {}
     for phrase in cancellable(phrases, every=64):
         wanted.setdefault(tuple(unit for unit, _ in text_units(squeeze(phrase))), phrase)
-    kept = tuple(wanted.values())
-    return PhraseLookup(kept, tuple(squeeze(phrase).lower() for phrase in kept), PhraseIndex(list(wanted)))
+    return list(wanted.values()), PhraseIndex(list(wanted))
 
 
-_cached_lookup = lru_cache(maxsize=2)(_lookup)
+_cached_lookup = lru_cache(maxsize=2)(_lookup)  # many texts may share a list
 
 
 def text_units(text: str) -> Iterator[tuple[str, Span]]:

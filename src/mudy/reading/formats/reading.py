@@ -122,8 +122,8 @@ def decode(data: bytes, encoding: str | None = None) -> str:
     mark, marked = next(((m, e) for m, e in _BYTE_ORDER_MARKS if data.startswith(m)), (b"", "utf-8"))
     if encoding is not None and not _agree(encoding, marked):
         mark, marked = b"", encoding
-    if encoding is None and not mark and b"\0" in data[:4096]:
-        raise InputError(_with_nul(data))
+    if encoding is None and not mark and (nul := data.find(0, 0, 4096)) >= 0:
+        raise InputError(f"looks like a binary file, not plain text: its byte at offset {nul:,} is NUL")
     text = _decoded(data[len(mark) :], marked, len(mark))
     _check_text(text)
     return text
@@ -153,15 +153,6 @@ def _decoded(data: bytes, encoding: str, skipped: int) -> str:
         ) from None
     except UnicodeError as error:
         raise InputError(f"is not {encoding.upper()}: {error}") from None
-
-
-def _with_nul(data: bytes) -> str:
-    sample = data[:4096]
-    for offset, name in ((1, "utf-16-le"), (0, "utf-16-be")):
-        half = sample[offset::2]
-        if len(sample) > 3 and half.count(0) > 0.7 * len(half) and sample[1 - offset :: 2].count(0) == 0:
-            return f"looks like UTF-16 without a byte-order mark; pass --encoding {name}"
-    return f"looks like a binary file, not plain text: its byte at offset {data.index(0):,} is NUL"
 
 
 def _check_text(text: str) -> None:

@@ -10,10 +10,10 @@ Only labels are read: broader and narrower concepts are ignored.
 import re
 from collections.abc import Iterable, Iterator
 from itertools import count
-from typing import IO, Any, cast
+from typing import Any
 from xml.parsers import expat
 
-from mudy._support.cancellation import check
+from mudy._support.cancellation import cancellable
 from mudy._support.extras import from_extra
 from mudy.errors import InputError
 from mudy.reading.candidates.vocabularies import Concept
@@ -81,16 +81,18 @@ def speaks(tag: str, language: str) -> bool:
     return tag in ("", language.lower()) or tag.startswith(f"{language.lower()}-")
 
 
-def rdf_triples(blocks: Iterable[str], format_name: str) -> Iterator[Triple]:
-    """Every statement; InputError names the line of a syntax error.
+def rdf_triples(text: str, format_name: str) -> Iterator[Triple]:
+    """Every statement; InputError names the line of a syntax error, where pyoxigraph does.
 
-    The format is an attribute of `pyoxigraph.RdfFormat`; RDF_XML comes as the blocks of `plain_xml`.
+    The format is an attribute of `pyoxigraph.RdfFormat`; RDF_XML comes as `plain_xml` gives it.
     """
     with from_extra("vocabularies", "SKOS"):
         from pyoxigraph import Literal, RdfFormat, parse
-    rdf_format, source = getattr(RdfFormat, format_name), RdfSource(blocks)
+    if text.count(_TRIPLE_TERM) > _MOST_TRIPLE_TERMS:
+        raise InputError(f"more than {_MOST_TRIPLE_TERMS} statements are about statements. Leave these out.")
+    rdf_format = getattr(RdfFormat, format_name)
     try:
-        for quad in parse(cast(IO[str], source), rdf_format, base_iri=_NO_BASE):
+        for quad in cancellable(parse(text, rdf_format, base_iri=_NO_BASE), every=1024):
             subject, predicate, value = _address(quad.subject), quad.predicate.value, quad.object
             if isinstance(value, Literal):
                 tag = (value.language or "").lower()
@@ -99,7 +101,8 @@ def rdf_triples(blocks: Iterable[str], format_name: str) -> Iterator[Triple]:
                 yield subject, predicate, _address(value), None
     except SyntaxError as error:
         reason = _POSITION.sub("", str(error.msg)).rstrip(". ")[:_SHOWN]
-        raise InputError(f"line {error.lineno or source.block}: this is not {rdf_format.name} ({reason}).") from None
+        where = f"line {error.lineno}: " if error.lineno else ""
+        raise InputError(f"{where}this is not {rdf_format.name} ({reason}).") from None
 
 
 def _address(resource: Any) -> str:
@@ -110,31 +113,8 @@ def _address(resource: Any) -> str:
     return address.removeprefix(_NO_BASE) if type(resource).__name__ == "NamedNode" else f"_:{address}"
 
 
-class RdfSource:
-    """Blocks of text as a file that pyoxigraph reads."""
-
-    def __init__(self, blocks: Iterable[str]) -> None:
-        self._blocks = (numbered for numbered in enumerate(blocks, 1) if numbered[1])
-        self._text, self._position = "", 0  # of the block that is read
-        self._triple_terms = 0
-        self.block = 0  # its number
-
-    def read(self, size: int) -> str:
-        """At most `size` characters; none at the end of the last block."""
-        if self._position >= len(self._text):
-            check()
-            self.block, block = next(self._blocks, (self.block, ""))
-            self._triple_terms += (self._text[-2:] + block).count(_TRIPLE_TERM)
-            if self._triple_terms > _MOST_TRIPLE_TERMS:
-                raise InputError(f"more than {_MOST_TRIPLE_TERMS} statements are about statements. Leave these out.")
-            self._text, self._position = block, 0
-        piece = self._text[self._position : self._position + size]
-        self._position += size
-        return piece
-
-
-def plain_xml(stream: IO[bytes]) -> Iterator[str]:
-    """XML without document type, comments and entities, one block per line."""
+def plain_xml(data: bytes) -> str:
+    """XML without document type, comments and entities."""
     parser = expat.ParserCreate()
     parser.ordered_attributes = parser.buffer_text = True
     pieces: list[str] = []
@@ -171,14 +151,10 @@ def plain_xml(stream: IO[bytes]) -> Iterator[str]:
     parser.StartDoctypeDeclHandler, parser.EntityDeclHandler = document_type, entity
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler = lambda text: pieces.append(text.translate(_ESCAPES))
-    line = b"?"
-    while line:
-        line = stream.readline()
-        try:
-            parser.Parse(line, not line)
-        except expat.ExpatError as error:
-            raise InputError(f"line {error.lineno}: this is not XML ({expat.ErrorString(error.code)}).") from None
-        except (LookupError, ValueError) as error:  # an unknown encoding
-            raise InputError(f"this XML cannot be read ({error}).") from None
-        yield "".join(pieces)
-        pieces.clear()
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise InputError(f"line {error.lineno}: this is not XML ({expat.ErrorString(error.code)}).") from None
+    except (LookupError, ValueError) as error:  # an unknown encoding
+        raise InputError(f"this XML cannot be read ({error}).") from None
+    return "".join(pieces)

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from codecs import iterdecode
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from mudy.errors import InputError, MudyError, SettingError
 from mudy.reading.candidates.vocabularies import Concept, concept_of
 from mudy.reading.candidates.vocabularies.skos import plain_xml, rdf_triples, skos_concepts, speaks
+from mudy.reading.formats.reading import decode
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {  # accepted column names, in lower case without spaces and punctuation
     "id": ("id", "uri", "iri", "code", "notation", "identifier", "concept"),
@@ -21,7 +21,6 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {  # accepted column names, in lower ca
 }
 _SEPARATORS = ("|", ";")  # between alternatives in one cell
 _LONGEST_CELL = 1 << 20
-_BLOCK = 1 << 16  # bytes read at once
 _RDF_FORMATS = {".ttl": "TURTLE", ".nt": "N_TRIPLES", ".trig": "TRIG", ".nq": "N_QUADS"}
 _XML = (".rdf", ".xml")
 
@@ -33,41 +32,23 @@ def concepts_in(path: Path, language: str, encoding: str | None) -> Iterator[Con
         known = ", ".join(sorted((*_READERS, *_RDF_FORMATS, *_XML)))
         raise SettingError(f"{path}: a vocabulary file ends in one of {known}.")
     try:
-        if suffix in _READERS:
-            yield from _READERS[suffix]("".join(_blocks(path, encoding)), language)
-        elif suffix in _RDF_FORMATS:
-            yield from skos_concepts(rdf_triples(_blocks(path, encoding), _RDF_FORMATS[suffix]), language)
-        elif encoding is not None:
+        if suffix in _XML and encoding is not None:
             raise SettingError("XML declares its own encoding; pass none.")
+        data = path.read_bytes()
+        try:
+            text = plain_xml(data) if suffix in _XML else decode(data, encoding)
+        except LookupError:
+            raise SettingError(f"{encoding!r} is not a text encoding; try utf-16, latin-1 or cp1252.") from None
+        if suffix in _READERS:
+            yield from _READERS[suffix](text, language)
         else:
-            with path.open("rb") as stream:
-                yield from skos_concepts(rdf_triples(plain_xml(stream), "RDF_XML"), language)
+            yield from skos_concepts(rdf_triples(text, _RDF_FORMATS.get(suffix, "RDF_XML")), language)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
     except RecursionError:
         raise InputError(f"{path}: it is nested too deeply.") from None
     except MudyError as error:
         raise type(error)(f"{path}: {error}") from None
-
-
-def _blocks(path: Path, encoding: str | None) -> Iterator[str]:
-    line = 1
-    with path.open("rb") as stream:
-        if encoding is None:
-            encoding = "utf-16" if stream.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-        try:
-            b"?".decode(encoding, "replace")  # LookupError if it is not a text encoding
-            for block in iterdecode(iter(partial(stream.read, _BLOCK), b""), encoding):
-                yield block
-                line += block.count("\n")
-        except LookupError:
-            raise SettingError(f"{encoding!r} is not a text encoding; try utf-8, utf-16, latin-1 or cp1252.") from None
-        except UnicodeDecodeError as error:
-            line += error.object.count(b"\n", 0, error.start)
-            raise InputError(
-                f"line {line} is not {error.encoding} (byte 0x{error.object[error.start]:02x}); save the file as "
-                "UTF-8, or name its encoding."
-            ) from None
 
 
 def _lines(text: str, _language: str) -> Iterator[Concept]:
