@@ -50,10 +50,7 @@ class Token(NamedTuple):
 
 
 class TextReader(ABC):
-    """Splits texts into sentences and words, by the rules of one language.
-
-    Texts are read one at a time, so no result depends on the others.
-    """
+    """Splits texts into sentences and words, by the rules of one language, each text by itself."""
 
     name: str  # that of what reads the texts and its version, such as "en_core_web_sm 3.8.0"
     language: str  # the code of the language by whose rules it reads
@@ -159,10 +156,7 @@ class Tagger(TextReader):
 
 
 def reader_of(language: "str | Language", report: Report | None = None) -> TextReader:
-    """What reads texts of a language: its tagger, if it is installed or downloaded, else a reader without one.
-
-    `language` is a code, the name or path of a spaCy package, or a loaded spaCy pipeline.
-    """
+    """What reads texts of a language: its tagger, if it is installed or downloaded, else a reader without one."""
     if isinstance(language, str) and language in WITHOUT_TAGGER and not tagger_is_here(language):
         from mudy.reading.untagged import UntaggedReader
 
@@ -257,19 +251,13 @@ def _hyphenated(text: str, words: Sequence[Token]) -> bool:
 
 
 def _readable(text: str, spaced: bool) -> tuple[str, int]:
-    """The text with unreadable characters replaced by spaces, of the same length, and how many runs were replaced.
-
-    Control characters and lone surrogates (which spaCy cannot encode) become spaces, and so do overlong runs.
-    """
+    """The text with spaces for control characters, lone surrogates and overlong runs; and how many such runs."""
     text = UNREADABLE.sub(" ", text)
     return OVERLONG.subn(lambda run: " " * len(run[0]), text) if spaced else (text, 0)
 
 
 def _pieces(text: str, size: int) -> Iterator[tuple[int, str]]:
-    """Offset and text of pieces no longer than `size`, split at the best place in the second half of each.
-
-    That is after its last paragraph, else its last line, sentence or space, else at its very end.
-    """
+    """Offset and text of pieces up to `size`, cut after a paragraph, line, sentence or word of their second half."""
     start = 0
     while len(text) - start > size:
         low, high = start + size // 2, start + size

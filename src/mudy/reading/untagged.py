@@ -28,10 +28,7 @@ ENDS = frozenset(".!?…。！？｡।॥؟۔።։") | {"...", "?!", "!!", "．
 
 
 class UntaggedReader(TextReader):
-    """Reads texts of one language without a tagger; "und" stands for any language in Latin script.
-
-    Safe to share between threads. Unpickling creates a new one.
-    """
+    """Reads texts of a language without a tagger, also in threads; "und" stands for any in Latin script."""
 
     def __init__(self, code: str) -> None:
         known = "several languages" if code == UNDETERMINED else name_of(code)

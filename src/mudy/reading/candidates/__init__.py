@@ -133,10 +133,7 @@ def _stretches(document: Document) -> Iterator[tuple[Sequence[Word], str]]:
 
 
 def _adjacent(document: Document, left: Word, right: Word) -> bool:
-    """Whether two words of a sentence have nothing but white space between them.
-
-    Between words of an unspaced script a space takes the place of a comma.
-    """
+    """Whether only white space is between two words; between unspaced ones, a space stands for a comma."""
     between = document.text[left.span.end : right.span.start]
     edges = document.text[left.span.end - 1] + document.text[right.span.start]
     comma = " " in between and document.language in UNSPACED_LANGUAGES and all(map(is_unspaced, edges))
@@ -243,15 +240,10 @@ def stands_alone(text: str, span: Span) -> bool:
     before, after = text[span.start - 1 : span.start], text[span.end : span.end + 1]
     first, last = text[span.start], text[span.end - 1]
     for outside, inside in ((before, first), (after, last)):
-        if _extends_word(outside) and not is_unspaced(inside):
+        letter = outside.isalnum() or (outside and unicodedata.category(outside).startswith("M"))
+        if letter and not is_unspaced(outside) and not is_unspaced(inside):
             return False
     return not (after and after in "+#" and last.isalnum())
-
-
-def _extends_word(character: str) -> bool:
-    if not character or is_unspaced(character):
-        return False
-    return character.isalnum() or unicodedata.category(character).startswith("M")
 
 
 def is_unspaced(character: str) -> bool:

@@ -54,10 +54,7 @@ def _english(word: str) -> str:
 
 
 def _looked_up(word: str, language: str) -> str:
-    """The base form of a word, or of the longest known word at its end, as compounds and prefixed words are inflected.
-
-    A word that ends in none loses a short ending.
-    """
+    """The base form of a word, or of the longest known word at its end; else it loses a short ending."""
     for start in range(max(1, len(word) - SHORTEST_HEAD + 1)):
         if (lemma := _lemma(word[start:], language)) is not None:
             return word[:start] + lemma

@@ -46,10 +46,7 @@ def stem_of(word: str, language: str) -> str:
 
 
 def stem_parts(phrase: str, language: str) -> frozenset[str]:
-    """The parts of a phrase, to tell whether it is contained in another: its stems.
-
-    In scripts without spaces, every two adjacent characters are a part, and so is a single one.
-    """
+    """The stems of a phrase, to tell whether another holds it; in unspaced scripts, every two characters."""
     parts: set[str] = set()
     for name in stems_of(phrase, language):
         if language == "en" or not _UNSPACED_RUN.search(name):

@@ -84,10 +84,7 @@ def unpacked(archive: zipfile.ZipFile, name: str, what: str = "a Word document")
 
 
 class Body:
-    """Collects the text of paragraphs while the document is parsed.
-
-    A text box stands inside a paragraph and holds paragraphs of its own: these come first.
-    """
+    """Collects paragraphs while the document is parsed; those of a text box come before the one around it."""
 
     def __init__(self, styles: Mapping[str, str]) -> None:
         self.paragraphs: list[Paragraph] = []

@@ -1,7 +1,4 @@
-"""PDF documents: the text of every page, in reading order as PDFium finds it.
-
-Running heads, footers and page numbers are taken out, and words made whole that a line end cut.
-"""
+"""PDF: the text of every page as PDFium finds it, without running heads, and with words made whole at line ends."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -101,13 +98,14 @@ def _without(pages: Sequence[str], lines: Iterable[Line]) -> list[str]:
     spans: dict[int, set[_Range]] = {}
     for line in lines:
         spans.setdefault(line.page, set()).add((line.start, line.end))
-    return [_cut_out(page, sorted(spans.get(number, ()))) for number, page in enumerate(pages)]
-
-
-def _cut_out(page: str, spans: Sequence[_Range]) -> str:
-    starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(page)]
-    kept = (page[start:end].strip("\r\n") if spans else page for start, end in zip(starts, ends, strict=True))
-    return "\n".join(part for part in kept if part).replace("\r\n", "\n").replace("\r", "\n").translate(LIGATURES)
+    whole = []
+    for number, page in enumerate(pages):
+        cut = sorted(spans.get(number, ()))
+        starts, ends = [0, *(end for _, end in cut)], [*(start for start, _ in cut), len(page)]
+        kept = (page[start:end].strip("\r\n") if cut else page for start, end in zip(starts, ends, strict=True))
+        text = "\n".join(part for part in kept if part)
+        whole.append(text.replace("\r\n", "\n").replace("\r", "\n").translate(LIGATURES))
+    return whole
 
 
 def mended(page: str, known: set[str]) -> str:

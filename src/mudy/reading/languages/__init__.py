@@ -252,10 +252,7 @@ def _probabilities(prose: str) -> Counter[str]:
 
 
 def _weighed(probabilities: Counter[str], prose: str) -> Counter[str]:
-    """Probabilities, raised by the function words of each language.
-
-    Not where the likeliest language has none listed, as Galician: those of a near one would take its place.
-    """
+    """Probabilities, raised by function words, unless the likeliest language has none listed, as Galician."""
     counts = function_words(prose)
     if _likeliest(probabilities) not in counts:
         return probabilities

@@ -79,15 +79,12 @@ class LabelIndex:
     def _meant(self, phrase: int, form: str) -> int | None:
         """The label that a form stands for: the one spelt the same, else a preferred label, else the first."""
         numbers = (self._first[phrase], *self._others.get(phrase, ()))
-        fitting = [number for number in numbers if self._fits(self._labels[number], form)]
+        capitals = not self._capitals_matter or form.removesuffix("s").isupper()
+        fitting = [number for number in numbers if capitals or not _is_acronym(self._labels[number])]
         spelling = form.casefold()
         return min(
             fitting, key=lambda n: (self._labels[n].casefold() != spelling, not self._preferred[n]), default=None
         )
-
-    def _fits(self, label: str, form: str) -> bool:
-        acronym = self._capitals_matter and 2 <= len(label) <= _LONGEST_ACRONYM and label.isupper()
-        return not acronym or form.removesuffix("s").isupper()
 
     def shared_labels(self) -> list[tuple[str, list[int]]]:
         """Labels that several concepts have in the same spelling, with these concepts."""
@@ -101,6 +98,10 @@ class LabelIndex:
                 if len(concepts) > 1:
                     shared.append((self._labels[numbers[0]], concepts))
         return shared
+
+
+def _is_acronym(label: str) -> bool:
+    return 2 <= len(label) <= _LONGEST_ACRONYM and label.isupper()
 
 
 def stem_units(text: str, language: str) -> Iterator[tuple[str, Span]]:

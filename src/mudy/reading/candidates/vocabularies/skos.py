@@ -82,10 +82,7 @@ def speaks(tag: str, language: str) -> bool:
 
 
 def rdf_triples(text: str, format_name: str) -> Iterator[Triple]:
-    """Every statement; InputError names the line of a syntax error, where pyoxigraph does.
-
-    The format is an attribute of `pyoxigraph.RdfFormat`; RDF_XML comes as `plain_xml` gives it.
-    """
+    """Every statement of a text in a format of `pyoxigraph.RdfFormat`; RDF_XML comes as `plain_xml` gives it."""
     with from_extra("vocabularies", "SKOS"):
         from pyoxigraph import Literal, RdfFormat, parse
     if text.count(_TRIPLE_TERM) > _MOST_TRIPLE_TERMS:
