@@ -23,12 +23,6 @@ class Span:
     def of(self, text: str) -> str:
         return text[self.start : self.end]
 
-    def trimmed(self, text: str) -> "Span":
-        """The span without white space at its ends; an empty one, if there is nothing else."""
-        part = self.of(text)
-        start = self.start + len(part) - len(part.lstrip())
-        return Span(start, start + len(part.strip()))
-
 
 BlockKind = Literal["title", "heading", "prose", "list", "code", "table", "quotation", "boilerplate"]
 _LEAST_PROSE = 0.5  # share of prose in a text's words below which its quotations are read like prose

@@ -301,8 +301,10 @@ def _sentences(text: str, readable: str, tokens: Sequence[Token]) -> tuple[Span,
     """Trimmed spans between openings; paragraphs and headings end a sentence whatever the pipeline says."""
     openings = (tokens[i].start for i in _openings(readable, tokens))
     cuts = sorted({0, len(text), *openings, *_broken_lines(text)})
-    spans = (Span(start, end).trimmed(text) for start, end in cancellable(pairwise(cuts), every=4096))
-    return tuple(span for span in spans if span.start < span.end)
+    parts = ((end, text[start:end]) for start, end in cancellable(pairwise(cuts), every=4096))
+    return tuple(
+        Span(end - len(part.lstrip()), end - len(part) + len(part.rstrip())) for end, part in parts if part.strip()
+    )
 
 
 def _broken_lines(text: str) -> Iterator[int]:

@@ -41,8 +41,14 @@ def stems_of(phrase: str, language: str = "en") -> tuple[str, ...]:
     return tuple(stem_of(word, language) for word in phrase.split())
 
 
+@lru_cache(maxsize=1 << 16)
 def stem_of(word: str, language: str) -> str:
-    return stem(word) if language == "en" else _stem(word, language)
+    if language == "en":
+        return stem(word)
+    word = unicodedata.normalize("NFKC", word).lower()
+    plurals = PLURALS.get(language, ()) if len(word) >= SHORTEST_PLURAL else ()
+    plural, singular = next((pair for pair in plurals if word.endswith(pair[0])), ("", ""))
+    return _stemmer(language)(word.removesuffix(plural) + singular)
 
 
 def stem_parts(phrase: str, language: str) -> frozenset[str]:
@@ -56,14 +62,6 @@ def stem_parts(phrase: str, language: str) -> frozenset[str]:
         for run in _UNSPACED_RUN.findall(name):
             parts.update([run] if len(run) == 1 else (run[i : i + 2] for i in range(len(run) - 1)))
     return frozenset(parts)
-
-
-@lru_cache(maxsize=1 << 16)
-def _stem(word: str, language: str) -> str:
-    word = unicodedata.normalize("NFKC", word).lower()
-    plurals = PLURALS.get(language, ()) if len(word) >= SHORTEST_PLURAL else ()
-    ending = next((ending for ending in plurals if word.endswith(ending[0])), ("", ""))
-    return _stemmer(language)(word.removesuffix(ending[0]) + ending[1])
 
 
 @cache
@@ -95,7 +93,6 @@ ENDINGS = _rules(  # step 4: allowance -> allow
 )
 
 
-@lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     found = word.lower()
     if found in IRREGULAR or len(word) <= 2:

@@ -7,6 +7,7 @@ over the columns that they span, and other parts of the file, such as pictures, 
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
@@ -90,7 +91,8 @@ class Body:
         self.paragraphs: list[Paragraph] = []
         self._styles = styles
         self._open: list[Paragraph] = []  # the paragraphs around this place
-        self._depth = self._tables = self._in_text = self._skipped = 0  # how deep this place is in elements
+        self._depth = 0  # elements around this place
+        self._inside = Counter[str]()  # those of them that are looked at, by name
         self.parser = expat.ParserCreate(namespace_separator=" ")
         self.parser.StartDoctypeDeclHandler = self._doctype
         self.parser.StartElementHandler = self._start
@@ -105,49 +107,34 @@ class Body:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise InputError(f"nests more than {_DEEPEST:,} elements, which no document does")
-        match ELEMENTS.get(name):
-            case None:
-                pass
-            case "p":
-                self._open.append(Paragraph("table" if self._tables else "prose"))
-            case "tbl":
-                self._tables += 1
-            case "pStyle" | "numPr" as property:
-                self._style(property, next((attributes[key] for key in attributes if key.endswith(" val")), ""))
-            case "t":
-                self._in_text += 1
-            case "skipped":
-                self._skipped += 1
-            case mark:
-                if all(attributes.get(kind, "textWrapping") == "textWrapping" for kind in BREAKS):
-                    self._add(_MARKS[mark])
+        element = ELEMENTS.get(name, "")
+        self._inside[element] += 1
+        if element == "p":
+            self._open.append(Paragraph("table" if self._inside["tbl"] else "prose"))
+        elif element in ("pStyle", "numPr") and self._open:
+            value = next((attributes[key] for key in attributes if key.endswith(" val")), "")
+            self._style(self._open[-1], element, self._styles.get(value, value))
+        elif element in _MARKS and all(attributes.get(kind, "textWrapping") == "textWrapping" for kind in BREAKS):
+            self._add(_MARKS[element])
 
     def _end(self, name: str) -> None:
         self._depth -= 1
-        match ELEMENTS.get(name):
-            case "p":
-                self.paragraphs.append(self._open.pop())
-            case "tbl":
-                self._tables -= 1
-            case "t":
-                self._in_text -= 1
-            case "skipped":
-                self._skipped -= 1
+        element = ELEMENTS.get(name, "")
+        self._inside[element] -= 1
+        if element == "p":
+            self.paragraphs.append(self._open.pop())
 
-    def _style(self, property: str, value: str) -> None:  # noqa: A002 (as Word calls it)
-        """What the style of a paragraph says about it."""
-        heading = _HEADING.fullmatch(self._styles.get(value, value))
-        for paragraph in self._open[-1:]:
-            if heading:
-                paragraph.kind = "heading" if heading[1] else "title"
-                paragraph.level = min(int(heading[1] or 0), 6)
-            elif property == "numPr" and paragraph.kind == "prose":
-                paragraph.kind = "list"
+    def _style(self, paragraph: Paragraph, element: str, style: str) -> None:
+        if heading := _HEADING.fullmatch(style):
+            paragraph.kind = "heading" if heading[1] else "title"
+            paragraph.level = min(int(heading[1] or 0), 6)
+        elif element == "numPr" and paragraph.kind == "prose":
+            paragraph.kind = "list"
 
     def _characters(self, text: str) -> None:
-        if self._in_text:
+        if self._inside["t"]:
             self._add(text)
 
     def _add(self, text: str) -> None:
-        if self._open and not self._skipped:
+        if self._open and not self._inside["skipped"]:
             self._open[-1].parts.append(text)
