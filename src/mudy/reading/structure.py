@@ -76,7 +76,7 @@ def cut_to(length: int, blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 def blocks_of(text: str) -> tuple[Block, ...]:
     """The blocks of a plain text, in text order; none of ordinary prose."""
-    lines = list(_lines(text))
+    lines = list(lines_of(text))
     kinds: dict[int, Block] = {}  # the number of a line -> its block
     for rule in (_mail, _fenced, _quoted, _man_page, _stamped, _underlined, _numbered, _marked, _capitals, _contents):
         rule(lines, kinds)
@@ -118,25 +118,20 @@ def _without_references(text: str, blocks: Iterable[Block]) -> Iterator[Block]:
     """Blocks in which a section of references, up to the next heading that is not below its own, is one block."""
     references: Block | None = None  # the heading of the section, while within it
     headed = False  # whether there was a heading before, and so text
-    for block in blocks:
+    end = Block(Span(len(text), len(text)), "heading")  # below none
+    for block in (*blocks, end):
         heading = block.kind in ("title", "heading")
         if references is not None and heading and block.level <= references.level:
-            yield from _between(references, block.span.start)
+            if references.span.end < block.span.start:
+                yield Block(Span(references.span.end, block.span.start), "boilerplate")
             references = None
-        if references is None:
+        if references is None and block is not end:
             yield block
             references = block if headed and heading and REFERENCES.fullmatch(block.span.of(text)) else None
         headed = headed or heading
-    if references is not None:
-        yield from _between(references, len(text))
 
 
-def _between(heading: Block, end: int) -> Iterator[Block]:
-    if heading.span.end < end:
-        yield Block(Span(heading.span.end, end), "boilerplate")
-
-
-def _lines(text: str) -> Iterator[Line]:
+def lines_of(text: str) -> Iterator[Line]:
     start = 0
     for line in text.splitlines(keepends=True):
         yield Line(start, line.rstrip("\r\n"), line.strip())
@@ -173,15 +168,14 @@ def _mail(lines: Sequence[Line], kinds: dict[int, Block]) -> None:
             break
     if len({name for _, name in headers} & MAIL_HEADERS) < 2:
         return
-    for number in range(headers[0][0], headers[-1][0] + 1):
+    ending = range(len(lines) - 1, max(len(lines) - 16, 0), -1)
+    signature = next((number for number in ending if lines[number].text == "-- "), len(lines))
+    for number in (*range(headers[0][0], headers[-1][0] + 1), *range(signature, len(lines))):
         kinds[number] = lines[number].block("boilerplate")
     for number, name in headers:
         if name == "subject" and (value := lines[number].text[8:].strip()):
             start = lines[number].start + len(lines[number].text) - len(lines[number].text[8:].lstrip())
             kinds[number] = Block(Span(start, start + len(value)), "title", 1)
-    signature = next((n for n in range(len(lines) - 1, max(len(lines) - 16, 0), -1) if lines[n].text == "-- "), None)
-    for number in range(signature, len(lines)) if signature else ():
-        kinds[number] = lines[number].block("boilerplate")
 
 
 def _fenced(lines: Sequence[Line], kinds: dict[int, Block]) -> None:
@@ -307,14 +301,11 @@ def _contents(lines: Sequence[Line], kinds: dict[int, Block]) -> None:
     """A table of contents, from its heading to the first line that is no entry."""
     for number, line in enumerate(lines[:200]):
         if CONTENTS.fullmatch(line.words.rstrip(":").strip("#* ")):
-            end = number + 1
-            while (
-                end < len(lines)
-                and end not in kinds
-                and (_blank(lines, end) or UNDERLINE.fullmatch(lines[end].words) or ENTRY.match(lines[end].text))
-            ):
-                end += 1
-            for inside in range(number, end):
+            kinds[number] = line.block("boilerplate")
+            for inside in range(number + 1, len(lines)):
+                entry = UNDERLINE.fullmatch(lines[inside].words) or ENTRY.match(lines[inside].text)
+                if inside in kinds or not (entry or _blank(lines, inside)):
+                    break
                 kinds[inside] = lines[inside].block("boilerplate")
             return
 

@@ -5,15 +5,14 @@ segmenters know parts of speech; their words have Universal POS tags, like those
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from threading import Lock
-from typing import Any
 
 from mudy._support.cancellation import check
 from mudy.reading.document import CONTENT, MODIFIER
-from mudy.reading.languages.detection import ALL_FUNCTION_WORDS, UNDETERMINED, name_of
-from mudy.reading.languages.segmenters import Morpheme, segmenter_of
+from mudy.reading.languages import ALL_FUNCTION_WORDS, UNDETERMINED, name_of
+from mudy.reading.languages.segmenters import Morpheme, Segmenter, segmenter_of
 from mudy.reading.languages.verbs import is_verb_here
 from mudy.reading.stop_words import stop_words
 from mudy.reading.tagging import TextReader, Token
@@ -29,60 +28,34 @@ ENDS = frozenset(".!?…。！？｡।॥؟۔።։") | {"...", "?!", "!!", "．
 
 
 class UntaggedReader(TextReader):
-    """Reads texts of one language without a tagger; "und" stands for any language in Latin script.
-
-    Safe to share between threads. Unpickling creates a new one.
-    """
+    """Reads texts of a language without a tagger, also in threads; "und" stands for any in Latin script."""
 
     def __init__(self, code: str) -> None:
-        self._code = code
-        self._segmenter = segmenter_of(code)
-        self._spaced = self._segmenter is None or self._segmenter.spaced
-        self.tagged = self._segmenter is not None and self._segmenter.tags
-        self._rules = spacy_rules(code) if self._segmenter is None else None
+        known = "several languages" if code == UNDETERMINED else name_of(code)
+        segmenter = segmenter_of(code) or Segmenter(f"stop words of {known}", spacy_words(code), False, spaced=True)
+        self.language, self.name = code, segmenter.name
+        self.tagged, self._spaced = segmenter.tags, segmenter.spaced
+        self._cut = segmenter.morphemes
 
     def __reduce__(self) -> tuple[type["UntaggedReader"], tuple[str]]:
-        return UntaggedReader, (self._code,)
-
-    @property
-    def name(self) -> str:
-        if self._segmenter is not None:
-            return self._segmenter.name
-        return f"stop words of {'several languages' if self._code == UNDETERMINED else name_of(self._code)}"
-
-    @property
-    def language(self) -> str:
-        return self._code
+        return UntaggedReader, (self.language,)
 
     def _tokens(self, piece: str, offset: int) -> list[Token]:
         check()
-        morphemes = self._segmenter.morphemes(piece) if self._segmenter else list(self._words(piece))
-        opens = list(_opening(piece, morphemes))
-        return [
-            Token(offset + m.start, offset + m.end, tag, opening)
-            for m, tag, opening in zip(morphemes, self._tags(piece, morphemes, opens), opens, strict=True)
-        ]
-
-    def _words(self, piece: str) -> Iterator[Morpheme]:
-        assert self._rules is not None, "only a language without a segmenter has a tokenizer of spaCy"
-        nlp, lock = self._rules
-        with lock, nlp.memory_zone():
-            words = [Morpheme(t.idx, t.idx + len(t)) for t in nlp(piece) if not t.is_space]
-        for morpheme in words:
-            yield from _without_marks(piece, morpheme)
-
-    def _tags(self, text: str, morphemes: Sequence[Morpheme], opens: Sequence[bool]) -> Iterator[str]:
+        language, morphemes = self.language, self._cut(piece)
+        tokens: list[Token] = []
         before, tag = "", ""
-        for morpheme, opening in zip(morphemes, opens, strict=True):
-            form = text[morpheme.start : morpheme.end]
-            if morpheme.tag is not None:
-                tag = morpheme.tag
-            elif not is_content(form, self._code) or is_verb_here(form, self._code, before, tag == CONTENT, opening):
-                tag = ""
+        for (start, end, known), opening in zip(morphemes, _opening(piece, morphemes), strict=True):
+            form = piece[start:end]
+            if known is not None:
+                tag = known
+            elif is_content(form, language) and not is_verb_here(form, language, before, tag == CONTENT, opening):
+                tag = MODIFIER if language in CAPITAL_NOUNS and form.islower() else CONTENT
             else:
-                tag = MODIFIER if self._code in CAPITAL_NOUNS and form.islower() else CONTENT
+                tag = ""
             before = form
-            yield tag
+            tokens.append(Token(offset + start, offset + end, tag, opening))
+        return tokens
 
 
 def is_content(form: str, language: str) -> bool:
@@ -91,16 +64,6 @@ def is_content(form: str, language: str) -> bool:
         return False
     stops = ALL_FUNCTION_WORDS if language == UNDETERMINED else stop_words(language)
     return form.lower() not in stops or (form.isupper() and len(form) > 1)
-
-
-def _without_marks(text: str, morpheme: Morpheme) -> Iterator[Morpheme]:
-    """Split off the full stop that the rules of another language left on a word: "etwas." among Arabic words."""
-    form = text[morpheme.start : morpheme.end]
-    if len(form) > 3 and form[-1] in ENDS and form[:-1].isalpha() and not form[:-1].isupper():
-        yield Morpheme(morpheme.start, morpheme.end - 1)
-        yield Morpheme(morpheme.end - 1, morpheme.end)
-    else:
-        yield morpheme
 
 
 def _opening(text: str, morphemes: Sequence[Morpheme]) -> Iterator[bool]:
@@ -119,11 +82,27 @@ def _opening(text: str, morphemes: Sequence[Morpheme]) -> Iterator[bool]:
 
 
 @lru_cache(maxsize=4)
-def spacy_rules(code: str) -> tuple[Any, Lock]:
-    """SpaCy's tokenizer for a language, and the lock for its memory; shared by all readers."""
+def spacy_words(code: str) -> Callable[[str], list[Morpheme]]:
+    """SpaCy's tokenizer for a language, with the lock for its memory; shared by all readers."""
     import spacy
 
     try:
-        return spacy.blank(SPACY_CODES.get(code, code)), Lock()
+        nlp = spacy.blank(SPACY_CODES.get(code, code))
     except ImportError:  # spaCy does not know the language, or needs a package for it that is not installed
-        return spacy.blank(ANY), Lock()
+        nlp = spacy.blank(ANY)
+    lock = Lock()
+
+    def words(piece: str) -> list[Morpheme]:
+        with lock, nlp.memory_zone():
+            spans = [(t.idx, t.idx + len(t)) for t in nlp(piece) if not t.is_space]
+        return [word for start, end in spans for word in _without_mark(piece, start, end)]
+
+    return words
+
+
+def _without_mark(text: str, start: int, end: int) -> tuple[Morpheme, ...]:
+    """A word, and the full stop that the rules of another language left on it: "etwas." among Arabic words."""
+    word, mark = text[start : end - 1], text[end - 1]
+    if len(word) > 2 and mark in ENDS and word.isalpha() and not word.isupper():
+        return Morpheme(start, end - 1), Morpheme(end - 1, end)
+    return (Morpheme(start, end),)

@@ -5,8 +5,8 @@ from time import process_time
 
 import pytest
 
+from mudy.reading.candidates import Candidate, Occurrence
 from mudy.reading.candidates.acronyms import defined_acronyms, expanded, stands_for
-from mudy.reading.candidates.candidate import Candidate, Occurrence
 from mudy.reading.document import Span
 
 

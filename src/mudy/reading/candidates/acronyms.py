@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from mudy._support.cancellation import cancellable
-from mudy.reading.candidates.candidate import Candidate
+from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.inflections import base_form
 from mudy.reading.document import squeeze
 

@@ -1,36 +1,16 @@
-"""One grammar per language: noun phrases as long as possible, and the phrases inside them.
-
-Noun phrases of maximal length miss a third to a half of the gold keyphrases that occur in a text: "fuzzy modeling" in
-"hybrid fuzzy modeling", "sliding mode control", "1990 census", "quality of service". Nested candidates are all runs of
-words that could be a phrase of their own; which of them is right is a question for the evidence.
-"""
+"""Grammars: what words, by their parts of speech, make a phrase in each language."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 
-from mudy._support.cancellation import cancellable
-from mudy.errors import SettingError
-from mudy.reading.candidates.candidate import Candidate, Occurrence, checked_phrases, grouped, is_unspaced
-from mudy.reading.document import CONTENT, MODIFIER, UNSPACED_LANGUAGES, Document, Span, Word, squeeze
-from mudy.reading.markup import IN_WORD, no_prose
-from mudy.reading.stop_words import ACRONYMS, PRONOUNS, stop_words
+from mudy.reading.document import CONTENT, MODIFIER
+from mudy.reading.markup import IN_WORD
 
 MAX_PHRASE_WORDS = 6  # the lowest limit that lost no gold keyphrase in any of 11 data sets (60 documents of each)
-MAX_CHARACTERS = 100  # of a phrase; six words have about fifty
-MAX_OF_WORDS = 3  # on either side of the "of" in a nested phrase
-LONGEST_STRETCH = 200  # words searched together, which keeps the search linear in a text without any verb
-FOOTNOTE = re.compile(r"(?P<word>[^\W\d_]{3,}[a-zß-ÿ])(?P<number>\d{1,2}|[¹²³⁰⁴-⁹]+)")  # Anxiety2; not CO2, MP3
-QUOTES = "'\"`´‘’‚“”„«»‹›*_"  # and mark-up
-
-
-# -- Grammars ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +84,19 @@ def _romance(joins: str) -> Grammar:
     return Grammar(f"(?<!A){phrase}", UNIVERSAL_TAGS, inner=phrase, joins=frozenset(joins.split()))
 
 
+ROMANCE = {  # languages that hardly ever put a noun right after another, by what joins the two
+    "fr": _romance("de d' d’ du des"),
+    "es": _romance("de del"),
+    "pt": _romance("de do da dos das"),
+    "it": _romance("di d' d’ del dello della dell' dell’ dei degli delle"),
+    "ca": _romance("de d' d’ del dels"),
+    "ro": _romance("de"),
+}
+ARTICLES = {  # after a join: "internet de las cosas"; elsewhere they are one word with it
+    "fr": frozenset({"la", "l'", "l’"}),
+    "es": frozenset({"el", "la", "los", "las"}),
+    "ca": frozenset({"la", "les", "l'", "l’"}),
+}
 UNIVERSAL = Grammar(ADJECTIVES_AND_NOUNS, UNIVERSAL_TAGS)
 GRAMMARS: Mapping[str, Grammar] = {
     "en": EnglishGrammar(
@@ -114,22 +107,10 @@ GRAMMARS: Mapping[str, Grammar] = {
         joins=frozenset({"of"}),
         joined_runs=True,
     ),
-    "fr": _romance("de d' d’ du des"),
-    "es": _romance("de del"),
-    "pt": _romance("de do da dos das"),
-    "it": _romance("di d' d’ del dello della dell' dell’ dei degli delle"),
-    "ca": _romance("de d' d’ del dels"),
-    "ro": _romance("de"),
+    **ROMANCE,
     "zh": Grammar(  # a verb may end a phrase that has a noun: "machine learn" is how Chinese says machine learning
         "(?<![AN])[AN]*NA?", UNIVERSAL_TAGS | {"VERB": "A"}, inner="[AN]*NA?"
     ),
-}
-UNTAGGED_JOINS = {  # what joins two nouns in languages that hardly ever put one right after the other
-    code: GRAMMARS[code].joins for code in ("fr", "es", "pt", "it", "ca", "ro")
-}
-UNTAGGED_ARTICLES = {  # between the two: "internet de las cosas"; elsewhere they are one word with the join
-    code: frozenset(words.split())
-    for code, words in {"fr": "la l' l’", "es": "el la los las", "ca": "la les l' l’"}.items()
 }
 SYLLABLES = frozenset({"vi"})  # languages with a space after every syllable
 
@@ -139,162 +120,9 @@ def grammar_of(language: str, tagged: bool) -> Grammar:
     """The grammar of a language; without parts of speech, a phrase is all that stands between stop words and marks."""
     if tagged:
         return GRAMMARS.get(language, UNIVERSAL)
-    joins = UNTAGGED_JOINS.get(language, frozenset())
-    if joins:
-        articles = UNTAGGED_ARTICLES.get(language, frozenset())
+    if language in ROMANCE:
+        joins, articles = ROMANCE[language].joins, ARTICLES.get(language, frozenset())
         inner = "N{1,4}|N{1,2}PD?N{1,2}"
         return Grammar("N+(?:PD?N+)*", _tags(N=CONTENT), inner=inner, joins=joins, articles=articles)
     longest = MAX_PHRASE_WORDS if language in SYLLABLES else 4
     return Grammar(ADJECTIVES_AND_NOUNS, _tags(N=CONTENT, A=MODIFIER), inner=f"[AN]{{0,{longest - 1}}}N")
-
-
-# -- Candidates of a text ---------------------------------------------------------------------------------------------
-
-
-def candidates(
-    document: Document, *, max_words: int | None = MAX_PHRASE_WORDS, stop_phrases: Iterable[str] = ()
-) -> list[Candidate]:
-    """The noun phrases of maximal length, in the order of their first occurrences.
-
-    Phrases of more than `max_words` words are left out (None sets no limit), and so are `stop_phrases`, compared as
-    whole phrases regardless of case: excluding "learning" leaves "deep learning" in.
-    """
-    if max_words is not None and max_words < 1:
-        raise SettingError(f"max_words={max_words} leaves no candidate; it must be 1 or more, or None for no limit.")
-    phrases = (words for words in noun_phrases(document) if max_words is None or len(words) <= max_words)
-    return _candidates(document, phrases, stop_phrases)
-
-
-def nested_candidates(
-    document: Document, *, max_words: int | None = MAX_PHRASE_WORDS, stop_phrases: Iterable[str] = ()
-) -> list[Candidate]:
-    """The phrases of a text, also those inside longer ones, in the order of their first occurrences."""
-    return _candidates(document, nested_phrases(document, max_words or MAX_PHRASE_WORDS), stop_phrases)
-
-
-def _candidates(document: Document, phrases: Iterable[Sequence[Word]], stop_phrases: Iterable[str]) -> list[Candidate]:
-    excluded = {squeeze(phrase).lower() for phrase in checked_phrases(stop_phrases)}
-    forms = Counter(word.span.of(document.text).lower() for word in document.words)
-    occurrences = {
-        (span.start, -span.end): Occurrence(span, words[0].sentence)
-        for words in phrases
-        if _is_phrase((span := _trimmed(document.text, words, forms)).of(document.text))
-    }
-    in_order = (occurrences[key] for key in sorted(occurrences))
-    named = ((squeeze(occurrence.span.of(document.text)).lower(), occurrence) for occurrence in in_order)
-    return grouped((phrase, occurrence) for phrase, occurrence in named if phrase not in excluded)
-
-
-def noun_phrases(document: Document) -> Iterator[Sequence[Word]]:
-    """The words of every noun phrase of maximal length, in text order."""
-    phrase = re.compile(grammar_of(document.language, document.tagged).phrase)
-    for words, letters in _lettered(document):
-        for match in phrase.finditer(letters):
-            yield words[match.start() : match.end()]
-
-
-def nested_phrases(document: Document, max_words: int) -> Iterator[Sequence[Word]]:
-    """Every run of words that could be a phrase of its own."""
-    grammar = grammar_of(document.language, document.tagged)
-    run, inner = re.compile(grammar.run or grammar.phrase), re.compile(grammar.inner)
-    for words, letters in _lettered(document):
-        runs = [match.span() for match in run.finditer(letters)]
-        for start, end in runs:
-            for i in range(start, end):
-                for j in range(i + 1, min(end, i + max_words) + 1):
-                    if inner.fullmatch(letters, i, j):
-                        yield words[i:j]
-        for left, right in pairwise(runs) if grammar.joined_runs else ():
-            if right[0] == left[1] + 1 and letters[left[1]] == "P":
-                yield from (words[i:j] for i, j in _joined(letters, left, right) if j - i <= max_words)
-
-
-def _joined(letters: str, left: tuple[int, int], right: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """As in "quality of service": the last word or all words before "of", and all words after it."""
-    end = right[1]
-    for start in dict.fromkeys((left[0], left[1] - 1)):
-        short = left[1] - start <= MAX_OF_WORDS and end - right[0] <= MAX_OF_WORDS
-        ends_in_nouns = letters[left[1] - 1] == "N" and letters[end - 1] == "N"
-        if short and ends_in_nouns and "C" not in letters[start:end]:
-            yield start, end
-
-
-def _lettered(document: Document) -> Iterator[tuple[Sequence[Word], str]]:
-    """Words that a phrase may reach across, with the grammar's letter for each."""
-    grammar = grammar_of(document.language, document.tagged)
-    excluded = _starts_within(document.words, no_prose(document.text))
-    sentence, mixed_case = -1, False
-    for words in cancellable(_stretches(document), every=1024):
-        if words[0].sentence != sentence:  # once for all stretches of a sentence, which may be as long as the text
-            sentence = words[0].sentence
-            mixed_case = any(map(str.islower, document.sentences[sentence].of(document.text)))
-        yield words, "".join(_letters(document, words, grammar, excluded, mixed_case))
-
-
-def _stretches(document: Document) -> Iterator[Sequence[Word]]:
-    """Words of one sentence with nothing but white space between them."""
-    words, start = document.words, 0
-    adjacent = _written_together if document.language in UNSPACED_LANGUAGES else _adjacent
-    for i in range(1, len(words) + 1):
-        if i == len(words) or i - start == LONGEST_STRETCH or not adjacent(document.text, words[i - 1], words[i]):
-            yield words[start:i]
-            start = i
-
-
-def _adjacent(text: str, left: Word, right: Word) -> bool:
-    return left.sentence == right.sentence and not text[left.span.end : right.span.start].strip()
-
-
-def _written_together(text: str, left: Word, right: Word) -> bool:
-    """Also no space between two words of an unspaced script, where it takes the place of a comma."""
-    spaced = " " in text[left.span.end : right.span.start]
-    marked = spaced and is_unspaced(text[left.span.end - 1]) and is_unspaced(text[right.span.start])
-    return not marked and _adjacent(text, left, right)
-
-
-def _starts_within(words: Sequence[Word], spans: Iterable[Span]) -> frozenset[int]:
-    """The starts of the words that begin inside one of some spans, which come in text order."""
-    starts = [word.span.start for word in words]
-    return frozenset(
-        start for span in spans for start in starts[bisect_left(starts, span.start) : bisect_left(starts, span.end)]
-    )
-
-
-def _letters(
-    document: Document, words: Sequence[Word], grammar: Grammar, excluded: frozenset[int], mixed_case: bool
-) -> Iterator[str]:
-    """The grammar's letter for each word; stop words break a phrase, acronyms that look like them do not."""
-    stops = stop_words(document.language) | (PRONOUNS if document.language == "en" else frozenset())
-    for word in words:
-        form = word.span.of(document.text)
-        acronym = mixed_case and len(form) > 1 and form.isupper()
-        if word.span.start in excluded:
-            yield "x"
-        elif acronym and form in ACRONYMS and document.language == "en":
-            yield "N"
-        else:
-            stopped = form.lower() in stops and not acronym
-            yield grammar.letter(form, "" if stopped else word.tag)
-
-
-def _trimmed(text: str, words: Sequence[Word], forms: Mapping[str, int]) -> Span:
-    """The span of some words, without quotes, mark-up or the number of a footnote attached to its edges."""
-    start, end = words[0].span.start, words[-1].span.end - _footnote(words[-1].span.of(text), forms)
-    phrase = text[start:end].rstrip(QUOTES)
-    end = start + len(phrase)
-    return Span(end - len(phrase.lstrip(QUOTES)), end)
-
-
-def _footnote(word: str, forms: Mapping[str, int]) -> int:
-    """How many digits at the end of a word are no part of it: raised ones, and those it has only this once."""
-    match = FOOTNOTE.fullmatch(word)
-    if match is None:
-        return 0
-    raised = not match["number"].isascii()
-    return len(match["number"]) if raised or (forms[word.lower()] == 1 and match["word"].lower() in forms) else 0
-
-
-def _is_phrase(text: str) -> bool:
-    """Whether a text can be a keyphrase: it has a letter, and two characters unless its script writes words in one."""
-    long_enough = len(text) > 1 or (len(text) == 1 and is_unspaced(text))
-    return any(map(str.isalpha, text)) and long_enough and len(text) <= MAX_CHARACTERS

@@ -40,40 +40,21 @@ def base_form(word: str, language: str) -> str:
     return word if language in UNINFLECTED else stem_of(word, language)
 
 
-# -- English ----------------------------------------------------------------------------------------------------------
-
-
 def _english(word: str) -> str:
     """What singular and plural have in common: boxes -> box, cities and city -> city, houses and house -> hous."""
     word = word.replace("’", "'").removesuffix("'s").removesuffix("'")
     if word.endswith(("yses", "theses")):
         return word[:-2] + "is"
-    return _without_e(_without_s(word))
-
-
-def _without_s(word: str) -> str:
-    """Without the s of a plural: not that of GPS, the 1990s, a class, a virus or an analysis; but of APIs and GPUs."""
-    if len(word) < 4 or word in NO_PLURALS or not word.endswith("s") or not word[-2].isalpha():
-        return word
-    singular = word.endswith("ss") or (word.endswith(("us", "is")) and len(word) > 4)
-    return word if singular else word[:-1]
-
-
-def _without_e(word: str) -> str:
-    """Without the e that a plural may have put there: box(e), cit(ie), hero(e); and so hous(e) and mov(ie)."""
-    if len(word) > 3 and word.endswith(("se", "xe", "ze", "che", "she", "oe")):
+    if len(word) > 3 and word.endswith("s") and word[-2].isalpha() and word not in NO_PLURALS:  # not GPS, the 1990s
+        singular = word.endswith("ss") or (word.endswith(("us", "is")) and len(word) > 4)  # but APIs and GPUs
+        word = word if singular else word[:-1]
+    if len(word) > 3 and word.endswith(("se", "xe", "ze", "che", "she", "oe")):  # an e that a plural may have put there
         return word[:-1]
     return word[:-2] + "y" if word.endswith("ie") else word
 
 
-# -- Other languages --------------------------------------------------------------------------------------------------
-
-
 def _looked_up(word: str, language: str) -> str:
-    """The base form of a word, or of the longest known word at its end, as compounds and prefixed words are inflected.
-
-    A word that ends in none loses a short ending.
-    """
+    """The base form of a word, or of the longest known word at its end; else it loses a short ending."""
     for start in range(max(1, len(word) - SHORTEST_HEAD + 1)):
         if (lemma := _lemma(word[start:], language)) is not None:
             return word[:start] + lemma
@@ -82,10 +63,7 @@ def _looked_up(word: str, language: str) -> str:
 
 
 def _lemma(word: str, language: str) -> str | None:
-    """Look a word up, and then its entry again, since the dictionary may list a noun as a form of a verb.
-
-    In German the noun comes first, though the word is in lower case.
-    """
+    """Look a word up, and then its entry again, since the dictionary may list a noun as a form of a verb."""
     lemma = None
     for _ in range(MOST_LOOKUPS):
         entry = _entry(lemma or word, language)
@@ -96,6 +74,7 @@ def _lemma(word: str, language: str) -> str | None:
 
 
 def _entry(word: str, language: str) -> str | None:
+    """An entry of the dictionary; in German that of the noun comes first, though the word is in lower case."""
     entry = _lookup().get_lemma(word.capitalize() if language == "de" else word, DICTIONARIES[language])
     lemma = None if entry is None else entry.lower()
     if language in S_PLURALS and word.endswith("s") and lemma not in (None, word, word[:-1]):

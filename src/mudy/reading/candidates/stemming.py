@@ -41,15 +41,18 @@ def stems_of(phrase: str, language: str = "en") -> tuple[str, ...]:
     return tuple(stem_of(word, language) for word in phrase.split())
 
 
+@lru_cache(maxsize=1 << 16)
 def stem_of(word: str, language: str) -> str:
-    return stem(word) if language == "en" else _stem(word, language)
+    if language == "en":
+        return stem(word)
+    word = unicodedata.normalize("NFKC", word).lower()
+    plurals = PLURALS.get(language, ()) if len(word) >= SHORTEST_PLURAL else ()
+    plural, singular = next((pair for pair in plurals if word.endswith(pair[0])), ("", ""))
+    return _stemmer(language)(word.removesuffix(plural) + singular)
 
 
 def stem_parts(phrase: str, language: str) -> frozenset[str]:
-    """The parts of a phrase, to tell whether it is contained in another: its stems.
-
-    In scripts without spaces, every two adjacent characters are a part, and so is a single one.
-    """
+    """The stems of a phrase, to tell whether another holds it; in unspaced scripts, every two characters."""
     parts: set[str] = set()
     for name in stems_of(phrase, language):
         if language == "en" or not _UNSPACED_RUN.search(name):
@@ -61,27 +64,11 @@ def stem_parts(phrase: str, language: str) -> frozenset[str]:
     return frozenset(parts)
 
 
-@lru_cache(maxsize=1 << 16)
-def _stem(word: str, language: str) -> str:
-    word = unicodedata.normalize("NFKC", word).lower()
-    return _stemmer(language)(_singular(word, language))
-
-
-def _singular(word: str, language: str) -> str:
-    for plural, singular in PLURALS.get(language, ()):
-        if len(word) >= SHORTEST_PLURAL and word.endswith(plural):
-            return word.removesuffix(plural) + singular
-    return word
-
-
 @cache
 def _stemmer(language: str) -> Callable[[str], str]:
-    if language not in SNOWBALL:
-        return str
     import snowballstemmer
 
-    stemmer: Callable[[str], str] = snowballstemmer.stemmer(SNOWBALL[language]).stemWord
-    return stemmer
+    return snowballstemmer.stemmer(SNOWBALL[language]).stemWord if language in SNOWBALL else str
 
 
 # -- English: Porter's stemmer -----------------------------------------------------------------------------------------
@@ -95,33 +82,33 @@ UNCHANGED = ("sky", "news", "inning", "outing", "canning", "howe", "proceed", "e
 IRREGULAR = {word: word for word in UNCHANGED} | _rules(
     "innings:inning outings:outing cannings:canning skies:sky dying:die lying:lie tying:tie"
 )
-DOUBLE_SUFFIXES = _rules(  # step 2; of all rules the first that fits decides, here and below
+S_ENDINGS = _rules("sses:ss ies:i ss:ss s:")  # step 1a; of all rules the first that fits decides, here and below
+DOUBLE_SUFFIXES = _rules(  # step 2: relational -> relate
     "ational:ate tional:tion enci:ence anci:ance izer:ize bli:ble alli:al entli:ent eli:e ousli:ous ization:ize "
     "ation:ate ator:ate alism:al iveness:ive fulness:ful ousness:ous aliti:al iviti:ive biliti:ble fulli:ful"
 )
-SUFFIXES = _rules("icate:ic ative: alize:al iciti:ic ical:ic ful: ness:")  # step 3
-ENDINGS = _rules(  # step 4
+SUFFIXES = _rules("icate:ic ative: alize:al iciti:ic ical:ic ful: ness:")  # step 3: hopeful -> hope
+ENDINGS = _rules(  # step 4: allowance -> allow
     "al: ance: ence: er: ic: able: ible: ant: ement: ment: ent: ou: ism: ate: iti: ous: ive: ize:"
 )
 
 
-@lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     found = word.lower()
-    if found in IRREGULAR:
-        return IRREGULAR[found]
-    if len(word) <= 2:
-        return found
-    for step in (_step_1a, _present, _final_y, _double_suffix, _suffix, _ending, _final_e, _final_ll):
-        found = step(found)
-    return found
-
-
-def _step_1a(word: str) -> str:
-    """Step 1a: caresses -> caress, ponies -> poni, cats -> cat; dies -> die."""
-    if word.endswith(("sses", "ies")):
-        return word[:-1] if len(word) == 4 and word.endswith("ies") else word[:-2]
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+    if found in IRREGULAR or len(word) <= 2:
+        return IRREGULAR.get(found, found)
+    found = found[:-1] if len(found) == 4 and found.endswith("ies") else _replaced(found, S_ENDINGS, 0)
+    found = _present(found)
+    if len(found) > 2 and found[-1] == "y" and _letters(found)[-2] == "c":  # step 1c: happy -> happi; enjoy stays
+        found = found[:-1] + "i"
+    found = _replaced(_double_suffix(found), SUFFIXES, 1)
+    if not found.endswith("ion"):
+        found = _replaced(found, ENDINGS, 2)
+    elif _measure(found[:-3]) > 1 and found[-4] in "st":  # adoption -> adopt
+        found = found[:-3]
+    if found.endswith("e") and _measure(found[:-1]) > _ends_short(found[:-1]):  # step 5a: probate -> probat
+        found = found[:-1]
+    return _replaced(found, {"l": ""}, 2) if found.endswith("ll") else found  # step 5b: controll -> control
 
 
 def _present(word: str) -> str:
@@ -129,63 +116,22 @@ def _present(word: str) -> str:
     if word.endswith("ied"):
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("eed"):
-        return word[:-1] if _measure(word[:-3]) > 0 else word
-    for suffix in ("ed", "ing"):
-        rest = word.removesuffix(suffix)
-        if rest != word and "v" in _letters(rest):
-            return _mended(rest)
-    return word
-
-
-def _mended(word: str) -> str:
-    """Put back what an ending took away or doubled: conflat(ed) -> conflate, hopp(ing) -> hop, fil(ing) -> file."""
-    if word.endswith(("at", "bl", "iz")):
-        return word + "e"
-    if word[-1:] == word[-2:-1] and _letters(word)[-1] == "c":
-        return word if word[-1] in "lsz" else word[:-1]
-    return word + "e" if _measure(word) == 1 and _ends_short(word) else word
-
-
-def _final_y(word: str) -> str:
-    """Step 1c: happy -> happi; but enjoy and by stay."""
-    return word[:-1] + "i" if len(word) > 2 and word[-1] == "y" and _letters(word)[-2] == "c" else word
+        return _replaced(word, {"eed": "ee"}, 1)
+    rest = word.removesuffix("ed") if word.endswith("ed") else word.removesuffix("ing")
+    if rest == word or "v" not in _letters(rest):
+        return word
+    if rest.endswith(("at", "bl", "iz")):  # conflat(ed) -> conflate
+        return rest + "e"
+    if rest[-1:] == rest[-2:-1] and _letters(rest)[-1] == "c":  # hopp(ing) -> hop
+        return rest if rest[-1] in "lsz" else rest[:-1]
+    return rest + "e" if _measure(rest) == 1 and _ends_short(rest) else rest  # fil(ing) -> file
 
 
 def _double_suffix(word: str) -> str:
-    """Step 2: relational -> relate; what radicalli -> radical leaves is looked at again."""
+    """Step 2; what radicalli -> radical leaves is looked at again."""
     if word.endswith("alli") and _measure(word[:-4]) > 0:
         return _double_suffix(word[:-2])
-    if word.endswith("logi"):
-        return word[:-1] if _measure(word[:-3]) > 0 else word
-    return _replaced(word, DOUBLE_SUFFIXES, 1)
-
-
-def _suffix(word: str) -> str:
-    """Step 3: electrical -> electric, hopeful -> hope."""
-    return _replaced(word, SUFFIXES, 1)
-
-
-def _ending(word: str) -> str:
-    """Step 4: allowance -> allow, adoption -> adopt."""
-    if word.endswith("ion"):
-        return word[:-3] if _measure(word[:-3]) > 1 and word[-4] in "st" else word
-    return _replaced(word, ENDINGS, 2)
-
-
-def _final_e(word: str) -> str:
-    """Step 5a: probate -> probat, cease -> ceas; but rate stays."""
-    if not word.endswith("e"):
-        return word
-    measure = _measure(word[:-1])
-    return word[:-1] if measure > 1 or (measure == 1 and not _ends_short(word[:-1])) else word
-
-
-def _final_ll(word: str) -> str:
-    """Step 5b: controll -> control."""
-    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
-
-
-# -- What the rules ask of a word -------------------------------------------------------------------------------------
+    return _replaced(word, {"ogi": "og"} if word.endswith("logi") else DOUBLE_SUFFIXES, 1)
 
 
 def _replaced(word: str, rules: Mapping[str, str], least: int) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from html.entities import html5
 
 from mudy.reading.document import BlockKind
-from mudy.reading.formats.elements import ElementWalker, walk_xml
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+from mudy.reading.formats.elements import ElementWalker, read_xml
+from mudy.reading.formats.reading import Limits, Reading
 
 _BREAK_TAGS = """
 para simpara p title head subtitle section sect1 sect2 sect3 sect4 sect5 chapter article book appendix preface body sec
@@ -51,10 +51,4 @@ def read_docbook(data: bytes, limits: Limits) -> Reading:
         known = html5.get(f"{name.decode()};", "")
         return match[0] if name in _KEPT else declared.get(name) or known.encode("ascii", "xmlcharrefreplace") or name
 
-    walker = XmlWalker()
-    walk_xml(walker, [ENTITY.sub(value, data)])
-    walker.flush()
-    builder = TextBuilder(limits)
-    for piece in walker.pieces:
-        builder.add(piece.text, piece.kind, piece.level)
-    return builder.reading("an XML document")
+    return read_xml(XmlWalker(), [ENTITY.sub(value, data)], limits, "an XML document")

@@ -7,8 +7,9 @@ over the columns that they span, and other parts of the file, such as pictures, 
 import io
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import accumulate
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from mudy.errors import InputError
@@ -16,7 +17,6 @@ from mudy.reading.document import Block, BlockKind, Span
 from mudy.reading.formats.reading import ZIP, Limits, Reading, not_text
 from mudy.reading.structure import finished
 
-Paragraph = tuple[str, BlockKind, int]
 DOCUMENT = "word/document.xml"
 _MAX_BYTES = 100_000_000  # bytes that the document may unpack to; more is no document but a trap
 _CHUNK_BYTES = 65536
@@ -39,18 +39,35 @@ ELEMENTS["http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback"]
 BREAKS = tuple(f"{space} type" for space in _NAMESPACES)  # the attributes that tell a page break from a line break
 
 
-def read_docx(data: bytes, limits: Limits) -> Reading:
+@dataclass
+class Paragraph:
+    kind: BlockKind
+    level: int = 0
+    parts: list[str] = field(default_factory=list)
+
+
+def read_docx(data: bytes, _limits: Limits) -> Reading:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if DOCUMENT not in archive.namelist():
             raise InputError(not_text(ZIP))
-        chunks, styles = unpacked(archive, DOCUMENT), _style_names(archive)
-        paragraphs = [paragraph for paragraph in _paragraphs(chunks, styles, limits) if paragraph[0].strip()]
-    if not paragraphs:
+        styles = b"".join(unpacked(archive, STYLES)) if STYLES in archive.namelist() else b""
+        body = Body({key.decode(): name.decode() for key, name in STYLE.findall(styles)})
+        for chunk in unpacked(archive, DOCUMENT):
+            body.parser.Parse(chunk, False)
+        body.parser.Parse(b"", True)
+    texts: list[str] = []
+    blocks: list[Block] = []
+    end = -2
+    for paragraph in body.paragraphs:
+        text = "".join(paragraph.parts)
+        if text.strip():
+            start, end = end + 2, end + 2 + len(text)
+            texts.append(text)
+            if paragraph.kind != "prose":
+                blocks.append(Block(Span(start, end), paragraph.kind, paragraph.level))
+    if not texts:
         raise InputError("is a Word document that holds no text")
-    starts = accumulate((len(text) + 2 for text, _, _ in paragraphs), initial=0)
-    placed = zip(starts, paragraphs, strict=False)
-    blocks = [Block(Span(at, at + len(text)), kind, level) for at, (text, kind, level) in placed if kind != "prose"]
-    text = "\n\n".join(text for text, _, _ in paragraphs)
+    text = "\n\n".join(texts)
     return Reading(text, (), finished(text, blocks))
 
 
@@ -67,38 +84,15 @@ def unpacked(archive: zipfile.ZipFile, name: str, what: str = "a Word document")
             yield chunk
 
 
-def _style_names(archive: zipfile.ZipFile) -> dict[str, str]:
-    styles = b"".join(unpacked(archive, STYLES)) if STYLES in archive.namelist() else b""
-    return {key.decode(): name.decode() for key, name in STYLE.findall(styles)}
-
-
-def _paragraphs(chunks: Iterable[bytes], styles: Mapping[str, str], limits: Limits) -> Iterator[Paragraph]:
-    body, characters = Body(styles), 0
-    for chunk in chunks:
-        body.parser.Parse(chunk, False)
-        characters += sum(len(text) for text, _, _ in body.finished)
-        if characters + body.unfinished > limits.characters:
-            raise InputError(limits.too_long())
-        yield from body.finished
-        body.finished.clear()
-    body.parser.Parse(b"", True)
-    yield from body.finished
-
-
 class Body:
-    """Collects the text of paragraphs while the document is parsed.
-
-    A text box stands inside a paragraph and holds paragraphs of its own: these come first.
-    """
+    """Collects paragraphs while the document is parsed; those of a text box come before the one around it."""
 
     def __init__(self, styles: Mapping[str, str]) -> None:
-        self.finished: list[Paragraph] = []
+        self.paragraphs: list[Paragraph] = []
         self._styles = styles
-        self._kinds: list[tuple[BlockKind, int]] = []  # those of the paragraphs around this place
-        self._tables = 0
-        self.unfinished = 0  # characters of paragraphs that have not ended
-        self._open: list[list[str]] = []  # the paragraphs around this place
-        self._depth = self._in_text = self._skipped = 0  # how deep this place is in elements, and in some of them
+        self._open: list[Paragraph] = []  # the paragraphs around this place
+        self._depth = 0  # elements around this place
+        self._inside = Counter[str]()  # those of them that are looked at, by name
         self.parser = expat.ParserCreate(namespace_separator=" ")
         self.parser.StartDoctypeDeclHandler = self._doctype
         self.parser.StartElementHandler = self._start
@@ -113,51 +107,34 @@ class Body:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise InputError(f"nests more than {_DEEPEST:,} elements, which no document does")
-        match ELEMENTS.get(name):
-            case None:
-                pass
-            case "p":
-                self._open.append([])
-                self._kinds.append(("table" if self._tables else "prose", 0))
-            case "tbl":
-                self._tables += 1
-            case "pStyle" | "numPr" as property:
-                self._style(property, next((attributes[key] for key in attributes if key.endswith(" val")), ""))
-            case "t":
-                self._in_text += 1
-            case "skipped":
-                self._skipped += 1
-            case mark:
-                if all(attributes.get(kind, "textWrapping") == "textWrapping" for kind in BREAKS):
-                    self._add(_MARKS[mark])
+        element = ELEMENTS.get(name, "")
+        self._inside[element] += 1
+        if element == "p":
+            self._open.append(Paragraph("table" if self._inside["tbl"] else "prose"))
+        elif element in ("pStyle", "numPr") and self._open:
+            value = next((attributes[key] for key in attributes if key.endswith(" val")), "")
+            self._style(self._open[-1], element, self._styles.get(value, value))
+        elif element in _MARKS and all(attributes.get(kind, "textWrapping") == "textWrapping" for kind in BREAKS):
+            self._add(_MARKS[element])
 
     def _end(self, name: str) -> None:
         self._depth -= 1
-        match ELEMENTS.get(name):
-            case "p":
-                text = "".join(self._open.pop())
-                self.unfinished -= len(text)
-                self.finished.append((text, *self._kinds.pop()))
-            case "tbl":
-                self._tables -= 1
-            case "t":
-                self._in_text -= 1
-            case "skipped":
-                self._skipped -= 1
+        element = ELEMENTS.get(name, "")
+        self._inside[element] -= 1
+        if element == "p":
+            self.paragraphs.append(self._open.pop())
 
-    def _style(self, property: str, value: str) -> None:  # noqa: A002 (as Word calls it)
-        """What the style of a paragraph says about it."""
-        heading = _HEADING.fullmatch(self._styles.get(value, value))
-        if self._kinds and heading:
-            self._kinds[-1] = ("heading", min(int(heading[1]), 6)) if heading[1] else ("title", 0)
-        elif self._kinds and property == "numPr" and self._kinds[-1][0] == "prose":
-            self._kinds[-1] = ("list", 0)
+    def _style(self, paragraph: Paragraph, element: str, style: str) -> None:
+        if heading := _HEADING.fullmatch(style):
+            paragraph.kind = "heading" if heading[1] else "title"
+            paragraph.level = min(int(heading[1] or 0), 6)
+        elif element == "numPr" and paragraph.kind == "prose":
+            paragraph.kind = "list"
 
     def _characters(self, text: str) -> None:
-        if self._in_text:
+        if self._inside["t"]:
             self._add(text)
 
     def _add(self, text: str) -> None:
-        if self._open and not self._skipped:
-            self._open[-1].append(text)
-            self.unfinished += len(text)
+        if self._open and not self._inside["skipped"]:
+            self._open[-1].parts.append(text)

@@ -6,6 +6,7 @@ from xml.parsers import expat
 
 from mudy.errors import InputError
 from mudy.reading.document import BlockKind
+from mudy.reading.formats.reading import Limits, Reading, TextBuilder
 
 _DEEPEST = 1000  # elements within elements; more is no document but a trap
 # Which kind a piece is of, if it is in several.
@@ -83,8 +84,8 @@ class ElementWalker:
             self.pieces.append(Piece(text, kind, kinds.get(kind, 0), menu))
 
 
-def walk_xml(walker: ElementWalker, chunks: Iterable[bytes]) -> None:
-    """Tell a walker of an XML document, by the names of its elements without namespaces."""
+def read_xml(walker: ElementWalker, chunks: Iterable[bytes], limits: Limits, what: str) -> Reading:
+    """The text of an XML document, of which a walker is told by the names of elements without namespaces."""
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.UseForeignDTD(True)  # an entity that is not declared is left out
@@ -101,6 +102,11 @@ def walk_xml(walker: ElementWalker, chunks: Iterable[bytes]) -> None:
         parser.Parse(b"", True)
     except expat.ExpatError as error:
         raise InputError(f"is broken XML ({error})") from None
+    walker.flush()
+    builder = TextBuilder(limits)
+    for piece in walker.pieces:
+        builder.add(piece.text, piece.kind, piece.level)
+    return builder.reading(what)
 
 
 def _local(name: str) -> str:

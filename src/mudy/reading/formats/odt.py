@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from mudy.errors import InputError
 from mudy.reading.document import BlockKind
 from mudy.reading.formats.docx import unpacked
-from mudy.reading.formats.elements import ElementWalker, walk_xml
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+from mudy.reading.formats.elements import ElementWalker, read_xml
+from mudy.reading.formats.reading import Limits, Reading
 
 CONTENT = "content.xml"
 _STYLES: dict[str, BlockKind] = {"Title": "title", "Preformatted_20_Text": "code", "Quotations": "quotation"}
@@ -39,12 +39,8 @@ class TextWalker(ElementWalker):
 
 
 def read_odt(data: bytes, limits: Limits) -> Reading:
-    walker = TextWalker()
+    what = "an OpenDocument text"
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if CONTENT not in archive.namelist():
             raise InputError("is an OpenDocument file without content")
-        walk_xml(walker, unpacked(archive, CONTENT, "an OpenDocument text"))
-    builder = TextBuilder(limits)
-    for piece in walker.pieces:
-        builder.add(piece.text, piece.kind, piece.level)
-    return builder.reading("an OpenDocument text")
+        return read_xml(TextWalker(), unpacked(archive, CONTENT, what), limits, what)

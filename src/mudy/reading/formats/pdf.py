@@ -1,26 +1,21 @@
-"""PDF documents: the text of every page, in reading order as PDFium finds it.
-
-Running heads, footers and page numbers are taken out, and words made whole that a line end cut.
-"""
+"""PDF: the text of every page as PDFium finds it, without running heads, and with words made whole at line ends."""
 
 import re
-from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import replace
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, pairwise
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
 from mudy.errors import InputError
-from mudy.reading.formats.pdf_headings import Look, blocks, looks
+from mudy.reading.formats.pdf_headings import LIGATURES, Look, blocks, clean, looks
 from mudy.reading.formats.reading import Limits, Reading
-from mudy.reading.formats.running_heads import EDGE_LINES, MARGIN, Line, PageEdges, repeated
+from mudy.reading.formats.running_heads import EDGE_LINES, MARGIN, Edges, Line, repeated
 from mudy.reading.structure import cut_to, finished
 
 _Range = tuple[int, int]
-_Page = tuple[str, PageEdges, list[Look]]  # its text, the lines at its edges, and how all its lines look
+_Page = tuple[str, Edges, list[Look]]  # its text, the lines at its edges, and how all its lines look
 
 BETWEEN_PAGES = "\n\n"
 LINE = re.compile(r"[^\r\n]+")
@@ -29,12 +24,6 @@ CUT = r"(?:[-\u2010\u00ad]\n|[\ufffe\x02])(?=[a-zà-ÿ])"
 _WORD = r"\w+(?:-\w+)*"
 WORDS, CUTS = re.compile(_WORD), re.compile(CUT)
 CUT_WORD = re.compile(rf"{_WORD}(?:{CUT}{_WORD})*")  # any word, cut or not: so no letter is looked at twice
-LIGATURES = str.maketrans(  # also where a font of LaTeX does not say what its signs are
-    dict(
-        zip("ﬀﬁﬂﬃﬄ\x1b\x1c\x1d\x1e\x1f\x10\x11\x15\x16", (*("ff", "fi", "fl", "ffi", "ffl") * 2, *"“”–—"), strict=True)
-    )
-)
-UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def read_pdf(data: bytes, limits: Limits) -> Reading:
@@ -44,10 +33,10 @@ def read_pdf(data: bytes, limits: Limits) -> Reading:
         raise InputError(
             f"holds no text on {len(pages):,} pages: perhaps scans, which an OCR program can make readable"
         )
-    body = _without(pages, repeated(edges for _, edges, _ in read))
+    body = _without(pages, repeated([edges for _, edges, _ in read]))
     pages = body if any(page.strip() for page in body) else _without(pages, ())
     known = {word.lower() for page in pages for word in WORDS.findall(page)}
-    whole = [_clean(mended(page, known)) + BETWEEN_PAGES for page in pages]
+    whole = [clean(mended(page, known)) + BETWEEN_PAGES for page in pages]
     starts = tuple(accumulate(map(len, whole[:-1]), initial=0))
     text = "".join(whole).rstrip()
     marked = blocks(whole, starts, [lines for _, _, lines in read])
@@ -79,24 +68,12 @@ def _page(document: pypdfium2.PdfDocument, number: int) -> _Page:
         textpage = page.get_textpage()
         text = str(textpage.get_text_range())
     except (pypdfium2.PdfiumError, RecursionError, AssertionError):
-        return "", PageEdges((), ()), []
-    first, last = _edge_spans(text)
+        return "", ([], []), []
+    filled = [match.span() for match in LINE.finditer(text) if not match[0].isspace()]
+    first, last = filled[:EDGE_LINES], filled[: -EDGE_LINES - 1 : -1]  # each from the edge inwards
     lines = {span: _line(page, textpage, number, text, *span) for span in (*first, *last)}
-    edges = PageEdges([lines[span] for span in first], [lines[span] for span in last])
-    looking = [
-        replace(look, text=_clean(look.text.translate(LIGATURES)))
-        for look in looks(textpage, text, LINE.finditer(text))
-    ]
-    return text, edges, looking
-
-
-def _edge_spans(text: str) -> tuple[list[_Range], list[_Range]]:
-    """Where the first and the last lines stand that are not blank, each from the edge inwards."""
-    filled = (match.span() for match in LINE.finditer(text) if not match[0].isspace())
-    first = list(islice(filled, EDGE_LINES))
-    last = deque(first, maxlen=EDGE_LINES)
-    last.extend(filled)
-    return first, list(reversed(last))
+    edges = [lines[span] for span in first], [lines[span] for span in last]
+    return text, edges, list(looks(textpage, text, LINE.finditer(text)))
 
 
 def _line(
@@ -121,13 +98,14 @@ def _without(pages: Sequence[str], lines: Iterable[Line]) -> list[str]:
     spans: dict[int, set[_Range]] = {}
     for line in lines:
         spans.setdefault(line.page, set()).add((line.start, line.end))
-    return [_cut_out(page, sorted(spans.get(number, ()))) for number, page in enumerate(pages)]
-
-
-def _cut_out(page: str, spans: Sequence[_Range]) -> str:
-    starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(page)]
-    kept = (page[start:end].strip("\r\n") if spans else page for start, end in zip(starts, ends, strict=True))
-    return "\n".join(part for part in kept if part).replace("\r\n", "\n").replace("\r", "\n").translate(LIGATURES)
+    whole = []
+    for number, page in enumerate(pages):
+        cut = sorted(spans.get(number, ()))
+        starts, ends = [0, *(end for _, end in cut)], [*(start for start, _ in cut), len(page)]
+        kept = (page[start:end].strip("\r\n") if cut else page for start, end in zip(starts, ends, strict=True))
+        text = "\n".join(part for part in kept if part)
+        whole.append(text.replace("\r\n", "\n").replace("\r", "\n").translate(LIGATURES))
+    return whole
 
 
 def mended(page: str, known: set[str]) -> str:
@@ -141,7 +119,3 @@ def _whole(pieces: Sequence[str], known: set[str]) -> str:
         joined, hyphened = (left + right).lower(), f"{left}-{right}".lower()
         word.append(f"-{right}" if hyphened in known and joined not in known else right)
     return "".join(word)
-
-
-def _clean(page: str) -> str:
-    return UNWANTED.sub(" ", page).rstrip()

@@ -23,6 +23,12 @@ _FIXED_PITCH, _NAME_BYTES = 1, 100
 _BOLD, _FIXED = re.compile(rb"bold|black|bx\d|heavy", re.I), re.compile(rb"courier|mono|typewriter|cmtt|consol", re.I)
 _WORD = re.compile(r"[^\W\d_]{3}|[\u2e80-\uffdc]{2}")
 _SERIES = re.compile(r"\bjournal\b|\bproceedings\b|\bvol\.|\bissn\b|preprint", re.I)  # above a title
+LIGATURES = str.maketrans(  # also where a font of LaTeX does not say what its signs are
+    dict(
+        zip("ﬀﬁﬂﬃﬄ\x1b\x1c\x1d\x1e\x1f\x10\x11\x15\x16", (*("ff", "fi", "fl", "ffi", "ffl") * 2, *"“”–—"), strict=True)
+    )
+)
+UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 LEADERS = re.compile(r"(?:\. ?){5}")
 
 
@@ -45,7 +51,12 @@ def looks(textpage: pypdfium2.PdfTextPage, text: str, lines: Iterator[re.Match[s
             middle = words.find(" ", len(words) // 2) + 1  # 0 if there is none
             seen = [_look(textpage, first + at) for at in (0, middle, len(words) - 1)]
             sizes = sorted(size for size, _, _ in seen)
-            yield Look(words, sizes[1], all(bold for _, bold, _ in seen), all(fixed for _, _, fixed in seen))
+            text = clean(words.translate(LIGATURES))
+            yield Look(text, sizes[1], all(bold for _, bold, _ in seen), all(fixed for _, _, fixed in seen))
+
+
+def clean(text: str) -> str:
+    return UNWANTED.sub(" ", text).rstrip()
 
 
 def _look(textpage: pypdfium2.PdfTextPage, at: int) -> tuple[float, bool, bool]:

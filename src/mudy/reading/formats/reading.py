@@ -120,10 +120,12 @@ def decode(data: bytes, encoding: str | None = None) -> str:
         if data.startswith(beginning):
             raise InputError(not_text(beginning))
     mark, marked = next(((m, e) for m, e in _BYTE_ORDER_MARKS if data.startswith(m)), (b"", "utf-8"))
-    if encoding is not None and not _agree(encoding, marked):
-        mark, marked = b"", encoding
-    if encoding is None and not mark and b"\0" in data[:4096]:
-        raise InputError(_with_nul(data))
+    given = codecs.lookup(encoding).name if encoding is not None else marked
+    if encoding is not None and not marked.startswith(given) and not given.startswith(marked):
+        mark, marked = b"", encoding  # else it is utf-16-le with utf-16, or utf-8 with utf-8-sig
+    if encoding is None and not mark and (nul := data.find(0, 0, 4096)) >= 0:
+        reason = f"its byte at offset {nul:,} is NUL; if it is UTF-16, pass --encoding utf-16-le or utf-16-be"
+        raise InputError(f"looks like a binary file, not plain text: {reason}")
     text = _decoded(data[len(mark) :], marked, len(mark))
     _check_text(text)
     return text
@@ -132,12 +134,6 @@ def decode(data: bytes, encoding: str | None = None) -> str:
 def not_text(beginning: bytes) -> str:
     """The message for a file that begins like one of another format."""
     return f"looks like {_SIGNATURES[beginning]}, not plain text; convert it to text first"
-
-
-def _agree(encoding: str, marked: str) -> bool:
-    """Whether a mark belongs to the encoding given: utf-16-le to utf-16, utf-8 to utf-8-sig."""
-    given = codecs.lookup(encoding).name
-    return marked == given or marked.startswith(given) or given.startswith(marked)
 
 
 def _decoded(data: bytes, encoding: str, skipped: int) -> str:
@@ -153,15 +149,6 @@ def _decoded(data: bytes, encoding: str, skipped: int) -> str:
         ) from None
     except UnicodeError as error:
         raise InputError(f"is not {encoding.upper()}: {error}") from None
-
-
-def _with_nul(data: bytes) -> str:
-    sample = data[:4096]
-    for offset, name in ((1, "utf-16-le"), (0, "utf-16-be")):
-        half = sample[offset::2]
-        if len(sample) > 3 and half.count(0) > 0.7 * len(half) and sample[1 - offset :: 2].count(0) == 0:
-            return f"looks like UTF-16 without a byte-order mark; pass --encoding {name}"
-    return f"looks like a binary file, not plain text: its byte at offset {data.index(0):,} is NUL"
 
 
 def _check_text(text: str) -> None:

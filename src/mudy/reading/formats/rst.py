@@ -39,7 +39,7 @@ _REFERENCE = re.compile(r"\s?\[[#\w*-]{1,60}\]_|(?<=\w)__?(?=[\s.,;:!?)'\"]|$)")
 def read_rst(data: bytes, limits: Limits) -> Reading:
     builder = TextBuilder(limits)
     lines = data.decode().expandtabs(8).splitlines()
-    _add(builder, _without_preamble(builder, lines), {})
+    _Blocks(builder).add(_without_preamble(builder, lines))
     return builder.reading("a reStructuredText document")
 
 
@@ -66,33 +66,84 @@ def _without_preamble(builder: TextBuilder, lines: list[str]) -> list[str]:
     return lines[end:]
 
 
-def _add(builder: TextBuilder, lines: Sequence[str], levels: dict[str, int], depth: int = 0) -> None:
-    """Add the blocks of some lines; those in blocks that are indented, without their indentation."""
-    place, literal = 0, False  # literal: an indented block is code, after ::
-    while place < len(lines):
-        line, end = lines[place], _indented_until(lines, place + 1)
-        if not line.strip():
-            place += 1
-            continue
-        if line.startswith(" "):
-            _add_indented(builder, lines[place:end], levels, depth, literal)
-        elif _EXPLICIT.match(line):
-            _add_explicit(builder, line, lines[place + 1 : end], levels, depth)
-        elif heading := _heading(lines, place):
-            title, style, end = heading
-            builder.add(inline(title), "heading", min(levels.setdefault(style, len(levels) + 1), 6))
-        elif _TABLE.match(line):
-            end = _add_table(builder, lines, place)
-        elif match := _ITEM.match(line) or _FIELD.fullmatch(line):
-            _add_item(builder, match, lines[place + 1 : end], levels, depth)
-        elif not UNDERLINE.fullmatch(line):
-            end = _paragraph_until(lines, place)
-            text = "\n".join(lines[place:end])
-            builder.add(*((text, "code") if line.startswith(">>> ") else (inline(text).replace("::", ":"),)))
+class _Blocks:
+    """Adds the blocks of lines; those in blocks that are indented, without their indentation."""
+
+    def __init__(self, builder: TextBuilder) -> None:
+        self._builder = builder
+        self._levels: dict[str, int] = {}  # of headings, by their style
+        self._depth = 0  # of blocks within blocks
+
+    def add(self, lines: Sequence[str]) -> None:
+        place, literal = 0, False  # literal: an indented block is code, after ::
+        while place < len(lines):
+            line, end = lines[place], _indented_until(lines, place + 1)
+            if not line.strip():
+                place += 1
+                continue
+            if line.startswith(" "):
+                self._add_indented(lines[place:end], literal)
+            elif _EXPLICIT.match(line):
+                self._add_explicit(line, lines[place + 1 : end])
+            elif heading := _heading(lines, place):
+                title, style, end = heading
+                level = self._levels.setdefault(style, len(self._levels) + 1)
+                self._builder.add(inline(title), "heading", min(level, 6))
+            elif _TABLE.match(line):
+                end = self._add_table(lines, place)
+            elif match := _ITEM.match(line) or _FIELD.fullmatch(line):
+                self._add_item(match, lines[place + 1 : end])
+            elif not UNDERLINE.fullmatch(line):
+                end = place + 1
+                while end < len(lines) and lines[end].strip() and not lines[end].startswith((" ", ".. ")):
+                    end += 1
+                text = "\n".join(lines[place:end])
+                self._builder.add(*((text, "code") if line.startswith(">>> ") else (inline(text).replace("::", ":"),)))
+            else:
+                end = place + 1
+            literal = lines[end - 1].endswith("::") and not line.startswith("..")
+            place = end
+
+    def _add_indented(self, lines: Sequence[str], literal: bool = False) -> None:
+        text = dedent("\n".join(lines))
+        if literal or self._depth == _DEEPEST:
+            self._builder.add(text, "code" if literal else "prose")
         else:
-            end = place + 1
-        literal = lines[end - 1].endswith("::") and not line.startswith("..")
-        place = end
+            self._depth += 1
+            self.add(text.split("\n"))
+            self._depth -= 1
+
+    def _add_explicit(self, line: str, body: Sequence[str]) -> None:
+        """Add what follows two dots: a directive or a footnote; targets and comments are left out."""
+        if footnote := _FOOTNOTE.fullmatch(line):
+            self._add_indented([f" {footnote[1].strip()}", *body])
+            return
+        directive = _DIRECTIVE.fullmatch(line)
+        if directive is None or directive[1] in _DROPPED:
+            return
+        options = next((n for n, text in enumerate(body) if not _FIELD.fullmatch(text.strip())), len(body))
+        content, argument = dedent("\n".join(body[options:])), directive[2].strip()
+        if directive[1] in _CODE or "code" in directive[1]:
+            self._builder.add(content, "code")
+            return
+        if ":" in directive[1] or directive[1] in _SIGNATURES:
+            self._builder.add(inline(argument), "code")
+            argument = ""
+        self._add_indented([argument, *content.split("\n")])
+
+    def _add_item(self, match: re.Match[str], body: Sequence[str]) -> None:
+        """Add an item of a list: its first paragraph, then what else it holds; or a field, without its name."""
+        end = next((n for n, line in enumerate(body) if not line.strip()), len(body))
+        text = " ".join((match[1] or "", *(line.strip() for line in body[:end])))
+        self._builder.add(inline(text), "list" if match.re is _ITEM else "boilerplate")
+        self._add_indented(body[end:], text.endswith("::"))
+
+    def _add_table(self, lines: Sequence[str], place: int) -> int:
+        while place < len(lines) and (lines[place].strip() or not _TABLE.match(lines[place - 1])):
+            cells = re.split(r" {2,}| ?\| ?", lines[place].strip("+=-| "))
+            self._builder.add(" | ".join(inline(cell) for cell in cells if cell.strip("+=- ")), "table")
+            place += 1
+        return place
 
 
 def _indented_until(lines: Sequence[str], place: int) -> int:
@@ -101,13 +152,6 @@ def _indented_until(lines: Sequence[str], place: int) -> int:
         place += 1
         end = place if lines[place - 1].strip() else end
     return end
-
-
-def _paragraph_until(lines: Sequence[str], place: int) -> int:
-    place += 1
-    while place < len(lines) and lines[place].strip() and not lines[place].startswith((" ", ".. ")):
-        place += 1
-    return place
 
 
 def _heading(lines: Sequence[str], place: int) -> tuple[str, str, int] | None:
@@ -119,52 +163,3 @@ def _heading(lines: Sequence[str], place: int) -> tuple[str, str, int] | None:
     if match and " " not in line and not UNDERLINE.fullmatch(overline) and len(line) >= 0.8 * len(overline):
         return overline.strip(), match[1], place + 2
     return None
-
-
-def _add_indented(
-    builder: TextBuilder, lines: Sequence[str], levels: dict[str, int], depth: int, literal: bool
-) -> None:
-    text = dedent("\n".join(lines))
-    if literal:
-        builder.add(text, "code")
-    elif depth == _DEEPEST:
-        builder.add(text)
-    else:
-        _add(builder, text.split("\n"), levels, depth + 1)
-
-
-def _add_explicit(builder: TextBuilder, line: str, body: Sequence[str], levels: dict[str, int], depth: int) -> None:
-    """Add what follows two dots: a directive or a footnote; targets and comments are left out."""
-    if footnote := _FOOTNOTE.fullmatch(line):
-        _add_indented(builder, [f" {footnote[1].strip()}", *body], levels, depth, False)
-        return
-    directive = _DIRECTIVE.fullmatch(line)
-    if directive is None or directive[1] in _DROPPED:
-        return
-    options = next((n for n, text in enumerate(body) if not _FIELD.fullmatch(text.strip())), len(body))
-    if directive[1] in _CODE or "code" in directive[1]:
-        builder.add(dedent("\n".join(body[options:])), "code")
-        return
-    argument = directive[2].strip()
-    if ":" in directive[1] or directive[1] in _SIGNATURES:
-        builder.add(inline(argument), "code")
-        argument = ""
-    _add_indented(builder, [argument, *dedent("\n".join(body[options:])).split("\n")], levels, depth, False)
-
-
-def _add_item(
-    builder: TextBuilder, match: re.Match[str], body: Sequence[str], levels: dict[str, int], depth: int
-) -> None:
-    """Add an item of a list: its first paragraph, then what else it holds; or a field, without its name."""
-    end = next((n for n, line in enumerate(body) if not line.strip()), len(body))
-    text = " ".join((match[1] or "", *(line.strip() for line in body[:end])))
-    builder.add(inline(text), "list" if match.re is _ITEM else "boilerplate")
-    _add_indented(builder, body[end:], levels, depth, text.endswith("::"))
-
-
-def _add_table(builder: TextBuilder, lines: Sequence[str], place: int) -> int:
-    while place < len(lines) and (lines[place].strip() or not _TABLE.match(lines[place - 1])):
-        cells = re.split(r" {2,}| ?\| ?", lines[place].strip("+=-| "))
-        builder.add(" | ".join(inline(cell) for cell in cells if cell.strip("+=- ")), "table")
-        place += 1
-    return place

@@ -43,25 +43,19 @@ class Line:
         return [int(number[:LONGEST_NUMBER]) for number in _NUMBER.findall(self.text)]
 
 
-@dataclass(frozen=True, slots=True)
-class PageEdges:
-    """The first and the last lines of a page's text, each from the edge inwards."""
-
-    first: Sequence[Line]
-    last: Sequence[Line]
+Edges = tuple[Sequence[Line], Sequence[Line]]  # the first and the last lines of a page, each from the edge inwards
 
 
-def repeated(pages: Iterable[PageEdges]) -> list[Line]:
+def repeated(pages: Sequence[Edges]) -> list[Line]:
     """The lines that come again from page to page, in the order of pages."""
-    pages = list(pages)
     again = {
         line
-        for edge in ([page.first for page in pages], [page.last for page in pages])
+        for edge in zip(*pages, strict=True)
         for chain in _chains(line for lines in edge for line in lines)
         if len(chain) >= _MIN_PAGES
         for line in chain
     }
-    rows = [list(takewhile(again.__contains__, lines)) for page in pages for lines in (page.first, page.last)]
+    rows = [list(takewhile(again.__contains__, lines)) for edges in pages for lines in edges]
     heads = (row for row in rows if len(row) <= _MAX_LINES)
     return [line for row in heads for line in takewhile(lambda line: line.in_margin, row)]
 

@@ -8,12 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple
 
 from mudy.reading.document import UNSPACED_LANGUAGES, Document
-from mudy.reading.languages.detection import name_of
+from mudy.reading.languages import name_of
 from mudy.reading.languages.taggers import installed_version
 
 
@@ -51,7 +52,7 @@ def segmenter_of(code: str) -> Segmenter | None:
     package = PACKAGES.get(code)
     number = None if package is None else _version(package)
     if number is not None:
-        return Segmenter(f"{package} {number}", _Lazy(_LOADERS[code]), code != "th", code == "ko")
+        return Segmenter(f"{package} {number}", _lazily(_LOADERS[code]), code != "th", code == "ko")
     if code == "ko":
         return Segmenter(PLAIN_KOREAN, korean_words, tags=False, spaced=True)
     if code in UNSPACED_LANGUAGES:
@@ -79,19 +80,15 @@ JAPANESE_EXCLUDED = frozenset({"数詞", "助動詞語幹", "非自立可能", "
 KOREAN_TAGS = {"NNG": "NOUN", "NNP": "PROPN", "SL": "PROPN", "XR": "NOUN", "XSN": "NOUN", "SH": "NOUN"}
 
 
-class _Lazy:
+def _lazily(load: Callable[[], Cut]) -> Cut:
     """A segmenter that is loaded on first use, and called by one thread at a time."""
+    loaded, lock = cache(load), Lock()
 
-    def __init__(self, load: Callable[[], Cut]) -> None:
-        self._load = load
-        self._cut: Cut | None = None
-        self._lock = Lock()
+    def cut(text: str) -> list[Morpheme]:
+        with lock:
+            return list(loaded()(text))
 
-    def __call__(self, text: str) -> list[Morpheme]:
-        with self._lock:
-            if self._cut is None:
-                self._cut = self._load()
-            return list(self._cut(text))
+    return cut
 
 
 def _load_jieba() -> Cut:
@@ -276,16 +273,10 @@ def _recurring(stretches: list[str]) -> frozenset[str]:
 def _cut_compound(run: str, offset: int, recurring: frozenset[str], *, twos: bool) -> Iterator[Morpheme]:
     """Split a stretch around the longest recurring parts, and with `twos` the rest of a long one into pairs."""
     for start, end, recurs in _split(run, recurring, 2, LONGEST_PART):
-        yield from _rest(run[start:end], offset + start, twos and not recurs)
-
-
-def _rest(run: str, offset: int, twos: bool) -> Iterator[Morpheme]:
-    size = 2 if twos and len(run) > COMPOUND else len(run)
-    starts = list(range(0, len(run), size))
-    if len(starts) > 1 and len(run) % size:
-        starts.pop()  # an odd character joins the pair before it
-    for start, end in zip(starts, [*starts[1:], len(run)], strict=True):
-        yield Morpheme(offset + start, offset + end)
+        size = 2 if twos and not recurs and end - start > COMPOUND else end - start
+        starts = range(start, end - (end - start) % size, size)  # an odd character joins the pair before it
+        for first, after in pairwise((*starts, end)):
+            yield Morpheme(offset + first, offset + after)
 
 
 # -- Korean -----------------------------------------------------------------------------------------------------------

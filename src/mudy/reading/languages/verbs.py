@@ -58,10 +58,7 @@ PARTICIPLES = {  # that follow a noun as adjectives do: "sistemas embebidos", "g
 
 
 def is_verb_here(word: str, language: str, before: str, after_noun: bool, opening: bool) -> bool:
-    """Whether a word is a verb where it stands: not with a capital inside a sentence, nor after an article.
-
-    `before` is the word before it, and `after_noun` whether that may be part of a phrase.
-    """
+    """Whether a word is a verb where it stands; `after_noun`: the word before may be part of a phrase."""
     if not is_verb(word, language):
         return False
     name = word[:1].isupper() and not opening

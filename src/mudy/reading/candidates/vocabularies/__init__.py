@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -105,7 +105,21 @@ class Vocabulary:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Sentences about entries that were left out and ambiguous labels; `load` issues them as warnings."""
-        return (*_unlabelled_note(self.unlabelled), *_ambiguous_note(self))
+        notes = []
+        if self.unlabelled:
+            first = ", ".join(repr(name) for name in self.unlabelled[:_SHOWN] if name)
+            left_out = f"{len(self.unlabelled):,} of the entries have no label and are left out"
+            notes.append(f"{left_out}: {first}." if first else f"{left_out}.")
+        if shared := self.index_of("en").shared_labels():
+            examples = "; ".join(
+                f"{label!r} of {', '.join(self.concepts[number].id for number in numbers[:_SHOWN])}"
+                for label, numbers in shared[:_SHOWN]
+            )
+            notes.append(
+                f"{len(shared):,} labels belong to more than one concept ({examples}). The concept that prefers the "
+                "label is chosen, else the first."
+            )
+        return tuple(notes)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -144,24 +158,3 @@ def concept_of(entry: Any) -> Concept:
         raise InputError(f"A concept is {seen(dict(entry))}; `label` must be a text, `alternatives` a list of texts.")
     name = entry.get("id")
     return Concept("" if name is None else str(name), label, tuple(alternatives))
-
-
-def _unlabelled_note(names: Sequence[str]) -> Iterator[str]:
-    if names:
-        first = ", ".join(repr(name) for name in names[:_SHOWN] if name)
-        yield f"{len(names):,} of the entries have no label and are left out{': ' + first if first else ''}."
-
-
-def _ambiguous_note(vocabulary: Vocabulary) -> Iterator[str]:
-    """Labels that several concepts share: the text does not tell which one is meant."""
-    shared = vocabulary.index_of("en").shared_labels()
-    if shared:
-        concepts = vocabulary.concepts
-        examples = "; ".join(
-            f"{label!r} of {', '.join(concepts[number].id for number in numbers[:_SHOWN])}"
-            for label, numbers in shared[:_SHOWN]
-        )
-        yield (
-            f"{len(shared):,} labels belong to more than one concept ({examples}). The concept that prefers the label "
-            "is chosen, else the first."
-        )

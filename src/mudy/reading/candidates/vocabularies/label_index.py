@@ -44,52 +44,47 @@ class LabelIndex:
         self._first = array("i")  # phrase of the index -> its first label
         self._others: dict[int, list[int]] = {}  # phrase -> further labels with the same stems
         self._preferred = bytearray()  # label -> whether it is the preferred one
-        numbers: dict[tuple[str, ...], int] = {}
+        phrases: dict[tuple[str, ...], int] = {}  # stems -> number in the index
         for concept, forms in enumerate(cancellable(labels, every=1024)):
             for position, label in enumerate(forms):
-                self._add(numbers, concept, label, position == 0)
-        self._capitals_matter = not _mostly_capitals(self._labels)
-        self._index = PhraseIndex(list(numbers))
-
-    def _add(self, numbers: dict[tuple[str, ...], int], concept: int, label: str, preferred: bool) -> None:
-        key = tuple(unit for unit, _ in stem_units(label, self._language) if unit != _BREAK)
-        if not key:
-            return
-        number = len(self._labels)
-        self._labels.append(label)
-        self._concepts.append(concept)
-        self._preferred.append(preferred)
-        phrase = numbers.setdefault(key, len(numbers))
-        if phrase == len(self._first):
-            self._first.append(number)
-        else:
-            self._others.setdefault(phrase, []).append(number)
+                stems = tuple(unit for unit, _ in stem_units(label, language) if unit != _BREAK)
+                if not stems:
+                    continue
+                phrase = phrases.setdefault(stems, len(phrases))
+                if phrase == len(self._first):
+                    self._first.append(len(self._labels))
+                else:
+                    self._others.setdefault(phrase, []).append(len(self._labels))
+                self._labels.append(label)
+                self._concepts.append(concept)
+                self._preferred.append(position == 0)
+        longer = [label.isupper() for label in self._labels if len(label) > _LONGEST_ACRONYM]
+        self._capitals_matter = sum(longer) <= _MOSTLY * len(longer)
+        self._index = PhraseIndex(list(phrases))
 
     def places(self, text: str) -> list[LabelPlace]:
         """Every occurrence of every concept, in text order, none of them inside another."""
         units = list(cancellable(stem_units(text, self._language), every=4096))
-        places: list[LabelPlace] = []
+        found: list[LabelPlace] = []
         for start, end, phrase in self._index.places(unit for unit, _ in units):
             span = Span(units[start][1].start, units[end - 1][1].end)
             if stands_alone(text, span) and (label := self._meant(phrase, squeeze(span.of(text)))) is not None:
-                places.append(LabelPlace(span, self._concepts[label]))
-        return list(_longest(places))
+                found.append(LabelPlace(span, self._concepts[label]))
+        places: list[LabelPlace] = []
+        for place in sorted(found, key=lambda place: (place.span.start, -place.span.end)):
+            if not places or place.span.end > places[-1].span.end:
+                places.append(place)
+        return places
 
     def _meant(self, phrase: int, form: str) -> int | None:
         """The label that a form stands for: the one spelt the same, else a preferred label, else the first."""
-        same_stems = (self._first[phrase], *self._others.get(phrase, ()))
+        numbers = (self._first[phrase], *self._others.get(phrase, ()))
+        capitals = not self._capitals_matter or form.removesuffix("s").isupper()
+        fitting = [number for number in numbers if capitals or not _is_acronym(self._labels[number])]
         spelling = form.casefold()
-        fitting = (
-            (self._labels[number].casefold() != spelling, not self._preferred[number], number)
-            for number in same_stems
-            if self._fits(self._labels[number], form)
+        return min(
+            fitting, key=lambda n: (self._labels[n].casefold() != spelling, not self._preferred[n]), default=None
         )
-        best = min(fitting, default=None)
-        return None if best is None else best[-1]
-
-    def _fits(self, label: str, form: str) -> bool:
-        acronym = self._capitals_matter and 2 <= len(label) <= _LONGEST_ACRONYM and label.isupper()
-        return not acronym or form.removesuffix("s").isupper()
 
     def shared_labels(self) -> list[tuple[str, list[int]]]:
         """Labels that several concepts have in the same spelling, with these concepts."""
@@ -105,9 +100,8 @@ class LabelIndex:
         return shared
 
 
-def _mostly_capitals(labels: Sequence[str]) -> bool:
-    longer = [label.isupper() for label in labels if len(label) > _LONGEST_ACRONYM]
-    return sum(longer) > _MOSTLY * len(longer)
+def _is_acronym(label: str) -> bool:
+    return 2 <= len(label) <= _LONGEST_ACRONYM and label.isupper()
 
 
 def stem_units(text: str, language: str) -> Iterator[tuple[str, Span]]:
@@ -117,18 +111,7 @@ def stem_units(text: str, language: str) -> Iterator[tuple[str, Span]]:
         if unit.isspace():
             if unit.count("\n") > 1:
                 yield _BREAK, Span(match.start(), match.end())
-        elif unit[0] not in _JOINS or not _joins(text, match.start(), match.end()):
+            continue
+        beside = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
+        if unit[0] not in _JOINS or not all(map(str.isalnum, beside)):  # else it joins two words
             yield stem_of(unit, language), Span(match.start(), match.end())
-
-
-def _joins(text: str, start: int, end: int) -> bool:
-    """Whether a hyphen or underscore is between two words, not next to white space."""
-    return text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
-
-
-def _longest(places: Sequence[LabelPlace]) -> Iterator[LabelPlace]:
-    end = -1
-    for place in sorted(places, key=lambda place: (place.span.start, -place.span.end)):
-        if place.span.end > end:
-            yield place
-            end = place.span.end

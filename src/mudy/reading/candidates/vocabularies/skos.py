@@ -9,12 +9,11 @@ Only labels are read: broader and narrower concepts are ignored.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import count
-from typing import IO, Any, cast
+from typing import Any
 from xml.parsers import expat
 
-from mudy._support.cancellation import check
+from mudy._support.cancellation import cancellable
 from mudy._support.extras import from_extra
 from mudy.errors import InputError
 from mudy.reading.candidates.vocabularies import Concept
@@ -27,13 +26,11 @@ _FORM = f"{SKOS_XL}literalForm"
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _DEPRECATED = "http://www.w3.org/2002/07/owl#deprecated"
 _NO_CONCEPTS = frozenset(f"{SKOS}{name}" for name in ("ConceptScheme", "Collection", "OrderedCollection"))
-PREDICATES = frozenset((*_LABELS, *_LABEL_NODES, _FORM, _TYPE, _DEPRECATED))  # all others are ignored
-_MOST_LABELS, _LONGEST_LABEL = 5_000_000, 10_000
 
 Label = tuple[str, str, str]  # kind, language, text
 Triple = tuple[str, str, str, str | None]  # subject, predicate, address or text, and the tag of a text (may be empty)
 _NO_BASE = "relative:/"  # base of relative addresses in a file without one; removed again
-_MOST_CHARACTERS, _MOST_TRIPLES, _LONGEST_ADDRESS = 2_000_000_000, 50_000_000, 4_000
+_LONGEST_ADDRESS = 4_000
 _UNDETERMINED = "und"  # BCP 47: no language; pyoxigraph accepts no empty tag in XML
 _TRIPLE_TERM, _MOST_TRIPLE_TERMS = "<<(", 100  # in RDF 1.2; many within one another overflow the stack
 _DEEPEST, _MOST_ENTITIES, _LONGEST_ENTITY = 100, 200, 300  # in XML
@@ -42,64 +39,38 @@ _POSITION = re.compile(r"^Parser error at [^:]{0,200}: |\(line \d{1,9}\)$")
 _SHOWN = 200  # characters of a reason
 
 
-@dataclass
-class Statements:
-    """The labels in one language, by resource."""
-
-    language: str
-    labels: dict[str, list[Label]] = field(default_factory=dict)
-    nodes: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # resource -> kind, label node (SKOS-XL)
-    forms: dict[str, tuple[str, str]] = field(default_factory=dict)  # label node -> language, text
-    left_out: set[str] = field(default_factory=set)
-    other_languages: set[str] = field(default_factory=set)  # of labels that were skipped
-    kept: int = 0  # labels
-
-    def add(self, triple: Triple) -> None:
-        subject, predicate, value, language = triple
-        if predicate in _LABELS and language is not None:
-            labels = self.labels.setdefault(subject, [])
-            if self._keeps(subject, value, language):
-                labels.append((_LABELS[predicate], language, value))
-        elif predicate in _LABEL_NODES and language is None:
-            self.labels.setdefault(subject, [])
-            self.nodes.setdefault(subject, []).append((_LABEL_NODES[predicate], value))
-        elif predicate == _FORM and language is not None:
-            if self._keeps(subject, value, language):
-                self.forms[subject] = language, value
-        elif predicate == _TYPE and value == f"{SKOS}Concept":
-            self.labels.setdefault(subject, [])
-        elif (predicate == _TYPE and value in _NO_CONCEPTS) or (predicate == _DEPRECATED and value in ("true", "1")):
-            self.left_out.add(subject)
-
-    def _keeps(self, subject: str, label: str, language: str) -> bool:
-        if not speaks(language, self.language):
-            self.other_languages.add(language)
-            return False
-        self.kept += 1
-        if self.kept > _MOST_LABELS:
-            raise InputError(f"there are more than {_MOST_LABELS:,} labels. Divide the vocabulary.")
-        if len(label) > _LONGEST_LABEL:
-            raise InputError(f"a label of {subject} has {len(label):,} characters, more than {_LONGEST_LABEL:,}.")
-        return True
-
-    def resources(self) -> Iterator[tuple[str, list[Label]]]:
-        for subject, labels in self.labels.items():
-            if subject not in self.left_out:
-                nodes = self.nodes.get(subject, ())
-                yield subject, labels + [(kind, *self.forms[node]) for kind, node in nodes if node in self.forms]
-
-
 def skos_concepts(triples: Iterable[Triple], language: str) -> Iterator[Concept]:
     """Each concept with its labels in a language, or without a language tag; with an empty label if it has none."""
-    statements = Statements(language)
-    for triple in triples:
-        statements.add(triple)
-    if statements.other_languages and not any(labels for _, labels in statements.resources()):
-        known = ", ".join(sorted(statements.other_languages))
+    labels: dict[str, list[Label]] = {}  # of each resource
+    nodes: dict[str, list[tuple[str, str]]] = {}  # of each resource: kind and label node (SKOS-XL)
+    forms: dict[str, tuple[str, str]] = {}  # label node -> language, text
+    left_out, other_languages = set[str](), set[str]()
+    for subject, predicate, value, tag in triples:
+        kind = _LABEL_NODES.get(predicate) if tag is None else _LABELS.get(predicate)
+        if kind is not None or (predicate == _TYPE and value == f"{SKOS}Concept"):
+            labels.setdefault(subject, [])
+        if tag is not None and (kind is not None or predicate == _FORM):
+            if not speaks(tag, language):
+                other_languages.add(tag)
+            elif kind is not None:
+                labels[subject].append((kind, tag, value))
+            else:
+                forms[subject] = tag, value
+        elif kind is not None:
+            nodes.setdefault(subject, []).append((kind, value))
+        elif (predicate == _TYPE and value in _NO_CONCEPTS) or (predicate == _DEPRECATED and value in ("true", "1")):
+            left_out.add(subject)
+    for subject, named in nodes.items():
+        labels[subject] += [(kind, *forms[node]) for kind, node in named if node in forms]
+    concepts = {subject: listed for subject, listed in labels.items() if subject not in left_out}
+    if other_languages and not any(concepts.values()):
+        known = ", ".join(sorted(other_languages))
         raise InputError(f"no label is in the language {language!r}; there are labels in {known}. Choose one of these.")
     blank_nodes = count(1)
-    for subject, labels in statements.resources():
-        texts = [text for _, _, text in sorted(labels, key=lambda label: _order(label, language))]
+    preferred = {language.lower(): 0, "": 1}  # then the language's regions
+    for subject, listed in concepts.items():
+        listed.sort(key=lambda label: (_KINDS.index(label[0]), preferred.get(label[1], 2)))
+        texts = [text for _, _, text in listed]
         name = f"_:{next(blank_nodes)}" if subject.startswith("_:") else subject  # parsers invent names for these
         yield Concept(name, texts[0] if texts else "", tuple(texts[1:]))
 
@@ -110,35 +81,25 @@ def speaks(tag: str, language: str) -> bool:
     return tag in ("", language.lower()) or tag.startswith(f"{language.lower()}-")
 
 
-def _order(label: Label, language: str) -> tuple[int, int]:
-    """Preferred labels first; among equals the language itself, then no language, then its regions."""
-    kind, tag, _ = label
-    return _KINDS.index(kind), 0 if tag == language.lower() else 1 if not tag else 2
-
-
-def rdf_triples(blocks: Iterable[str], format_name: str) -> Iterator[Triple]:
-    """Every statement about labels; InputError names the line of a syntax error.
-
-    The format is an attribute of `pyoxigraph.RdfFormat`; RDF_XML comes as the blocks of `plain_xml`.
-    """
+def rdf_triples(text: str, format_name: str) -> Iterator[Triple]:
+    """Every statement of a text in a format of `pyoxigraph.RdfFormat`; RDF_XML comes as `plain_xml` gives it."""
     with from_extra("vocabularies", "SKOS"):
         from pyoxigraph import Literal, RdfFormat, parse
-    rdf_format, source = getattr(RdfFormat, format_name), RdfSource(blocks)
+    if text.count(_TRIPLE_TERM) > _MOST_TRIPLE_TERMS:
+        raise InputError(f"more than {_MOST_TRIPLE_TERMS} statements are about statements. Leave these out.")
+    rdf_format = getattr(RdfFormat, format_name)
     try:
-        for number, quad in enumerate(parse(cast(IO[str], source), rdf_format, base_iri=_NO_BASE)):
-            if number >= _MOST_TRIPLES:
-                raise InputError(f"there are more than {_MOST_TRIPLES:,} statements. Leave out all but the labels.")
+        for quad in cancellable(parse(text, rdf_format, base_iri=_NO_BASE), every=1024):
             subject, predicate, value = _address(quad.subject), quad.predicate.value, quad.object
             if isinstance(value, Literal):
                 tag = (value.language or "").lower()
-                text, language = value.value, "" if tag == _UNDETERMINED else tag
+                yield subject, predicate, value.value, "" if tag == _UNDETERMINED else tag
             else:
-                text, language = _address(value), None
-            if predicate in PREDICATES:
-                yield subject, predicate, text, language
+                yield subject, predicate, _address(value), None
     except SyntaxError as error:
         reason = _POSITION.sub("", str(error.msg)).rstrip(". ")[:_SHOWN]
-        raise InputError(f"line {error.lineno or source.block}: this is not {rdf_format.name} ({reason}).") from None
+        where = f"line {error.lineno}: " if error.lineno else ""
+        raise InputError(f"{where}this is not {rdf_format.name} ({reason}).") from None
 
 
 def _address(resource: Any) -> str:
@@ -149,93 +110,48 @@ def _address(resource: Any) -> str:
     return address.removeprefix(_NO_BASE) if type(resource).__name__ == "NamedNode" else f"_:{address}"
 
 
-class RdfSource:
-    """Blocks of text as a file that pyoxigraph reads."""
-
-    def __init__(self, blocks: Iterable[str]) -> None:
-        self._blocks = iter(blocks)
-        self._text, self._position = "", 0  # of the block that is read
-        self._characters = self._triple_terms = 0
-        self.block = 0  # its number
-
-    def read(self, size: int) -> str:
-        """At most `size` characters; none at the end of the last block."""
-        if self._position >= len(self._text):
-            check()
-            self._text, self._position = self._next(), 0
-        piece = self._text[self._position : self._position + size]
-        self._position += size
-        return piece
-
-    def _next(self) -> str:
-        for block in self._blocks:
-            self.block += 1
-            self._characters += len(block)
-            self._triple_terms += (self._text[-2:] + block).count(_TRIPLE_TERM)
-            if self._characters > _MOST_CHARACTERS:
-                raise InputError(f"there are more than {_MOST_CHARACTERS:,} characters. Leave out all but the labels.")
-            if self._triple_terms > _MOST_TRIPLE_TERMS:
-                raise InputError(f"more than {_MOST_TRIPLE_TERMS} statements are about statements. Leave these out.")
-            if block:
-                return block
-        return ""
-
-
-def plain_xml(stream: IO[bytes]) -> Iterator[str]:
-    """XML without document type, comments and entities, one block per line."""
+def plain_xml(data: bytes) -> str:
+    """XML without document type, comments and entities."""
     parser = expat.ParserCreate()
     parser.ordered_attributes = parser.buffer_text = True
-    plain = PlainXml()
-    parser.StartDoctypeDeclHandler = plain.document_type
-    parser.EntityDeclHandler = plain.entity
-    parser.StartElementHandler = plain.start
-    parser.EndElementHandler = plain.end
-    parser.CharacterDataHandler = plain.characters
-    line = b"?"
-    while line:
-        line = stream.readline()
-        try:
-            parser.Parse(line, not line)
-        except expat.ExpatError as error:
-            raise InputError(f"line {error.lineno}: this is not XML ({expat.ErrorString(error.code)}).") from None
-        except (LookupError, ValueError) as error:  # an unknown encoding
-            raise InputError(f"this XML cannot be read ({error}).") from None
-        yield "".join(plain.pieces)
-        plain.pieces.clear()
+    pieces: list[str] = []
+    depth = entities = 0
 
-
-class PlainXml:
-    """Writes XML again from the events of expat."""
-
-    def __init__(self) -> None:
-        self.pieces: list[str] = []
-        self._depth = self._entities = 0
-
-    def document_type(self, name: str, system: str | None, public: str | None, internal: bool) -> None:  # noqa: ARG002
+    def document_type(_name: str, system: str | None, public: str | None, _internal: bool) -> None:
         if system or public:
             raise InputError(f"the document type {system or public!r} is external, and nothing is fetched.")
 
-    def entity(self, name: str, parameter: bool, value: str | None, *origin: str | None) -> None:
-        """`origin` is where an external entity lies: base, system, public and notation."""
-        if parameter or value is None or any(origin):
+    def entity(name: str, parameter: bool, value: str | None, *origin: str | None) -> None:
+        nonlocal entities
+        entities += 1
+        if parameter or value is None or any(origin):  # base, system, public or notation of an external one
             raise InputError(f"the entity {name!r} is external; nothing is fetched. Leave it out.")
-        self._entities += 1
-        if "&" in value or len(value) > _LONGEST_ENTITY or self._entities > _MOST_ENTITIES:
+        if "&" in value or len(value) > _LONGEST_ENTITY or entities > _MOST_ENTITIES:
             raise InputError(f"the entity {name!r} could expand without bound, and is refused.")
 
-    def start(self, name: str, attributes: list[str]) -> None:
-        self._depth += 1
-        if self._depth > _DEEPEST:
+    def start(name: str, attributes: list[str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
             raise InputError(f"elements are nested more than {_DEEPEST} deep.")
-        self.pieces.append(f"<{name}")
+        pieces.append(f"<{name}")
         for key, value in zip(attributes[::2], attributes[1::2], strict=True):
             text = value or _UNDETERMINED if key == "xml:lang" else value
-            self.pieces.append(f' {key}="{text.translate(_ESCAPES)}"')
-        self.pieces.append(">")
+            pieces.append(f' {key}="{text.translate(_ESCAPES)}"')
+        pieces.append(">")
 
-    def end(self, name: str) -> None:
-        self._depth -= 1
-        self.pieces.append(f"</{name}>")
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        pieces.append(f"</{name}>")
 
-    def characters(self, text: str) -> None:
-        self.pieces.append(text.translate(_ESCAPES))
+    parser.StartDoctypeDeclHandler, parser.EntityDeclHandler = document_type, entity
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = lambda text: pieces.append(text.translate(_ESCAPES))
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise InputError(f"line {error.lineno}: this is not XML ({expat.ErrorString(error.code)}).") from None
+    except (LookupError, ValueError) as error:  # an unknown encoding
+        raise InputError(f"this XML cannot be read ({error}).") from None
+    return "".join(pieces)

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from codecs import iterdecode
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from mudy.errors import InputError, MudyError, SettingError
 from mudy.reading.candidates.vocabularies import Concept, concept_of
 from mudy.reading.candidates.vocabularies.skos import plain_xml, rdf_triples, skos_concepts, speaks
+from mudy.reading.formats.reading import decode
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {  # accepted column names, in lower case without spaces and punctuation
     "id": ("id", "uri", "iri", "code", "notation", "identifier", "concept"),
@@ -21,18 +21,28 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {  # accepted column names, in lower ca
 }
 _SEPARATORS = ("|", ";")  # between alternatives in one cell
 _LONGEST_CELL = 1 << 20
-_BLOCK = 1 << 16  # bytes read at once
 _RDF_FORMATS = {".ttl": "TURTLE", ".nt": "N_TRIPLES", ".trig": "TRIG", ".nq": "N_QUADS"}
+_XML = (".rdf", ".xml")
 
 
 def concepts_in(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
     """The concepts of a file, read by its suffix; every error begins with its name."""
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        known = ", ".join(sorted(_READERS))
+    suffix = path.suffix.lower()
+    if suffix not in (*_READERS, *_RDF_FORMATS, *_XML):
+        known = ", ".join(sorted((*_READERS, *_RDF_FORMATS, *_XML)))
         raise SettingError(f"{path}: a vocabulary file ends in one of {known}.")
     try:
-        yield from reader(path, language, encoding)
+        if suffix in _XML and encoding is not None:
+            raise SettingError("XML declares its own encoding; pass none.")
+        data = path.read_bytes()
+        try:
+            text = plain_xml(data) if suffix in _XML else decode(data, encoding)
+        except LookupError:
+            raise SettingError(f"{encoding!r} is not a text encoding; try utf-16, latin-1 or cp1252.") from None
+        if suffix in _READERS:
+            yield from _READERS[suffix](text, language)
+        else:
+            yield from skos_concepts(rdf_triples(text, _RDF_FORMATS.get(suffix, "RDF_XML")), language)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
     except RecursionError:
@@ -41,38 +51,14 @@ def concepts_in(path: Path, language: str, encoding: str | None) -> Iterator[Con
         raise type(error)(f"{path}: {error}") from None
 
 
-def _text(path: Path, encoding: str | None) -> str:
-    return "".join(_blocks(path, encoding))
-
-
-def _blocks(path: Path, encoding: str | None) -> Iterator[str]:
-    line = 1
-    with path.open("rb") as stream:
-        if encoding is None:
-            encoding = "utf-16" if stream.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-        try:
-            b"?".decode(encoding, "replace")  # LookupError if it is not a text encoding
-            for block in iterdecode(iter(partial(stream.read, _BLOCK), b""), encoding):
-                yield block
-                line += block.count("\n")
-        except LookupError:
-            raise SettingError(f"{encoding!r} is not a text encoding; try utf-8, utf-16, latin-1 or cp1252.") from None
-        except UnicodeDecodeError as error:
-            line += error.object.count(b"\n", 0, error.start)
-            raise InputError(
-                f"line {line} is not {error.encoding} (byte 0x{error.object[error.start]:02x}); save the file as "
-                "UTF-8, or name its encoding."
-            ) from None
-
-
-def _lines(path: Path, _language: str, encoding: str | None) -> Iterator[Concept]:
+def _lines(text: str, _language: str) -> Iterator[Concept]:
     """One label per line; blank lines and lines that start with # are skipped."""
-    lines = (line.strip() for line in _text(path, encoding).splitlines())
+    lines = (line.strip() for line in text.splitlines())
     return (Concept(line, line) for line in lines if line and not line.startswith("#"))
 
 
-def _json(path: Path, _language: str, encoding: str | None) -> Iterator[Concept]:
-    value = _parsed(_text(path, encoding))
+def _json(text: str, _language: str) -> Iterator[Concept]:
+    value = _parsed(text)
     if isinstance(value, Mapping) and ("@context" in value or "@graph" in value):
         raise InputError("this is JSON-LD, which is not supported. Export the vocabulary as Turtle (.ttl).")
     entries = value.get("concepts") if isinstance(value, Mapping) else value
@@ -81,8 +67,8 @@ def _json(path: Path, _language: str, encoding: str | None) -> Iterator[Concept]
     return map(concept_of, entries)
 
 
-def _json_lines(path: Path, _language: str, encoding: str | None) -> Iterator[Concept]:
-    return (concept_of(_parsed(line)) for line in _text(path, encoding).split("\n") if line.strip())
+def _json_lines(text: str, _language: str) -> Iterator[Concept]:
+    return (concept_of(_parsed(line)) for line in text.split("\n") if line.strip())
 
 
 def _parsed(text: str) -> Any:
@@ -92,10 +78,9 @@ def _parsed(text: str) -> Any:
         raise InputError(f"this is not JSON ({error}).") from None
 
 
-def _table(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
+def _table(text: str, language: str, delimiters: str = ",;\t") -> Iterator[Concept]:
     """Rows below a header that names a column of labels; rows with the same id are one concept."""
-    text = _text(path, encoding)
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=text.split("\n", 1)[0].count)
+    delimiter = max(delimiters, key=text.split("\n", 1)[0].count)
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
@@ -109,11 +94,8 @@ def _table(path: Path, language: str, encoding: str | None) -> Iterator[Concept]
 
 def _columns(header: list[str]) -> dict[str, int]:
     names = ["".join(filter(str.isalnum, name.lower())) for name in header]
-    columns = {
-        meaning: next(names.index(name) for name in known if name in names)
-        for meaning, known in COLUMNS.items()
-        if any(name in names for name in known)
-    }
+    found = {meaning: [names.index(name) for name in known if name in names] for meaning, known in COLUMNS.items()}
+    columns = {meaning: numbers[0] for meaning, numbers in found.items() if numbers}
     if "label" not in columns:
         shown = ", ".join(map(repr, header[:8])) or "nothing"
         raise InputError(
@@ -129,34 +111,17 @@ def _row_concept(row: list[str], columns: Mapping[str, int], language: str) -> C
         return row[column].strip() if column < len(row) else ""
 
     label = cell("label") if speaks(cell("language"), language) else ""
-    return Concept(cell("id") or label, label, tuple(_alternatives(cell("alternatives"))) if label else ())
+    alternatives = cell("alternatives") if label else ""
+    separator = next((mark for mark in _SEPARATORS if mark in alternatives), "|")
+    parts = map(str.strip, alternatives.split(separator))
+    return Concept(cell("id") or label, label, tuple(part for part in parts if part))
 
 
-def _alternatives(cell: str) -> list[str]:
-    separator = next((mark for mark in _SEPARATORS if mark in cell), None)
-    return [part for part in map(str.strip, cell.split(separator)) if part] if separator else [cell] if cell else []
-
-
-def _rdf(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
-    format_name = _RDF_FORMATS[path.suffix.lower()]
-    return skos_concepts(rdf_triples(_blocks(path, encoding), format_name), language)
-
-
-def _rdf_xml(path: Path, language: str, encoding: str | None) -> Iterator[Concept]:
-    if encoding is not None:
-        raise SettingError("XML declares its own encoding; pass none.")
-    with path.open("rb") as stream:
-        yield from skos_concepts(rdf_triples(plain_xml(stream), "RDF_XML"), language)
-
-
-_READERS: Mapping[str, Callable[[Path, str, str | None], Iterator[Concept]]] = {
+_READERS: Mapping[str, Callable[[str, str], Iterator[Concept]]] = {
     ".txt": _lines,
     ".list": _lines,
     ".json": _json,
     ".jsonl": _json_lines,
     ".csv": _table,
-    ".tsv": _table,
-    **dict.fromkeys(_RDF_FORMATS, _rdf),
-    ".rdf": _rdf_xml,
-    ".xml": _rdf_xml,
+    ".tsv": partial(_table, delimiters="\t"),
 }
