@@ -163,7 +163,7 @@ def test_a_column_whose_name_is_no_unicode_aborts_nothing(tmp_path: Path, ending
 
 UNCLOSED = {
     "to the end of the file": 'id,text\n1,fine\n2,"open\n3,lost\n4,lost\n',
-    "to the next quote": 'id,text\n1,fine\n2,"open\n3,"found"\n4,found\n',
+    "to the next quote": 'id,text\n1,fine\n2,"open\n3,"lost"\n4,found\n',
     "in one line": 'id,text\n1,fine\n2,"open" more\n3,found\n4,found\n',
     "in the last line": 'id,text\n1,fine\n3,found\n4,found\n2,"open',
 }

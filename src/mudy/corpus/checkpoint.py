@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -80,11 +80,11 @@ class Reached:
     def after(self) -> RowPosition:
         return RowPosition(self.file, self.row)
 
-    def after_rows(self, rows: Sequence[OutputRow]) -> Reached:
+    def after_rows(self, rows: Sequence[OutputRow], part: str = "", size: int = 0) -> Reached:
         """The same after one more part with these rows."""
         last = rows[-1].place
         failed = self.failed + sum(row.values["error"] is not None for row in rows)
-        return Reached(self.parts + 1, self.rows + len(rows), failed, last.file, last.row + 1)
+        return Reached(self.parts + 1, self.rows + len(rows), failed, last.file, last.row + 1, part, size)
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -97,10 +97,10 @@ class Parts:
         self.name, self.form = output, form
         self.output = real_path(output)
         self.single = form.ending == output.suffix.lower()  # else the output is the folder of parts
-        self.folder = self.output.with_name(f"{self.output.name}.parts") if self.single else self.output
-        self.summary = (
-            self.output.with_name(f"{self.output.name}.manifest.json") if self.single else self.output / "done.json"
-        )
+        self.folder, self.summary = self.output, self.output / "done.json"
+        if self.single:
+            self.folder = self.output.with_name(f"{self.output.name}.parts")
+            self.summary = self.output.with_name(f"{self.output.name}.manifest.json")
         self._manifest, self._journal = self.folder / MANIFEST_NAME, self.folder / "progress.journal"
 
     def owns(self, path: Path) -> bool:
@@ -118,7 +118,8 @@ class Parts:
         """InputError if a file that is not ours has a name that the run would use."""
         if self.summary.exists() and read_summary(self.summary) is None:
             raise _in_the_way(self.summary)
-        if self.folder.exists() and read_manifest(self._manifest) is None and not _is_empty(self.folder):
+        free = self.folder.is_dir() and all(map(is_leftover, self.folder.iterdir()))
+        if self.folder.exists() and not free and read_manifest(self._manifest) is None:
             raise _in_the_way(self.folder)
         if self.single:
             self._check_output()
@@ -216,7 +217,7 @@ class Parts:
         part = self.part(before.parts)
         with atomic_output(part) as unfinished:
             self.form.write(unfinished, [row.values for row in rows])
-            reached = replace(before.after_rows(rows), part=part.name, size=unfinished.stat().st_size)
+            reached = before.after_rows(rows, part.name, unfinished.stat().st_size)
             with open_to_append(self._journal) as stream:
                 stream.write(reached.line())
                 flush_to_disk(stream)
@@ -241,14 +242,11 @@ class Parts:
 
     def rows(self) -> Iterator[Row]:
         """The rows of the finished output, as far as its format holds them."""
-        return chain.from_iterable(map(self.form.read, self.written()))
-
-    def written(self) -> list[Path]:
-        """The files that hold the rows of a complete run, in order."""
         if self.single:
-            return [self.output]
+            return self.form.read(self.output)
         summary = read_summary(self.summary)
-        return [self.part(index) for index in range(0 if summary is None else summary["found"]["parts"])]
+        count = 0 if summary is None else summary["found"]["parts"]
+        return chain.from_iterable(self.form.read(self.part(index)) for index in range(count))
 
     def _clean_up(self) -> None:
         """Delete the parts, the journal and the manifest; the folder only if nothing else lies in it."""
@@ -263,17 +261,12 @@ class Parts:
         self._journal.unlink(missing_ok=True)
 
     def _delete(self, names: Iterable[str]) -> None:
-        for name in names:
-            if _PART.fullmatch(name):
-                (self.folder / name).unlink(missing_ok=True)
+        for name in filter(_PART.fullmatch, names):
+            (self.folder / name).unlink(missing_ok=True)
 
 
 def _in_the_way(path: Path) -> InputError:
     return InputError(f"{path} exists, but not from `mudy corpus`, or it has changed since. Name another output.")
-
-
-def _is_empty(folder: Path) -> bool:
-    return folder.is_dir() and all(map(is_leftover, folder.iterdir()))
 
 
 def _size(path: Path) -> int | None:
