@@ -13,14 +13,7 @@ from typing import Any
 
 from mudy._support.validation import checked, phrases, seen, several
 from mudy.errors import InputError, SettingError, unknown
-from mudy.extraction.examples.record_formats import (
-    DATASET_FORMATS,
-    BadRow,
-    Record,
-    Row,
-    advice,
-    recognised,
-)
+from mudy.extraction.examples.record_formats import DATASET_FORMATS, Record, Row, advice, recognised
 
 LEAST, MOST = 3, 200  # examples that weights are adapted to
 _QUOTED_PROBLEMS = 3  # problems quoted where nothing is usable
@@ -76,8 +69,8 @@ def _records(rows: Iterable[Row], limit: int | None) -> tuple[list[Record], list
         try:
             record = make()
             if record.id in documents:
-                raise BadRow(f"the id {record.id!r} occurred before")
-        except BadRow as error:
+                raise InputError(f"the id {record.id!r} occurred before")
+        except InputError as error:
             problems.append(Problem(file, line, str(error)))
             continue
         documents[record.id] = record

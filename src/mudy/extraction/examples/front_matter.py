@@ -108,8 +108,8 @@ class _Tags:
         nodes = [value for name, value in root.value if _is_key(name, key)] if root is not None else []
         if len(nodes) > 1:
             raise InputError(f"the front matter has the key {key!r} twice. Leave one of them.")
-        if not nodes and _inherits(root, key):
-            raise InputError(f"{key!r} is merged in (<<), and a new list would replace it. Write the tags out.")
+        if not nodes and root is not None and any(name.tag == "tag:yaml.org,2002:merge" for name, _ in root.value):
+            raise InputError(f"keys are merged in (<<), and a new list {key!r} might replace one. Write the tags out.")
         return cls(nodes[0], _values(nodes[0], key)) if nodes else None
 
     def with_more(self, text: str, tags: Sequence[str], newline: str) -> str:
@@ -177,23 +177,6 @@ def _refuse_other_forms(content: str, begin: int) -> None:
 
 def _is_key(node: Any, key: str) -> bool:
     return isinstance(node, yaml.ScalarNode) and bool(node.value.casefold() == key.casefold())
-
-
-def _inherits(root: Any, key: str) -> bool:
-    """Whether a mapping has a key by merging in another (<<: *anchor)."""
-    nodes, seen = [root], set[int]()
-    while nodes:
-        node = nodes.pop()
-        if not isinstance(node, yaml.MappingNode | yaml.SequenceNode) or id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            nodes += node.value
-        elif any(_is_key(name, key) for name, _ in node.value):
-            return True
-        else:
-            nodes += [value for name, value in node.value if name.tag == "tag:yaml.org,2002:merge"]
-    return False
 
 
 def _check(before: str, after: str, key: str, tags: Sequence[str]) -> None:
