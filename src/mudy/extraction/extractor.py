@@ -305,12 +305,13 @@ class Extractor:
         document, options = text.document, text.options
         votes = {} if self.history is None else self.history.votes(document, options)
         keyphrases = keyphrase_list(text, scored, self._kind, self._label_vectors, votes)
+        foreign = document.language != "en" and "multilingual" in model_fields(self.method)
         return Result(
             document.text,
             on_pages(keyphrases, () if self.protocol else options.pages),  # a protocol's cleaning moves the text
             Coverage.of(document, scored),
             self.method,
-            self._model_for(document),
+            MULTILINGUAL_ENCODER if foreign and self.model_used == DEFAULT_ENCODER else self.model_used,
             options.source,
             text.missing,
             scored.dropped,
@@ -319,11 +320,6 @@ class Extractor:
             _warnings(document),
             section_lists(text, scored, self._kind, self._label_vectors) if options.per_section else (),
         )
-
-    def _model_for(self, document: Document) -> str | None:
-        """The model that was asked about one text: in place of the usual encoder, that for other languages."""
-        foreign = document.language != "en" and "multilingual" in model_fields(self.method)
-        return MULTILINGUAL_ENCODER if foreign and self.model_used == DEFAULT_ENCODER else self.model_used
 
     def _label_vectors(self, vocabulary: Vocabulary) -> LabelVectors:
         """The vectors of a vocabulary's labels, encoded on first use."""
@@ -421,7 +417,8 @@ class Extractor:
 
     def fetch(self) -> None:
         """Fetch the method's models, unless they are here; and encode the history, so that no other process has to."""
-        self.loader.locate(self.model_names())
+        for name in self.model_names():
+            self.loader.located(name)
         if self.history is not None:
             self.history.load()
 

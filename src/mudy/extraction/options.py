@@ -46,10 +46,6 @@ def _candidates(value: Any) -> CandidateKind | tuple[str, ...] | None:
     return tuple(phrases("candidates", value))
 
 
-def _stop_phrases(value: Any) -> tuple[str, ...]:
-    return tuple(phrases("stop_phrases", value))
-
-
 def _vocabulary(value: Any) -> Vocabulary | None:
     return None if value is None else Vocabulary.of(value)
 
@@ -86,7 +82,10 @@ class Options:
         file="one phrase per line, UTF-8; blank lines and lines that start with # are ignored",
     )
     stop_phrases: Iterable[str] = declared(
-        (), "Never return these phrases.", check=_stop_phrases, file="like that of --candidates"
+        (),
+        "Never return these phrases.",
+        check=lambda value: tuple(phrases("stop_phrases", value)),
+        file="like that of --candidates",
     )
     max_candidate_words: int | None = declared(
         MAX_PHRASE_WORDS, "Longest phrases, in words.", none="any length", least=1, most_served=100
@@ -191,9 +190,7 @@ class OptionArguments(TypedDict, total=False):
 
 
 OPTION_NAMES = tuple(options_of(Options))
-SHARED_OPTION_NAMES = tuple(
-    name for name in OPTION_NAMES if name not in ("source", "pages", "blocks")
-)  # differ by text
+SHARED_OPTION_NAMES = tuple(name for name in OPTION_NAMES if name not in ("source", "pages", "blocks"))
 DEFAULT_OPTIONS = Options()
 
 
