@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import chain
@@ -131,11 +131,6 @@ class Parts:
         if self.output.exists() and not (self.output.is_file() and size in sizes):
             raise _in_the_way(self.output)
 
-    def known_inputs(self) -> dict[str, Mapping[str, Any]]:
-        """Fingerprints of inputs that an earlier run has taken, by name."""
-        manifest = read_manifest(self._manifest) or read_manifest(self.summary) or {}
-        return {entry["name"]: entry for entry in manifest.get("inputs", ())}
-
     def finished(self, asked: Manifest) -> dict[str, Any] | None:
         """The numbers of a complete run with the same settings, if there is one."""
         summary = read_summary(self.summary)
@@ -171,7 +166,7 @@ class Parts:
 
     # -- During a run -------------------------------------------------------------------------------------------------
 
-    def begin(self, asked: Manifest, inputs: Sequence[Mapping[str, Any]]) -> Reached:
+    def begin(self, asked: Manifest) -> Reached:
         """Create the folder, and return how far an earlier run with the same settings has come."""
         manifest = read_manifest(self._manifest)
         if manifest is not None and manifest["asked"]:  # empty after a run was discarded
@@ -182,7 +177,7 @@ class Parts:
             self.summary.unlink(missing_ok=True)  # ours, and no longer true
         except OSError as error:
             raise unwritable(self.folder, error) from error
-        write_manifest(self._manifest, asked, inputs=inputs)
+        write_manifest(self._manifest, asked)
         return reached
 
     def _resume(self) -> Reached:
@@ -225,19 +220,19 @@ class Parts:
 
     # -- After a run --------------------------------------------------------------------------------------------------
 
-    def finish(self, asked: Manifest, inputs: Sequence[Mapping[str, Any]], reached: Reached) -> None:
+    def finish(self, asked: Manifest, reached: Reached) -> None:
         """Join the parts, write the summary, and delete what is no longer needed."""
         parts = [self.part(index) for index in range(reached.parts)]
         totals = {"rows": reached.rows, "failed": reached.failed, "parts": reached.parts}
         if not self.single:
             files = {part.name: part.stat().st_size for part in parts}
-            write_manifest(self.summary, asked, inputs=inputs, found={**totals, "files": files})
+            write_manifest(self.summary, asked, found={**totals, "files": files})
             return
         self._check_output()
         with atomic_output(self.output) as unfinished:
             self.form.join(unfinished, parts)
             size = unfinished.stat().st_size
-            write_manifest(self.summary, asked, inputs=inputs, found={**totals, "bytes": size})
+            write_manifest(self.summary, asked, found={**totals, "bytes": size})
         self._clean_up()
 
     def rows(self) -> Iterator[Row]:

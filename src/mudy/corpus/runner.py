@@ -108,14 +108,13 @@ def run(
     start = perf_counter()
     with output_lock(path):
         parts.check()
-        fingerprints = source.fingerprints(parts.known_inputs())
-        asked = run_identity(fingerprints, columns, parts.form, recipe)
+        asked = run_identity(source.fingerprints(), columns, parts.form, recipe)
         if restart:
             parts.discard()
         if (done := parts.finished(asked)) is not None:
             ended = Summary(str(path), done["rows"], done["failed"], done["rows"], 0.0)
         else:
-            before = parts.begin(asked, fingerprints)
+            before = parts.begin(asked)
             reporter = ProgressReporter(report, source, before.rows, before, start)
             if engine == "ray":
                 rows = ray_engine.score_with_ray(source, columns, before.after, recipe, address, actors)
@@ -123,7 +122,7 @@ def run(
                 rows = score_rows(recipe.build(), recipe.options, source.rows(columns, before.after), workers)
             reached = _write_parts(rows, parts, before, part_rows, reporter)
             source.refuse_changes()
-            parts.finish(asked, fingerprints, reached)
+            parts.finish(asked, reached)
             ended = Summary(str(path), reached.rows, reached.failed, before.rows, perf_counter() - start)
         views.write(parts, lambda: source.rows(again, RowPosition(0, 0)), warn)
     return ended
@@ -193,9 +192,8 @@ def _write_parts(rows: Any, parts: Parts, reached: Reached, part_rows: int, repo
 
 def run_identity(inputs: Iterable[Fingerprint], columns: Columns, writer: RowWriter, recipe: Recipe) -> dict[str, Any]:
     """Everything that determines the output, in JSON's types: inputs, columns, format and recipe."""
-    plain = [{name: value for name, value in entry.items() if name != "stamp"} for entry in inputs]
     return {
-        "input": {str(index): entry for index, entry in enumerate(plain)},
+        "input": {str(index): entry for index, entry in enumerate(inputs)},
         "columns": asdict(columns),
         "form": writer.ending,
         **recipe.identity(),

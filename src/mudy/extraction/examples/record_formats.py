@@ -72,21 +72,6 @@ def _form_of_line(line: str, path: Path) -> str | None:
     return named if named in PAPERS else "papers"
 
 
-def advice(path: Path) -> str:
-    rows = islice(json_rows(path), _INSPECTED_LINES) if path.is_file() else ()
-    keys: set[str] = next((set(row) for _, row in rows if isinstance(row, dict)), set())
-    if not keys & {*NEEDED, *(name for names in NEEDED.values() for name in names)}:
-        ours, *published = DATASET_FORMATS
-        described = f"{ours} (JSON lines with id, title, text, keyphrases)"
-        return f"Known formats: {', '.join([described, *published])}. Name one if it was not recognised."
-    changes = []
-    for name, others in NEEDED.items():
-        if name not in keys:
-            other = next((other for other in others if other in keys), None)
-            changes.append(f"rename `{other}` to `{name}`" if other else f"add `{name}`")
-    return f"In each row, {' and '.join(changes)}."
-
-
 def _read_json_lines(path: Path, make: Callable[[dict[str, Any], int], Record]) -> Iterator[Row]:
     if path.is_dir():
         raise InputError(f"{path}: this format needs a file, not a folder.")

@@ -175,8 +175,9 @@ class _Shelf:
         import numpy as np
 
         vector = np.asarray(self._encoder.embed([text]))[0].astype(np.float16).astype(np.float32)
-        cosines = np.where(left_out, -1.0, (self._texts.astype(np.float32) @ vector).round(4)) if self.rows else ()
-        cosines = np.asarray(cosines, dtype=float)
+        cosines = np.zeros(len(self.rows))
+        if self.rows:
+            cosines = np.where(left_out, -1.0, (self._texts.astype(np.float32) @ vector).round(4)).astype(float)
         weights = np.zeros(len(cosines))
         nearest = [number for number in np.argsort(-cosines, kind="stable")[:NEIGHBOURS] if cosines[number] > 0]
         weights[nearest] = cosines[nearest] ** POWER

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import accumulate, groupby
 from operator import attrgetter
+from statistics import pstdev
 
 from rich import box
 from rich.cells import cell_len
@@ -79,15 +80,17 @@ class _View:
 
     def ranking(self, index: int, width: int) -> Table:
         """The list, with as many parts of the scores as fit."""
-        listed, hidden = fitting(ranked(self.explanation, index, self.top_n), width)
+        listed = ranked(self.explanation, index, self.top_n)
+        hidden = hidden_parts(listed, width)
+        columns = [column for column, name in enumerate(listed.head) if name not in hidden]
         drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
-        for name in listed.head:
+        for name in (listed.head[column] for column in columns):
             if name == "Keyphrase":
                 drawn.add_column(name, min_width=_PHRASE)
             else:
                 drawn.add_column(_folded(name), justify="right", no_wrap=True, overflow="fold")
         for row in listed.rows:
-            cells = [Text(sanitized(cell)) for cell in row.cells]
+            cells = [Text(sanitized(row.cells[column])) for column in columns]
             cells[1] = Text(self._set_off(cells[1].plain, row.gold), self._style(None, row.gold))
             drawn.add_row(*cells)
         notes = [f"{listed.left:,} more: --top-n all"] if listed.left else []
@@ -114,8 +117,12 @@ class _View:
                 yield Text(f"{method.result.method}: {method.result.coverage}.")
 
 
-def fitting(listed: Ranked, width: int) -> tuple[Ranked, list[str]]:
-    """A list with the most telling parts that fit, and the names of the others."""
+def hidden_parts(listed: Ranked, width: int) -> list[str]:
+    """The parts that do not fit; those that differ most among the listed phrases are shown first."""
+
+    def spread(name: str) -> float:
+        values = [row.phrase.parts.get(name, 0.0) for row in listed.rows]
+        return pstdev(values) if values else 0.0
 
     def needed(name: str) -> int:
         column = [row.cells[listed.head.index(name)] for row in listed.rows]
@@ -123,9 +130,8 @@ def fitting(listed: Ranked, width: int) -> tuple[Ranked, list[str]]:
         return _BETWEEN + (min(widest, _LONGEST_PHRASE) if name == "Keyphrase" else widest)
 
     room = width + _BETWEEN - sum(needed(name) for name in listed.head if name not in listed.parts)
-    parts = listed.telling_parts()
-    hidden = parts[sum(total <= room for total in accumulate(map(needed, parts))) :]
-    return listed.without(hidden), hidden
+    parts = sorted(listed.parts, key=spread, reverse=True)
+    return parts[sum(total <= room for total in accumulate(map(needed, parts))) :]
 
 
 def _folded(name: str) -> str:
