@@ -118,14 +118,12 @@ class Columns:
         if seen:
             missing = next(name for name in self.required if name not in seen)
             option = keep_option if missing in (self.keep or ()) else self.required[missing]
-            raise SettingError(_missing_message(missing, option, files, list(seen)))
-
-
-def _missing_message(missing: str, option: str, files: Sequence[str], seen: Sequence[str]) -> str:
-    nearest = get_close_matches(missing.lower(), seen, n=1, cutoff=0.5)
-    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-    where = f"{files[0]}" + (f" and {len(files) - 1} more" if len(files) > 1 else "")
-    return f"There is no column {missing!r} in {where}, but {named(seen)}.{hint} Name the right one with {option}."
+            nearest = get_close_matches(missing.lower(), seen, n=1, cutoff=0.5)
+            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            where = files[0] + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+            raise SettingError(
+                f"There is no column {missing!r} in {where}, but {named(seen)}.{hint} Name the right one with {option}."
+            )
 
 
 def named(columns: Iterable[str]) -> str:

@@ -134,9 +134,6 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, MudyError) else f"cannot be read: {type(error).__name__}: {error}"
 
 
-# -- JSON lines -------------------------------------------------------------------------------------------------------
-
-
 def _jsonl(stream: IO[bytes], columns: Columns) -> Iterator[LabelledValues]:  # noqa: ARG001
     for number, line in enumerate(stream, start=1):
         if line.strip():
@@ -148,9 +145,6 @@ def _jsonl(stream: IO[bytes], columns: Columns) -> Iterator[LabelledValues]:  # 
             except ValueError as error:  # also of bytes that are not UTF-8
                 values, problem = None, f"is not JSON: {str(error)[:120]}"
             yield str(number), values if isinstance(values, dict) else problem
-
-
-# -- CSV --------------------------------------------------------------------------------------------------------------
 
 
 def _csv_rows(stream: IO[bytes], columns: Columns, delimiter: str = ",") -> Iterator[LabelledValues]:
@@ -191,9 +185,6 @@ def _cells(head: Sequence[str], cells: Sequence[str]) -> RowValues | str:
     if any("\udc80" <= c <= "\udcff" for cell in cells for c in cell):
         return "is not UTF-8"
     return dict(zip(head, cells, strict=True))
-
-
-# -- Parquet and Arrow ------------------------------------------------------------------------------------------------
 
 
 def _parquet_rows(stream: IO[bytes], columns: Columns) -> Iterator[LabelledValues]:

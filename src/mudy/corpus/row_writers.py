@@ -243,9 +243,6 @@ def _flat(row: Row) -> Iterator[dict[str, Any]]:
         yield shared
 
 
-# -- Columns carried through ------------------------------------------------------------------------------------------
-
-
 def _kept(rows: Sequence[Row]) -> dict[str, str]:
     """Columns that rows carry through, and their names in UTF-8, which has no lone surrogates."""
     names = dict.fromkeys(name for row in rows for name in row if name not in OURS)

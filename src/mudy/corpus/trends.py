@@ -75,7 +75,11 @@ class Trends:
         series: dict[int, list[int]] = defaultdict(lambda: [0] * len(labels))
         for node, name, size in counts.database.execute(_COUNTS):
             series[node][numbers[name]] = size
-        return cls(labels, totals, series, _tested(series, totals))
+        nodes = [node for node in sorted(series) if sum(series[node]) >= LEAST]
+        steepness = [trend(series[node], totals) for node in nodes]
+        p_values = [p_value(z) for z in steepness]
+        results = zip(steepness, p_values, false_discovery_rates(p_values), strict=True)
+        return cls(labels, totals, series, dict(zip(nodes, results, strict=True)))
 
     def rows(self, counts: TermCounts) -> Iterator[Trend]:
         """One row per phrase and period: the steepest rise first, the steepest fall last."""
@@ -92,14 +96,6 @@ class Trends:
     def steepest(self) -> list[int]:
         """The nodes that were tested, from the steepest rise to the steepest fall."""
         return sorted(self.tested, key=lambda node: (-self.tested[node][0], node))
-
-
-def _tested(series: Mapping[int, list[int]], totals: list[int]) -> dict[int, tuple[float, float, float]]:
-    nodes = [node for node in sorted(series) if sum(series[node]) >= LEAST]
-    steepness = [trend(series[node], totals) for node in nodes]
-    p_values = [p_value(z) for z in steepness]
-    results = zip(steepness, p_values, false_discovery_rates(p_values), strict=True)
-    return dict(zip(nodes, results, strict=True))
 
 
 # -- Dates ------------------------------------------------------------------------------------------------------------

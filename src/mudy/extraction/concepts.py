@@ -47,7 +47,10 @@ def raised(
 
     The gain is a part of the score.
     """
-    deviation = 1.0 if calibrated else _deviation(scores)
+    best: dict[int, float] = {}
+    for score in scores:
+        best[score.candidate] = max(score.score, best.get(score.candidate, score.score))
+    deviation = (pstdev(best.values()) if best and not calibrated else 0.0) or 1.0  # 1 if all are equal
 
     def with_gain(score: OccurrenceScore, gain: float | None) -> OccurrenceScore:
         if gain is None:
@@ -56,14 +59,6 @@ def raised(
         return replace(score, score=value, parts={**score.parts, part: gain * deviation})
 
     return tuple(map(with_gain, scores, gains))
-
-
-def _deviation(scores: Sequence[OccurrenceScore]) -> float:
-    """The standard deviation of the best scores of all phrases; 1 if all are equal."""
-    best: dict[int, float] = {}
-    for score in scores:
-        best[score.candidate] = max(score.score, best.get(score.candidate, score.score))
-    return (pstdev(best.values()) if best else 0.0) or 1.0
 
 
 def _with_log_odds(probability: float, gain: float) -> float:

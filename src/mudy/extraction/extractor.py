@@ -427,17 +427,17 @@ class Extractor:
 
         What cannot be loaded there is tried again, and told of, when it is used.
         """
-        if not self.loaded and self.endpoint is None:
-            Thread(target=self._load_if_here, name="mudy-models").start()
-        self.load_tagger()
-
-    def _load_if_here(self) -> None:
         from mudy import models
 
-        with suppress(Exception):
-            names = self.model_names(fetch=False)
-            if all(name in models.KNOWN and models.locate(name, fetch=False, check="sizes") for name in names):
-                self.load()
+        def load_if_here() -> None:
+            with suppress(Exception):
+                names = self.model_names(fetch=False)
+                if all(name in models.KNOWN and models.locate(name, fetch=False, check="sizes") for name in names):
+                    self.load()
+
+        if not self.loaded and self.endpoint is None:
+            Thread(target=load_if_here, name="mudy-models").start()
+        self.load_tagger()
 
     def load_tagger(self) -> None:
         """Load the tagger now, unless it is in memory."""

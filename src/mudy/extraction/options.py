@@ -37,9 +37,6 @@ DEFAULT_ENCODER = "minilm-l6"
 HISTORY_STYLE: Style = "tags"  # of an extractor with a history, unless another is chosen
 
 
-# -- Of an extraction -------------------------------------------------------------------------------------------------
-
-
 def _candidates(value: Any) -> CandidateKind | tuple[str, ...] | None:
     if value is None or (isinstance(value, str) and value in get_args(CandidateKind)):
         return value  # type: ignore[return-value]  # one of the kinds
@@ -228,9 +225,6 @@ class RankingFocus:
             return dict.fromkeys(methods, settings)
         unstyled = {name: value for name, value in settings.items() if name != "style"}
         return {method: settings if has_styles(method) else unstyled for method in methods}
-
-
-# -- Of an extractor --------------------------------------------------------------------------------------------------
 
 
 def _language(value: Any) -> Any:

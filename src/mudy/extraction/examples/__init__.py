@@ -83,9 +83,6 @@ def _records(rows: Iterable[Row], limit: int | None) -> tuple[list[Record], list
     return list(documents.values()), problems
 
 
-# -- Examples ---------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Examples:
     """Texts with keyphrases that show what is wanted, and what was wrong with others."""

@@ -195,14 +195,10 @@ def read_notes(path: Path) -> Iterator[Row]:
 
 def _note_record(file: Path, name: str, number: int) -> Record:
     note = Note.of(decoded(file))
-    spelled = [_spelled(tag, note.text.lower()) for tag in note.tags()] or bad("it has no tags")
-    return record_of({"id": name, "text": note.text, "keyphrases": spelled}, number)
-
-
-def _spelled(tag: str, text: str) -> str:
-    """A tag as a phrase: the last part of a nested one, with spaces for hyphens where the text does not have these."""
-    last = tag.lstrip("#").rpartition("/")[2]
-    return last if last.lower() in text else re.sub(r"[-_]", " ", last)
+    text = note.text.lower()
+    last_parts = [tag.lstrip("#").rpartition("/")[2] for tag in note.tags()] or bad("it has no tags")
+    phrases = [last if last.lower() in text else re.sub(r"[-_]", " ", last) for last in last_parts]
+    return record_of({"id": name, "text": note.text, "keyphrases": phrases}, number)
 
 
 EXPORTS: Mapping[str, Callable[[Path], Iterator[Row]]] = {

@@ -127,8 +127,12 @@ class _Tags:
             space = "" if text[start - 1 : start] == " " else " "
             return f"{text[:start]}{space}[{written}]{text[end:]}"
         if "," in node.value:  # "a, b": one text, which note-taking tools read as two tags
+            if odd := [tag for tag in tags if not _PLAIN.fullmatch(tag)]:
+                raise InputError(
+                    f"the tags are one text with commas, which cannot hold {odd[0]!r}. Write them as a list."
+                )
             place = end - (node.style in ("'", '"'))
-            return f"{text[:place]}, {', '.join(_unquoted(tag) for tag in tags)}{text[place:]}"
+            return f"{text[:place]}, {', '.join(tags)}{text[place:]}"
         return f"{text[:start]}[{text[start:end]}, {written}]{text[end:]}"
 
 
@@ -199,12 +203,6 @@ def scalar(tag: str) -> str:
         return tag
     quoted = json.dumps(tag, ensure_ascii=False)
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)
-
-
-def _unquoted(tag: str) -> str:
-    if not _PLAIN.fullmatch(tag):
-        raise InputError(f"the tags are one text with commas, which cannot hold {tag!r}. Write them as a list.")
-    return tag
 
 
 def _end_of_line(text: str, index: int) -> int:

@@ -101,17 +101,16 @@ def record_of(row: Mapping[str, Any], number: int) -> Record:
     text = _optional_text(row, ("text",))
     if not text or not text.strip():
         bad(f"its text is {'missing' if text is None else 'empty'}")
-    name = str(number) if row.get("id") is None else _id(row)
-    return Record(name, _optional_text(row, ("title",)), text, _gold(row, ("keyphrases",)))
+    return Record(_id(row, ("id",), number), _optional_text(row, ("title",)), text, _gold(row, ("keyphrases",)))
 
 
 def _paper(row: dict[str, Any], number: int, *, whole: bool, between: str) -> Record:
     """A row of the OpenNMT-kpg kind. Published runs read the abstract, and for some sets the full text after it."""
-    name = str(number) if _first(row, ("id", "name")) is None else _id(row, ("id", "name"))
     parts = [_optional_text(row, ABSTRACTS), _optional_text(row, FULL_TEXTS) if whole else None]
     text = " ".join(part for part in parts if part and part.strip())
     if not text:
         bad(f"a text is needed under {' or '.join(ABSTRACTS + (FULL_TEXTS if whole else ()))}")
+    name = _id(row, ("id", "name"), number)
     return Record(name, _optional_text(row, ("title",)), text, _gold(row, KEYWORDS, between))
 
 
@@ -168,8 +167,9 @@ def _first(row: Mapping[str, Any], names: Iterable[str]) -> Any:
     return next((row[name] for name in names if row.get(name) is not None), None)
 
 
-def _id(row: Mapping[str, Any], names: Iterable[str] = ("id",)) -> str:
+def _id(row: Mapping[str, Any], names: Iterable[str], number: int) -> str:
     name = _first(row, names)
+    name = number if name is None else name
     if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
         bad(f"an id is needed, not {_kind(name)}" if name != "" else "its id is empty")
     return str(name)

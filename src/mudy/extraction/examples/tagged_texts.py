@@ -49,9 +49,6 @@ def check_history(path: Path) -> None:
     raise SettingError(f"history is {path}, which {wrong}; {needed} is needed.")
 
 
-# -- Notes ------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class NoteFile:
     """A note, and the bytes it was read from."""
@@ -109,9 +106,6 @@ def plain_tags(tags: Iterable[str]) -> tuple[str, ...]:
         plain = " ".join(tag.split()).lstrip("#")
         spellings.setdefault(plain.casefold(), plain)
     return tuple(filter(None, spellings.values()))
-
-
-# -- Rows -------------------------------------------------------------------------------------------------------------
 
 
 def _rows(path: Path) -> Iterator[TaggedText | str]:
