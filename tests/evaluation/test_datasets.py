@@ -103,25 +103,11 @@ def test_an_unknown_form_is_an_error_that_lists_the_known_ones(tmp_path: Path, c
         assert all(form in str(raised.value) for form in DATASET_FORMATS)
 
 
-@pytest.mark.parametrize(
-    ("row", "told"),
-    [
-        ({"id": 1, "text": "River ice.", "tags": ["ice"]}, "rename `tags` to `keyphrases`"),
-        (
-            {"id": 1, "content": "River ice.", "labels": []},
-            "rename `content` to `text` and rename `labels` to `keyphrases`",
-        ),
-        ({"id": 1, "text": "River ice."}, "add `keyphrases`"),
-        ({"keyphrases": ["ice"]}, "add `text`"),
-    ],
-)
-def test_rows_that_name_their_columns_otherwise_are_told_what_to_rename(
-    tmp_path: Path, row: dict[str, Any], told: str
-) -> None:
+@pytest.mark.parametrize("row", [{"id": 1, "text": "River ice.", "tags": ["ice"]}, {"keyphrases": ["ice"]}])
+def test_rows_that_name_their_columns_otherwise_are_told_what_they_need(tmp_path: Path, row: dict[str, Any]) -> None:
     path = json_lines(tmp_path / "mine.jsonl", "{", row)
-    with pytest.raises(InputError) as raised:
+    with pytest.raises(InputError, match=r"not a data set in a known format. Each row needs `text` and `keyphrases`"):
         load(path)
-    assert str(raised.value) == f"{path}: not a data set in a known format. In each row, {told}."
 
 
 def test_a_missing_path_and_an_unknown_name_are_refused(tmp_path: Path) -> None:

@@ -200,9 +200,11 @@ def test_rows_of_a_file_and_their_problems(tmp_path: Path) -> None:
     (tmp_path / "h.csv").write_text('\ufeffText,Tags\n"a, b",x|y\nc,"p,q"\nd,\n', encoding="utf-8")
     texts, problems = tagged_texts(tmp_path / "h.csv")
     assert [(text.text, text.tags) for text in texts] == [("a, b", ("x", "y")), ("c", ("p", "q"))]
-    (tmp_path / "l.csv").write_bytes(b"text,tags\n\xff,a\n")
-    with pytest.raises(InputError, match="UTF-8"):
-        tagged_texts(tmp_path / "l.csv")
+    (tmp_path / "l.csv").write_bytes(b"text,tags\n\xff,a\nc,p\n")
+    texts, (problem,) = tagged_texts(tmp_path / "l.csv")
+    assert (len(texts), "l.csv:2: cannot be decoded as UTF-8" in problem) == (1, True)
+    (tmp_path / "n.jsonl").write_text('{"text": "a", "tags": null}\n{"text": "b", "tags": 5}\n')
+    assert tagged_texts(tmp_path / "n.jsonl") == ([], [])
 
 
 def test_tags_are_kept_as_they_are_written_but_for_marks_and_doubles() -> None:

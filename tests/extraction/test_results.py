@@ -94,7 +94,7 @@ def test_a_phrase_is_in_a_result_in_any_casing_or_variant(result: Result) -> Non
 
 def test_a_row_without_keyphrases_is_a_result_and_no_failure() -> None:
     assert not EMPTY
-    written = OutputRow.of(InputRow(RowPosition(0, 0), "a"), EMPTY, None, 0.1).values
+    written = OutputRow.of(InputRow(RowPosition(0, 0), "a"), EMPTY, 0.1).values
     assert (written["coverage"], written["error"]) == (EMPTY.to_dict()["coverage"], None)
 
 

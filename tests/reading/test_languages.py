@@ -261,10 +261,10 @@ def test_explain_warns_on_the_command_line() -> None:
 def test_a_row_of_a_corpus_holds_the_warning() -> None:
     task = Extractor("yake", language=english()).prepare(FRENCH, top_n=5)
     (result,) = Extractor("yake", language=english()).finish([task])
-    written = OutputRow.of(InputRow(RowPosition(0, 0), "a"), result, None, 0.0).values
+    written = OutputRow.of(InputRow(RowPosition(0, 0), "a"), result, 0.0).values
     assert "French" in written["warning"]
     assert written["error"] is None
-    assert OutputRow.of(InputRow(RowPosition(0, 0), "a"), None, "broken", 0.0).values["warning"] is None
+    assert OutputRow.of(InputRow(RowPosition(0, 0), "a"), ValueError("broken"), 0.0).values["warning"] is None
 
 
 def test_an_answer_of_the_service_holds_language_and_warning() -> None:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -80,11 +80,11 @@ class Reached:
     def after(self) -> RowPosition:
         return RowPosition(self.file, self.row)
 
-    def after_rows(self, rows: Sequence[OutputRow]) -> Reached:
+    def after_rows(self, rows: Sequence[OutputRow], part: str = "", size: int = 0) -> Reached:
         """The same after one more part with these rows."""
         last = rows[-1].place
         failed = self.failed + sum(row.values["error"] is not None for row in rows)
-        return Reached(self.parts + 1, self.rows + len(rows), failed, last.file, last.row + 1)
+        return Reached(self.parts + 1, self.rows + len(rows), failed, last.file, last.row + 1, part, size)
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -97,10 +97,10 @@ class Parts:
         self.name, self.form = output, form
         self.output = real_path(output)
         self.single = form.ending == output.suffix.lower()  # else the output is the folder of parts
-        self.folder = self.output.with_name(f"{self.output.name}.parts") if self.single else self.output
-        self.summary = (
-            self.output.with_name(f"{self.output.name}.manifest.json") if self.single else self.output / "done.json"
-        )
+        self.folder, self.summary = self.output, self.output / "done.json"
+        if self.single:
+            self.folder = self.output.with_name(f"{self.output.name}.parts")
+            self.summary = self.output.with_name(f"{self.output.name}.manifest.json")
         self._manifest, self._journal = self.folder / MANIFEST_NAME, self.folder / "progress.journal"
 
     def owns(self, path: Path) -> bool:
@@ -118,7 +118,8 @@ class Parts:
         """InputError if a file that is not ours has a name that the run would use."""
         if self.summary.exists() and read_summary(self.summary) is None:
             raise _in_the_way(self.summary)
-        if self.folder.exists() and read_manifest(self._manifest) is None and not _is_empty(self.folder):
+        free = self.folder.is_dir() and all(map(is_leftover, self.folder.iterdir()))
+        if self.folder.exists() and not free and read_manifest(self._manifest) is None:
             raise _in_the_way(self.folder)
         if self.single:
             self._check_output()
@@ -129,11 +130,6 @@ class Parts:
         sizes = {0, summary["found"].get("bytes", size)} if summary is not None else {0}
         if self.output.exists() and not (self.output.is_file() and size in sizes):
             raise _in_the_way(self.output)
-
-    def known_inputs(self) -> dict[str, Mapping[str, Any]]:
-        """Fingerprints of inputs that an earlier run has taken, by name."""
-        manifest = read_manifest(self._manifest) or read_manifest(self.summary) or {}
-        return {entry["name"]: entry for entry in manifest.get("inputs", ())}
 
     def finished(self, asked: Manifest) -> dict[str, Any] | None:
         """The numbers of a complete run with the same settings, if there is one."""
@@ -170,7 +166,7 @@ class Parts:
 
     # -- During a run -------------------------------------------------------------------------------------------------
 
-    def begin(self, asked: Manifest, inputs: Sequence[Mapping[str, Any]]) -> Reached:
+    def begin(self, asked: Manifest) -> Reached:
         """Create the folder, and return how far an earlier run with the same settings has come."""
         manifest = read_manifest(self._manifest)
         if manifest is not None and manifest["asked"]:  # empty after a run was discarded
@@ -181,7 +177,7 @@ class Parts:
             self.summary.unlink(missing_ok=True)  # ours, and no longer true
         except OSError as error:
             raise unwritable(self.folder, error) from error
-        write_manifest(self._manifest, asked, inputs=inputs)
+        write_manifest(self._manifest, asked)
         return reached
 
     def _resume(self) -> Reached:
@@ -216,7 +212,7 @@ class Parts:
         part = self.part(before.parts)
         with atomic_output(part) as unfinished:
             self.form.write(unfinished, [row.values for row in rows])
-            reached = replace(before.after_rows(rows), part=part.name, size=unfinished.stat().st_size)
+            reached = before.after_rows(rows, part.name, unfinished.stat().st_size)
             with open_to_append(self._journal) as stream:
                 stream.write(reached.line())
                 flush_to_disk(stream)
@@ -224,31 +220,28 @@ class Parts:
 
     # -- After a run --------------------------------------------------------------------------------------------------
 
-    def finish(self, asked: Manifest, inputs: Sequence[Mapping[str, Any]], reached: Reached) -> None:
+    def finish(self, asked: Manifest, reached: Reached) -> None:
         """Join the parts, write the summary, and delete what is no longer needed."""
         parts = [self.part(index) for index in range(reached.parts)]
         totals = {"rows": reached.rows, "failed": reached.failed, "parts": reached.parts}
         if not self.single:
             files = {part.name: part.stat().st_size for part in parts}
-            write_manifest(self.summary, asked, inputs=inputs, found={**totals, "files": files})
+            write_manifest(self.summary, asked, found={**totals, "files": files})
             return
         self._check_output()
         with atomic_output(self.output) as unfinished:
             self.form.join(unfinished, parts)
             size = unfinished.stat().st_size
-            write_manifest(self.summary, asked, inputs=inputs, found={**totals, "bytes": size})
+            write_manifest(self.summary, asked, found={**totals, "bytes": size})
         self._clean_up()
 
     def rows(self) -> Iterator[Row]:
         """The rows of the finished output, as far as its format holds them."""
-        return chain.from_iterable(map(self.form.read, self.written()))
-
-    def written(self) -> list[Path]:
-        """The files that hold the rows of a complete run, in order."""
         if self.single:
-            return [self.output]
+            return self.form.read(self.output)
         summary = read_summary(self.summary)
-        return [self.part(index) for index in range(0 if summary is None else summary["found"]["parts"])]
+        count = 0 if summary is None else summary["found"]["parts"]
+        return chain.from_iterable(self.form.read(self.part(index)) for index in range(count))
 
     def _clean_up(self) -> None:
         """Delete the parts, the journal and the manifest; the folder only if nothing else lies in it."""
@@ -263,17 +256,12 @@ class Parts:
         self._journal.unlink(missing_ok=True)
 
     def _delete(self, names: Iterable[str]) -> None:
-        for name in names:
-            if _PART.fullmatch(name):
-                (self.folder / name).unlink(missing_ok=True)
+        for name in filter(_PART.fullmatch, names):
+            (self.folder / name).unlink(missing_ok=True)
 
 
 def _in_the_way(path: Path) -> InputError:
     return InputError(f"{path} exists, but not from `mudy corpus`, or it has changed since. Name another output.")
-
-
-def _is_empty(folder: Path) -> bool:
-    return folder.is_dir() and all(map(is_leftover, folder.iterdir()))
 
 
 def _size(path: Path) -> int | None:

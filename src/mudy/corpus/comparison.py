@@ -105,9 +105,6 @@ def _contrasts(pairs: Sequence[tuple[str, int, int]], size: int, other_size: int
         yield Contrast(phrase, one, other, *shares, shares[0] - shares[1], *interval, surprise, q, only)
 
 
-# -- The page ---------------------------------------------------------------------------------------------------------
-
-
 def comparison_page(comparison: Comparison) -> str:
     """A page with the phrases of both sides, and the difference of each with its interval."""
     shown = comparison.sides(_SIDE)
@@ -123,18 +120,16 @@ def comparison_page(comparison: Comparison) -> str:
 
 
 def _section(title: str, entries: Iterable[Contrast], reach: float) -> str:
-    rows = "".join(
-        f"<tr><td>{rank}</td><td><bdi>{escaped(entry.phrase)}</bdi>{_only(entry)}</td><td>{entry.a_documents:,}</td>"
-        f"<td>{entry.b_documents:,}</td><td>{_bar(entry, reach)}</td><td>{entry.q_value:.2g}</td></tr>"
-        for rank, entry in enumerate(entries, start=1)
-    )
+    rows = ""
+    for rank, entry in enumerate(entries, start=1):
+        only = f' <span class="ex-only">only in {entry.only_in}</span>' if entry.only_in else ""
+        rows += (
+            f"<tr><td>{rank}</td><td><bdi>{escaped(entry.phrase)}</bdi>{only}</td><td>{entry.a_documents:,}</td>"
+            f"<td>{entry.b_documents:,}</td><td>{_bar(entry, reach)}</td><td>{entry.q_value:.2g}</td></tr>"
+        )
     head = "".join(f'<th scope="col">{name}</th>' for name in ("", "Phrase", "A", "B", "Difference", "q"))
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else "<p>No phrases.</p>"
     return f'<section><h2 class="ex-side-title">{title}</h2><div class="report-list">{table}</div></section>'
-
-
-def _only(entry: Contrast) -> str:
-    return f' <span class="ex-only">only in {entry.only_in}</span>' if entry.only_in else ""
 
 
 def _bar(entry: Contrast, reach: float) -> str:

@@ -90,9 +90,6 @@ class Graph:
         ]
         return cls(nodes, edges, counts)
 
-    def places(self, node: int) -> list[Place]:
-        return self._places(_NODE_PLACES, node)
-
     def _places(self, query: str, *nodes: int) -> list[Place]:
         cursor = self.counts.database.execute(query, (*nodes, PLACES))
         names = [column[0] for column in cursor.description]
@@ -100,7 +97,7 @@ class Graph:
 
     def node_rows(self) -> Iterator[dict[str, Any]]:
         for number, node in enumerate(self.nodes):
-            yield {**node._asdict(), "places": self.places(number)}
+            yield {**node._asdict(), "places": self._places(_NODE_PLACES, number)}
 
     def edge_rows(self) -> Iterator[dict[str, Any]]:
         for edge in self.edges:

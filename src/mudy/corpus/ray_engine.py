@@ -19,7 +19,7 @@ from mudy._support.extras import from_extra
 from mudy.corpus.row import Columns, OutputRow, RowPosition
 from mudy.corpus.row_readers import File
 from mudy.corpus.row_sources import Files, RowSource
-from mudy.corpus.scoring import Recipe, RowScorer
+from mudy.corpus.scoring import Recipe, score_rows
 from mudy.errors import SettingError
 from mudy.extraction.outcomes import BATCH_TEXTS
 
@@ -110,10 +110,9 @@ def _read(batch: Batch, names: Sequence[str], columns: Columns) -> Iterator[dict
 
 
 class _Actor:
-    """A scorer of rows, made once."""
-
     def __init__(self, recipe: Recipe) -> None:
-        self.scorer = RowScorer(recipe)
+        self.extractor, self.options = recipe.build(), recipe.options
 
     def __call__(self, batch: Batch) -> dict[str, list[bytes]]:
-        return {"row": [pickle.dumps(row) for row in self.scorer.score(map(pickle.loads, batch["row"]))]}
+        rows = map(pickle.loads, batch["row"])
+        return {"row": [pickle.dumps(row) for row in score_rows(self.extractor, self.options, rows)]}

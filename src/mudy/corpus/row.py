@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from mudy.errors import InputError, SettingError
+from mudy.extraction.outcomes import error_message
 from mudy.extraction.results import Result
 from mudy.reading.document import Block
 
@@ -50,13 +51,14 @@ class OutputRow:
     values: Mapping[str, Any]  # as they are written
 
     @classmethod
-    def of(cls, row: InputRow, result: Result | None, error: str | None, seconds: float) -> OutputRow:
+    def of(cls, row: InputRow, result: Result | Exception, seconds: float) -> OutputRow:
         """A row with the same columns whether it went well or not."""
-        values: Mapping[str, Any] = {"keyphrases": [], "coverage": None} if result is None else result.to_dict()
+        error = error_message(result) if isinstance(result, Exception) else None
+        values: Mapping[str, Any] = {} if isinstance(result, Exception) else result.to_dict()
         ours = {
             "id": row.id,
-            "keyphrases": values["keyphrases"],
-            "coverage": values["coverage"],
+            "keyphrases": values.get("keyphrases", []),
+            "coverage": values.get("coverage"),
             "seconds": round(seconds, 4),
             "warning": " ".join(values.get("warnings", ())) or None,
             "error": error,
@@ -116,14 +118,12 @@ class Columns:
         if seen:
             missing = next(name for name in self.required if name not in seen)
             option = keep_option if missing in (self.keep or ()) else self.required[missing]
-            raise SettingError(_missing_message(missing, option, files, list(seen)))
-
-
-def _missing_message(missing: str, option: str, files: Sequence[str], seen: Sequence[str]) -> str:
-    nearest = get_close_matches(missing.lower(), seen, n=1, cutoff=0.5)
-    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-    where = f"{files[0]}" + (f" and {len(files) - 1} more" if len(files) > 1 else "")
-    return f"There is no column {missing!r} in {where}, but {named(seen)}.{hint} Name the right one with {option}."
+            nearest = get_close_matches(missing.lower(), seen, n=1, cutoff=0.5)
+            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            where = files[0] + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+            raise SettingError(
+                f"There is no column {missing!r} in {where}, but {named(seen)}.{hint} Name the right one with {option}."
+            )
 
 
 def named(columns: Iterable[str]) -> str:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -31,7 +30,6 @@ COMPRESSED = (".gz", ".zst")
 DOCUMENTS = tuple(ending for endings in ENDINGS.values() for ending in endings)  # tables are read row by row
 BATCH_ROWS = 64  # of a Parquet file, read at once
 LONGEST_CELL = 1 << 26  # characters; a quote that is never closed must not fill the memory
-_ARROW_ERRORS = (ValueError, OverflowError, ArithmeticError)  # what Arrow raises where Python has no such value
 
 
 @dataclass(slots=True)
@@ -108,18 +106,16 @@ class File:
                 reading = read(stream.read(), self.content_name)
             yield InputRow(RowPosition(number, 0), self.name, reading.text, pages=reading.pages, blocks=reading.blocks)
             return
-        for count, (label, values) in enumerate(self._values(columns)):
-            yield columns.row(RowPosition(number, count), f"{self.name}:{label}", values)
-
-    def _values(self, columns: Columns) -> Iterator[LabelledValues]:
-        assert self.table_reader is not None
         with self.opened() as stream:
-            yield from self.table_reader(stream, columns)
+            for count, (label, values) in enumerate(self.table_reader(stream, columns)):
+                yield columns.row(RowPosition(number, count), f"{self.name}:{label}", values)
 
     def head(self, columns: Columns) -> Iterator[RowValues | str]:
         """The columns of a table's rows, up to where it breaks."""
+        assert self.table_reader is not None
         try:
-            yield from (values for _, values in self._values(columns))
+            with self.opened() as stream:
+                yield from (values for _, values in self.table_reader(stream, columns))
         except Exception as error:
             yield _reason(error)
 
@@ -138,26 +134,17 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, MudyError) else f"cannot be read: {type(error).__name__}: {error}"
 
 
-# -- JSON lines -------------------------------------------------------------------------------------------------------
-
-
 def _jsonl(stream: IO[bytes], columns: Columns) -> Iterator[LabelledValues]:  # noqa: ARG001
     for number, line in enumerate(stream, start=1):
         if line.strip():
-            yield str(number), _object(line)
-
-
-def _object(line: bytes) -> RowValues | str:
-    try:
-        values = json.loads(line)
-    except RecursionError:
-        return "is nested too deeply"
-    except ValueError as error:  # also of bytes that are not UTF-8
-        return f"is not JSON: {str(error)[:120]}"
-    return values if isinstance(values, dict) else f"is {type(values).__name__}, not an object with columns"
-
-
-# -- CSV --------------------------------------------------------------------------------------------------------------
+            try:
+                values = json.loads(line)
+                problem = f"is {type(values).__name__}, not an object with columns"
+            except RecursionError:
+                values, problem = None, "is nested too deeply"
+            except ValueError as error:  # also of bytes that are not UTF-8
+                values, problem = None, f"is not JSON: {str(error)[:120]}"
+            yield str(number), values if isinstance(values, dict) else problem
 
 
 def _csv_rows(stream: IO[bytes], columns: Columns, delimiter: str = ",") -> Iterator[LabelledValues]:
@@ -177,32 +164,19 @@ def _csv_rows(stream: IO[bytes], columns: Columns, delimiter: str = ",") -> Iter
 
 
 def _records(text: Iterator[str], delimiter: str) -> Iterator[list[str] | str]:
-    """The records of a CSV file, or what is wrong with one.
-
-    Where a quote turns out to be broken in a later line, that line is taken for the first of a new record.
-    """
-    line, before = "", 0  # the last line that was read, and how many came before those of the reader
-
-    def remembered(lines: Iterator[str]) -> Iterator[str]:
-        nonlocal line
-        for line in lines:  # noqa: UP028 (it is looked at outside)
-            yield line
-
-    table = csv.reader(remembered(text), delimiter=delimiter, strict=True)
+    """The records of a CSV file, or what is wrong with one; what follows a broken quote begins in the next line."""
+    table = csv.reader(text, delimiter=delimiter, strict=True)
     while True:
-        first = before + table.line_num + 1
+        first = table.line_num + 1
         try:
             yield next(table)
         except StopIteration:
             return
         except csv.Error as error:
-            ended, last = str(error) == "unexpected end of data", before + table.line_num
-            if not ended and last > first:
-                before = last = last - 1
-                table = csv.reader(remembered(chain([line], text)), delimiter=delimiter, strict=True)
+            last = table.line_num
             where = f"lines {first} to {last} are" if last > first else f"line {first} is"
             what = f"a quote that line {first} opens is not closed, or not where its cell ends"
-            yield f"{where} not read: {what} ({'the end of the file' if ended else error})"
+            yield f"{where} not read: {what} ({error})"
 
 
 def _cells(head: Sequence[str], cells: Sequence[str]) -> RowValues | str:
@@ -211,9 +185,6 @@ def _cells(head: Sequence[str], cells: Sequence[str]) -> RowValues | str:
     if any("\udc80" <= c <= "\udcff" for cell in cells for c in cell):
         return "is not UTF-8"
     return dict(zip(head, cells, strict=True))
-
-
-# -- Parquet and Arrow ------------------------------------------------------------------------------------------------
 
 
 def _parquet_rows(stream: IO[bytes], columns: Columns) -> Iterator[LabelledValues]:
@@ -236,22 +207,12 @@ def arrow_rows(batch: Any, names: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def _python(column: Any) -> list[Any]:
-    """A column's values; one that Python cannot hold, such as a date of the year 20000, as Arrow's text for it."""
+    """A column's values; as texts if Python cannot hold one, such as a date of the year 20000."""
     try:
         values: list[Any] = column.to_pylist()
-        return values
-    except _ARROW_ERRORS:
-        return [_value(scalar) for scalar in column]
-
-
-def _value(scalar: Any) -> Any:
-    try:
-        return scalar.as_py()
-    except _ARROW_ERRORS:
-        try:
-            return str(scalar.cast("string"))
-        except Exception:  # of whatever kind: there is no text for it
-            return f"unreadable {scalar.type}"
+    except (ValueError, OverflowError, ArithmeticError):
+        values = column.cast("string").to_pylist()
+    return values
 
 
 def arrow() -> Any:

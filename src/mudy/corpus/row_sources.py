@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,9 +18,8 @@ from mudy.errors import InputError
 from mudy.reading.formats import matching_files
 
 HEAD_FILES = 10  # tables whose columns are checked before a run
-SETTLED = 2 * 10**9  # nanoseconds: a file that changed more recently may change again without a new time
 
-Fingerprint = Mapping[str, Any]  # name, size and hash of an input, and its stamp when the hash was taken
+Fingerprint = Mapping[str, Any]  # name, size and hash of an input
 IsOutput = Callable[[Path], bool]  # whether a run writes to a path
 
 
@@ -71,16 +69,16 @@ class Files:
         tables = [name for name in self.names if File(name).table_reader is not None]
         return ((name, File(name).head(columns)) for name in tables[:HEAD_FILES])
 
-    def fingerprints(self, known: Mapping[str, Fingerprint]) -> list[Fingerprint]:
-        """What distinguishes these inputs from others; `known` are those of an earlier run, by name."""
+    def fingerprints(self) -> list[Fingerprint]:
+        """What distinguishes these inputs from others."""
         for name in self.names:
-            self._taken[name] = _stamp(name), input_fingerprint(name, known)
+            self._taken[name] = _stamp(name), _fingerprint(name)
         return [self._taken[name][1] for name in self.names]
 
     def refuse_changes(self) -> None:
         """InputError if an input has changed since its fingerprint was taken."""
         for name, (stamp, before) in self._taken.items():
-            if _stamp(name) != stamp and input_fingerprint(name, {})["hash"] != before["hash"]:
+            if _stamp(name) != stamp and _fingerprint(name)["hash"] != before["hash"]:
                 raise InputError(
                     f"{name} changed while it was read, so old and new rows may be mixed. Pass --restart to start over."
                 )
@@ -119,17 +117,11 @@ def _stamp(name: str) -> list[int] | None:
     return [state.st_size, state.st_mtime_ns, state.st_ctime_ns]
 
 
-def input_fingerprint(name: str, known: Mapping[str, Fingerprint]) -> Fingerprint:
-    """Name, size, hash and stamp of a file; a hash that is known is not computed again if the stamp is the same."""
-    stamp, before = _stamp(name), known.get(name, {})
-    if stamp is not None and before.get("stamp") == stamp and isinstance(before.get("hash"), str):
-        return before
-    settled = stamp is not None and time.time_ns() - max(stamp[1:]) > SETTLED
+def _fingerprint(name: str) -> Fingerprint:
     try:
-        digest = file_sha256(Path(name))
+        return {"name": name, "bytes": Path(name).stat().st_size, "hash": file_sha256(Path(name))}
     except OSError as error:
-        return {"name": name, "bytes": None, "hash": f"unreadable: {error.strerror}", "stamp": None}
-    return {"name": name, "bytes": stamp and stamp[0], "hash": digest, "stamp": stamp if settled else None}
+        return {"name": name, "bytes": None, "hash": f"unreadable: {error.strerror}"}
 
 
 @dataclass(frozen=True)
@@ -156,7 +148,7 @@ class Table:
     def heads(self, columns: Columns) -> Iterator[tuple[str, Iterator[RowValues | str]]]:  # noqa: ARG002
         yield "the table", iter([dict.fromkeys(self.table.schema.names)])
 
-    def fingerprints(self, known: Mapping[str, Fingerprint]) -> list[Fingerprint]:  # noqa: ARG002
+    def fingerprints(self) -> list[Fingerprint]:
         names = self.table.schema.names
         digest = hashlib.sha256(str(names).encode())
         for values in self._values([name for name in names if names.count(name) == 1]):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol, get_type_hints
+from typing import Any, NamedTuple, Protocol, get_type_hints
 
 from mudy._support.storage import dump_json, encode_text
 from mudy.corpus.row import OURS, carried
@@ -23,22 +23,21 @@ Row = Mapping[str, Any]
 class RowWriter(Protocol):
     """A file format for rows."""
 
-    ending: ClassVar[str]
-    complete: ClassVar[bool]  # whether rows that are read back can be written again
+    ending: str
+    complete: bool  # whether rows that are read back can be written again
 
     def write(self, path: Path, rows: Sequence[Row]) -> None: ...
 
     def join(self, path: Path, parts: Sequence[Path]) -> None: ...
 
-    def read(self, path: Path) -> Iterator[Row]:
-        """The rows of a file that was written in this format, as far as it holds them."""
+    def read(self, path: Path) -> Iterator[Row]: ...
 
 
 class JsonLinesWriter:
     """One object per line."""
 
-    ending: ClassVar[str] = ".jsonl"
-    complete: ClassVar[bool] = True
+    ending = ".jsonl"
+    complete = True
 
     def write(self, path: Path, rows: Iterable[Row]) -> None:
         with path.open("wb") as stream:
@@ -92,8 +91,8 @@ def _arrow_type(kind: Any) -> Any:
 class ParquetRowWriter:
     """Keyphrases as a list of structs; columns carried through as texts, other values as JSON."""
 
-    ending: ClassVar[str] = ".parquet"
-    complete: ClassVar[bool] = True
+    ending = ".parquet"
+    complete = True
 
     def __init__(self) -> None:
         self._schema = arrow().schema([(name, _arrow_type(kind)) for name, kind in _TYPES.items()])
@@ -158,9 +157,10 @@ class CsvWriter:
     UTF-8 with a byte-order mark, by which spreadsheets recognise it.
     """
 
-    ending: ClassVar[str] = ".csv"
-    complete: ClassVar[bool] = False
-    delimiter: ClassVar[str] = ","
+    complete = False
+
+    def __init__(self, ending: str = ".csv", delimiter: str = ",") -> None:
+        self.ending, self.delimiter = ending, delimiter
 
     def write(self, path: Path, rows: Sequence[Row]) -> None:
         kept = {name: carried(column, _CSV_COLUMNS) for name, column in _kept(rows).items()}
@@ -168,12 +168,11 @@ class CsvWriter:
         write_csv(path, [*_CSV_COLUMNS, *kept.values()], lines, self.delimiter)
 
     def join(self, path: Path, parts: Sequence[Path]) -> None:
-        kept = dict.fromkeys(name for part in parts for name in self._head(part)[len(_CSV_COLUMNS) :])
-        write_csv(path, [*_CSV_COLUMNS, *kept], chain.from_iterable(map(self._lines, parts)), self.delimiter)
-
-    def _head(self, path: Path) -> list[str]:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            return next(csv.reader(stream, delimiter=self.delimiter))
+        columns = dict.fromkeys(_CSV_COLUMNS)
+        for part in parts:
+            with part.open(encoding="utf-8-sig", newline="") as stream:
+                columns |= dict.fromkeys(next(csv.reader(stream, delimiter=self.delimiter)))
+        write_csv(path, list(columns), chain.from_iterable(map(self._lines, parts)), self.delimiter)
 
     def _lines(self, path: Path) -> Iterator[dict[str, str]]:
         csv.field_size_limit(LONGEST_CELL)
@@ -194,13 +193,6 @@ class CsvWriter:
                 row["keyphrases"].append({"text": line["keyphrase"], "score": float(line["score"]), "concept": concept})
         if row is not None:
             yield row
-
-
-class TsvWriter(CsvWriter):
-    """CSV with tabs."""
-
-    ending: ClassVar[str] = ".tsv"
-    delimiter: ClassVar[str] = "\t"
 
 
 def write_csv(path: Path, columns: Sequence[str], lines: Iterable[Row], delimiter: str) -> None:
@@ -251,9 +243,6 @@ def _flat(row: Row) -> Iterator[dict[str, Any]]:
         yield shared
 
 
-# -- Columns carried through ------------------------------------------------------------------------------------------
-
-
 def _kept(rows: Sequence[Row]) -> dict[str, str]:
     """Columns that rows carry through, and their names in UTF-8, which has no lone surrogates."""
     names = dict.fromkeys(name for row in rows for name in row if name not in OURS)
@@ -272,20 +261,20 @@ def _text(value: Any) -> str | None:
     return encode_text(text).decode()
 
 
-WRITERS: Mapping[str, type[RowWriter]] = {
+WRITERS: Mapping[str, Callable[[], RowWriter]] = {
     "jsonl": JsonLinesWriter,
     "parquet": ParquetRowWriter,
     "csv": CsvWriter,
-    "tsv": TsvWriter,
+    "tsv": lambda: CsvWriter(".tsv", "\t"),
 }
 
 
 def writer_for(output: Path, name: str | None) -> RowWriter:
     """The format with a name, or that of the output's ending; a folder needs a name."""
-    endings = {form.ending: form for form in WRITERS.values()}
-    by_ending = endings.get(output.suffix.lower())
-    if name is None and by_ending is None:
-        raise SettingError(f"{output} ends in none of {', '.join(endings)}; for a folder of parts, pass --format.")
-    if name is not None and by_ending is not None and WRITERS[name] is not by_ending:
-        raise SettingError(f"{output} does not end in {WRITERS[name].ending}, but --format is {name}.")
-    return (WRITERS[name] if name is not None else by_ending or JsonLinesWriter)()
+    ending = output.suffix.lower().removeprefix(".")
+    if name is None and ending not in WRITERS:
+        endings = ", ".join(f".{known}" for known in WRITERS)
+        raise SettingError(f"{output} ends in none of {endings}; for a folder of parts, pass --format.")
+    if name is not None and ending in WRITERS and name != ending:
+        raise SettingError(f"{output} does not end in .{name}, but --format is {name}.")
+    return WRITERS[name or ending]()

@@ -17,11 +17,12 @@ from mudy.corpus.checkpoint import Parts, Reached
 from mudy.corpus.row import Columns, OutputRow, RowPosition
 from mudy.corpus.row_sources import Fingerprint, RowSource, source_of
 from mudy.corpus.row_writers import WRITERS, RowWriter, writer_for
-from mudy.corpus.scoring import Recipe, RowScorer
+from mudy.corpus.scoring import Recipe, score_rows
 from mudy.corpus.trends import Period
 from mudy.corpus.views import Views
 from mudy.errors import SettingError, unknown
 from mudy.extraction.options import SHARED_OPTION_NAMES, Options
+from mudy.extraction.outcomes import portable_arguments
 
 PART_ROWS, PART_SECONDS = 500, 60  # a part is written when it has so many rows, or took so long
 REPORT_SECONDS = 1.0  # between two reports of progress
@@ -87,10 +88,8 @@ def run(
     that share chunks more often than chance; `trends`, phrases that rise and fall over the periods (year, quarter,
     month, week or day) of the dates in `time_column`; `explore`, a page to search and read all of this.
     """
-    _check_output(output, form)
-    _check_columns(columns)
-    settings = {"part_rows": part_rows, "restart": restart, "workers": workers, "engine": engine}
-    _check_settings(**settings, address=address, actors=actors, report=report, warn=warn)
+    settings = {"part_rows": part_rows, "restart": restart, "workers": workers, "engine": engine, "form": form}
+    _check_arguments(output, columns, **settings, address=address, actors=actors, report=report, warn=warn)
     checked_options = _checked_options(options)
     if engine == "ray":
         ray_engine.imported_ray()
@@ -105,46 +104,50 @@ def run(
     again = columns if time_column is None else _with_time(columns, time_column, source)
     recipe = Recipe.of(extractor, checked_options, warn)
     if workers > 1:
-        recipe.check_portable(workers)
-
-    def score(after: RowPosition) -> Any:
-        if engine == "ray":
-            return ray_engine.score_with_ray(source, columns, after, recipe, address, actors)
-        return RowScorer(recipe, workers).score(source.rows(columns, after))
-
+        portable_arguments(recipe.build(), workers)  # raises if it cannot be sent
     start = perf_counter()
     with output_lock(path):
         parts.check()
-        fingerprints = source.fingerprints(parts.known_inputs())
-        asked = run_identity(fingerprints, columns, parts.form, recipe)
+        asked = run_identity(source.fingerprints(), columns, parts.form, recipe)
         if restart:
             parts.discard()
         if (done := parts.finished(asked)) is not None:
             ended = Summary(str(path), done["rows"], done["failed"], done["rows"], 0.0)
         else:
-            before = parts.begin(asked, fingerprints)
+            before = parts.begin(asked)
             reporter = ProgressReporter(report, source, before.rows, before, start)
-            reached = _write_parts(score(before.after), parts, before, part_rows, reporter)
+            if engine == "ray":
+                rows = ray_engine.score_with_ray(source, columns, before.after, recipe, address, actors)
+            else:
+                rows = score_rows(recipe.build(), recipe.options, source.rows(columns, before.after), workers)
+            reached = _write_parts(rows, parts, before, part_rows, reporter)
             source.refuse_changes()
-            parts.finish(asked, fingerprints, reached)
+            parts.finish(asked, reached)
             ended = Summary(str(path), reached.rows, reached.failed, before.rows, perf_counter() - start)
         views.write(parts, lambda: source.rows(again, RowPosition(0, 0)), warn)
     return ended
 
 
-def _check_output(output: Any, form: Any) -> None:
+def _check_arguments(output: Any, columns: Any, form: Any, workers: Any, engine: Any, **others: Any) -> None:
+    """SettingError for an argument of `run` of the wrong type or size."""
     if not isinstance(output, str | Path) or not str(output):
         raise SettingError(f"output is {seen(output)}, but must be the path of a file or folder.")
     if checked("form", form, str | None) is not None and form not in WRITERS:
         raise SettingError(unknown("form", form, WRITERS))
-
-
-def _check_columns(columns: Any) -> None:
     if not isinstance(columns, Columns):
         raise SettingError(f"columns is {seen(columns)}, but must be corpus.Columns(text=..., id=..., keep=...).")
     checked("columns.text", columns.text, str)
     checked("columns.id", columns.id, str)
     checked("columns.keep", columns.keep, tuple[str, ...] | None)
+    if checked("workers", workers, int, least=1) > 1 and engine == "ray":
+        raise SettingError("workers are processes on this machine; with engine='ray', set the number of actors.")
+    checked("engine", engine, Engine)
+    checked("part_rows", others["part_rows"], int, least=1)
+    checked("restart", others["restart"], bool)
+    checked("address", others["address"], str | None)
+    checked("actors", others["actors"], int | None, least=1)
+    checked("report", others["report"], Callable | None)
+    checked("warn", others["warn"], Callable | None)
 
 
 def _with_time(columns: Columns, time_column: str, source: RowSource) -> Columns:
@@ -168,18 +171,6 @@ def _checked_options(options: Any) -> Options:
     return Options(**(options or {}))
 
 
-def _check_settings(workers: Any, engine: Any, **settings: Any) -> None:
-    if checked("workers", workers, int, least=1) > 1 and engine == "ray":
-        raise SettingError("workers are processes on this machine; with engine='ray', set the number of actors.")
-    checked("engine", engine, Engine)
-    checked("part_rows", settings["part_rows"], int, least=1)
-    checked("restart", settings["restart"], bool)
-    checked("address", settings["address"], str | None)
-    checked("actors", settings["actors"], int | None, least=1)
-    checked("report", settings["report"], Callable | None)
-    checked("warn", settings["warn"], Callable | None)
-
-
 def _write_parts(rows: Any, parts: Parts, reached: Reached, part_rows: int, reporter: ProgressReporter) -> Reached:
     """Write a part whenever there are enough rows or enough time has passed; return how far the run has come."""
     part: list[OutputRow] = []
@@ -201,9 +192,8 @@ def _write_parts(rows: Any, parts: Parts, reached: Reached, part_rows: int, repo
 
 def run_identity(inputs: Iterable[Fingerprint], columns: Columns, writer: RowWriter, recipe: Recipe) -> dict[str, Any]:
     """Everything that determines the output, in JSON's types: inputs, columns, format and recipe."""
-    plain = [{name: value for name, value in entry.items() if name != "stamp"} for entry in inputs]
     return {
-        "input": {str(index): entry for index, entry in enumerate(plain)},
+        "input": {str(index): entry for index, entry in enumerate(inputs)},
         "columns": asdict(columns),
         "form": writer.ending,
         **recipe.identity(),

@@ -12,7 +12,7 @@ from mudy.corpus.row import InputRow, OutputRow
 from mudy.errors import InputError, ModelError
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import Options
-from mudy.extraction.outcomes import FATAL, Item, error_message, outcomes, portable_arguments
+from mudy.extraction.outcomes import FATAL, Item, outcomes
 from mudy.extraction.run_identity import json_values, model_fingerprints, requested_settings
 
 _ENDS_THE_RUN: tuple[type[Exception], ...] = (*FATAL, ModelError)  # no row's fault, and no row would fare better
@@ -38,10 +38,6 @@ class Recipe:
     def build(self) -> Extractor:
         return Extractor(**self.extractor)
 
-    def check_portable(self, workers: int) -> None:
-        """SettingError if it cannot be sent to worker processes."""
-        portable_arguments(self.build(), workers)
-
     def identity(self) -> dict[str, Any]:
         """What decides the results: settings, options, models and version."""
         extractor = self.build()
@@ -53,24 +49,16 @@ class Recipe:
         }
 
 
-class RowScorer:
-    """Scores rows by a recipe, in this process or several."""
+def score_rows(
+    extractor: Extractor, options: Options, rows: Iterable[InputRow], workers: int = 1
+) -> Iterator[OutputRow]:
+    """Every row with its keyphrases or its error, computed in this process or several."""
 
-    def __init__(self, recipe: Recipe, workers: int = 1) -> None:
-        self.extractor, self.options, self.workers = recipe.build(), recipe.options, workers
-
-    def score(self, rows: Iterable[InputRow]) -> Iterator[OutputRow]:
-        """Every row with its keyphrases or its error."""
-        items = map(self._item, rows)
-        with closing(outcomes(self.extractor, items, workers=self.workers, fatal=_ENDS_THE_RUN)) as computed:
-            for outcome in computed:
-                result = outcome.result
-                if isinstance(result, Exception):
-                    yield OutputRow.of(outcome.key, None, error_message(result), outcome.seconds)
-                else:
-                    yield OutputRow.of(outcome.key, result, None, outcome.seconds)
-
-    def _item(self, row: InputRow) -> Item[InputRow]:
+    def item(row: InputRow) -> Item[InputRow]:
         if row.problem is not None:
             return Item(row, InputError(row.problem))
-        return Item(row, row.text, self.options.changed({"source": row.id, "pages": row.pages, "blocks": row.blocks}))
+        return Item(row, row.text, options.changed({"source": row.id, "pages": row.pages, "blocks": row.blocks}))
+
+    with closing(outcomes(extractor, map(item, rows), workers=workers, fatal=_ENDS_THE_RUN)) as computed:
+        for outcome in computed:
+            yield OutputRow.of(outcome.key, outcome.result, outcome.seconds)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from functools import lru_cache
 from itertools import islice
 from math import log
 from operator import itemgetter
@@ -22,6 +21,7 @@ from mudy.corpus.row_writers import Row
 from mudy.extraction.ranking import variant_key
 
 AT_ONCE = 20_000  # keyphrases added to the database at once
+EXAMPLES = 3  # documents named for each phrase
 MOST_NODES = 20_000  # phrases of a graph
 CHUNK = 2_000  # characters within which phrases share a chunk: an abstract is one
 _MOST_CHUNKS = 1_000_000  # of a document
@@ -29,23 +29,25 @@ _MOST_CHUNKS = 1_000_000  # of a document
 _SCHEMA = """
 PRAGMA cache_size = -32000; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE;
 CREATE TABLE terms (
-    key TEXT PRIMARY KEY, documents INTEGER, total REAL, best REAL, row INTEGER, first TEXT, concept TEXT, label TEXT
+    key TEXT PRIMARY KEY, documents INTEGER, total REAL, best REAL, row INTEGER, first TEXT, concept TEXT, label TEXT,
+    examples TEXT
 ) WITHOUT ROWID;
 CREATE TABLE forms (key TEXT, form TEXT, count INTEGER, row INTEGER, PRIMARY KEY (key, form)) WITHOUT ROWID;
 CREATE TABLE documents (row INTEGER PRIMARY KEY, name TEXT, day TEXT);
 CREATE TABLE places (key TEXT, row INTEGER, start INTEGER, end INTEGER, score REAL);
 """
-_ADD_TERM = """
-INSERT INTO terms VALUES (?, 1, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
-    documents = documents + 1, total = total + excluded.total, best = max(best, excluded.best)
+_ADD_TERM = f"""
+INSERT INTO terms VALUES (?1, 1, ?2, ?2, ?3, ?4, ?5, ?6, ?4) ON CONFLICT (key) DO UPDATE SET
+    documents = documents + 1, total = total + excluded.total, best = max(best, excluded.best),
+    examples = iif(documents < {EXAMPLES}, examples || '; ' || excluded.first, examples)
 """
 _ADD_FORM = "INSERT INTO forms VALUES (?, ?, 1, ?) ON CONFLICT (key, form) DO UPDATE SET count = count + 1"
-_ORDER = "ORDER BY documents DESC, total / documents DESC, row, key"
-_FORM = "(SELECT form FROM forms WHERE forms.key = terms.key ORDER BY count DESC, row LIMIT 1)"
-_ALL = f"SELECT {_FORM}, documents, total / documents, best, first, concept, label FROM terms {_ORDER}"
+ORDER = "ORDER BY documents DESC, total / documents DESC, row, key"
+FORM = "(SELECT form FROM forms WHERE forms.key = terms.key ORDER BY count DESC, row LIMIT 1)"
+_ALL = f"SELECT {FORM}, documents, total / documents, best, first, concept, label FROM terms {ORDER}"
 _NODES = f"""
 CREATE TABLE nodes (node INTEGER PRIMARY KEY, key TEXT UNIQUE);
-INSERT INTO nodes SELECT ROW_NUMBER() OVER ({_ORDER}) - 1, key FROM terms {_ORDER} LIMIT {MOST_NODES};
+INSERT INTO nodes SELECT ROW_NUMBER() OVER ({ORDER}) - 1, key FROM terms {ORDER} LIMIT {MOST_NODES};
 CREATE TABLE members (
     chunk INTEGER, node INTEGER, row INTEGER, start INTEGER, end INTEGER, score REAL, PRIMARY KEY (chunk, node)
 ) WITHOUT ROWID;
@@ -92,12 +94,9 @@ class TermCounts:
         ):
             database.executescript(_SCHEMA)
             counts = cls(database, places)
-            if days is None:
-                for row in rows:
-                    counts._add(row, None)
-            else:
-                for row, day in zip(rows, days, strict=True):
-                    counts._add(row, day)
+            dated = ((row, None) for row in rows) if days is None else zip(rows, days, strict=True)
+            for row, day in dated:
+                counts._add(row, day)
             counts._flush()
             if places:
                 database.executescript(_NODES)
@@ -127,9 +126,7 @@ class TermCounts:
     def _flush(self) -> None:
         self._new.sort(key=itemgetter(0, 1))  # by key: neighbours in the database are written together
         self.database.execute("BEGIN")
-        self.database.executemany(
-            _ADD_TERM, ((key, score, score, row, *names) for key, row, _, score, *names in self._new)
-        )
+        self.database.executemany(_ADD_TERM, ((key, score, row, *names) for key, row, _, score, *names in self._new))
         self.database.executemany(_ADD_FORM, ((key, form, row) for key, row, form, *_ in self._new))
         self.database.executemany("INSERT INTO places VALUES (?, ?, ?, ?, ?)", self._new_places)
         self.database.executemany("INSERT INTO documents VALUES (?, ?, ?)", self._new_documents)
@@ -144,25 +141,16 @@ class TermCounts:
             yield Term(phrase, documents, share, self._idf(documents), mean, best, first, concept, label)
 
     def nodes(self) -> list[Term]:
-        """The phrases that are nodes of a graph, in their order."""
         return list(islice(self.terms(), MOST_NODES))
-
-    def undated(self) -> int:
-        """How many documents without an error have no date."""
-        (count,) = self.database.execute("SELECT count(*) FROM documents WHERE day IS NULL").fetchone()
-        return int(count)
 
     def by_key(self) -> Iterator[tuple[str, str, int]]:
         """Keys in order, each with its phrase and the number of its documents."""
-        yield from self.database.execute(f"SELECT key, {_FORM}, documents FROM terms ORDER BY key")
+        yield from self.database.execute(f"SELECT key, {FORM}, documents FROM terms ORDER BY key")
 
     def idf(self, phrase: Mapping[str, Any]) -> float:
         """How rare a keyphrase is."""
-        return self._idf_of_key(term_key(phrase))
-
-    @lru_cache(maxsize=1 << 16)  # noqa: B019 (the counts end with their context)
-    def _idf_of_key(self, key: str) -> float:
-        (documents,) = self.database.execute("SELECT documents FROM terms WHERE key = ?", (key,)).fetchone()
+        query = "SELECT documents FROM terms WHERE key = ?"
+        (documents,) = self.database.execute(query, (term_key(phrase),)).fetchone()
         return self._idf(documents)
 
     def _idf(self, documents: int) -> float:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from mudy._support.extras import from_extra
 from mudy.corpus.statistics import false_discovery_rates, log_likelihood, p_value, signed_root, trend
 from mudy.corpus.term_counts import TermCounts
 from mudy.errors import InputError
@@ -22,6 +21,13 @@ _MOST_YEARS = 500  # from the first date to the last
 _DRAWN = 10  # phrases of each kind in a picture
 _PRECISION = {4: 1, 7: 3, 10: 5}  # how many kinds of periods a date of so many characters tells apart
 _DAY = re.compile(r"\s*(\d{4})(?:[-/.]?(\d{2})(?:[-/.]?(\d{2}))?)?(?!\d)")
+_LABELS: Mapping[Period, Callable[[date], str]] = {
+    "year": lambda day: f"{day:%Y}",
+    "quarter": lambda day: f"{day:%Y}-Q{(day.month + 2) // 3}",
+    "month": lambda day: f"{day:%Y-%m}",
+    "week": lambda day: "{}-W{:02}".format(*day.isocalendar()[:2]),
+    "day": lambda day: f"{day:%Y-%m-%d}",
+}
 
 _DAYS = "SELECT min(day), max(day), min(length(day)) FROM documents WHERE day IS NOT NULL"
 _TOTALS = "SELECT period(day), count(*) FROM documents WHERE day IS NOT NULL GROUP BY 1"
@@ -61,7 +67,7 @@ class Trends:
         if first is None:
             raise InputError("No row has a date such as 2024, 2024-03 or 2024-03-05 in the time column.")
         kind, labels = _periods(first, last, _PRECISION[precision], period)
-        counts.database.create_function("period", 1, lambda day: label(kind, _date(day)), deterministic=True)
+        counts.database.create_function("period", 1, lambda day: _LABELS[kind](_date(day)), deterministic=True)
         numbers = {name: number for number, name in enumerate(labels)}
         totals = [0] * len(labels)
         for name, size in counts.database.execute(_TOTALS):
@@ -69,7 +75,11 @@ class Trends:
         series: dict[int, list[int]] = defaultdict(lambda: [0] * len(labels))
         for node, name, size in counts.database.execute(_COUNTS):
             series[node][numbers[name]] = size
-        return cls(labels, totals, series, _tested(series, totals))
+        nodes = [node for node in sorted(series) if sum(series[node]) >= LEAST]
+        steepness = [trend(series[node], totals) for node in nodes]
+        p_values = [p_value(z) for z in steepness]
+        results = zip(steepness, p_values, false_discovery_rates(p_values), strict=True)
+        return cls(labels, totals, series, dict(zip(nodes, results, strict=True)))
 
     def rows(self, counts: TermCounts) -> Iterator[Trend]:
         """One row per phrase and period: the steepest rise first, the steepest fall last."""
@@ -86,14 +96,6 @@ class Trends:
     def steepest(self) -> list[int]:
         """The nodes that were tested, from the steepest rise to the steepest fall."""
         return sorted(self.tested, key=lambda node: (-self.tested[node][0], node))
-
-
-def _tested(series: Mapping[int, list[int]], totals: list[int]) -> dict[int, tuple[float, float, float]]:
-    nodes = [node for node in sorted(series) if sum(series[node]) >= LEAST]
-    steepness = [trend(series[node], totals) for node in nodes]
-    p_values = [p_value(z) for z in steepness]
-    results = zip(steepness, p_values, false_discovery_rates(p_values), strict=True)
-    return dict(zip(nodes, results, strict=True))
 
 
 # -- Dates ------------------------------------------------------------------------------------------------------------
@@ -116,20 +118,6 @@ def _date(day: str) -> date:
     return date(*(int(part) for part in [*day.split("-"), "1", "1"][:3]))
 
 
-def label(kind: Period, day: date) -> str:
-    """The period that a day belongs to."""
-    match kind:
-        case "year":
-            return f"{day:%Y}"
-        case "quarter":
-            return f"{day:%Y}-Q{(day.month + 2) // 3}"
-        case "month":
-            return f"{day:%Y-%m}"
-        case "week":
-            return "{}-W{:02}".format(*day.isocalendar()[:2])
-    return f"{day:%Y-%m-%d}"
-
-
 def _periods(first: str, last: str, kinds: int, wanted: Period | None) -> tuple[Period, list[str]]:
     """All periods from the first to the last day, also empty ones; unless wanted, the longest that are enough."""
     allowed: tuple[Period, ...] = get_args(Period)[:kinds]
@@ -139,19 +127,13 @@ def _periods(first: str, last: str, kinds: int, wanted: Period | None) -> tuple[
     if end.year - start.year > _MOST_YEARS:
         raise InputError(f"The dates reach from {first} to {last}: correct those that are wrong.")
     days = [start + timedelta(number) for number in range((end - start).days + 1)]
-    found = {kind: list(dict.fromkeys(label(kind, day) for day in days)) for kind in allowed}
+    found = {kind: list(dict.fromkeys(map(_LABELS[kind], days))) for kind in allowed}
     longest: Period = next((kind for kind in allowed if len(found[kind]) >= _ENOUGH), allowed[-1])
     chosen = longest if wanted is None else wanted
     return chosen, found[chosen]
 
 
 # -- A picture --------------------------------------------------------------------------------------------------------
-
-
-def require_matplotlib() -> None:
-    """MissingExtra, before any work is done, where nothing can be drawn."""
-    with from_extra("plots", "A picture"):
-        import matplotlib.figure  # noqa: F401
 
 
 def draw(path: Path, trends: Trends, counts: TermCounts, mark: str) -> None:

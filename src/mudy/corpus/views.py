@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from mudy._support.extras import from_extra
 from mudy._support.storage import atomic_output, real_path, same_file
 from mudy._support.validation import checked
 from mudy.corpus.checkpoint import Parts
@@ -23,12 +24,12 @@ from mudy.corpus.row import OURS, InputRow, carried
 from mudy.corpus.row_readers import arrow
 from mudy.corpus.row_writers import BLOCK, WRITERS, Row, RowWriter, write_table
 from mudy.corpus.term_counts import Term, TermCounts
-from mudy.corpus.trends import Period, Trend, Trends, day_of, draw, require_matplotlib
+from mudy.corpus.trends import Period, Trend, Trends, day_of, draw
 from mudy.errors import InputError, SettingError
 
 _LONGEST_HEAD = 1 << 26  # characters of a first line
 _MARKED = 4_000  # bytes at the start of a file that is no table, among which its mark is
-_TABLES = tuple(form.ending for form in WRITERS.values())
+_TABLES = tuple(f".{name}" for name in WRITERS)
 _ENDINGS: Mapping[str, tuple[str, ...]] = {
     "summary": _TABLES,
     "tfidf": _TABLES,
@@ -36,7 +37,12 @@ _ENDINGS: Mapping[str, tuple[str, ...]] = {
     "trends": (*_TABLES, ".png"),
     "explore": (".html",),
 }
-_KINDS: Mapping[str, type[Any]] = {"summary": Term, "trends": Trend}
+_COLUMNS: Mapping[str, tuple[str, ...]] = {  # the first ones of a table
+    "summary": Term._fields,
+    "tfidf": OURS,
+    "graph": ("kind", "phrase", "source", "target"),
+    "trends": Trend._fields,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,8 @@ class Views:
     @classmethod
     def of(cls, given: Mapping[str, Any], output: Path, form: RowWriter, time: Any = None, period: Any = None) -> Views:
         """The files with these names; raises if one cannot be written."""
-        files = {name: _path(name, value) for name, value in given.items() if value is not None}
+        texts = {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
+        files = {name: Path(checked(name, value, str)) for name, value in texts.items() if value is not None}
         if checked("time_column", time, str | None) is None and ("trends" in files or period is not None):
             raise SettingError("Trends need dates: name their column with --time-column.")
         for name, path in files.items():
@@ -62,7 +69,8 @@ class Views:
             if path.suffix.lower() == ".parquet":
                 arrow()  # MissingExtra where it is not installed
             if path.suffix.lower() == ".png":
-                require_matplotlib()
+                with from_extra("plots", "A picture"):
+                    import matplotlib.figure  # noqa: F401
             if path.exists() and path.stat().st_size and not _is_ours(path, name):
                 raise InputError(f"{path} exists, but not from `mudy corpus`. Name another file.")
         return cls(files, time, checked("period", period, Period | None))
@@ -72,51 +80,38 @@ class Views:
         return any(real_path(path) == real_path(view) for view in self.files.values())
 
     def write(
-        self,
-        parts: Parts,
-        inputs: Callable[[], Iterable[InputRow]],
-        warn: Callable[[str], None] | None = None,
+        self, parts: Parts, inputs: Callable[[], Iterable[InputRow]], warn: Callable[[str], None] | None = None
     ) -> None:
         """Count the phrases of a finished output, and write the views; `inputs` reads the rows of the input again."""
         if not self.files:
             return
         folder = real_path(next(iter(self.files.values()))).parent
         places = bool({"graph", "trends", "explore"} & self.files.keys())
-        with TermCounts.of(parts.rows(), folder, days=self._days(inputs), places=places) as counts:
-            if self.time_column is not None and warn is not None and (undated := counts.undated()):
+        days: Iterator[str | None] | None = None
+        if self.time_column is not None:
+            column = carried(self.time_column)
+            days = (day_of(row.kept.get(column)) for row in inputs())
+        with TermCounts.of(parts.rows(), folder, days=days, places=places) as counts:
+            (undated,) = counts.database.execute("SELECT count(*) FROM documents WHERE day IS NULL").fetchone()
+            if days is not None and warn is not None and undated:
                 warn(f"{undated:,} of {counts.documents:,} documents have no readable date and are not in the trends.")
+            trends = Trends.of(counts, self.period) if days is not None and places else None
+            graph = Graph.of(counts) if {"graph", "explore"} & self.files.keys() else None
             for name, path in self.files.items():
                 with atomic_output(real_path(path)) as unfinished:
-                    match name:
-                        case "summary":
-                            write_table(unfinished, counts.terms(), Term, path.suffix.lower())
-                        case "tfidf":
+                    match name, path.suffix.lower():
+                        case "summary", ending:
+                            write_table(unfinished, counts.terms(), Term, ending)
+                        case "tfidf", _:
                             _write_rows(unfinished, (weighted(row, counts) for row in parts.rows()), parts.form)
-                        case "graph":
-                            GRAPH_WRITERS[path.suffix.lower()](unfinished, Graph.of(counts))
-                        case "trends":
-                            self._write_trends(unfinished, counts)
-                        case "explore":
-                            trends = Trends.of(counts, self.period) if self.time_column else None
-                            unfinished.write_text(explorer(path.stem, Graph.of(counts), trends, inputs()), "utf-8")
-
-    def _days(self, inputs: Callable[[], Iterable[InputRow]]) -> Iterator[str | None] | None:
-        if self.time_column is None:
-            return None
-        column = carried(self.time_column)
-        return (day_of(row.kept.get(column)) for row in inputs())
-
-    def _write_trends(self, path: Path, counts: TermCounts) -> None:
-        trends = Trends.of(counts, self.period)
-        ending = self.files["trends"].suffix.lower()
-        if ending == ".png":
-            draw(path, trends, counts, MARK)
-        else:
-            write_table(path, trends.rows(counts), Trend, ending)
-
-
-def _path(name: str, value: Any) -> Path:
-    return Path(checked(name, str(value) if isinstance(value, Path) else value, str))
+                        case "graph", ending if graph is not None:
+                            GRAPH_WRITERS[ending](unfinished, graph)
+                        case "trends", ".png" if trends is not None:
+                            draw(unfinished, trends, counts, MARK)
+                        case "trends", ending if trends is not None:
+                            write_table(unfinished, trends.rows(counts), Trend, ending)
+                        case "explore", _ if graph is not None:
+                            unfinished.write_text(explorer(path.stem, graph, trends, inputs()), "utf-8")
 
 
 def _check_ending(name: str, path: Path, form: RowWriter) -> None:
@@ -132,30 +127,19 @@ def _check_ending(name: str, path: Path, form: RowWriter) -> None:
 
 
 def _is_ours(path: Path, name: str) -> bool:
-    """Whether an existing file is such a view, which may be replaced."""
-    ending = path.suffix.lower()
-    if ending not in _TABLES:
-        return _is_marked(path)
-    if name == "graph":
-        return bool((arrow().parquet.read_schema(path).metadata or {}).get(b"made_by") == MARK.encode())
-    return _starts_with(path, _KINDS[name]._fields if name in _KINDS else OURS)
-
-
-def _is_marked(path: Path) -> bool:
-    with path.open("rb") as stream:
-        return MARK.encode() in stream.read(_MARKED)
-
-
-def _starts_with(path: Path, columns: tuple[str, ...]) -> bool:
-    """Whether these are the first columns of a table; false where the file is not one."""
+    """Whether an existing file is such a view, which may be replaced: by its first columns, or by our mark."""
+    ending, columns = path.suffix.lower(), _COLUMNS.get(name, ())
     try:
-        if path.suffix.lower() == ".parquet":
+        if ending not in _TABLES:
+            with path.open("rb") as stream:
+                return MARK.encode() in stream.read(_MARKED)
+        if ending == ".parquet":
             names = arrow().parquet.read_schema(path).names
         else:
-            with path.open(encoding="utf-8-sig", newline="") as stream:
-                line = stream.readline(_LONGEST_HEAD)
-            delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-            names = json.loads(line) if path.suffix.lower() == ".jsonl" else line.rstrip("\n").split(delimiter)
+            with path.open(encoding="utf-8-sig", newline="") as table:
+                line = table.readline(_LONGEST_HEAD)
+            delimiter = "\t" if ending == ".tsv" else ","
+            names = json.loads(line) if ending == ".jsonl" else line.rstrip("\n").split(delimiter)
         return tuple(names)[: len(columns)] == columns
     except (OSError, ValueError, TypeError):
         return False

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 MOST_PHRASES = 50  # of a text, the best ones, that are compared with labels
 MOST_LABELS = 250_000  # that are encoded
 _BLOCK = 4096  # labels encoded or compared at once
-PART = "vocabulary"
 _EDGE = 1e-6  # a probability is never quite 0 or 1
 
 
@@ -38,7 +37,7 @@ def boosted(
     counts in standard deviations of the scores of the text's phrases. The gain is a part of each score, `vocabulary`.
     """
     gains = [boost if candidates[score.candidate].phrase in known else None for score in scores]
-    return raised(scores, gains, PART, calibrated)
+    return raised(scores, gains, "vocabulary", calibrated)
 
 
 def raised(
@@ -48,7 +47,10 @@ def raised(
 
     The gain is a part of the score.
     """
-    deviation = 1.0 if calibrated else _deviation(scores)
+    best: dict[int, float] = {}
+    for score in scores:
+        best[score.candidate] = max(score.score, best.get(score.candidate, score.score))
+    deviation = (pstdev(best.values()) if best and not calibrated else 0.0) or 1.0  # 1 if all are equal
 
     def with_gain(score: OccurrenceScore, gain: float | None) -> OccurrenceScore:
         if gain is None:
@@ -59,14 +61,6 @@ def raised(
     return tuple(map(with_gain, scores, gains))
 
 
-def _deviation(scores: Sequence[OccurrenceScore]) -> float:
-    """The standard deviation of the best scores of all phrases; 1 if all are equal."""
-    best: dict[int, float] = {}
-    for score in scores:
-        best[score.candidate] = max(score.score, best.get(score.candidate, score.score))
-    return (pstdev(best.values()) if best else 0.0) or 1.0
-
-
 def _with_log_odds(probability: float, gain: float) -> float:
     bounded = min(1 - _EDGE, max(_EDGE, probability))
     log_odds = min(500.0, max(-500.0, log(bounded / (1 - bounded)) + gain))
@@ -75,13 +69,13 @@ def _with_log_odds(probability: float, gain: float) -> float:
 
 def with_concepts(keyphrases: Sequence[Keyphrase], known: Mapping[str, Concept]) -> tuple[Keyphrase, ...]:
     """The keyphrases, each with the concept of which it is a label, if any."""
-    return tuple(replace(keyphrase, concept=_match(keyphrase, known)) for keyphrase in keyphrases)
 
+    def match(keyphrase: Keyphrase) -> ConceptMatch | None:
+        forms = (form.lower() for form in (keyphrase.text, *keyphrase.variants))
+        concept = next((known[form] for form in forms if form in known), None)
+        return None if concept is None else ConceptMatch(concept.id, concept.label, "label")
 
-def _match(keyphrase: Keyphrase, known: Mapping[str, Concept]) -> ConceptMatch | None:
-    forms = (form.lower() for form in (keyphrase.text, *keyphrase.variants))
-    concept = next((known[form] for form in forms if form in known), None)
-    return None if concept is None else ConceptMatch(concept.id, concept.label, "label")
+    return tuple(replace(keyphrase, concept=match(keyphrase)) for keyphrase in keyphrases)
 
 
 def with_near_concepts(keyphrases: Sequence[Keyphrase], vectors: LabelVectors, least: float) -> tuple[Keyphrase, ...]:
@@ -109,9 +103,7 @@ def of_concepts(keyphrases: Sequence[Keyphrase]) -> tuple[Keyphrase, ...]:
 
 # -- Tags of similar texts --------------------------------------------------------------------------------------------
 
-HISTORY: Literal["history"] = (
-    "history"  # the part of a score, and how a concept that does not occur in the text was found
-)
+HISTORY: Literal["history"] = "history"  # part of a score, and how a concept that is not in the text was found
 LEAST = 0.05  # probability from which such a concept is suggested
 
 

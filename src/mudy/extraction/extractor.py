@@ -305,12 +305,13 @@ class Extractor:
         document, options = text.document, text.options
         votes = {} if self.history is None else self.history.votes(document, options)
         keyphrases = keyphrase_list(text, scored, self._kind, self._label_vectors, votes)
+        foreign = document.language != "en" and "multilingual" in model_fields(self.method)
         return Result(
             document.text,
             on_pages(keyphrases, () if self.protocol else options.pages),  # a protocol's cleaning moves the text
             Coverage.of(document, scored),
             self.method,
-            self._model_for(document),
+            MULTILINGUAL_ENCODER if foreign and self.model_used == DEFAULT_ENCODER else self.model_used,
             options.source,
             text.missing,
             scored.dropped,
@@ -319,11 +320,6 @@ class Extractor:
             _warnings(document),
             section_lists(text, scored, self._kind, self._label_vectors) if options.per_section else (),
         )
-
-    def _model_for(self, document: Document) -> str | None:
-        """The model that was asked about one text: in place of the usual encoder, that for other languages."""
-        foreign = document.language != "en" and "multilingual" in model_fields(self.method)
-        return MULTILINGUAL_ENCODER if foreign and self.model_used == DEFAULT_ENCODER else self.model_used
 
     def _label_vectors(self, vocabulary: Vocabulary) -> LabelVectors:
         """The vectors of a vocabulary's labels, encoded on first use."""
@@ -421,7 +417,8 @@ class Extractor:
 
     def fetch(self) -> None:
         """Fetch the method's models, unless they are here; and encode the history, so that no other process has to."""
-        self.loader.locate(self.model_names())
+        for name in self.model_names():
+            self.loader.located(name)
         if self.history is not None:
             self.history.load()
 
@@ -430,17 +427,17 @@ class Extractor:
 
         What cannot be loaded there is tried again, and told of, when it is used.
         """
-        if not self.loaded and self.endpoint is None:
-            Thread(target=self._load_if_here, name="mudy-models").start()
-        self.load_tagger()
-
-    def _load_if_here(self) -> None:
         from mudy import models
 
-        with suppress(Exception):
-            names = self.model_names(fetch=False)
-            if all(name in models.KNOWN and models.locate(name, fetch=False, check="sizes") for name in names):
-                self.load()
+        def load_if_here() -> None:
+            with suppress(Exception):
+                names = self.model_names(fetch=False)
+                if all(name in models.KNOWN and models.locate(name, fetch=False, check="sizes") for name in names):
+                    self.load()
+
+        if not self.loaded and self.endpoint is None:
+            Thread(target=load_if_here, name="mudy-models").start()
+        self.load_tagger()
 
     def load_tagger(self) -> None:
         """Load the tagger now, unless it is in memory."""

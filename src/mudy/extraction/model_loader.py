@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from threading import RLock
@@ -81,11 +81,6 @@ class ModelLoader:
         detection = detection_of(prose_of(text, blocks))
         return self.reader(detection.likely).document(text, omitted_words, detection, blocks)
 
-    def locate(self, names: Iterable[str]) -> None:
-        """Fetch some models, unless they are in the cache."""
-        for name in names:
-            self._located(name)
-
     def backbone(self) -> Backbone:
         """The language model, fetched if necessary, and loaded."""
         from mudy.engines import load_backbone
@@ -145,7 +140,7 @@ class ModelLoader:
             raise UnsupportedModel(no_template(self.setup.model))  # before it is fetched for nothing
 
         def load() -> Chat:
-            path = self._located(self.setup.model)
+            path = self.located(self.setup.model)
             return engines.load_chat(path, self.compute, self.setup.model, known.chat_template if known else "")
 
         return self._once("chat", load)
@@ -159,11 +154,11 @@ class ModelLoader:
         value: T = self.in_memory[name]
         return value
 
-    def _located(self, name: str) -> str:
+    def located(self, name: str) -> str:
         """The folder of a model, fetched if necessary; its weights are checked when they are read."""
         from mudy import models
 
         return models.locate(name, report=self.report, check="all but weights")
 
     def _loaded(self, load: Callable[[str, Compute, str, Report | None], T], name: str) -> T:
-        return load(self._located(name), replace(self.compute, speed=self.speed), name, self.report)
+        return load(self.located(name), replace(self.compute, speed=self.speed), name, self.report)

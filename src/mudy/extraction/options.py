@@ -37,17 +37,10 @@ DEFAULT_ENCODER = "minilm-l6"
 HISTORY_STYLE: Style = "tags"  # of an extractor with a history, unless another is chosen
 
 
-# -- Of an extraction -------------------------------------------------------------------------------------------------
-
-
 def _candidates(value: Any) -> CandidateKind | tuple[str, ...] | None:
     if value is None or (isinstance(value, str) and value in get_args(CandidateKind)):
         return value  # type: ignore[return-value]  # one of the kinds
     return tuple(phrases("candidates", value))
-
-
-def _stop_phrases(value: Any) -> tuple[str, ...]:
-    return tuple(phrases("stop_phrases", value))
 
 
 def _vocabulary(value: Any) -> Vocabulary | None:
@@ -86,7 +79,10 @@ class Options:
         file="one phrase per line, UTF-8; blank lines and lines that start with # are ignored",
     )
     stop_phrases: Iterable[str] = declared(
-        (), "Never return these phrases.", check=_stop_phrases, file="like that of --candidates"
+        (),
+        "Never return these phrases.",
+        check=lambda value: tuple(phrases("stop_phrases", value)),
+        file="like that of --candidates",
     )
     max_candidate_words: int | None = declared(
         MAX_PHRASE_WORDS, "Longest phrases, in words.", none="any length", least=1, most_served=100
@@ -191,9 +187,7 @@ class OptionArguments(TypedDict, total=False):
 
 
 OPTION_NAMES = tuple(options_of(Options))
-SHARED_OPTION_NAMES = tuple(
-    name for name in OPTION_NAMES if name not in ("source", "pages", "blocks")
-)  # differ by text
+SHARED_OPTION_NAMES = tuple(name for name in OPTION_NAMES if name not in ("source", "pages", "blocks"))
 DEFAULT_OPTIONS = Options()
 
 
@@ -231,9 +225,6 @@ class RankingFocus:
             return dict.fromkeys(methods, settings)
         unstyled = {name: value for name, value in settings.items() if name != "style"}
         return {method: settings if has_styles(method) else unstyled for method in methods}
-
-
-# -- Of an extractor --------------------------------------------------------------------------------------------------
 
 
 def _language(value: Any) -> Any:

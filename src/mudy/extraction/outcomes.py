@@ -147,21 +147,17 @@ def batches(items: Iterable[Item[K]], most_texts: int = BATCH_TEXTS) -> Iterator
     """
     batch: list[Item[K]] = []
     words = 0
-    iterator = iter(items)
-    while True:
-        try:
-            item = next(iterator)
-        except StopIteration:
-            break
-        except Exception:
-            if batch:
+    try:
+        for item in items:
+            batch.append(item)
+            words += item.size
+            if words >= BATCH_WORDS or len(batch) >= most_texts:
                 yield batch
-            raise
-        batch.append(item)
-        words += item.size
-        if words >= BATCH_WORDS or len(batch) >= most_texts:
+                batch, words = [], 0
+    except Exception:
+        if batch:
             yield batch
-            batch, words = [], 0
+        raise
     if batch:
         yield batch
 
@@ -270,7 +266,11 @@ def _computed_by_workers(
     def sent() -> Iterator[list[Item[None]]]:
         for batch in batches(items):
             waiting.extend(batch)
-            yield [_without_key(item) for item in batch]
+            texts = ["" if isinstance(item.text, Exception) else item.text for item in batch]  # "" for a missing one
+            yield [
+                Item(None, text, item.options, item.explain, item.seconds)
+                for item, text in zip(batch, texts, strict=True)
+            ]
 
     with WorkerPool(work, workers) as pool:
         for outcome in ordered_outcomes(pool, sent()):
@@ -279,12 +279,6 @@ def _computed_by_workers(
             yield replace(outcome, key=item.key, result=result)  # type: ignore[arg-type,misc]  # another key
             if waiting:
                 began([waiting[0]])
-
-
-def _without_key(item: Item[K]) -> Item[None]:
-    """What a process receives; an empty text stands for one that is missing."""
-    text = "" if isinstance(item.text, Exception) else item.text
-    return Item(None, text, item.options, item.explain, item.seconds)
 
 
 @dataclass(frozen=True)

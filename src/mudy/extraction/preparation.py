@@ -107,9 +107,6 @@ def excluded_phrases(options: Options) -> frozenset[str]:
     return frozenset(squeeze(phrase).lower() for phrase in options.stop_phrases)
 
 
-# -- Scores -----------------------------------------------------------------------------------------------------------
-
-
 def score_texts(method: Method, prepared: Sequence[PreparedText]) -> list[ScoredCandidates]:
     """The scored candidates of each text, computed together where the method can; none depends on the other texts."""
     full = [text for text in prepared if text.candidates]
@@ -120,8 +117,7 @@ def score_texts(method: Method, prepared: Sequence[PreparedText]) -> list[Scored
 
 
 def _scored_alone(method: Method, text: PreparedText) -> ScoredCandidates:
-    """One text's candidates; from a method that writes, those chosen, and such others as are allowed."""
-    if isinstance(method, GenerativeMethod):
+    if isinstance(method, GenerativeMethod):  # those chosen, and such others as are allowed
         candidates = set(text.candidates)
         return method.choose(text.document, text.candidates).only(lambda c: c in candidates or text.allows(c))
     return ScoredCandidates.of(text.candidates, method.score(text.document, text.candidates))

@@ -6,11 +6,10 @@ It lower-cases, joins lines, and reads the first 512 words only. Nothing else in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 
 from mudy.reading.candidates import Candidate, Occurrence, candidates, grouped
 from mudy.reading.candidates.grammar import ADJECTIVES_AND_NOUNS
-from mudy.reading.document import Document, Span, Word
+from mudy.reading.document import Document, Span
 from mudy.reading.stop_words import ENGLISH_STOP_WORDS
 
 PROTOCOL_WORDS = 512
@@ -48,25 +47,17 @@ def promptrank_candidates(document: Document) -> list[Candidate]:
     """
     if document.language != "en":
         return candidates(document)
-    return grouped(
-        (phrase, Occurrence(Span(words[0].span.start, words[-1].span.end), words[0].sentence))
-        for words in _noun_phrases(document)
-        if not _has_bare_punctuation(phrase := " ".join(w.span.of(document.text) for w in words).lower())
-    )
-
-
-def _noun_phrases(document: Document) -> Iterator[Sequence[Word]]:
+    places = []
     letters = "".join(_letter(word.span.of(document.text), word.tag) for word in document.words)
     for match in re.finditer(ADJECTIVES_AND_NOUNS, letters):
-        yield document.words[match.start() : match.end()]
+        words = document.words[match.start() : match.end()]
+        phrase = " ".join(word.span.of(document.text) for word in words).lower()
+        if len(_PUNCTUATION.sub("", phrase).split()) == len(phrase.split()):  # no word is bare punctuation
+            places.append((phrase, Occurrence(Span(words[0].span.start, words[-1].span.end), words[0].sentence)))
+    return grouped(places)
 
 
 def _letter(word: str, tag: str) -> str:
     if word.lower() in ENGLISH_STOP_WORDS:
         return "x"  # PromptRank tags it IN
     return "N" if tag.startswith("NN") else "A" if tag == "JJ" else "x"
-
-
-def _has_bare_punctuation(phrase: str) -> bool:
-    """Whether the number of words changes when punctuation is deleted."""
-    return len(_PUNCTUATION.sub("", phrase).split()) != len(phrase.split())

@@ -121,7 +121,9 @@ def rank(
     """
     names = PhraseNames(merge, groups_of or {}, acronyms or {}, language)
     groups: dict[Hashable, Group] = {}
-    for score in cancellable(sorted(scores, key=best_first), every=1024):
+    spans = [score.occurrence.span for score in scores]
+    order = sorted(range(len(scores)), key=lambda i: (-rounded(scores[i].score), spans[i].start, spans[i].end))
+    for score in cancellable((scores[i] for i in order), every=1024):
         groups.setdefault(names.key(candidates[score.candidate].phrase), []).append(score)
     ordered = [  # a group ranks as its best occurrence
         group for group in groups.values() if min_score is None or group[0].score >= min_score
@@ -131,7 +133,7 @@ def rank(
     if diversity:
         ordered = diversified(ordered, [names.stems(_form(text, group[0])) for group in ordered], diversity, top_n)
     chosen = cancellable(ordered[:top_n], every=256)
-    spelled_out = (long_forms_first(text, group, names) for group in chosen)
+    spelled_out = (sorted(group, key=lambda score: names.has_acronym(_form(text, score))) for group in chosen)
     shown = (usual_form_first(text, group, names) if distinct else group for group in spelled_out)
     return tuple(_keyphrase(text, place, group) for place, group in enumerate(shown, start=1))
 
@@ -165,11 +167,6 @@ class PhraseNames:
         return expanded(squeeze_hyphens(phrase), self.acronyms)
 
 
-def long_forms_first(text: str, group: Group, names: PhraseNames) -> Group:
-    """The group with occurrences that are spelled out before acronyms."""
-    return sorted(group, key=lambda score: names.has_acronym(_form(text, score))) if names.acronyms else group
-
-
 def usual_form_first(text: str, group: Group, names: PhraseNames) -> Group:
     """The group with occurrences in the usual form first; an acronym is that only if it is never spelled out."""
     forms = [_form(text, score) for score in group]
@@ -185,11 +182,6 @@ def usual_form(forms: Sequence[str]) -> str:
     word = next((form for form in singulars if form in counts and form != common), common)
     cases = Counter(form for form in forms if form.lower() == word)
     return max(cases, key=lambda form: (cases[form], form.islower()))
-
-
-def best_first(score: OccurrenceScore) -> tuple[float, int, int]:
-    span = score.occurrence.span
-    return -rounded(score.score), span.start, span.end
 
 
 def rounded(score: float) -> float:
@@ -272,13 +264,10 @@ def distinct_mentions(ranked: Sequence[Mention], top_n: int | None = None) -> li
 def without_repetition(text: str, groups: Sequence[Group], top_n: int | None, names: PhraseNames) -> list[Group]:
     """The groups that add something new, best first, at most `top_n`."""
     nested = _nested_spans({score.occurrence.span for group in groups for score in group})
-    mentions = [_mention(names.stems(_form(text, group[0])), group, nested) for group in groups]
+    alone = (sum(score.occurrence.span not in nested for score in group) for group in groups)
+    stems = (names.stems(_form(text, group[0])) for group in groups)
+    mentions = [Mention(*facts) for facts in zip(stems, map(len, groups), alone, strict=True)]
     return [groups[index] for index in distinct_mentions(mentions, top_n)]
-
-
-def _mention(stems: frozenset[str], group: Sequence[OccurrenceScore], nested: set[Span]) -> Mention:
-    alone = sum(score.occurrence.span not in nested for score in group)
-    return Mention(stems, len(group), alone)
 
 
 def _nested_spans(spans: Iterable[Span]) -> set[Span]:

@@ -285,9 +285,8 @@ class Result:
         method has.
         """
         frame = _required("to_pandas", "pandas").DataFrame
-        return frame(
-            [keyphrase_row(k, parts) for k in self.keyphrases], columns=None if self.keyphrases else list(_COLUMNS)
-        )
+        rows = [keyphrase_row(keyphrase, parts) for keyphrase in self.keyphrases]
+        return frame(rows, columns=None if rows else list(_COLUMNS))
 
     def to_polars(self, *, parts: bool = False) -> polars.DataFrame:
         """The rows of `to_pandas` as a frame of polars; what a phrase does not have is null."""

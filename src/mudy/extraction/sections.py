@@ -24,9 +24,6 @@ EVEN = 800  # words of a part of a text without headings
 PART = "section"  # of a score: what it loses for occurrences in other sections
 
 
-# -- Sections ---------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Section:
     """A part of a document. Sections follow one another without gaps, from the first character to the last."""
@@ -96,9 +93,6 @@ def _even_parts(document: Document) -> list[Section]:
     middles = [words[part * len(words) // parts].start for part in range(1, parts)]
     cuts = sorted({0, *(document.sentences[document.sentence_at(at)].start for at in middles), len(document.text)})
     return [Section(Span(start, end)) for start, end in pairwise(cuts)]
-
-
-# -- Their keyphrases -------------------------------------------------------------------------------------------------
 
 
 def section_lists(

@@ -149,7 +149,7 @@ def test_bad_examples_are_refused(value: Any, message: str) -> None:
         ("a.csv", "text,keyphrases\n,a\n", "no usable document: .*its text is empty"),
         ("a.csv", "text,keyphrases\nA text.,\n", "its gold is empty"),
         ("a.csv", "text,keyphrases\nA text.,[1\n", "not a list in Python notation"),
-        ("a.jsonl", '{"keyphrases": ["river ice"]}\n', "add `text`"),
+        ("a.jsonl", '{"keyphrases": ["river ice"]}\n', "needs `text` and `keyphrases`"),
         ("a.bib", "nothing", "it is empty"),
         ("a.bib", "@article{a, title = {unclosed", "it has no abstract"),
     ],

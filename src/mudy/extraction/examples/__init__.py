@@ -13,14 +13,7 @@ from typing import Any
 
 from mudy._support.validation import checked, phrases, seen, several
 from mudy.errors import InputError, SettingError, unknown
-from mudy.extraction.examples.record_formats import (
-    DATASET_FORMATS,
-    BadRow,
-    Record,
-    Row,
-    advice,
-    recognised,
-)
+from mudy.extraction.examples.record_formats import DATASET_FORMATS, Record, Row, recognised
 
 LEAST, MOST = 3, 200  # examples that weights are adapted to
 _QUOTED_PROBLEMS = 3  # problems quoted where nothing is usable
@@ -58,7 +51,11 @@ def load_records(path: str | Path, form: str | None = None, limit: int | None = 
     try:
         chosen = form or recognised(path)
         if chosen is None:
-            raise InputError(f"{path}: not a data set in a known format. {advice(path)}")
+            known = ", ".join(DATASET_FORMATS)
+            raise InputError(
+                f"{path}: not a data set in a known format. Each row needs `text` and `keyphrases`, or name a format: "
+                f"{known}."
+            )
         documents, problems = _records(DATASET_FORMATS[chosen](path), limit)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from error
@@ -76,17 +73,14 @@ def _records(rows: Iterable[Row], limit: int | None) -> tuple[list[Record], list
         try:
             record = make()
             if record.id in documents:
-                raise BadRow(f"the id {record.id!r} occurred before")
-        except BadRow as error:
+                raise InputError(f"the id {record.id!r} occurred before")
+        except InputError as error:
             problems.append(Problem(file, line, str(error)))
             continue
         documents[record.id] = record
         if len(documents) == limit:
             break
     return list(documents.values()), problems
-
-
-# -- Examples ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

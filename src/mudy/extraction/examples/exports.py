@@ -17,7 +17,6 @@ from mudy.extraction.examples.front_matter import Note
 from mudy.extraction.examples.record_formats import (
     NEEDED,
     NOT_UTF8,
-    BadRow,
     Record,
     Row,
     bad,
@@ -41,7 +40,19 @@ _MARKS = dict(
 
 
 def read_table(path: Path, phrases: Callable[[str], list[str]], titled: bool) -> Iterator[Row]:
-    """Rows with a column of texts and one of phrases; `titled`: the title is read before the text.
+    """Rows with a column of texts and one of phrases; `titled`: the title is read before the text."""
+
+    def record(row: dict[str, str], number: int) -> Record:
+        title, text = row.get("title") or None, row["text"]
+        given = {"id": row.get("id") or None, "title": title, "text": with_title(title, text) if titled else text}
+        return record_of({**given, "keyphrases": phrases(row["keyphrases"])}, number)
+
+    for number, (line, row) in enumerate(table_rows(path), start=1):
+        yield path, line, partial(bad, row) if isinstance(row, str) else partial(record, row, number)
+
+
+def table_rows(path: Path) -> Iterator[tuple[int, dict[str, str] | str]]:
+    """The rows of a table, known columns under our names, or what is wrong with a row; each with its line.
 
     Without names of columns, two columns are enough: the longer cells are the texts.
     """
@@ -54,8 +65,11 @@ def read_table(path: Path, phrases: Callable[[str], list[str]], titled: bool) ->
             raise InputError(f"{path}: a table needs the columns text and keyphrases, but its first row is {shown}.")
         columns = ["text", "keyphrases"] if len(head[0]) > len(head[1]) else ["keyphrases", "text"]
         rows = chain([(first, head)], rows)
-    for number, (line, cells) in enumerate(rows, start=1):
-        yield path, line, partial(_table_record, columns, cells, number, phrases, titled)
+    for line, cells in rows:
+        if isinstance(cells, list) and len(cells) == len(columns):
+            yield line, dict(zip(columns, cells, strict=True))
+        else:
+            yield line, cells if isinstance(cells, str) else f"has {len(cells)} columns, but {len(columns)} are needed"
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, list[str] | str]]:
@@ -104,19 +118,6 @@ def _known_columns(head: list[str]) -> list[str]:
     return plain
 
 
-def _table_record(
-    columns: list[str], cells: list[str] | str, number: int, phrases: Callable[[str], list[str]], titled: bool
-) -> Record:
-    if isinstance(cells, str):
-        bad(cells)
-    if len(cells) != len(columns):
-        bad(f"has {len(cells)} columns, but {len(columns)} are needed")
-    row = dict(zip(columns, cells, strict=True))
-    title, text = row.get("title") or None, row["text"]
-    given = {"id": row.get("id") or None, "title": title, "text": with_title(title, text) if titled else text}
-    return record_of({**given, "keyphrases": phrases(row["keyphrases"])}, number)
-
-
 def with_title(title: str | None, text: str) -> str:
     return f"{title}\n\n{text}" if title and text.strip() and not text.startswith(title) else text
 
@@ -126,7 +127,7 @@ def _listed(cell: str) -> list[str]:
     try:
         return list(ast.literal_eval(cell.strip()))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise BadRow("its keyphrases are not a list in Python notation") from None
+        raise InputError("its keyphrases are not a list in Python notation") from None
 
 
 def _phrases(cell: str) -> list[str]:
@@ -141,10 +142,7 @@ def _phrases(cell: str) -> list[str]:
 
 def read_bibtex(path: Path) -> Iterator[Row]:
     """The entries of a .bib file with an abstract and keywords."""
-    try:
-        source = decoded(path)
-    except BadRow as error:
-        raise InputError(f"{path.parent}: {error}.") from None
+    source = decoded(path)
     for number, entry in enumerate(_ENTRY.finditer(source), start=1):
         if entry[1].lower() not in ("comment", "string", "preamble"):
             line = source.count("\n", 0, entry.start()) + 1
@@ -196,21 +194,11 @@ def read_notes(path: Path) -> Iterator[Row]:
 
 
 def _note_record(file: Path, name: str, number: int) -> Record:
-    try:
-        note = Note.of(decoded(file))
-        tags = note.tags()
-    except InputError as error:
-        raise BadRow(str(error)) from None
-    if not tags:
-        bad("it has no tags")
-    spelled = [_spelled(tag, note.text.lower()) for tag in tags]
-    return record_of({"id": name, "text": note.text, "keyphrases": spelled}, number)
-
-
-def _spelled(tag: str, text: str) -> str:
-    """A tag as a phrase: the last part of a nested one, with spaces for hyphens where the text does not have these."""
-    last = tag.lstrip("#").rpartition("/")[2]
-    return last if last.lower() in text else re.sub(r"[-_]", " ", last)
+    note = Note.of(decoded(file))
+    text = note.text.lower()
+    last_parts = [tag.lstrip("#").rpartition("/")[2] for tag in note.tags()] or bad("it has no tags")
+    phrases = [last if last.lower() in text else re.sub(r"[-_]", " ", last) for last in last_parts]
+    return record_of({"id": name, "text": note.text, "keyphrases": phrases}, number)
 
 
 EXPORTS: Mapping[str, Callable[[Path], Iterator[Row]]] = {

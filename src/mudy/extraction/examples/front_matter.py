@@ -108,8 +108,8 @@ class _Tags:
         nodes = [value for name, value in root.value if _is_key(name, key)] if root is not None else []
         if len(nodes) > 1:
             raise InputError(f"the front matter has the key {key!r} twice. Leave one of them.")
-        if not nodes and _inherits(root, key):
-            raise InputError(f"{key!r} is merged in (<<), and a new list would replace it. Write the tags out.")
+        if not nodes and root is not None and any(name.tag == "tag:yaml.org,2002:merge" for name, _ in root.value):
+            raise InputError(f"keys are merged in (<<), and a new list {key!r} might replace one. Write the tags out.")
         return cls(nodes[0], _values(nodes[0], key)) if nodes else None
 
     def with_more(self, text: str, tags: Sequence[str], newline: str) -> str:
@@ -127,8 +127,12 @@ class _Tags:
             space = "" if text[start - 1 : start] == " " else " "
             return f"{text[:start]}{space}[{written}]{text[end:]}"
         if "," in node.value:  # "a, b": one text, which note-taking tools read as two tags
+            if odd := [tag for tag in tags if not _PLAIN.fullmatch(tag)]:
+                raise InputError(
+                    f"the tags are one text with commas, which cannot hold {odd[0]!r}. Write them as a list."
+                )
             place = end - (node.style in ("'", '"'))
-            return f"{text[:place]}, {', '.join(_unquoted(tag) for tag in tags)}{text[place:]}"
+            return f"{text[:place]}, {', '.join(tags)}{text[place:]}"
         return f"{text[:start]}[{text[start:end]}, {written}]{text[end:]}"
 
 
@@ -179,23 +183,6 @@ def _is_key(node: Any, key: str) -> bool:
     return isinstance(node, yaml.ScalarNode) and bool(node.value.casefold() == key.casefold())
 
 
-def _inherits(root: Any, key: str) -> bool:
-    """Whether a mapping has a key by merging in another (<<: *anchor)."""
-    nodes, seen = [root], set[int]()
-    while nodes:
-        node = nodes.pop()
-        if not isinstance(node, yaml.MappingNode | yaml.SequenceNode) or id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            nodes += node.value
-        elif any(_is_key(name, key) for name, _ in node.value):
-            return True
-        else:
-            nodes += [value for name, value in node.value if name.tag == "tag:yaml.org,2002:merge"]
-    return False
-
-
 def _check(before: str, after: str, key: str, tags: Sequence[str]) -> None:
     """InputError unless only the tags changed, as the parser reads it."""
     edited = _Tags.of(after, key)
@@ -216,12 +203,6 @@ def scalar(tag: str) -> str:
         return tag
     quoted = json.dumps(tag, ensure_ascii=False)
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)
-
-
-def _unquoted(tag: str) -> str:
-    if not _PLAIN.fullmatch(tag):
-        raise InputError(f"the tags are one text with commas, which cannot hold {tag!r}. Write them as a list.")
-    return tag
 
 
 def _end_of_line(text: str, index: int) -> int:

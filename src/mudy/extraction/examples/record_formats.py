@@ -1,7 +1,7 @@
 """The formats of texts with gold keyphrases: which are known, how one is detected, and how each is read.
 
-A reader yields every row as its file, its line, and a function that makes the record or raises `BadRow`, so that one
-bad row does not end the reading.
+A reader yields every row as its file, its line, and a function that makes the record or raises InputError, so that
+one bad row does not end the reading.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -42,15 +41,11 @@ class Record:
     blocks: tuple[Block, ...] | None = None  # of a file that was read; None: they are detected in the text
 
 
-class BadRow(Exception):
-    """Why a row cannot be used."""
-
-
 Row = tuple[Path, int | None, Callable[[], Record]]  # its file and line (from 1; None for a whole file), and the record
 
 
 def bad(reason: str) -> NoReturn:
-    raise BadRow(reason)
+    raise InputError(reason)
 
 
 def recognised(path: Path) -> str | None:
@@ -65,9 +60,8 @@ def recognised(path: Path) -> str | None:
 
 
 def _form_of_line(line: str, path: Path) -> str | None:
-    try:
-        row = _json_object(line)
-    except BadRow:
+    row = _json_object(line)
+    if isinstance(row, str):
         columns = next(csv.reader([line]), [])
         return "wikihow" if {"text", "label"} <= set(columns) else "table" if path.suffix.lower() == ".csv" else None
     if "text" in row and "keyphrases" in row:
@@ -78,44 +72,28 @@ def _form_of_line(line: str, path: Path) -> str | None:
     return named if named in PAPERS else "papers"
 
 
-def advice(path: Path) -> str:
-    keys = _first_keys(path)
-    if not keys & {*NEEDED, *(name for names in NEEDED.values() for name in names)}:
-        ours, *published = DATASET_FORMATS
-        described = f"{ours} (JSON lines with id, title, text, keyphrases)"
-        return f"Known formats: {', '.join([described, *published])}. Name one if it was not recognised."
-    changes = []
-    for name, others in NEEDED.items():
-        if name not in keys:
-            other = next((other for other in others if other in keys), None)
-            changes.append(f"rename `{other}` to `{name}`" if other else f"add `{name}`")
-    return f"In each row, {' and '.join(changes)}."
-
-
-def _first_keys(path: Path) -> set[str]:
-    for _, line in islice(_lines(path), _INSPECTED_LINES) if path.is_file() else ():
-        with suppress(BadRow):
-            return set(_json_object(line or ""))
-    return set()
-
-
 def _read_json_lines(path: Path, make: Callable[[dict[str, Any], int], Record]) -> Iterator[Row]:
-    _needs_file(path)
+    if path.is_dir():
+        raise InputError(f"{path}: this format needs a file, not a folder.")
+    for number, row in json_rows(path):
+        yield path, number, partial(bad, row) if isinstance(row, str) else partial(make, row, number)
+
+
+def json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """The number of each line that is not blank, and its object, or what is wrong with it."""
     for number, line in _lines(path):
-        if line is None:
-            yield path, number, partial(bad, NOT_UTF8)
-        elif line.strip():
-            yield path, number, partial(lambda row, at: make(_json_object(row), at), line, number)
+        if line is None or line.strip():
+            yield number, NOT_UTF8 if line is None else _json_object(line)
 
 
-def _json_object(line: str) -> dict[str, Any]:
+def _json_object(line: str) -> dict[str, Any] | str:
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
-        raise BadRow(f"not JSON: {error.msg} at column {error.colno}") from None
+        return f"not JSON: {error.msg} at column {error.colno}"
     except (ValueError, RecursionError) as error:
-        raise BadRow(f"not JSON that can be read: {error}") from None
-    return row if isinstance(row, dict) else bad(f"a JSON object is needed, not {_kind(row)}")
+        return f"not JSON that can be read: {error}"
+    return row if isinstance(row, dict) else f"a JSON object is needed, not {_kind(row)}"
 
 
 def record_of(row: Mapping[str, Any], number: int) -> Record:
@@ -123,17 +101,16 @@ def record_of(row: Mapping[str, Any], number: int) -> Record:
     text = _optional_text(row, ("text",))
     if not text or not text.strip():
         bad(f"its text is {'missing' if text is None else 'empty'}")
-    name = str(number) if row.get("id") is None else _id(row)
-    return Record(name, _optional_text(row, ("title",)), text, _gold(row, ("keyphrases",)))
+    return Record(_id(row, ("id",), number), _optional_text(row, ("title",)), text, _gold(row, ("keyphrases",)))
 
 
 def _paper(row: dict[str, Any], number: int, *, whole: bool, between: str) -> Record:
     """A row of the OpenNMT-kpg kind. Published runs read the abstract, and for some sets the full text after it."""
-    name = str(number) if _first(row, ("id", "name")) is None else _id(row, ("id", "name"))
     parts = [_optional_text(row, ABSTRACTS), _optional_text(row, FULL_TEXTS) if whole else None]
     text = " ".join(part for part in parts if part and part.strip())
     if not text:
         bad(f"a text is needed under {' or '.join(ABSTRACTS + (FULL_TEXTS if whole else ()))}")
+    name = _id(row, ("id", "name"), number)
     return Record(name, _optional_text(row, ("title",)), text, _gold(row, KEYWORDS, between))
 
 
@@ -178,25 +155,21 @@ def decoded(file: Path) -> str:
     try:
         data = file.read_bytes()
     except OSError as error:
-        raise BadRow(f"{file.name} cannot be read ({error.strerror or error})") from None
+        raise InputError(f"{file.name} cannot be read ({error.strerror or error})") from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BadRow(f"{file.name} {NOT_UTF8} in line {line}") from None
-
-
-def _needs_file(path: Path) -> None:
-    if path.is_dir():
-        raise InputError(f"{path}: this format needs a file, not a folder.")
+        raise InputError(f"{file.name} {NOT_UTF8} in line {line}") from None
 
 
 def _first(row: Mapping[str, Any], names: Iterable[str]) -> Any:
     return next((row[name] for name in names if row.get(name) is not None), None)
 
 
-def _id(row: Mapping[str, Any], names: Iterable[str] = ("id",)) -> str:
+def _id(row: Mapping[str, Any], names: Iterable[str], number: int) -> str:
     name = _first(row, names)
+    name = number if name is None else name
     if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
         bad(f"an id is needed, not {_kind(name)}" if name != "" else "its id is empty")
     return str(name)

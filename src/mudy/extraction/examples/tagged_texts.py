@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mudy._support.storage import real_path
 from mudy.errors import InputError, SettingError
+from mudy.extraction.examples.exports import table_rows
 from mudy.extraction.examples.front_matter import Note
-from mudy.extraction.examples.record_formats import files_in
+from mudy.extraction.examples.record_formats import files_in, json_rows
 
 NOTE_ENDINGS = (".md", ".markdown", ".mdown")
 _ROW_ENDINGS = (".jsonl", ".csv", ".tsv")
@@ -49,9 +47,6 @@ def check_history(path: Path) -> None:
     wrong = "is not such a file" if path.exists() else "does not exist"
     needed = f"a folder of notes or a file ({', '.join(_ROW_ENDINGS)})"
     raise SettingError(f"history is {path}, which {wrong}; {needed} is needed.")
-
-
-# -- Notes ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,47 +108,19 @@ def plain_tags(tags: Iterable[str]) -> tuple[str, ...]:
     return tuple(filter(None, spellings.values()))
 
 
-# -- Rows -------------------------------------------------------------------------------------------------------------
-
-
 def _rows(path: Path) -> Iterator[TaggedText | str]:
     """The rows of a file with a column or field `text`, and `tags` as a list or separated by ; | or commas."""
+    rows: Iterator[tuple[int, dict[str, Any] | str]]
+    rows = json_rows(path) if path.suffix.lower() == ".jsonl" else table_rows(path)
     try:
-        content = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8. Save it as UTF-8.") from None
+        for line, row in rows:
+            key = next((key for key in KEYS if key in row), None)
+            if isinstance(row, dict) and key is not None and isinstance(row.get("text"), str):
+                tags = row[key] if isinstance(row[key], str | list) else []
+                if isinstance(tags, str):
+                    tags = tags.split(next((mark for mark in ";|" if mark in tags), ","))
+                yield TaggedText(row["text"], plain_tags(tag for tag in tags if isinstance(tag, str)))
+            else:
+                yield f"{path}:{line}: {row if isinstance(row, str) else 'has no `text` and `tags`'}."
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
-    rows = _json_rows(content) if path.suffix.lower() == ".jsonl" else _table_rows(content, path.suffix.lower())
-    for line, row in rows:
-        text = row.get("text") if isinstance(row, Mapping) else None
-        key = next((key for key in KEYS if key in row), None) if isinstance(row, Mapping) else None
-        if isinstance(text, str) and key is not None:
-            yield TaggedText(text, plain_tags(_listed(row[key])))
-        else:
-            yield f"{path}:{line}: has no `text` and `tags`."
-
-
-def _json_rows(content: str) -> Iterator[tuple[int, Any]]:
-    for line, text in enumerate(content.split("\n"), start=1):
-        if text.strip():
-            try:
-                yield line, json.loads(text)
-            except (ValueError, RecursionError):
-                yield line, None
-
-
-def _table_rows(content: str, ending: str) -> Iterator[tuple[int, Any]]:
-    rows = csv.DictReader(io.StringIO(content, newline=""), delimiter="\t" if ending == ".tsv" else ",")
-    try:
-        for row in rows:
-            yield rows.line_num, {str(name).strip().lower(): value for name, value in row.items()}
-    except csv.Error as error:
-        raise InputError(f"line {rows.line_num}: {error}.") from None
-
-
-def _listed(value: Any) -> list[str]:
-    """Tags of one field: a list, or one text with ; or | between them, else commas."""
-    if isinstance(value, str):
-        return value.split(next((mark for mark in ";|" if mark in value), ","))
-    return [tag for tag in value if isinstance(tag, str)] if isinstance(value, list) else []

@@ -57,8 +57,6 @@ class History:
         """A hash of all texts and tags, by which a resumed run recognizes its history."""
         return sha256(repr([(text.text, text.tags) for text in self.texts]).encode(errors="replace")).hexdigest()[:16]
 
-    # -- Tags as a vocabulary -----------------------------------------------------------------------------------------
-
     def applied(self, options: Options) -> Options:
         """The options with the tags as concepts that are found in the text; not where the phrases are chosen."""
         if not self.tags or options.phrases is not None or options.only_concepts:
@@ -87,8 +85,6 @@ class History:
             ]
             kept = self._concepts = vocabulary, language, concepts
         return kept[2]
-
-    # -- Votes --------------------------------------------------------------------------------------------------------
 
     def votes(self, document: Document, options: Options) -> dict[str, TagVote]:
         """The vote for each concept that is a tag, by its id. A text does not vote for itself."""
@@ -175,8 +171,9 @@ class _Shelf:
         import numpy as np
 
         vector = np.asarray(self._encoder.embed([text]))[0].astype(np.float16).astype(np.float32)
-        cosines = np.where(left_out, -1.0, (self._texts.astype(np.float32) @ vector).round(4)) if self.rows else ()
-        cosines = np.asarray(cosines, dtype=float)
+        cosines = np.zeros(len(self.rows))
+        if self.rows:
+            cosines = np.where(left_out, -1.0, (self._texts.astype(np.float32) @ vector).round(4)).astype(float)
         weights = np.zeros(len(cosines))
         nearest = [number for number in np.argsort(-cosines, kind="stable")[:NEIGHBOURS] if cosines[number] > 0]
         weights[nearest] = cosines[nearest] ** POWER

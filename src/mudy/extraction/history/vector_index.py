@@ -33,13 +33,12 @@ class VectorIndex:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._used: dict[str, dict[str, Vectors]] = {}  # encoder -> hash of a text -> its vector
-        self._stored: dict[str, dict[str, Vectors]] = {}
         self.changed = False
 
     def vectors(self, encoder: str, texts: Sequence[str], embed: Embed, report: Callable[[int], None]) -> Vectors:
         """The vectors of some texts, those encoded now that the file does not have; (texts, width)."""
         used = self._used.setdefault(identity := f"{VERSION}-{encoder}", {})
-        stored = self._stored.setdefault(identity, _read(self.path, identity))
+        stored = _read(self.path, identity)
         hashes = [sha256(text.encode(errors="surrogatepass")).hexdigest() for text in texts]
         used |= {name: stored[name] for name in hashes if name in stored}
         missing = {name: text for name, text in zip(hashes, texts, strict=True) if name not in used}
@@ -80,15 +79,9 @@ def _read(path: Path, encoder: str) -> dict[str, Vectors]:
     hashes, vectors = stored.get(f"hashes-{encoder}"), stored.get(f"vectors-{encoder}")
     if hashes is None or vectors is None or hashes.dtype != "V32" or hashes.shape != vectors.shape[:1]:
         return {}
-    if not _are_vectors(vectors):
+    if vectors.ndim != 2 or vectors.dtype != np.float16:
+        return {}
+    lengths = np.linalg.norm(vectors.astype(np.float32), axis=1)
+    if not (abs(lengths - 1) < 0.01).all():  # as an encoder gives them
         return {}
     return {bytes(name).hex(): vector for name, vector in zip(hashes, vectors, strict=True)}
-
-
-def _are_vectors(vectors: NDArray[Any]) -> bool:
-    """Whether these are vectors of length 1, as an encoder gives them."""
-    return (
-        vectors.ndim == 2
-        and vectors.dtype == np.float16
-        and bool((abs(np.linalg.norm(vectors.astype(np.float32), axis=1) - 1) < 0.01).all())
-    )

@@ -1,9 +1,7 @@
 """The ranked list of a method as a table: the best occurrence of each phrase, and its rank under other methods."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from statistics import pstdev
-from typing import Self
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from mudy.extraction.explanation import Explanation
 from mudy.extraction.ranking import stem_key
@@ -26,20 +24,6 @@ class Ranked:
     rows: tuple[Row, ...]
     left: int  # how many more phrases there are
     parts: tuple[str, ...]  # the columns that are parts of the score
-
-    def telling_parts(self) -> list[str]:
-        """The parts; those that differ most among the listed phrases first."""
-
-        def spread(name: str) -> float:
-            values = [row.phrase.parts.get(name, 0.0) for row in self.rows]
-            return pstdev(values) if values else 0.0
-
-        return sorted(self.parts, key=spread, reverse=True)
-
-    def without(self, names: Collection[str]) -> Self:
-        kept = [index for index, name in enumerate(self.head) if name not in names or name not in self.parts]
-        rows = tuple(replace(row, cells=tuple(row.cells[index] for index in kept)) for row in self.rows)
-        return replace(self, head=tuple(self.head[index] for index in kept), rows=rows)
 
 
 def ranked(explanation: Explanation, index: int, top_n: int | None) -> Ranked:

@@ -1,8 +1,9 @@
 """An explanation in a terminal: the text coloured by heat and the ranked list; without colour, marks in the text."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import accumulate, groupby
 from operator import attrgetter
+from statistics import pstdev
 
 from rich import box
 from rich.cells import cell_len
@@ -12,13 +13,10 @@ from rich.text import Text
 
 from mudy.extraction.explanation import Explanation
 from mudy.extraction.render.ranking_table import Ranked, ranked
-from mudy.extraction.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, ellipses, sanitized, shown, within
+from mudy.extraction.render.text_pieces import STEPS, Mark, coloured_pieces, ellipses, sanitized, shown, within
 from mudy.reading.document import Span
 
 _LONG = 5000  # characters; of longer texts only passages are shown, unless the whole is asked for
-COLUMN = 76  # the minimum width of one of several columns
-_TEXT = 100  # the maximum width of a text with its list beside it
-_GAP = 4  # between a text and its list
 _BETWEEN = 2  # between two columns of a list
 _PHRASE, _LONGEST_PHRASE = 12, 24  # columns for a phrase: at least, and before it is broken for the sake of numbers
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -29,45 +27,24 @@ COLOURS = (251, 187, 223, 222, 221, 215, 209, 203)
 
 
 def drawing(explanation: Explanation, console: Console, top_n: int | None = 15, whole: bool = False) -> RenderableType:
-    """What `console.print` shows: a text and a list for each method, side by side where there is room."""
+    """What `console.print` shows: for each method the text, and its list below."""
     view = _View(explanation, console, top_n, whole)
-    methods = range(len(explanation.methods))
     title = sanitized(explanation.source or "").replace("\n", " ")
     blocks: list[RenderableType] = [Text(title), Text()] if title else []
-    if len(methods) > 1 and console.width >= len(methods) * COLUMN:
-        grid = Table.grid(padding=(0, _GAP, 0, 0), expand=True)
-        for _ in methods:
-            grid.add_column(ratio=1)
-        grid.add_row(*map(view.heading, methods))
-        grid.add_row(*map(view.text, methods))
-        grid.add_row(*(view.ranking(index, console.width // len(methods) - _GAP) for index in methods))
-        blocks += [grid, Text()]
-    else:
-        for index in methods:
-            blocks += view.both(index)
+    for index in range(len(explanation.methods)):
+        blocks += [view.heading(index), view.text(index), view.ranking(index, console.width), Text()]
     return Group(*blocks, *view.notes())
 
 
 class _View:
     def __init__(self, explanation: Explanation, console: Console, top_n: int | None, whole: bool) -> None:
-        self.explanation, self.console, self.top_n = explanation, console, top_n
+        self.explanation, self.top_n = explanation, top_n
         self.coloured = console.color_system is not None and not console.no_color
         self.styled = console.color_system is not None  # bold and italics can be seen
         results = [method.result for method in explanation.methods]
         longest = len(explanation.text) if whole else _LONG
         self.shown = shown(explanation.text, results, top_n, longest)
         self.plain = sanitized(explanation.text)
-
-    def both(self, index: int) -> list[RenderableType]:
-        """A text with its list below, or beside it on a wide terminal."""
-        if self.console.width < 2 * COLUMN:
-            return [self.heading(index), self.text(index), self.ranking(index, self.console.width), Text()]
-        width = min(_TEXT, self.console.width // 2)
-        grid = Table.grid(padding=(0, _GAP, 0, 0))
-        grid.add_column(max_width=width)
-        grid.add_column()
-        grid.add_row(self.text(index), self.ranking(index, self.console.width - width - 2 * _GAP))
-        return [self.heading(index), grid, Text()]
 
     def heading(self, index: int) -> Text:
         method = self.explanation.methods[index]
@@ -83,18 +60,13 @@ class _View:
         written = Text()
         for dots, span in zip(before, self.shown, strict=True):
             written.append(dots)
-            written.append_text(self._passage(within(cut, span)))
+            for mark, run in groupby(within(cut, span), key=attrgetter("mark")):
+                bracketed = mark is not None and not self.coloured
+                written.append("[" if bracketed else "")
+                for piece in run:
+                    written.append(self._set_off(piece.span.of(self.plain), piece.gold), self._style(mark, piece.gold))
+                written.append(f"]{str(mark.phrase.rank).translate(RAISED)}" if bracketed else "")
         return written.append(f"{after}\n")
-
-    def _passage(self, cut: Iterable[Piece]) -> Text:
-        written = Text()
-        for mark, run in groupby(cut, key=attrgetter("mark")):
-            bracketed = mark is not None and not self.coloured
-            written.append("[" if bracketed else "")
-            for piece in run:
-                written.append(self._set_off(piece.span.of(self.plain), piece.gold), self._style(mark, piece.gold))
-            written.append(f"]{str(mark.phrase.rank).translate(RAISED)}" if bracketed else "")
-        return written
 
     def _style(self, mark: Mark | None, gold: bool) -> str:
         words = ["bold italic"] if gold else []  # as in the paper
@@ -108,17 +80,17 @@ class _View:
 
     def ranking(self, index: int, width: int) -> Table:
         """The list, with as many parts of the scores as fit."""
-        listed, hidden = fitting(ranked(self.explanation, index, self.top_n), width)
-        drawn = Table(
-            box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True, caption_justify="left"
-        )
-        for name in listed.head:
+        listed = ranked(self.explanation, index, self.top_n)
+        hidden = hidden_parts(listed, width)
+        columns = [column for column, name in enumerate(listed.head) if name not in hidden]
+        drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
+        for name in (listed.head[column] for column in columns):
             if name == "Keyphrase":
                 drawn.add_column(name, min_width=_PHRASE)
             else:
                 drawn.add_column(_folded(name), justify="right", no_wrap=True, overflow="fold")
         for row in listed.rows:
-            cells = [Text(sanitized(cell)) for cell in row.cells]
+            cells = [Text(sanitized(row.cells[column])) for column in columns]
             cells[1] = Text(self._set_off(cells[1].plain, row.gold), self._style(None, row.gold))
             drawn.add_row(*cells)
         notes = [f"{listed.left:,} more: --top-n all"] if listed.left else []
@@ -145,8 +117,12 @@ class _View:
                 yield Text(f"{method.result.method}: {method.result.coverage}.")
 
 
-def fitting(listed: Ranked, width: int) -> tuple[Ranked, list[str]]:
-    """A list with the most telling parts that fit, and the names of the others."""
+def hidden_parts(listed: Ranked, width: int) -> list[str]:
+    """The parts that do not fit; those that differ most among the listed phrases are shown first."""
+
+    def spread(name: str) -> float:
+        values = [row.phrase.parts.get(name, 0.0) for row in listed.rows]
+        return pstdev(values) if values else 0.0
 
     def needed(name: str) -> int:
         column = [row.cells[listed.head.index(name)] for row in listed.rows]
@@ -154,9 +130,8 @@ def fitting(listed: Ranked, width: int) -> tuple[Ranked, list[str]]:
         return _BETWEEN + (min(widest, _LONGEST_PHRASE) if name == "Keyphrase" else widest)
 
     room = width + _BETWEEN - sum(needed(name) for name in listed.head if name not in listed.parts)
-    parts = listed.telling_parts()
-    hidden = parts[sum(total <= room for total in accumulate(map(needed, parts))) :]
-    return listed.without(hidden), hidden
+    parts = sorted(listed.parts, key=spread, reverse=True)
+    return parts[sum(total <= room for total in accumulate(map(needed, parts))) :]
 
 
 def _folded(name: str) -> str:
