@@ -25,7 +25,7 @@ from mudy.reading.tagging import Tagger
 
 if TYPE_CHECKING:
     from mudy.evaluation.comparison import Comparison
-    from mudy.evaluation.measures import Measure, Predictions
+    from mudy.evaluation.measures import Measure
     from mudy.evaluation.runs import Run
     from mudy.evaluation.statistics import Description
     from mudy.evaluation.suite import SuiteResult
@@ -97,9 +97,7 @@ def evaluate_command(
         _warn_of_documents(screen, run)
         screen.show("Measuring")
         measures = measured.measures(lambda phrases: extractor.loader.encoder().embed(phrases))
-        measurements = {
-            name: _measurement(run.predictions(name, measured.gold), measures, measured) for name in run.names
-        }
+        measurements = {name: _measurement(run, name, measures, measured) for name in run.names}
     if form == "json":
         named_here = ctx.get_parameter_source("named") is not ParameterSource.DEFAULT
         rows = {"measures": measurements} if named_here else {}
@@ -119,10 +117,10 @@ def _refuse_options(ctx: click.Context, suite: str | None, function: str | None,
     if suite is None and (function is not None or name is not None):
         raise click.UsageError("--function and --name belong to --suite FILE, which says where the result is written.")
     refused = {"--suite": _FIXED if suite else (), "--function": _OF_METHODS if function else ()}
+    given = [p for p in ctx.command.params if ctx.get_parameter_source(p.name or "") is ParameterSource.COMMANDLINE]
     for option, names in refused.items():
-        for parameter in ctx.command.params:
-            given = ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-            if given and parameter.name in names:
+        for parameter in given:
+            if parameter.name in names:
                 raise click.UsageError(f"{parameter.opts[-1]} cannot be combined with {option}.")
 
 
@@ -146,7 +144,7 @@ def _suite_result(
         elif len(documents) < (all_of_it := len(suite.register()[own])):
             screen.warning(f"{data.name}: only {len(documents)} of the {all_of_it} documents of the suite's {own}")
         sets.append(replace(data, name=own or data.name, documents=tuple(documents.values())))
-        hashes[sets[-1].name] = list(documents)
+        hashes[own or data.name] = list(documents)
     refuse_equal_names(sets)
     for one, first, other, second, share in suite.near_duplicates(sets):
         screen.warning(f"{one} {first!r} and {other} {second!r} are near-duplicates ({share:.0%} in common)")
@@ -235,8 +233,9 @@ def _warn_of_documents(screen: Screen, run: Run) -> None:
             screen.warning(f"{name}: {dropped:,} generated phrases do not occur in the text and are left out")
 
 
-def _measurement(documents: Sequence[Predictions], measures: Sequence[Measure], measured: Measured) -> dict[str, Any]:
-    about = {"averaging": measured.averaging_name, "gold": measured.gold, "documents": len(documents)}
+def _measurement(run: Run, name: str, measures: Sequence[Measure], measured: Measured) -> dict[str, Any]:
+    documents = run.predictions(name, measured.gold)
+    about = {"averaging": measured.averaging.name, "gold": measured.gold, "documents": len(documents)}
     values = {str(m): asdict(m.interval(documents, measured.averaging)) for m in measures} if documents else {}
     return {**about, **values}
 
@@ -285,7 +284,7 @@ def compare_command(first: str, second: str, encoder: str, measured: Measured, f
         for row in rows[:: len(measures)]:
             if row["unmatched"]:
                 screen.warning(
-                    f"{row['data']}: {row['unmatched']:,} documents are in only one of the runs, and left out"
+                    "{data}: {unmatched:,} documents are in only one of the runs, and left out".format(**row)
                 )
     if form == "json":
         click.echo(dump_json(rows, indent=2))
@@ -305,6 +304,9 @@ def _compared(a: Run, b: Run, name: str, measures: Sequence[Measure], measured: 
 
 
 def _row(name: str, comparison: Comparison) -> dict[str, Any]:
+    verdict = "B is better" if comparison.difference.value > 0 else "A is better"
+    if max(comparison.p_t_test, comparison.p_bootstrap) >= _SIGNIFICANT:
+        verdict = "no significant difference"
     return {
         "data": name,
         "documents": comparison.documents,
@@ -318,14 +320,8 @@ def _row(name: str, comparison: Comparison) -> dict[str, Any]:
         "high": comparison.difference.high,
         "p_t_test": comparison.p_t_test,
         "p_bootstrap": comparison.p_bootstrap,
-        "verdict": _verdict(comparison),
+        "verdict": verdict,
     }
-
-
-def _verdict(comparison: Comparison) -> str:
-    if max(comparison.p_t_test, comparison.p_bootstrap) >= _SIGNIFICANT:
-        return "no significant difference"
-    return "B is better" if comparison.difference.value > 0 else "A is better"
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

@@ -84,7 +84,7 @@ def extract_command(
         raise click.UsageError("--per-section has no effect on csv; use --format table, json or jsonl.")
     several = len(inputs) > 1 or any(map(is_pattern, files))
     concepts = options.concepts is not None or given["history"] is not None
-    written_as = formats.format_of(form, several, target.terminal, concepts=concepts)
+    written_as = formats.ResultFormat(form, several, target.terminal, concepts=concepts)
     arguments = {"method": method, **given, **parameters.settings(method, pairs, focus.settings())}
     with Screen(quiet) as screen:
         run = ExtractRun(screen, written_as, target, options, texts, len(inputs))
@@ -98,7 +98,7 @@ def extract_command(
 @dataclass
 class ExtractRun:
     screen: Screen
-    form: formats.Format
+    form: formats.ResultFormat
     target: formats.Output
     options: Options
     texts: formats.Texts | None  # where the texts that offsets refer to are kept

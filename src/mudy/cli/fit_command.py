@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mudy._support.storage import dump_json, refuse_inputs
+from mudy.cli import evaluation_options as shared
 from mudy.cli import formats
 from mudy.cli.console import Screen
-from mudy.cli.evaluation_options import (
-    all_loaded,
-    brier_line,
-    counting,
-    on_data,
-    reading_texts,
-    reliability_table,
-    reporting,
-)
 from mudy.cli.parameters import on_machine, with_options, with_style
 from mudy.extraction.options import Setup
 
@@ -30,12 +22,12 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the weights here, as JSON.")
 @click.option("--cache", metavar="FOLDER", help="Keep the evidence here; fitting again then takes seconds.")
-@on_data
+@shared.on_data
 @with_style
 @with_options(Setup, "model", "encoder")
-@reading_texts
+@shared.reading_texts
 @on_machine
-@reporting
+@shared.reporting
 def fit_command(
     paths: tuple[str, ...],
     output: str,
@@ -63,47 +55,35 @@ def fit_command(
     from mudy.evaluation.fit import fit_weights
     from mudy.extraction.extractor import Extractor
 
-    target = _checked_output(output, paths)
-    with Screen(quiet) as screen:
-        sets = all_loaded(screen, paths, data_format, limit)
-        extractor = Extractor("mudyplus", report=screen.report, **options)
-        screen.show("Loading mudyplus")
-        fitted = fit_weights(extractor, sets, cache=cache, progress=counting(screen))
-    with target:
-        target.write(dump_json(fitted.adaptation.weights.to_dict(), indent=1) + "\n")
-    click.echo(dump_json(fitted.to_dict(), indent=2) if form == "json" else _tables(fitted), nl=form == "json")
-
-
-def _checked_output(output: str, paths: Sequence[str]) -> formats.Output:
-    """The file of weights, which must be writable and none of the data."""
     if output == "-":
         raise click.UsageError("--output must be a file: standard output holds the figures.")
     target = formats.Output(output)
     target.check(paths)
     refuse_inputs(output, paths)
-    return target
+    with Screen(quiet) as screen:
+        sets = shared.all_loaded(screen, paths, data_format, limit)
+        extractor = Extractor("mudyplus", report=screen.report, **options)
+        screen.show("Loading mudyplus")
+        fitted = fit_weights(extractor, sets, cache=cache, progress=shared.counting(screen))
+    with target:
+        target.write(dump_json(fitted.adaptation.weights.to_dict(), indent=1) + "\n")
+    click.echo(dump_json(fitted.to_dict(), indent=2) if form == "json" else _tables(fitted), nl=form == "json")
 
 
 def _tables(fitted: FittedWeights) -> str:
     head = ["Data set", "Documents", "Sum", "Before", "Fitted", "Left out"]
     rows = [
-        [
-            figure.dataset,
-            f"{figure.documents:,}",
-            figure.sum,
-            *map(_f1, (figure.before, figure.fitted, figure.left_out)),
-        ]
-        for figure in fitted.figures
+        [row.dataset, f"{row.documents:,}", row.sum, *map(_f1, (row.before, row.fitted, row.left_out))]
+        for row in fitted.figures
     ]
-    texts = sum(fitted.weights.fitted_on.values())
-    last = fitted.calibrations[-1]
+    texts, last = sum(fitted.weights.fitted_on.values()), fitted.calibrations[-1]
     parts = [
         f"mudyplus, fitted on {texts:,} texts; micro F1@5/10/15 in per cent; left out: {fitted.left_out}\n",
         formats.text_table(head, rows, {*head} - {"Data set", "Sum"}),
         f"{fitted.adaptation}\n\n",
-        *(brier_line(calibration, f"{calibration.name}, texts left out") for calibration in fitted.calibrations),
+        *(shared.brier_line(calibration, f"{calibration.name}, texts left out") for calibration in fitted.calibrations),
         f"\nProbabilities of {last.name}, texts left out\n",
-        reliability_table(last),
+        shared.reliability_table(last),
     ]
     return "".join(parts)
 

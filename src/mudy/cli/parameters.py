@@ -178,7 +178,7 @@ with_encoding = click.option(
 )
 with_quiet = click.option("-q", "--quiet", is_flag=True, help="Print no progress, warnings or summary, only errors.")
 with_format = click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table")
-WORKERS: dict[str, Any] = {"type": click.IntRange(1), "default": 1}
+COUNT: dict[str, Any] = {"type": click.IntRange(1)}
 PHRASE_FILES = tuple(name for name, option in options_of(Options).items() if option.file)  # options that may name one
 
 

@@ -14,19 +14,9 @@ import click
 
 from mudy._support.storage import check_replaceable, real_path, rewrite
 from mudy._support.validation import TopN
+from mudy.cli import parameters
 from mudy.cli.console import Screen, made_extractor
 from mudy.cli.formats import printable
-from mudy.cli.parameters import (
-    declared_option,
-    given_focus,
-    on_machine,
-    settings,
-    vocabulary_option,
-    with_method,
-    with_options,
-    with_quiet,
-    with_settings,
-)
 from mudy.errors import InputError, VocabularyWarning
 from mudy.extraction.examples.front_matter import Note
 from mudy.extraction.examples.tagged_texts import NoteFile, is_within, read_note, visible_notes
@@ -51,7 +41,7 @@ Examples:
 
 @click.command("tag", epilog=_EXAMPLES)
 @click.argument("names", nargs=-1, required=True, metavar="NOTES...")
-@declared_option(Options, "top_n", default="5", help="Tags per note, including existing ones.")
+@parameters.declared_option(Options, "top_n", default="5", help="Tags per note, including existing ones.")
 @click.option("--dry-run", is_flag=True, help="Print what would change, as a diff, and change no note.")
 @click.option("--key", default="tags", metavar="NAME", help="The key of the front matter.")
 @click.option("--keep-spaces", is_flag=True, help="Write flood wall, not flood-wall: Obsidian allows no spaces.")
@@ -63,12 +53,12 @@ Examples:
     f"[default: {BOOST:g}, or 0 with --history, which weighs them]",
 )
 @click.option("--only-known", is_flag=True, help="Write no new tags: only those of other notes and the vocabulary.")
-@with_method
-@with_options(Setup, "model", "encoder", "language", "examples", "history")
-@with_options(Options, "min_score")
-@with_settings
-@on_machine
-@with_quiet
+@parameters.with_method
+@parameters.with_options(Setup, "model", "encoder", "language", "examples", "history")
+@parameters.with_options(Options, "min_score")
+@parameters.with_settings
+@parameters.on_machine
+@parameters.with_quiet
 def tag_command(
     names: tuple[str, ...],
     top_n: TopN,
@@ -94,8 +84,8 @@ def tag_command(
     read-only, hard links, a link out of the folder, changed in the meantime) is reported and left alone, and the exit
     code is then 1. Each file is replaced atomically.
     """
-    chosen = settings(method, pairs, given_focus(machine_and_model).settings())
-    vocabulary_given = vocabulary_option(vocabulary, machine_and_model["language"], None)
+    chosen = parameters.settings(method, pairs, parameters.given_focus(machine_and_model).settings())
+    vocabulary_given = parameters.vocabulary_option(vocabulary, machine_and_model["language"], None)
     with Screen(quiet) as screen:
         files = _files(names)
         notes = _notes(screen, files, key)

@@ -8,7 +8,7 @@ import asyncio
 import hmac
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
@@ -59,8 +59,10 @@ class RequestInfo:
     characters: int = 0
 
     @classmethod
-    def of(cls, scope: Scope) -> Self:
+    def of(cls, scope: Scope, texts: Collection[str]) -> Self:
+        """That of a request with these texts."""
         info: Self = scope["mudy"]
+        info.texts, info.characters = len(texts), sum(map(len, texts))
         return info
 
 
