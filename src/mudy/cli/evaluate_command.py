@@ -71,14 +71,12 @@ def evaluate_command(
 
     DATA are files or folders, as for `mudy data describe`. Prints F1, or other --measures, with a 95 % interval
     (bootstrap over documents), the ceiling (the share of gold phrases that are among the candidates) and the
-    CPU-seconds per document; for mudyplus, whose scores are probabilities, also the Brier score and how often
-    phrases of each range of probability are right.
+    CPU-seconds per document; for mudyplus also how well its probabilities are calibrated.
 
     With --output every document is saved as soon as it is done. Run the same command to resume after an interruption,
     or with a larger --limit to add documents; an output with other settings or another model is refused.
 
-    All data sets are read before the first document is computed; if one cannot be read, nothing is computed. The exit
-    code is then 1, and also if a document failed.
+    If a data set cannot be read, nothing is computed. The exit code is then 1, and also if a document failed.
 
     With --suite, texts, measures and counting are fixed, so that results of different people are comparable: see the
     guide to evaluation. A function takes a text and returns a list of phrases, best first.
@@ -264,10 +262,9 @@ def _table(run: Run, measures: Sequence[str], measurements: Mapping[str, Mapping
 def compare_command(first: str, second: str, encoder: str, measured: Measured, form: str, quiet: bool) -> None:
     """Compare two runs of `mudy evaluate`.
 
-    Prints, over the documents that both have, the measure of each run (F1 or other --measures), the difference B - A
-    with its 95 % interval by paired bootstrap, and the two-sided p of a paired t-test on the documents' values and of
-    the bootstrap. A difference is called significant if both are below 0.05. Each row is tested separately: of twenty
-    rows without a difference, one may still seem significant.
+    Prints, over the documents that both have, the measure of each run, the difference B - A with its 95 % interval by
+    paired bootstrap, and the two-sided p of a paired t-test and of the bootstrap. A difference is called significant if
+    both are below 0.05. Each row is tested separately: of twenty rows without a difference, one may seem significant.
     """
     from mudy.evaluation.runs import Run
 
@@ -354,12 +351,9 @@ def describe_command(
 ) -> None:
     """Print the figures of the paper's Table 1 for data sets.
 
-    PATHS are files or folders, in the format of this project (JSON lines with id, title, text, keyphrases) or in that
-    of SemEval2017 (a folder of .txt and .key files), NUS, Krapivin, SemEval2010, KP20k, KPTimes, StackExchange or
-    WikiHow as they were published. Words, sentences and keyphrases are means per document; absent and noun phrases are
-    shares of the gold.
-
-    Bad rows are reported on standard error and left out. The exit code is 1 if a path could not be read at all.
+    PATHS are files or folders: JSON lines with id, title, text and keyphrases, or SemEval2017, NUS, Krapivin,
+    SemEval2010, KP20k, KPTimes, StackExchange or WikiHow as they were published. Words, sentences and keyphrases are
+    means per document; absent and noun phrases are shares of the gold. The exit code is 1 if a path cannot be read.
     """
     from mudy.evaluation.statistics import describe
 

@@ -44,21 +44,11 @@ Examples:
 )
 @parameters.with_style
 @parameters.with_options(Setup, "model", "encoder", "language", "protocol", "max_words", "history")
-@parameters.declared_option(Options, "top_n", default="15", help="How many phrases are listed and coloured.")
-@click.option(
-    "--gold",
-    metavar="FILE|PHRASES",
-    help="Keyphrases known to be correct, shown in bold italics: a file with one per line, or phrases separated by ;",
-)
+@parameters.declared_option(Options, "top_n", default="15")
+@click.option("--gold", metavar="FILE|PHRASES", help="Correct keyphrases: a file with one per line, or separated by ;")
 @parameters.with_options(Options, without=["top_n", "min_score", "distinct", "diversity", "per_section"])
 @parameters.with_focus
-@click.option(
-    "--set",
-    "pairs",
-    metavar="[METHOD.]NAME=VALUE",
-    multiple=True,
-    help="A setting of a method (see `mudy methods`), of mudy if no method is named; may be repeated. Lists: 1,2,3.",
-)
+@click.option("--set", "pairs", metavar="[METHOD.]NAME=VALUE", multiple=True, help=parameters.SETTING)
 @click.option("--html", metavar="FILE", help="Write a page that needs no network; - for standard output.")
 @click.option("--json", "as_json", is_flag=True, help="Print all phrases, occurrences and parts of scores as JSON.")
 @click.option("--whole", is_flag=True, help="In the terminal, show all of a long text, not only the best passages.")
@@ -82,12 +72,10 @@ def explain_command(
     """Show where and why phrases of one text matter.
 
     Every occurrence of a phrase is coloured by its score: by the share of the method's occurrences with a lower one, so
-    that methods can be compared. The list gives the best occurrence of each phrase with the parts of its score (for
-    mudy the likelihood p, the attention G and L that the occurrence receives from the whole text and from its
-    surroundings, and AS, which combines them) and its rank under the other methods.
+    that methods can be compared. The list gives the best occurrence of each phrase with the parts of its score and its
+    rank under the other methods. `--set NAME=VALUE` is for mudy, or for the only method.
 
-    FILE is a text file, or - for standard input, which is also read if no file is given. The explanation is shown in
-    the terminal unless --html or --json is given.
+    FILE is a text file, or - for standard input, which is also read if no file is given.
     """
     sources = text_sources([] if file is None else [file], text)
     if len(sources) > 1:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mudy._support.storage import dump_json, refuse_inputs
 from mudy.cli import evaluation_options as shared
-from mudy.cli import formats
+from mudy.cli import formats, parameters
 from mudy.cli.console import Screen
-from mudy.cli.parameters import on_machine, with_options, with_style
 from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
@@ -23,10 +21,10 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the weights here, as JSON.")
 @click.option("--cache", metavar="FOLDER", help="Keep the evidence here; fitting again then takes seconds.")
 @shared.on_data
-@with_style
-@with_options(Setup, "model", "encoder")
+@parameters.with_style
+@parameters.with_options(Setup, "model", "encoder")
 @shared.reading_texts
-@on_machine
+@parameters.on_machine
 @shared.reporting
 def fit_command(
     paths: tuple[str, ...],
@@ -45,11 +43,9 @@ def fit_command(
     starting point; the more texts there are, the further the new ones may move.
 
     Prints F1@5/10/15 of the style, of the new weights, and of weights fitted without the texts that they are measured
-    on: other texts of the same set or, if there are several, other sets. Only the last says what to expect on other
-    texts. If it is lower than that of the style, the file holds the weights of the style. Also prints the Brier score,
-    and how often phrases of a given probability are right.
+    on. Only the last says what to expect on other texts; if it is lower than that of the style, the file holds the
+    weights of the style. With --speed quick the weights are for that speed alone.
 
-    With --speed quick no language model is asked, and the weights are for that speed alone.
     Use the weights with `--set weights=FILE`, or Extractor(weights="FILE").
     """
     from mudy.evaluation.fit import fit_weights
@@ -73,7 +69,8 @@ def fit_command(
 def _tables(fitted: FittedWeights) -> str:
     head = ["Data set", "Documents", "Sum", "Before", "Fitted", "Left out"]
     rows = [
-        [row.dataset, f"{row.documents:,}", row.sum, *map(_f1, (row.before, row.fitted, row.left_out))]
+        [row.dataset, f"{row.documents:,}", row.sum]
+        + ["/".join(f"{f1:.1f}" for f1 in figures) for figures in (row.before, row.fitted, row.left_out)]
         for row in fitted.figures
     ]
     texts, last = sum(fitted.weights.fitted_on.values()), fitted.calibrations[-1]
@@ -86,7 +83,3 @@ def _tables(fitted: FittedWeights) -> str:
         shared.reliability_table(last),
     ]
     return "".join(parts)
-
-
-def _f1(values: Sequence[float]) -> str:
-    return "/".join(f"{value:.1f}" for value in values)

@@ -257,16 +257,12 @@ class Texts:
 
     def keep(self, source: Source, text: str) -> None:
         """Write a text; line ends stay as they are, so that offsets count in it."""
-        path = self.folder / self._name(source)
-        with _writing(path), atomic_write(path) as unfinished:
-            unfinished.write_bytes(encode_text(text))
-
-    def _name(self, source: Source) -> str:
         base = {"-": "stdin", "--text": "text"}.get(source.name, Path(source.name).name)
         names = chain([f"{base}.txt"], (f"{base}-{number}.txt" for number in count(2)))
         name = next(name for name in names if name.casefold() not in self._taken and not self._is_read(name))
         self._taken.add(name.casefold())  # Windows and macOS take A.txt for a.txt
-        return name
+        with _writing(self.folder / name), atomic_write(self.folder / name) as unfinished:
+            unfinished.write_bytes(encode_text(text))
 
     def _is_read(self, name: str) -> bool:
         path = self.folder / name

@@ -49,8 +49,7 @@ Examples:
 @click.option(
     "--boost",
     type=click.FloatRange(0),
-    help="How much known tags (those of all given notes) gain over new ones; see `mudy extract`.  "
-    f"[default: {BOOST:g}, or 0 with --history, which weighs them]",
+    help=f"How much known tags (those of all given notes) gain over new ones.  [default: {BOOST:g}; 0 with --history]",
 )
 @click.option("--only-known", is_flag=True, help="Write no new tags: only those of other notes and the vocabulary.")
 @parameters.with_method
@@ -81,14 +80,18 @@ def tag_command(
     written too, even if a note does not name them; vectors of the notes are kept there in .mudy-history.npz.
 
     Nothing else in a file changes, not a byte. A file that cannot be edited safely (front matter other than YAML,
-    read-only, hard links, a link out of the folder, changed in the meantime) is reported and left alone, and the exit
-    code is then 1. Each file is replaced atomically.
+    read-only, linked, changed in the meantime) is reported and left alone, and the exit code is then 1.
     """
     chosen = parameters.settings(method, pairs, parameters.given_focus(machine_and_model).settings())
     vocabulary_given = parameters.vocabulary_option(vocabulary, machine_and_model["language"], None)
     with Screen(quiet) as screen:
         files = _files(names)
-        notes = _notes(screen, files, key)
+        notes: list[NoteFile] = []  # that can be read and tagged
+        for path, folder in files:
+            try:
+                notes.append(read_note(path, key, folder))
+            except InputError as error:
+                screen.error(f"{path}: {error}")
         known = known_tags(notes, key, vocabulary_given)
         if only_known and known is None:
             raise click.UsageError("--only-known, but no note has a tag, and there is no --vocabulary.")
@@ -147,17 +150,6 @@ def _folder(name: str) -> Path:
     return Path(*takewhile(lambda part: not has_magic(part), path.parts)) if is_pattern(name) else path.parent
 
 
-def _notes(screen: Screen, files: Iterable[tuple[Path, Path]], key: str) -> list[NoteFile]:
-    """The notes that can be read and tagged; the others are reported."""
-    notes = []
-    for path, folder in files:
-        try:
-            notes.append(read_note(path, key, folder))
-        except InputError as error:
-            screen.error(f"{path}: {error}")
-    return notes
-
-
 def known_tags(notes: Iterable[NoteFile], key: str, vocabulary: Vocabulary | None) -> Vocabulary | None:
     """The tags of all notes and the labels of a vocabulary; None if there are neither."""
     tags = {tag.casefold(): tag for note in notes for tag in note.note.tags(key)}
@@ -184,7 +176,9 @@ def tag_note(file: NoteFile, result: Result, key: str, top_n: TopN, spaces: bool
         return ""
     if dry_run:
         check_replaceable(file.place)
-        return _diff(file, content)
+        before, after = (text.splitlines(keepends=True) for text in (file.note.content, content))
+        lines = difflib.unified_diff(before, after, str(file.path), str(file.path), n=2)
+        return "".join(printable(line.rstrip("\r\n")) + "\n" for line in lines)
     rewrite(file.place, file.data, content.encode())
     added = Note.of(content).tags(key)[len(file.note.tags(key)) :]
     return printable(f"{file.path}: {', '.join(added)}") + "\n"
@@ -200,9 +194,3 @@ def tag_of(keyphrase: Keyphrase, spaces: bool = False) -> str:
     text = "-".join(part.strip() for part in keyphrase.text.split("/") if part.strip())
     words = [word if len(word) > 1 and word.isupper() else word.lower() for word in text.split()]
     return (" " if spaces else "-").join(words)
-
-
-def _diff(file: NoteFile, content: str) -> str:
-    before, after = (text.splitlines(keepends=True) for text in (file.note.content, content))
-    lines = difflib.unified_diff(before, after, str(file.path), str(file.path), n=2)
-    return "".join(printable(line.rstrip("\r\n")) + "\n" for line in lines)

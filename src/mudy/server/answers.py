@@ -38,11 +38,11 @@ def extraction_job(request: ExtractRequest, config: Config, request_id: str) -> 
     key = ExtractorKey(method, validated_settings(method, settings, "settings"))
     options = request.options()
     queued = [QueuedText(key, Item(number, text, options), where) for number, (where, text) in enumerate(texts.items())]
-    return ExtractionJob(
-        queued,
-        lambda job: _to_json({"results": _in_pieces(outcome.value.to_dict() for outcome in job.in_order)}),
-        request_id,
-    )
+
+    def write(job: ExtractionJob) -> bytes:
+        return _to_json({"results": _in_pieces(outcome.value.to_dict() for outcome in job.in_order)})
+
+    return ExtractionJob(queued, write, request_id)
 
 
 def explanation_job(request: ExplainRequest, config: Config, request_id: str) -> ExtractionJob:
@@ -56,7 +56,14 @@ def explanation_job(request: ExplainRequest, config: Config, request_id: str) ->
     keys = [ExtractorKey(name, validated_settings(name, settings[name], f"settings.{name}")) for name in methods]
     options = request.options()
     queued = [QueuedText(key, Item(number, texts["text"], options, explain=True)) for number, key in enumerate(keys)]
-    return ExtractionJob(queued, lambda job: _write_explanation(job, request.gold), request_id)
+
+    def write(job: ExtractionJob) -> bytes:
+        assert job.document is not None
+        explained = tuple(outcome.explained for outcome in job.in_order if outcome.explained is not None)
+        answer = Explanation(job.document.text, explained, gold_places(job.document, request.gold)).to_dict()
+        return _to_json(answer | {"methods": _in_pieces(answer["methods"])})
+
+    return ExtractionJob(queued, write, request_id)
 
 
 def fit_job(request: FitRequest, config: Config, request_id: str) -> ExtractionJob:
@@ -69,13 +76,12 @@ def fit_job(request: FitRequest, config: Config, request_id: str) -> ExtractionJ
     settings = _with_styles({"mudyplus": {}}, request.style, config)["mudyplus"]
     key = ExtractorKey("mudyplus", validated_settings("mudyplus", settings, "style"), examples)
     all_texts = Item(0, "\n".join(record.text for record in examples.records))  # for its size
-    return ExtractionJob([QueuedText(key, all_texts, "examples")], _write_fit, request_id)
 
+    def write(job: ExtractionJob) -> bytes:
+        adaptation = cast(Adaptation, job.outcomes[0].result)
+        return _to_json({"weights": adaptation.weights.to_dict(), **adaptation.to_dict(), "summary": str(adaptation)})
 
-def _write_fit(job: ExtractionJob) -> bytes:
-    adaptation = cast(Adaptation, job.outcomes[0].result)
-    told = {"weights": adaptation.weights.to_dict(), **adaptation.to_dict(), "summary": str(adaptation)}
-    return _to_json(told)
+    return ExtractionJob([QueuedText(key, all_texts, "examples")], write, request_id)
 
 
 def _with_styles(
@@ -104,13 +110,6 @@ def _within_limits(texts: Mapping[str, str], config: Config) -> Mapping[str, str
             message = f"{len(text):,} characters were sent, but at most {config.max_characters:,} are allowed"
             raise HttpProblem("text-too-long", f"{message}. Split it into several texts.", errors=[(where, message)])
     return texts
-
-
-def _write_explanation(job: ExtractionJob, gold: list[str]) -> bytes:
-    assert job.document is not None
-    methods = tuple(outcome.explained for outcome in job.in_order if outcome.explained is not None)
-    answer = Explanation(job.document.text, methods, gold_places(job.document, gold)).to_dict()
-    return _to_json(answer | {"methods": _in_pieces(answer["methods"])})
 
 
 def _in_pieces(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -281,13 +281,13 @@ def service_info(config: Config) -> ServiceInfo:
 
 
 def method_list() -> Methods:
-    return Methods(methods=[_method(name) for name in METHODS])
-
-
-def _method(name: str) -> MethodInfo:
-    described, needed = description(name), model_fields(name)
-    asks = next((kind for kind in ("backbone", "encoder", "chat") if kind in needed), None)
-    return MethodInfo(**described, summary=described["description"], asks=asks, available=name in served_methods())
+    listed = []
+    for name in METHODS:
+        described, needed = description(name), model_fields(name)
+        asks = next((kind for kind in ("backbone", "encoder", "chat") if kind in needed), None)
+        about = {"summary": described["description"], "asks": asks, "available": name in served_methods()}
+        listed.append(MethodInfo(**described, **about))
+    return Methods(methods=listed)
 
 
 def model_list(config: Config, loaded: frozenset[str]) -> Models:

@@ -28,20 +28,25 @@ LONGEST_RETRY_AFTER = 60  # seconds
 
 class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, Any] = {
+        line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "message": record.getMessage(),
         }
-        line |= getattr(record, "fields", {})
-        if record.exc_info and (error := record.exc_info[1]) is not None:  # without its message
-            places = [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in extract_tb(error.__traceback__)[-8:]]
-            line |= {"error": type(error).__name__, "at": places}
-        return json.dumps(line)
+        if record.exc_info and record.exc_info[1] is not None:
+            line |= _describe_error(record.exc_info[1])
+        return json.dumps(line | getattr(record, "fields", {}))
+
+
+def _describe_error(error: BaseException) -> dict[str, Any]:
+    """An exception without its message."""
+    frames = extract_tb(error.__traceback__)[-8:]
+    lines = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+    return {"error": type(error).__name__, "at": lines}
 
 
 def log_fault(error: BaseException, *request_ids: str) -> None:
-    LOGGER.error("fault", exc_info=error, extra={"fields": {"request_id": ",".join(request_ids)}})
+    LOGGER.error("fault", extra={"fields": {"request_id": ",".join(request_ids), **_describe_error(error)}})
 
 
 def log_to_stderr() -> None:
