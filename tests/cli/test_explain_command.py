@@ -13,6 +13,7 @@ import pytest
 from mudy import Extractor, engines
 from mudy.cli import parameters
 from mudy.errors import SettingError
+from mudy.extraction.options import RankingFocus
 from mudy.extraction.render import html
 from mudy.reading.document import squeeze
 from tests import small
@@ -114,12 +115,12 @@ def test_a_text_that_cannot_be_read_is_named_before_any_model(folder: Path) -> N
 def test_a_setting_belongs_to_the_method_that_is_named_or_to_mudy(
     methods: list[str], pairs: list[str], found: dict[str, Any]
 ) -> None:
-    assert parameters.settings_of_each(methods, pairs) == found
+    assert parameters.settings_of_each(methods, pairs, RankingFocus()) == found
 
 
 def test_a_setting_of_a_method_that_is_not_shown_is_refused() -> None:
     with pytest.raises(SettingError, match=r"yake is not among the methods mudy\."):
-        parameters.settings_of_each(["mudy"], ["yake.window=2"])
+        parameters.settings_of_each(["mudy"], ["yake.window=2"], RankingFocus())
 
 
 # -- What comes out ---------------------------------------------------------------------------------------------------

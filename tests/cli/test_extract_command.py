@@ -75,14 +75,14 @@ def test_a_file_that_cannot_be_scored_costs_no_other_its_result(batches: list[li
 def test_a_result_that_cannot_be_written_costs_no_other_its_place(
     batches: list[list[str | None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = formats.JsonLines.one
+    written = formats.ResultFormat.one
 
-    def fragile(self: formats.JsonLines, result: results.Result) -> str:
+    def fragile(self: formats.ResultFormat, result: results.Result) -> str:
         if result.source == "c.txt":
             raise ValueError("not JSON")
         return written(self, result)
 
-    monkeypatch.setattr(formats.JsonLines, "one", fragile)
+    monkeypatch.setattr(formats.ResultFormat, "one", fragile)
     ended = run("*.txt")
     assert ended.exit_code == 1
     assert sources(ended) == ["a.txt", "b.txt", "d.txt"]

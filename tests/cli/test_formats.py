@@ -25,7 +25,7 @@ def result(source: str | None = "a.txt") -> results.Result:
 
 
 def test_json_and_json_lines_hold_what_the_result_holds() -> None:
-    lines, whole = formats.format_of("jsonl", True, False), formats.format_of("json", True, False)
+    lines, whole = formats.ResultFormat("jsonl", True, False), formats.ResultFormat("json", True, False)
     assert json.loads(lines.one(result())) == result().to_dict()
     assert "\n" not in lines.one(result()).rstrip("\n")
     assert whole.one(result()) + whole.one(result("b.txt")) == ""
@@ -44,7 +44,7 @@ def test_sections_stand_below_the_table_those_without_a_heading_with_a_number() 
         results.SectionResult("2 Méthodes\x1b", 9, 20, phrases * 2),
         results.SectionResult("Empty", 20, 30, ()),
     )
-    form = formats.format_of("table", False, False)
+    form = formats.ResultFormat("table", False, False)
     written = form.one(replace(result(), sections=sections)).split("\n\n")[1]
     assert written.splitlines() == [
         "Section      Keyphrases",
@@ -56,7 +56,7 @@ def test_sections_stand_below_the_table_those_without_a_heading_with_a_number() 
 
 
 def test_csv_has_a_head_once_and_a_row_a_keyphrase_at_its_best_place() -> None:
-    form = formats.format_of("csv", True, False)
+    form = formats.ResultFormat("csv", True, False)
     rows = list(csv.DictReader(io.StringIO(form.one(result()) + form.one(result("b.txt")) + form.end())))
     assert [row["source"] for row in rows] == ["a.txt", "a.txt", "b.txt", "b.txt"]
     assert rows[0] == {
@@ -76,12 +76,12 @@ def test_csv_names_the_page_of_the_best_place_in_a_pdf_file() -> None:
     first, *others = result().keyphrases
     best, *rest = first.occurrences
     paged = replace(first, occurrences=(replace(best, page=3), *rest))
-    written = formats.format_of("csv", False, False).one(replace(result(), keyphrases=(paged, *others)))
+    written = formats.ResultFormat("csv", False, False).one(replace(result(), keyphrases=(paged, *others)))
     assert [row["page"] for row in csv.DictReader(io.StringIO(written))] == ["3", ""]
 
 
 def test_a_plain_table_is_aligned_uncut_and_free_of_control_characters() -> None:
-    written = formats.format_of("table", False, False).one(result())
+    written = formats.ResultFormat("table", False, False).one(result())
     assert written.splitlines() == [
         "#  Keyphrase          Score  Count  Also as",
         "1  naïve Bayes      -1.5000      2  Naïve Bayes; naïve-Bayes",

@@ -18,7 +18,8 @@ def test_patterns_give_their_files_in_order_and_names_with_brackets_are_files(fo
     (folder / "deep" / "er").mkdir(parents=True)
     (folder / "deep" / "er" / "b[1].txt").touch()
     (folder / "deep" / "a.txt").touch()
-    names = [source.name for source in sources.sources(["-", "deep/**/*.txt", "deep/er/b[1].txt", "vision.txt"])]
+    patterns = ["-", "deep/**/*.txt", "deep/er/b[1].txt", "vision.txt"]
+    names = [source.name for source in sources.text_sources(patterns, None)]
     assert names == ["-", "deep/a.txt", "deep/er/b[1].txt", "deep/er/b[1].txt", "vision.txt"]
 
 

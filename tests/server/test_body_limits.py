@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.datastructures import Headers
 
 from mudy.server.middleware import IncomingBody
 from tests.served import PATIENCE, Served
@@ -147,7 +148,7 @@ def test_a_client_that_waits_to_be_asked_for_its_body_is_not_asked_for_what_is_t
     async def discarded(*headers: tuple[bytes, bytes]) -> tuple[bool, int]:
         nonlocal received
         received = 0
-        incoming = IncomingBody({"type": "http", "headers": [(b"content-length", b"3"), *headers]}, receive)
+        incoming = IncomingBody(Headers(raw=[(b"content-length", b"3"), *headers]), receive)
         await incoming.discard()
         return incoming.complete, received
 

@@ -215,7 +215,7 @@ def test_a_model_that_cannot_be_loaded_ends_the_worker_and_whoever_waits() -> No
         go_on.wait(PATIENCE)
         raise InputError("no model")
 
-    queue = RequestQueue(local_scorers(load), failed=told.set)
+    queue = RequestQueue(local_scorers(load), loaded=lambda failure: told.set() if failure else None)
     queue.start()
     waiting = queue.admit(job("waiting"))
     go_on.set()

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from mudy.server import answers
-from mudy.server.answers import ProgressResponse
-from mudy.server.middleware import RequestInfo
 from mudy.server.queue import RequestQueue
 from tests.server.gate import Gate, held, job
 
@@ -24,18 +22,14 @@ def test_lines_of_progress_go_on_until_the_answer_is_there(
     working = held(gate, queue)
     lines: list[dict[str, Any]] = []
 
-    async def receive() -> dict[str, Any]:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def send(message: Any) -> None:
-        if message["type"] == "http.response.body":
-            lines.append(json.loads(message["body"]))
+    async def receive() -> None:
+        async for line in answers.progress_lines(queue, working, "r-1"):
+            lines.append(json.loads(line))
             if len(lines) == 5:
                 gate.open.set()
 
     working.write_answer = lambda _: b'"found"'
-    asyncio.run(ProgressResponse(queue, working)({"mudy": RequestInfo("r-1")}, receive, send))
+    asyncio.run(receive())
     assert [line["state"] for line in lines[:5]] == ["working"] * 5
     assert lines[-1] == {"state": "done", "explanation": "found"}
 

@@ -59,5 +59,5 @@ def test_the_service_says_which_styles_there_are() -> None:
 
 def test_another_method_of_an_assistant_has_no_style() -> None:
     backend = LocalBackend({"method": "mudyplus", "style": "terms", "speed": "quick"})
-    assert backend._for("mudyplus")["style"] == "terms"
-    assert "style" not in backend._for("yake")
+    assert backend._settings("mudyplus", {})["style"] == "terms"
+    assert "style" not in backend._settings("yake", {})

@@ -76,7 +76,10 @@ class Screen:
         if "licence:" in step and step not in self._named:
             self._named.add(step)
             self.error(step)
-        self.show(step.split(" (licence:")[0], done, total, amount=_amount(done, total))
+        amount = f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB" if total else ""
+        if total and total < 1e6:  # not bytes
+            amount = f"{done:,} of {total:,}"
+        self.show(step.split(" (licence:")[0], done, total, amount=amount)
 
     def show(self, step: str, done: int = 0, total: int | None = None, *, amount: str = "", detail: str = "") -> None:
         if self._lines and amount and monotonic() - self._last_line >= _SECONDS_BETWEEN_LINES:
@@ -119,12 +122,6 @@ def made_extractor(screen: Screen, **arguments: Any) -> Extractor:
     for note in extractor.history.notes if extractor.history is not None else ():
         screen.warning(f"history: {note}")
     return extractor
-
-
-def _amount(done: int, total: int | None) -> str:
-    if total and total < 1e6:  # not bytes
-        return f"{done:,} of {total:,}"
-    return f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB" if total else ""
 
 
 def _progress() -> Progress:

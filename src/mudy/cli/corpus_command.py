@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,20 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mudy._support.storage import atomic_output, dump_json, real_path, same_file
+from mudy.cli import parameters
 from mudy.cli.console import Screen
 from mudy.cli.extract_command import warn_of_vocabulary
 from mudy.cli.formats import Output, printable, text_table
-from mudy.cli.parameters import (
-    WORKERS,
-    given_options,
-    on_machine,
-    settings,
-    with_focus,
-    with_method,
-    with_options,
-    with_quiet,
-    with_settings,
-)
 from mudy.errors import SettingError
 from mudy.extraction.options import Options, Setup
 from mudy.reading.candidates.vocabularies import Vocabulary
@@ -33,13 +24,9 @@ if TYPE_CHECKING:
     from mudy.corpus.comparison import Comparison, Contrast
 
 
-def _new_terms_file(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """A file that can be written, or - for standard output."""
-    if value not in (None, "-"):
-        if Path(str(value)).suffix.lower() not in (".csv", ".tsv", ".jsonl"):
-            raise click.BadParameter(f"{value!r} does not end in .csv, .tsv or .jsonl, and is not -.", ctx, param)
-        Output(value, option="--new-terms").check(())
-    return value
+def also_written(name: str, what: str, metavar: str = "FILE") -> parameters.Decorator:
+    """An option that names a further file to write."""
+    return click.option(f"--{name}", metavar=metavar, help=f"Also write {what}.")
 
 
 @click.command("corpus")
@@ -48,45 +35,15 @@ def _new_terms_file(ctx: click.Context, param: click.Parameter, value: str | Non
 @click.option("--id-column", default="id", metavar="NAME", help="Column with the id, if any.")
 @click.option("--keep", metavar="NAMES|all", help="Columns to copy to the output, separated by commas, or all.")
 @click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(["jsonl", "parquet", "csv", "tsv"]),
-    help="Format of the parts if OUTPUT is a folder.",
+    "-f", "--format", "form", type=click.Choice(["jsonl", "parquet", "csv", "tsv"]), help="Of the parts, for a folder."
 )
-@click.option(
-    "--part-rows",
-    type=click.IntRange(1),
-    default=500,
-    help="Rows per part; after a minute, a part is written with fewer.",
-)
-@click.option(
-    "--summary",
-    metavar="FILE",
-    help="Also write the phrases of the whole corpus, with their number of documents (.parquet .csv .tsv .jsonl).",
-)
-@click.option(
-    "--tfidf",
-    metavar="FILE",
-    help="Also write the rows with scores weighted by how rare phrases are; same ending as OUTPUT.",
-)
-@click.option(
-    "--new-terms",
-    metavar="FILE|-",
-    callback=_new_terms_file,
-    help="Also write frequent phrases that the --vocabulary lacks (.csv .tsv .jsonl), or print a table (-).",
-)
-@click.option(
-    "--graph",
-    metavar="FILE",
-    help="Also write a graph of phrases that share chunks more often than chance (.parquet .graphml .json).",
-)
-@click.option(
-    "--trends",
-    metavar="FILE",
-    help="Also write how phrases rise and fall over time (.parquet .csv .tsv .jsonl, or .png for a picture).",
-)
-@click.option("--explore", metavar="FILE", help="Also write a page to search and read phrases and texts (.html).")
+@click.option("--part-rows", **parameters.COUNT, default=500, help="Rows per part; fewer after a minute.")
+@also_written("summary", "the phrases of all texts, with their number of documents (.parquet .csv .tsv .jsonl)")
+@also_written("tfidf", "the rows with scores weighted by how rare phrases are; same ending as OUTPUT")
+@also_written("new-terms", "frequent phrases that the --vocabulary lacks (.csv .tsv .jsonl; - prints them)", "FILE|-")
+@also_written("graph", "a graph of phrases that share chunks more often than chance (.parquet .graphml .json)")
+@also_written("trends", "how phrases rise and fall over time (.parquet .csv .tsv .jsonl, or .png for a picture)")
+@also_written("explore", "a page to search and read phrases and texts (.html)")
 @click.option("--time-column", metavar="NAME", help="Column with dates such as 2024, 2024-03 or 2024-03-05T10:00.")
 @click.option(
     "--period",
@@ -94,17 +51,17 @@ def _new_terms_file(ctx: click.Context, param: click.Parameter, value: str | Non
     help="Periods of --time-column.  [default: the longest of which there are at least four]",
 )
 @click.option("--restart", is_flag=True, help="Discard an earlier run to OUTPUT.")
-@click.option("--workers", **WORKERS, help="Worker processes; each loads its own model. The rows are the same.")
+@click.option("--workers", **parameters.COUNT, default=1, help="Worker processes; each loads its own model.")
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local")
 @click.option("--address", metavar="ADDRESS", help="Address of a Ray cluster, or auto.  [default: one on this machine]")
-@click.option("--actors", type=click.IntRange(1), help="Ray actors; each loads its own model.  [default: CPUs - 1]")
-@with_method
-@with_options(Setup, without=["method", "endpoint"])
-@with_options(Options, without=["per_section"])
-@with_focus
-@with_settings
-@on_machine
-@with_quiet
+@click.option("--actors", **parameters.COUNT, help="Ray actors; each loads its own model.  [default: CPUs - 1]")
+@parameters.with_method
+@parameters.with_options(Setup, without=["method", "endpoint"])
+@parameters.with_options(Options, without=["per_section"])
+@parameters.with_focus
+@parameters.with_settings
+@parameters.on_machine
+@parameters.with_quiet
 def corpus_command(
     names: tuple[str, ...],
     text_column: str,
@@ -128,11 +85,9 @@ def corpus_command(
     """
     if len(names) < 2:
         raise click.UsageError("An input and an output are needed: mudy corpus INPUT... OUTPUT")
-    options, focus = given_options(given)
-    if new_terms is not None and (options.concepts is None or options.only_concepts):
-        raise click.UsageError(
-            "--new-terms needs a --vocabulary, and --boost (0 changes no score) to see other phrases."
-        )
+    options, focus = parameters.given_options(given)
+    if new_terms is not None:
+        _check_new_terms(new_terms, options)
     from mudy import corpus
 
     with Screen(quiet, lines=True) as screen:
@@ -144,12 +99,12 @@ def corpus_command(
                 names[-1],
                 columns=corpus.Columns(text_column, id_column, _kept(keep)),
                 form=form,
-                report=lambda progress: _show(screen, progress),
+                report=partial(_show, screen),
                 warn=screen.warning,
                 options=options,
                 method=method,
                 **given,
-                **settings(method, pairs, focus.settings()),
+                **parameters.settings(method, pairs, focus.settings()),
             )
         except KeyboardInterrupt:
             screen.warning("interrupted; run the same command to resume.")
@@ -160,6 +115,16 @@ def corpus_command(
             _report_new_terms(names[-1], form, new_terms, options.concepts, given)
     if ended.failed:
         click.get_current_context().exit(1)
+
+
+def _check_new_terms(target: str, options: Options) -> None:
+    if options.concepts is None or options.only_concepts:
+        raise click.UsageError(
+            "--new-terms needs a --vocabulary, and --boost (0 changes no score) to see other phrases."
+        )
+    if target != "-" and Path(target).suffix.lower() not in (".csv", ".tsv", ".jsonl"):
+        raise click.UsageError(f"--new-terms {target} does not end in .csv, .tsv or .jsonl, and is not -.")
+    Output(None if target == "-" else target, option="--new-terms").check(())
 
 
 def _report_new_terms(
@@ -210,11 +175,11 @@ def _told(summary: Any) -> str:
 @click.command("compare-corpora")
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@click.option("--min-documents", type=click.IntRange(1), default=3, help="Documents of A and B that have a phrase.")
-@click.option("--top-n", type=click.IntRange(1), default=15, help="Phrases of each corpus in the table.")
+@click.option("--min-documents", **parameters.COUNT, default=3, help="Documents of A and B that have a phrase.")
+@click.option("--top-n", **parameters.COUNT, default=15, help="Phrases of each corpus in the table.")
 @click.option("-f", "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table")
 @click.option("--html", metavar="FILE", help="Also write a page.")
-@with_quiet
+@parameters.with_quiet
 def compare_corpora_command(
     first: str, second: str, min_documents: int, top_n: int, form: str, html: str | None, quiet: bool
 ) -> None:
@@ -242,9 +207,9 @@ def _comparison(comparison: Comparison, form: str, top_n: int) -> str:
     from mudy.corpus.comparison import Contrast
 
     rows = [entry._asdict() for entry in comparison.contrasts]
+    corpora = list(zip("AB", comparison.names, comparison.sizes, comparison.sides(top_n), strict=True))
     if form == "json":
-        corpora = zip(comparison.names, comparison.sizes, strict=True)
-        named = [{"name": name, "documents": size} for name, size in corpora]
+        named = [{"name": name, "documents": size} for _, name, size, _ in corpora]
         return dump_json({"corpora": named, "phrases": rows}, indent=2) + "\n"
     if form == "csv":
         lines = StringIO()
@@ -253,20 +218,13 @@ def _comparison(comparison: Comparison, form: str, top_n: int) -> str:
         table.writerows(rows)
         return lines.getvalue()
     head = ["Phrase", "A", "B", "Difference", "q"]
-    tables = []
-    for label, side in zip("AB", comparison.sides(top_n), strict=True):
-        size = comparison.sizes["AB".index(label)]
-        title = f"More in {label}: {printable(comparison.names['AB'.index(label)])}, {size:,} documents\n"
-        tables.append(title + text_table(head, map(_contrast_cells, side), {*head[1:]}))
-    return "\n".join(tables)
+    return "\n".join(
+        f"More in {label}: {printable(name)}, {size:,} documents\n"
+        + text_table(head, map(_contrast_cells, side), {*head[1:]})
+        for label, name, size, side in corpora
+    )
 
 
 def _contrast_cells(entry: Contrast) -> list[str]:
     interval = f"{100 * entry.difference:+.1f} % [{100 * entry.low:+.1f}, {100 * entry.high:+.1f}]"
-    return [
-        printable(entry.phrase),
-        f"{entry.a_documents:,}",
-        f"{entry.b_documents:,}",
-        interval,
-        f"{entry.q_value:.2g}",
-    ]
+    return [entry.phrase, f"{entry.a_documents:,}", f"{entry.b_documents:,}", interval, f"{entry.q_value:.2g}"]

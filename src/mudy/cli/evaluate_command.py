@@ -25,7 +25,7 @@ from mudy.reading.tagging import Tagger
 
 if TYPE_CHECKING:
     from mudy.evaluation.comparison import Comparison
-    from mudy.evaluation.measures import Measure, Predictions
+    from mudy.evaluation.measures import Measure
     from mudy.evaluation.runs import Run
     from mudy.evaluation.statistics import Description
     from mudy.evaluation.suite import SuiteResult
@@ -71,14 +71,12 @@ def evaluate_command(
 
     DATA are files or folders, as for `mudy data describe`. Prints F1, or other --measures, with a 95 % interval
     (bootstrap over documents), the ceiling (the share of gold phrases that are among the candidates) and the
-    CPU-seconds per document; for mudyplus, whose scores are probabilities, also the Brier score and how often
-    phrases of each range of probability are right.
+    CPU-seconds per document; for mudyplus also how well its probabilities are calibrated.
 
     With --output every document is saved as soon as it is done. Run the same command to resume after an interruption,
     or with a larger --limit to add documents; an output with other settings or another model is refused.
 
-    All data sets are read before the first document is computed; if one cannot be read, nothing is computed. The exit
-    code is then 1, and also if a document failed.
+    If a data set cannot be read, nothing is computed. The exit code is then 1, and also if a document failed.
 
     With --suite, texts, measures and counting are fixed, so that results of different people are comparable: see the
     guide to evaluation. A function takes a text and returns a list of phrases, best first.
@@ -97,9 +95,7 @@ def evaluate_command(
         _warn_of_documents(screen, run)
         screen.show("Measuring")
         measures = measured.measures(lambda phrases: extractor.loader.encoder().embed(phrases))
-        measurements = {
-            name: _measurement(run.predictions(name, measured.gold), measures, measured) for name in run.names
-        }
+        measurements = {name: _measurement(run, name, measures, measured) for name in run.names}
     if form == "json":
         named_here = ctx.get_parameter_source("named") is not ParameterSource.DEFAULT
         rows = {"measures": measurements} if named_here else {}
@@ -119,10 +115,10 @@ def _refuse_options(ctx: click.Context, suite: str | None, function: str | None,
     if suite is None and (function is not None or name is not None):
         raise click.UsageError("--function and --name belong to --suite FILE, which says where the result is written.")
     refused = {"--suite": _FIXED if suite else (), "--function": _OF_METHODS if function else ()}
+    given = [p for p in ctx.command.params if ctx.get_parameter_source(p.name or "") is ParameterSource.COMMANDLINE]
     for option, names in refused.items():
-        for parameter in ctx.command.params:
-            given = ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-            if given and parameter.name in names:
+        for parameter in given:
+            if parameter.name in names:
                 raise click.UsageError(f"{parameter.opts[-1]} cannot be combined with {option}.")
 
 
@@ -146,7 +142,7 @@ def _suite_result(
         elif len(documents) < (all_of_it := len(suite.register()[own])):
             screen.warning(f"{data.name}: only {len(documents)} of the {all_of_it} documents of the suite's {own}")
         sets.append(replace(data, name=own or data.name, documents=tuple(documents.values())))
-        hashes[sets[-1].name] = list(documents)
+        hashes[own or data.name] = list(documents)
     refuse_equal_names(sets)
 
     if function is None:
@@ -234,8 +230,9 @@ def _warn_of_documents(screen: Screen, run: Run) -> None:
             screen.warning(f"{name}: {dropped:,} generated phrases do not occur in the text and are left out")
 
 
-def _measurement(documents: Sequence[Predictions], measures: Sequence[Measure], measured: Measured) -> dict[str, Any]:
-    about = {"averaging": measured.averaging_name, "gold": measured.gold, "documents": len(documents)}
+def _measurement(run: Run, name: str, measures: Sequence[Measure], measured: Measured) -> dict[str, Any]:
+    documents = run.predictions(name, measured.gold)
+    about = {"averaging": measured.averaging.name, "gold": measured.gold, "documents": len(documents)}
     values = {str(m): asdict(m.interval(documents, measured.averaging)) for m in measures} if documents else {}
     return {**about, **values}
 
@@ -264,10 +261,9 @@ def _table(run: Run, measures: Sequence[str], measurements: Mapping[str, Mapping
 def compare_command(first: str, second: str, encoder: str, measured: Measured, form: str, quiet: bool) -> None:
     """Compare two runs of `mudy evaluate`.
 
-    Prints, over the documents that both have, the measure of each run (F1 or other --measures), the difference B - A
-    with its 95 % interval by paired bootstrap, and the two-sided p of a paired t-test on the documents' values and of
-    the bootstrap. A difference is called significant if both are below 0.05. Each row is tested separately: of twenty
-    rows without a difference, one may still seem significant.
+    Prints, over the documents that both have, the measure of each run, the difference B - A with its 95 % interval by
+    paired bootstrap, and the two-sided p of a paired t-test and of the bootstrap. A difference is called significant if
+    both are below 0.05. Each row is tested separately: of twenty rows without a difference, one may seem significant.
     """
     from mudy.evaluation.runs import Run
 
@@ -284,7 +280,7 @@ def compare_command(first: str, second: str, encoder: str, measured: Measured, f
         for row in rows[:: len(measures)]:
             if row["unmatched"]:
                 screen.warning(
-                    f"{row['data']}: {row['unmatched']:,} documents are in only one of the runs, and left out"
+                    "{data}: {unmatched:,} documents are in only one of the runs, and left out".format(**row)
                 )
     if form == "json":
         click.echo(dump_json(rows, indent=2))
@@ -304,6 +300,9 @@ def _compared(a: Run, b: Run, name: str, measures: Sequence[Measure], measured: 
 
 
 def _row(name: str, comparison: Comparison) -> dict[str, Any]:
+    verdict = "B is better" if comparison.difference.value > 0 else "A is better"
+    if max(comparison.p_t_test, comparison.p_bootstrap) >= _SIGNIFICANT:
+        verdict = "no significant difference"
     return {
         "data": name,
         "documents": comparison.documents,
@@ -317,14 +316,8 @@ def _row(name: str, comparison: Comparison) -> dict[str, Any]:
         "high": comparison.difference.high,
         "p_t_test": comparison.p_t_test,
         "p_bootstrap": comparison.p_bootstrap,
-        "verdict": _verdict(comparison),
+        "verdict": verdict,
     }
-
-
-def _verdict(comparison: Comparison) -> str:
-    if max(comparison.p_t_test, comparison.p_bootstrap) >= _SIGNIFICANT:
-        return "no significant difference"
-    return "B is better" if comparison.difference.value > 0 else "A is better"
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
@@ -357,12 +350,9 @@ def describe_command(
 ) -> None:
     """Print the figures of the paper's Table 1 for data sets.
 
-    PATHS are files or folders, in the format of this project (JSON lines with id, title, text, keyphrases) or in that
-    of SemEval2017 (a folder of .txt and .key files), NUS, Krapivin, SemEval2010, KP20k, KPTimes, StackExchange or
-    WikiHow as they were published. Words, sentences and keyphrases are means per document; absent and noun phrases are
-    shares of the gold.
-
-    Bad rows are reported on standard error and left out. The exit code is 1 if a path could not be read at all.
+    PATHS are files or folders: JSON lines with id, title, text and keyphrases, or SemEval2017, NUS, Krapivin,
+    SemEval2010, KP20k, KPTimes, StackExchange or WikiHow as they were published. Words, sentences and keyphrases are
+    means per document; absent and noun phrases are shares of the gold. The exit code is 1 if a path cannot be read.
     """
     from mudy.evaluation.statistics import describe
 

@@ -12,7 +12,16 @@ import click
 from mudy import engines, models
 from mudy.cli.console import Screen
 from mudy.cli.formats import text_table
-from mudy.cli.parameters import Command, KnownName, declared_option, together, with_format, with_options, with_quiet
+from mudy.cli.parameters import (
+    COUNT,
+    Command,
+    KnownName,
+    declared_option,
+    together,
+    with_format,
+    with_options,
+    with_quiet,
+)
 from mudy.engines import Compute
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import DATASET_FORMATS, Dataset, load
@@ -24,16 +33,11 @@ if TYPE_CHECKING:
     from mudy.evaluation.runs import GoldKind
 
 _PROBLEMS_SHOWN = 5  # per data set
-
+_FORM = KnownName("form", lambda: DATASET_FORMATS)
 
 on_data = together(
-    click.option(
-        "--form",
-        "data_format",
-        type=KnownName("form", lambda: DATASET_FORMATS),
-        help="The format of the data.  [default: detected from the contents]",
-    ),
-    click.option("--limit", type=click.IntRange(1), help="Only the first documents of each data set.  [default: all]"),
+    click.option("--form", "data_format", type=_FORM, help="The format of the data.  [default: detected]"),
+    click.option("--limit", **COUNT, help="Only the first documents of each data set.  [default: all]"),
 )
 reading_texts = together(
     declared_option(
@@ -87,21 +91,15 @@ def sentence_encoder(screen: Screen, threads: int | None, name: str) -> Sentence
 @dataclass(frozen=True)
 class Measured:
     named: Sequence[NamedMeasure]
-    averaging_name: str
+    averaging: Averaging
     gold: GoldKind
     depths: Sequence[int]
-
-    @property
-    def averaging(self) -> Averaging:
-        from mudy.evaluation.measures import AVERAGINGS
-
-        return AVERAGINGS[self.averaging_name]
 
     @property
     def title(self) -> str:
         names = ", ".join(dict.fromkeys(name for name, _ in self.named))
         gold = "" if self.gold == "all" else f", {self.gold} gold only"
-        return f"{self.averaging_name} {names} in per cent [95 % interval]{gold}"
+        return f"{self.averaging.name} {names} in per cent [95 % interval]{gold}"
 
     def measures(self, embed: Callable[[Sequence[str]], Any]) -> list[Measure]:
         from mudy.evaluation.measures import DEPTHS, PhraseVectors, named_measures
@@ -132,15 +130,13 @@ def measured(command: Command) -> Command:
     @click.option("--averaging", type=click.Choice(["micro", "macro"]), default="micro")
     @click.option("--gold", type=click.Choice(["all", "present", "absent"]), default="all", help="Which gold counts.")
     @click.option(
-        "-k",
-        "depths",
-        type=click.IntRange(1),
-        multiple=True,
-        help="Measure the first K; may be repeated.  [default: 5, 10 and 15]",
+        "-k", "depths", **COUNT, multiple=True, help="Measure the first K; may be repeated.  [default: 5, 10, 15]"
     )
     @wraps(command)
     def bundled(*arguments: Any, named: Any, averaging: str, gold: GoldKind, depths: Any, **options: Any) -> Any:
-        return command(*arguments, measured=Measured(named, averaging, gold, depths), **options)
+        from mudy.evaluation.measures import AVERAGINGS
+
+        return command(*arguments, measured=Measured(named, AVERAGINGS[averaging], gold, depths), **options)
 
     return bundled
 

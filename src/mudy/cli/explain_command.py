@@ -13,7 +13,7 @@ from mudy.cli import parameters
 from mudy.cli.console import Screen, first_phrases, made_extractor
 from mudy.cli.extract_command import warn_of_vocabulary
 from mudy.cli.formats import Output, captured
-from mudy.cli.sources import STDIN, Source, text_sources
+from mudy.cli.sources import STDIN, text_sources
 from mudy.errors import InputError, MissingExtra
 from mudy.extraction.explanation import Explanation, gold_places
 from mudy.extraction.options import DEFAULT_METHOD, Options, Setup
@@ -21,7 +21,6 @@ from mudy.extraction.ranking import how_many
 from mudy.reading.formats.reading import Reading
 
 Drawing = Callable[[Explanation, int | None], str]  # of the first phrases, or of all
-
 _EXAMPLES = """
 \b
 Examples:
@@ -41,32 +40,15 @@ Examples:
     type=parameters.METHODS_LISTED,
     metavar="NAME,NAME",
     default=DEFAULT_METHOD,
-    help="One method, or several to compare; they share one loaded model. The default is one because each takes its "
-    "own time, and a list with its parts explains itself; promptrank,mudy shows what the position in the text adds.",
+    help="One method, or several to compare, such as promptrank,mudy. The default is one because each takes its time.",
 )
 @parameters.with_style
 @parameters.with_options(Setup, "model", "encoder", "language", "protocol", "max_words", "history")
-@parameters.declared_option(
-    Options,
-    "top_n",
-    default="15",
-    help="How many phrases are listed: a number, a share of the words such as 0.02 or 2%, auto for those that are "
-    "likely enough (mudyplus), or all. These are coloured in the text.",
-)
-@click.option(
-    "--gold",
-    metavar="FILE|PHRASES",
-    help="Keyphrases known to be correct, shown in bold italics: a file with one per line, or phrases separated by ;",
-)
+@parameters.declared_option(Options, "top_n", default="15")
+@click.option("--gold", metavar="FILE|PHRASES", help="Correct keyphrases: a file with one per line, or separated by ;")
 @parameters.with_options(Options, without=["top_n", "min_score", "distinct", "diversity", "per_section"])
 @parameters.with_focus
-@click.option(
-    "--set",
-    "pairs",
-    metavar="[METHOD.]NAME=VALUE",
-    multiple=True,
-    help="A setting of a method (see `mudy methods`), of mudy if no method is named; may be repeated. Lists: 1,2,3.",
-)
+@click.option("--set", "pairs", metavar="[METHOD.]NAME=VALUE", multiple=True, help=parameters.SETTING)
 @click.option("--html", metavar="FILE", help="Write a page that needs no network; - for standard output.")
 @click.option("--json", "as_json", is_flag=True, help="Print all phrases, occurrences and parts of scores as JSON.")
 @click.option("--whole", is_flag=True, help="In the terminal, show all of a long text, not only the best passages.")
@@ -90,14 +72,15 @@ def explain_command(
     """Show where and why phrases of one text matter.
 
     Every occurrence of a phrase is coloured by its score: by the share of the method's occurrences with a lower one, so
-    that methods can be compared. The list gives the best occurrence of each phrase with the parts of its score (for
-    mudy the likelihood p, the attention G and L that the occurrence receives from the whole text and from its
-    surroundings, and AS, which combines them) and its rank under the other methods.
+    that methods can be compared. The list gives the best occurrence of each phrase with the parts of its score and its
+    rank under the other methods. `--set NAME=VALUE` is for mudy, or for the only method.
 
-    FILE is a text file, or - for standard input, which is also read if no file is given. The explanation is shown in
-    the terminal unless --html or --json is given.
+    FILE is a text file, or - for standard input, which is also read if no file is given.
     """
-    source = _source(file, text)
+    sources = text_sources([] if file is None else [file], text)
+    if len(sources) > 1:
+        raise click.UsageError(f"{file} matches {len(sources):,} files, but one text is explained at a time.")
+    (source,) = sources
     outputs = _outputs(html, as_json, whole)
     for target, _ in outputs:
         target.check([source.label, gold, *(given[name] for name in parameters.PHRASE_FILES)])
@@ -120,13 +103,6 @@ def explain_command(
                 stack.enter_context(target).write(data)
 
 
-def _source(file: str | None, text: str | None) -> Source:
-    sources = text_sources(() if file is None else (file,), text)
-    if len(sources) > 1:
-        raise click.UsageError(f"{file} matches {len(sources):,} files, but one text is explained at a time.")
-    return sources[0]
-
-
 def _gold(given: str | None, encoding: str | None) -> list[str]:
     """The phrases of the file of this name; if there is none, those of the option itself."""
     if given is None:
@@ -144,22 +120,22 @@ def _outputs(html: str | None, as_json: bool, whole: bool) -> list[tuple[Output,
     """Where the requested views go, and what draws them; the terminal if none is requested."""
     if html == STDIN and as_json:
         raise click.UsageError("--html - and --json would both be written to standard output.")
+
+    def drawn(explanation: Explanation, top_n: int | None) -> str:
+        from rich.console import Console
+
+        from mudy.extraction.render import terminal
+
+        console = Console()
+        return captured(console, terminal.drawing(explanation, console, top_n, whole))
+
     outputs: list[tuple[Output, Drawing]] = []
     if html is not None:
         outputs.append((Output(None if html == STDIN else html, option="--html"), Explanation.to_html))
     screen = Output(None, option="--html")
     if as_json:
         outputs.append((screen, lambda explanation, _: dump_json(explanation.to_dict(), indent=2) + "\n"))
-    return outputs or [(screen, lambda explanation, top_n: _terminal(explanation, top_n, whole))]
-
-
-def _terminal(explanation: Explanation, top_n: int | None, whole: bool) -> str:
-    from rich.console import Console
-
-    from mudy.extraction.render import terminal
-
-    console = Console()
-    return captured(console, terminal.drawing(explanation, console, top_n, whole))
+    return outputs or [(screen, drawn)]
 
 
 def _explained(

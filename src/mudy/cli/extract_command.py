@@ -16,7 +16,7 @@ from mudy.engines import may_have_gpu
 from mudy.errors import InputError, MissingExtra, MudyError
 from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, Outcome, error_message, outcomes
-from mudy.extraction.results import Result, number_of
+from mudy.extraction.results import number_of
 from mudy.methods import is_batched
 from mudy.reading.formats import is_pattern
 
@@ -37,15 +37,11 @@ MANY = 50  # inputs, from which on worker processes are worth their start
 @parameters.with_settings
 @click.option("-f", "--format", "form", type=click.Choice(formats.OUTPUT_FORMATS), default="table")
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
-@click.option(
-    "--save-text",
-    metavar="FOLDER",
-    help="Save the texts that offsets refer to here, as NAME.txt: for PDF and other formats.",
-)
+@click.option("--save-text", metavar="FOLDER", help="Save the texts that offsets refer to here, as NAME.txt.")
 @parameters.with_encoding
 @click.option(
     "--workers",
-    type=click.IntRange(1),
+    **parameters.COUNT,
     help=f"Worker processes for several inputs; each loads its model.  [default: 1; one per CPU from {MANY} inputs]",
 )
 @parameters.on_machine
@@ -65,14 +61,13 @@ def extract_command(
 ) -> None:
     """Print the keyphrases of texts.
 
-    FILES are names of text files, patterns such as "docs/*.txt" (with ** for nested folders), or - for standard input,
-    which is also read when no file is given. Mark-up, mail, notebooks and office files are read too, and with the
-    extra `readers` PDF and HTML.
+    FILES are text files, patterns such as "docs/*.txt" (with ** for nested folders), or - for standard input, which is
+    also read when no file is given. Mark-up, mail, notebooks and office files are read too, and with the extra
+    `readers` PDF and HTML.
 
-    An input that fails is named on standard error and left out of the output; the others are still written, and the
-    exit code is 1. JSON is an object for one input, and a list for several or for a pattern; with jsonl each object is
-    written as soon as it is ready. If no input can be read, nothing is written. Offsets count characters (Unicode code
-    points) of the file, without a byte-order mark.
+    An input that fails is named on standard error and left out; the exit code is then 1. JSON is an object for one
+    input, and a list for several or for a pattern; with jsonl each object is written as soon as it is ready. Offsets
+    count characters (Unicode code points) of the file, without a byte-order mark.
     """
     inputs = text_sources(files, text)
     target = formats.Output(None if output == "-" else output, streaming=form == "jsonl")
@@ -84,7 +79,7 @@ def extract_command(
         raise click.UsageError("--per-section has no effect on csv; use --format table, json or jsonl.")
     several = len(inputs) > 1 or any(map(is_pattern, files))
     concepts = options.concepts is not None or given["history"] is not None
-    written_as = formats.format_of(form, several, target.terminal, concepts=concepts)
+    written_as = formats.ResultFormat(form, several, target.terminal, concepts=concepts)
     arguments = {"method": method, **given, **parameters.settings(method, pairs, focus.settings())}
     with Screen(quiet) as screen:
         run = ExtractRun(screen, written_as, target, options, texts, len(inputs))
@@ -98,7 +93,7 @@ def extract_command(
 @dataclass
 class ExtractRun:
     screen: Screen
-    form: formats.Format
+    form: formats.ResultFormat
     target: formats.Output
     options: Options
     texts: formats.Texts | None  # where the texts that offsets refer to are kept
@@ -135,9 +130,13 @@ class ExtractRun:
                 yield Item(numbered, reading.text, self.options.changed(placed))
 
     def _finish(self, outcome: Outcome[_Numbered]) -> None:
+        """Write a result; its warnings are kept for the end."""
         _, source = outcome.key
         try:
-            written = self._formatted(source, outcome.value)
+            result = outcome.value
+            written = self.form.one(result)
+            if self.texts is not None:
+                self.texts.keep(source, result.text)
         except FATAL:
             raise
         except Exception as error:  # of whatever kind: the other inputs are still written
@@ -145,20 +144,13 @@ class ExtractRun:
             if debugging() and not isinstance(error, MudyError):
                 traceback.print_exception(error)
             self.screen.error(f"{source.shown_name}: {error_message(error)}")
-        else:
-            self._write(written)
-
-    def _formatted(self, source: Source, result: Result) -> str:
-        """A result as it is written; its warnings are kept for the end."""
-        written = self.form.one(result)
-        if self.texts is not None:
-            self.texts.keep(source, result.text)
+            return
         if self.options.candidates is not None:
             self._missing.append(set(result.not_found))
         self._dropped += result.dropped
         for warning in result.warnings:
             self._warnings.setdefault(warning, []).append(source.shown_name)
-        return written
+        self._write(written)
 
     def _write(self, text: str) -> None:
         with self.screen.paused() if self.target.terminal else nullcontext():

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mudy._support.storage import dump_json, refuse_inputs
-from mudy.cli import formats
+from mudy.cli import evaluation_options as shared
+from mudy.cli import formats, parameters
 from mudy.cli.console import Screen
-from mudy.cli.evaluation_options import (
-    all_loaded,
-    brier_line,
-    counting,
-    on_data,
-    reading_texts,
-    reliability_table,
-    reporting,
-)
-from mudy.cli.parameters import on_machine, with_options, with_style
 from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
@@ -30,12 +20,12 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the weights here, as JSON.")
 @click.option("--cache", metavar="FOLDER", help="Keep the evidence here; fitting again then takes seconds.")
-@on_data
-@with_style
-@with_options(Setup, "model", "encoder")
-@reading_texts
-@on_machine
-@reporting
+@shared.on_data
+@parameters.with_style
+@parameters.with_options(Setup, "model", "encoder")
+@shared.reading_texts
+@parameters.on_machine
+@shared.reporting
 def fit_command(
     paths: tuple[str, ...],
     output: str,
@@ -53,60 +43,43 @@ def fit_command(
     starting point; the more texts there are, the further the new ones may move.
 
     Prints F1@5/10/15 of the style, of the new weights, and of weights fitted without the texts that they are measured
-    on: other texts of the same set or, if there are several, other sets. Only the last says what to expect on other
-    texts. If it is lower than that of the style, the file holds the weights of the style. Also prints the Brier score,
-    and how often phrases of a given probability are right.
+    on. Only the last says what to expect on other texts; if it is lower than that of the style, the file holds the
+    weights of the style. With --speed quick the weights are for that speed alone.
 
-    With --speed quick no language model is asked, and the weights are for that speed alone.
     Use the weights with `--set weights=FILE`, or Extractor(weights="FILE").
     """
     from mudy.evaluation.fit import fit_weights
     from mudy.extraction.extractor import Extractor
 
-    target = _checked_output(output, paths)
-    with Screen(quiet) as screen:
-        sets = all_loaded(screen, paths, data_format, limit)
-        extractor = Extractor("mudyplus", report=screen.report, **options)
-        screen.show("Loading mudyplus")
-        fitted = fit_weights(extractor, sets, cache=cache, progress=counting(screen))
-    with target:
-        target.write(dump_json(fitted.adaptation.weights.to_dict(), indent=1) + "\n")
-    click.echo(dump_json(fitted.to_dict(), indent=2) if form == "json" else _tables(fitted), nl=form == "json")
-
-
-def _checked_output(output: str, paths: Sequence[str]) -> formats.Output:
-    """The file of weights, which must be writable and none of the data."""
     if output == "-":
         raise click.UsageError("--output must be a file: standard output holds the figures.")
     target = formats.Output(output)
     target.check(paths)
     refuse_inputs(output, paths)
-    return target
+    with Screen(quiet) as screen:
+        sets = shared.all_loaded(screen, paths, data_format, limit)
+        extractor = Extractor("mudyplus", report=screen.report, **options)
+        screen.show("Loading mudyplus")
+        fitted = fit_weights(extractor, sets, cache=cache, progress=shared.counting(screen))
+    with target:
+        target.write(dump_json(fitted.adaptation.weights.to_dict(), indent=1) + "\n")
+    click.echo(dump_json(fitted.to_dict(), indent=2) if form == "json" else _tables(fitted), nl=form == "json")
 
 
 def _tables(fitted: FittedWeights) -> str:
     head = ["Data set", "Documents", "Sum", "Before", "Fitted", "Left out"]
     rows = [
-        [
-            figure.dataset,
-            f"{figure.documents:,}",
-            figure.sum,
-            *map(_f1, (figure.before, figure.fitted, figure.left_out)),
-        ]
-        for figure in fitted.figures
+        [row.dataset, f"{row.documents:,}", row.sum]
+        + ["/".join(f"{f1:.1f}" for f1 in figures) for figures in (row.before, row.fitted, row.left_out)]
+        for row in fitted.figures
     ]
-    texts = sum(fitted.weights.fitted_on.values())
-    last = fitted.calibrations[-1]
+    texts, last = sum(fitted.weights.fitted_on.values()), fitted.calibrations[-1]
     parts = [
         f"mudyplus, fitted on {texts:,} texts; micro F1@5/10/15 in per cent; left out: {fitted.left_out}\n",
         formats.text_table(head, rows, {*head} - {"Data set", "Sum"}),
         f"{fitted.adaptation}\n\n",
-        *(brier_line(calibration, f"{calibration.name}, texts left out") for calibration in fitted.calibrations),
+        *(shared.brier_line(calibration, f"{calibration.name}, texts left out") for calibration in fitted.calibrations),
         f"\nProbabilities of {last.name}, texts left out\n",
-        reliability_table(last),
+        shared.reliability_table(last),
     ]
     return "".join(parts)
-
-
-def _f1(values: Sequence[float]) -> str:
-    return "/".join(f"{value:.1f}" for value in values)

@@ -14,87 +14,62 @@ import click
 
 from mudy._support.storage import atomic_write, dump_json, encode_text, same_file
 from mudy.cli.sources import STDIN, Source
-from mudy.extraction.results import Keyphrase, Result, SectionResult, keyphrase_row
+from mudy.extraction.results import Keyphrase, Result, keyphrase_row
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 OUTPUT_FORMATS = ("table", "json", "jsonl", "csv")
-CONCEPT_COLUMNS = ("concept_id", "concept_label", "concept_match", "concept_similarity")
 CSV_COLUMNS = ("source", "rank", "text", "score", "variants", "start", "end", "page", "occurrences")
+CONCEPT_COLUMNS = ("concept_id", "concept_label", "concept_match", "concept_similarity")
 
 
 # -- Formats ----------------------------------------------------------------------------------------------------------
 
 
-class Format:
-    def one(self, result: Result) -> str:
-        raise NotImplementedError
+class ResultFormat:
+    """Results as text, in one of OUTPUT_FORMATS; JSON is written at the end, so that it is whole or absent.
 
-    def end(self) -> str:
-        return ""
+    `several`: more than one result may come. `terminal`: a person looks on. `concepts`: CSV has columns for them.
+    """
 
-
-class JsonLines(Format):
-    """One object per line, each written as soon as it is there."""
-
-    def one(self, result: Result) -> str:
-        return dump_json(result.to_dict()) + "\n"
-
-
-class Json(Format):
-    """One object for one input, a list for several; written at the end, so that it is whole or absent."""
-
-    def __init__(self, several: bool) -> None:
-        self._several = several
-        self._results: list[Any] = []
+    def __init__(self, name: str, several: bool, terminal: bool, concepts: bool = False) -> None:
+        self._several, self._terminal, self._begun = several, terminal, False
+        self._columns = CSV_COLUMNS + CONCEPT_COLUMNS if concepts else CSV_COLUMNS
+        self._results: list[Any] = []  # for JSON
+        self._form = {"table": self._table, "json": self._json, "jsonl": self._json_line, "csv": self._csv}[name]
 
     def one(self, result: Result) -> str:
-        fields = result.to_dict()
-        dump_json(fields)  # what cannot be written fails here, alone
-        self._results.append(fields)
-        return ""
+        written = self._form(result)
+        self._begun = True
+        return written
 
     def end(self) -> str:
         if not self._results:
             return ""
         return dump_json(self._results if self._several else self._results[0], indent=2) + "\n"
 
+    def _json_line(self, result: Result) -> str:
+        return dump_json(result.to_dict()) + "\n"
 
-class Csv(Format):
-    """One row per keyphrase, at its best occurrence, with a header; `concepts`: with the columns for concepts."""
+    def _json(self, result: Result) -> str:
+        self._json_line(result)  # what cannot be written fails here, alone
+        self._results.append(result.to_dict())
+        return ""
 
-    def __init__(self, concepts: bool = False) -> None:
-        self._begun, self._concepts = False, concepts
-
-    def one(self, result: Result) -> str:
+    def _csv(self, result: Result) -> str:
+        """One row per keyphrase, at its best occurrence."""
         lines = io.StringIO()
-        columns = (*CSV_COLUMNS, *(CONCEPT_COLUMNS if self._concepts else ()))
-        rows = csv.DictWriter(lines, columns, extrasaction="ignore", lineterminator="\n")
+        rows = csv.DictWriter(lines, self._columns, extrasaction="ignore", lineterminator="\n")
         if not self._begun:
             rows.writeheader()
-            self._begun = True
         for keyphrase in result.keyphrases:
             variants = ";".join(keyphrase.variants)
             rows.writerow({"source": result.source, **keyphrase_row(keyphrase), "variants": variants})
         return lines.getvalue()
 
-
-class Tables(Format):
-    def __init__(self, several: bool, terminal: bool) -> None:
-        self._several, self._terminal = several, terminal
-        self._begun = False
-
-    def one(self, result: Result) -> str:
-        gap = "\n" if self._begun else ""
-        self._begun = True
-        title = f"{printable(result.source or '')}\n" if self._several else ""
-        note = "" if result.coverage.complete else f"{result.coverage}.\n"
-        table = self._table(result.keyphrases) if result.keyphrases else "No keyphrases.\n"
-        sections = f"\n{self._sections(result.sections)}" if len(result.sections) > 1 else ""
-        return f"{gap}{title}{table}{note}{sections}"
-
-    def _table(self, phrases: Sequence[Keyphrase]) -> str:
+    def _table(self, result: Result) -> str:
+        phrases = result.keyphrases
         columns = {
             "#": [str(phrase.rank) for phrase in phrases],
             "Keyphrase": [phrase.text for phrase in phrases],
@@ -104,23 +79,20 @@ class Tables(Format):
             "Concept": [_concept(phrase) for phrase in phrases],
         }
         filled = {name: cells for name, cells in columns.items() if any(cells)}
-        return text_table([*filled], zip(*filled.values(), strict=True), {"#", "Score", "Count"}, self._terminal)
-
-    def _sections(self, sections: Sequence[SectionResult]) -> str:
-        rows = [
-            (section.heading or f"Part {number}", "; ".join(phrase.text for phrase in section.keyphrases))
-            for number, section in enumerate(sections, start=1)
-        ]
-        return text_table(["Section", "Keyphrases"], rows, set(), self._terminal)
-
-
-def format_of(name: str, several: bool, terminal: bool, concepts: bool = False) -> Format:
-    """A format by name. `several`: more than one result may come. `terminal`: a person looks on."""
-    if name == "table":
-        return Tables(several, terminal)
-    if name == "json":
-        return Json(several)
-    return Csv(concepts) if name == "csv" else JsonLines()
+        parts = ["\n"] if self._begun else []
+        if self._several:
+            parts.append(f"{printable(result.source or '')}\n")
+        table = text_table([*filled], zip(*filled.values(), strict=True), {"#", "Score", "Count"}, self._terminal)
+        parts.append(table if phrases else "No keyphrases.\n")
+        if not result.coverage.complete:
+            parts.append(f"{result.coverage}.\n")
+        if len(result.sections) > 1:
+            rows = [
+                (section.heading or f"Part {number}", "; ".join(phrase.text for phrase in section.keyphrases))
+                for number, section in enumerate(result.sections, start=1)
+            ]
+            parts.append("\n" + text_table(["Section", "Keyphrases"], rows, set(), self._terminal))
+        return "".join(parts)
 
 
 def _concept(keyphrase: Keyphrase) -> str:
@@ -285,16 +257,12 @@ class Texts:
 
     def keep(self, source: Source, text: str) -> None:
         """Write a text; line ends stay as they are, so that offsets count in it."""
-        path = self.folder / self._name(source)
-        with _writing(path), atomic_write(path) as unfinished:
-            unfinished.write_bytes(encode_text(text))
-
-    def _name(self, source: Source) -> str:
         base = {"-": "stdin", "--text": "text"}.get(source.name, Path(source.name).name)
         names = chain([f"{base}.txt"], (f"{base}-{number}.txt" for number in count(2)))
         name = next(name for name in names if name.casefold() not in self._taken and not self._is_read(name))
         self._taken.add(name.casefold())  # Windows and macOS take A.txt for a.txt
-        return name
+        with _writing(self.folder / name), atomic_write(self.folder / name) as unfinished:
+            unfinished.write_bytes(encode_text(text))
 
     def _is_read(self, name: str) -> bool:
         path = self.folder / name

@@ -56,34 +56,25 @@ def models_command(ctx: click.Context, form: str) -> None:
 
     A model counts as cached only if all of its bytes are unchanged since it was pulled.
     """
-    if ctx.invoked_subcommand is None:
-        click.echo(dump_json(_models(), indent=2) if form == "json" else _model_table())
-
-
-def _models() -> list[dict[str, Any]]:
+    if ctx.invoked_subcommand is not None:
+        return
     fields = ("name", "kind", "description", "parameters", "download_bytes", "disk_bytes", "licence", "author")
-    return [
+    listed = [
         {field: getattr(model, field) for field in fields}
         | {"packages": [package.requirement for package in model.packages]}
         | {"cached": model.cached, "path": str(model.path)}
         for model in models.status("all")
     ]
+    click.echo(dump_json(listed, indent=2) if form == "json" else _model_table(listed))
 
 
-def _model_table() -> str:
-    listed = _models()
-    rows = [
-        (
-            model["name"],
-            model["kind"],
-            f"{model['parameters'] / 1e6:.0f} M",
-            f"{model['download_bytes'] / 1e6:,.0f} MB",
-            f"{model['disk_bytes'] / 1e6:,.0f} MB",
-            model["licence"],
-            "yes" if model["cached"] else "damaged" if Path(model["path"]).exists() else "no",
-        )
-        for model in listed
-    ]
+def _model_table(listed: list[dict[str, Any]]) -> str:
+    rows = []
+    for model in listed:
+        sizes = [f"{model[name] / 1e6:,.0f} MB" for name in ("download_bytes", "disk_bytes")]
+        cached = "yes" if model["cached"] else "damaged" if Path(model["path"]).exists() else "no"
+        first = [model["name"], model["kind"], f"{model['parameters'] / 1e6:.0f} M"]
+        rows.append([*first, *sizes, model["licence"], cached])
     head = ("Name", "Kind", "Size", "Download", "On disk", "Licence", "Cached")
     about = "\n".join("{name}: {description}; from the Python package {packages[0]}".format(**m) for m in listed)
     return (
@@ -125,17 +116,16 @@ def languages_command(ctx: click.Context, form: str) -> None:
         {field: getattr(tagger, field) for field in fields} | {"path": tagger.path and str(tagger.path)}
         for tagger in tagger_statuses()
     ]
-    click.echo(dump_json(taggers, indent=2) if form == "json" else _tagger_table(taggers))
-
-
-def _tagger_table(taggers: list[dict[str, Any]]) -> str:
+    if form == "json":
+        click.echo(dump_json(taggers, indent=2))
+        return
     shown = [tagger | {"download_bytes": f"{tagger['download_bytes'] / 1e6:,.0f} MB"} for tagger in taggers]
     head = ("Code", "Language", "Package", "Version", "Licence", "Download", "State")
-    return (
-        f"{text_table(head, [list(tagger.values())[:-1] for tagger in shown], {'Download'})}\n"
-        "A text is read by the tagger of its language if it is installed or pulled (`mudy languages pull CODE`).\n"
-        "Texts in other languages are split at stop words, or by a segmenter (extra `languages`)."
+    click.echo(text_table(head, [list(tagger.values())[:-1] for tagger in shown], {"Download"}))
+    click.echo(
+        "A text is read by the tagger of its language if it is installed or pulled (`mudy languages pull CODE`)."
     )
+    click.echo("Texts in other languages are split at stop words, or by a segmenter (extra `languages`).")
 
 
 _CODES = click.argument("names", nargs=-1, required=True, metavar="CODE...")

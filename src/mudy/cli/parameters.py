@@ -22,7 +22,6 @@ from mudy.reading.languages import AUTO
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
-NO_FOCUS = RankingFocus()
 
 
 class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases
@@ -74,19 +73,15 @@ MODEL, KNOWN_MODEL = ModelName("model", lambda: models.KNOWN), KnownName("model"
 
 def top_n(ctx: click.Context, param: click.Parameter, value: Any) -> TopN:
     """A number, a share of the words (0.02 or 2%), "auto", or "all"."""
+    word = str(value).strip().lower()
+    if word in ("all", "auto"):
+        return None if word == "all" else "auto"
     try:
-        return checked_top_n(_top_n(str(value).strip().lower()))
+        number = float(word[:-1]) / 100 if word.endswith("%") else float(word) if "." in word else int(word)
+        return checked_top_n(number)
     except ValueError:  # SettingError is one
         reason = f"{value!r} is neither a number from 1 up, nor a share such as 0.02 or 2%, nor 'auto', nor 'all'."
         raise click.BadParameter(reason, ctx, param) from None
-
-
-def _top_n(value: str) -> int | float | str | None:
-    if value in ("all", "auto"):
-        return None if value == "all" else value
-    if value.endswith("%"):
-        return float(value[:-1]) / 100
-    return float(value) if "." in value else int(value)
 
 
 def _encoding(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
@@ -139,11 +134,8 @@ def _arguments(option: Option) -> dict[str, Any]:
 def _kind(option: Option) -> dict[str, Any]:
     kind = option.types[0]
     if bool in option.types:
-        return (
-            {"is_flag": True, "default": False, "callback": lambda _ctx, _param, value: not value}
-            if option.default
-            else {}
-        )
+        negated = {"is_flag": True, "default": False, "callback": lambda _ctx, _param, value: not value}
+        return negated if option.default else {}
     if get_origin(kind) is Literal and len(option.types) == 1:
         return {"type": click.Choice(get_args(kind))}
     if kind in (int, float) and len(option.types) == 1:
@@ -166,19 +158,14 @@ on_machine = with_options(Compute)
 with_style = with_options(RankingFocus, "style")
 with_method = together(with_options(Setup, "method"), with_style)
 with_focus = with_options(RankingFocus, without=["style"])
-with_settings = click.option(
-    "--set",
-    "pairs",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="A setting of the method (see `mudy methods`); may be repeated. Lists: 1,2,3.",
-)
+SETTING = "A setting (see `mudy methods`); may be repeated. Lists: 1,2,3."
+with_settings = click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help=SETTING)
 with_encoding = click.option(
     "--encoding", callback=_encoding, help="Encoding of the files.  [default: by byte-order mark, else UTF-8]"
 )
 with_quiet = click.option("-q", "--quiet", is_flag=True, help="Print no progress, warnings or summary, only errors.")
 with_format = click.option("-f", "--format", "form", type=click.Choice(["table", "json"]), default="table")
-WORKERS: dict[str, Any] = {"type": click.IntRange(1), "default": 1}
+COUNT: dict[str, Any] = {"type": click.IntRange(1)}
 PHRASE_FILES = tuple(name for name, option in options_of(Options).items() if option.file)  # options that may name one
 
 
@@ -250,9 +237,7 @@ def settings(method: str, pairs: Iterable[str], focus: dict[str, Any] | None = N
     return values
 
 
-def settings_of_each(
-    methods: Sequence[str], pairs: Iterable[str], focus: RankingFocus = NO_FOCUS
-) -> dict[str, dict[str, Any]]:
+def settings_of_each(methods: Sequence[str], pairs: Iterable[str], focus: RankingFocus) -> dict[str, dict[str, Any]]:
     """The settings of several methods: METHOD.NAME=VALUE; NAME=VALUE alone is for mudy, or for the only method."""
     pairs_of: dict[str, list[str]] = {method: [] for method in methods}
     default = methods[0] if len(methods) == 1 else "mudy"

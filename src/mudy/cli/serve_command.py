@@ -7,14 +7,13 @@ import click
 from mudy._support.extras import from_extra
 from mudy._support.validation import options_of
 from mudy.cli.console import Screen
-from mudy.cli.parameters import on_machine, with_method, with_options
+from mudy.cli.parameters import COUNT, on_machine, with_method, with_options
 from mudy.engines import Compute
 from mudy.extraction.options import Setup
 from mudy.methods import Style, check_settings, model_fields
 from mudy.server.config import Config
 
 SECONDS: dict[str, Any] = {"type": click.FloatRange(0, min_open=True), "metavar": "SECONDS"}
-COUNT: dict[str, Any] = {"type": click.IntRange(1)}
 
 
 @click.command("serve", context_settings={"default_map": {"speed": "fast"}})
@@ -28,12 +27,7 @@ COUNT: dict[str, Any] = {"type": click.IntRange(1)}
 @click.option("--max-characters", **COUNT, default=Config.max_characters, help="Longest text.")
 @click.option("--max-texts", **COUNT, default=Config.max_texts, help="Most texts per request.")
 @click.option("--timeout", **SECONDS, default=Config.timeout, help="For a request, including its wait in the queue.")
-@click.option(
-    "--body-timeout",
-    **SECONDS,
-    default=Config.body_timeout,
-    help="For the head of a request to arrive, and again for its body.",
-)
+@click.option("--body-timeout", **SECONDS, default=Config.body_timeout, help="For a request's head, and for its body.")
 @click.option("--grace", **SECONDS, default=Config.grace, help="To finish accepted requests at shutdown.")
 @click.option(
     "--api-key",
@@ -76,17 +70,15 @@ def serve_command(
     except UnicodeError as error:  # of a label that is empty or too long
         raise click.BadParameter(f"{host!r} is not a host name or address.", param_hint="'--host'") from error
     if not local and api_key is None and not insecure:
-        raise click.UsageError(
-            f"{host} can be reached from other machines, and there is no key. Set MUDY_API_KEY or --api-key, listen "
-            "on 127.0.0.1, or pass --insecure."
-        )
+        ways = "Set MUDY_API_KEY or --api-key, listen on 127.0.0.1, or pass --insecure."
+        raise click.UsageError(f"{host} can be reached from other machines, and there is no key. {ways}")
     compute = Compute(**{name: others.pop(name) for name in options_of(Compute)})
     names = {"localhost", "127.0.0.1", "[::1]", f"[{host}]" if ":" in host else host, *allow_host}
     hosts = frozenset(map(str.lower, names)) if allow_host or (local and api_key is None) else None
     try:
         listening = launcher.listen(host, port)
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = (error.strerror or str(error)).partition(" (while")[0]
         raise click.ClickException(f"Cannot listen on {host}, port {port}: {reason}. Choose another --port.") from error
     with Screen(quiet=True) as screen:
         config = Config(method, style, compute=compute, api_key=api_key, hosts=hosts, report=screen.report, **others)
@@ -96,13 +88,7 @@ def serve_command(
 @click.command("mcp")
 @with_method
 @with_options(Setup, "model", "encoder", "language", "history")
-@click.option(
-    "--folder",
-    "folders",
-    multiple=True,
-    metavar="FOLDER",
-    help="Let the assistant read the documents in this folder; may be repeated.  [default: none]",
-)
+@click.option("--folder", "folders", multiple=True, metavar="FOLDER", help="Let it read this folder; may be repeated.")
 @on_machine
 def mcp_command(folders: tuple[str, ...], **settings: Any) -> None:
     """Serve an assistant that speaks MCP, over standard input and output.

@@ -2,7 +2,7 @@
 
 import errno
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,20 +37,11 @@ class Source:
             return Reading(self.text)
         if self.problem:
             raise InputError(self.problem)
-        data = _standard_input() if self.name == STDIN else _file(self.name)
-        return read(data, self.name, encoding)
+        return read(_content(self.name), self.name, encoding)
 
 
-def sources(arguments: Iterable[str]) -> Iterator[Source]:
+def text_sources(files: Sequence[str], text: str | None) -> list[Source]:
     """One source per file; a pattern that no shell has expanded gives its files in order."""
-    for argument in arguments:
-        names = matching_files(argument)
-        yield from map(Source, names)
-        if not names:
-            yield Source(argument, "no file matches this pattern")
-
-
-def text_sources(files: tuple[str, ...], text: str | None) -> list[Source]:
     if text is not None:
         if files:
             raise click.UsageError("--text and FILES cannot be given together.")
@@ -58,26 +49,25 @@ def text_sources(files: tuple[str, ...], text: str | None) -> list[Source]:
     if not files:
         if sys.stdin is None or sys.stdin.isatty():
             raise click.UsageError("No input: give files, or - to type a text, or --text, or pipe a text in.")
-        files = (STDIN,)
+        files = [STDIN]
     if files.count(STDIN) > 1:
         raise click.UsageError("Standard input (-) can be read only once.")
-    return list(sources(files))
+    missing = "no file matches this pattern"
+    found = {name: [Source(match) for match in matching_files(name)] for name in files}
+    return [source for name in files for source in found[name] or [Source(name, missing)]]
 
 
 def phrases_in(path: str, encoding: str | None = None) -> list[str]:
     """The phrases of a file, one per line; blank lines and those that start with # are left out."""
-    data = _standard_input() if path == STDIN else _file(path)
-    lines = (line.strip() for line in read(data, ".txt", encoding).text.splitlines())
+    lines = (line.strip() for line in read(_content(path), ".txt", encoding).text.splitlines())
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def _standard_input() -> bytes:
-    if sys.stdin is None:
+def _content(name: str) -> bytes:
+    if name == STDIN and sys.stdin is None:
         raise InputError("standard input is closed")
-    return sys.stdin.buffer.read()
-
-
-def _file(name: str) -> bytes:
+    if name == STDIN:
+        return sys.stdin.buffer.read()
     if not name:
         raise InputError("an empty file name was given")
     try:

@@ -14,19 +14,9 @@ import click
 
 from mudy._support.storage import check_replaceable, real_path, rewrite
 from mudy._support.validation import TopN
+from mudy.cli import parameters
 from mudy.cli.console import Screen, made_extractor
 from mudy.cli.formats import printable
-from mudy.cli.parameters import (
-    declared_option,
-    given_focus,
-    on_machine,
-    settings,
-    vocabulary_option,
-    with_method,
-    with_options,
-    with_quiet,
-    with_settings,
-)
 from mudy.errors import InputError, VocabularyWarning
 from mudy.extraction.examples.front_matter import Note
 from mudy.extraction.examples.tagged_texts import NoteFile, is_within, read_note, visible_notes
@@ -51,7 +41,7 @@ Examples:
 
 @click.command("tag", epilog=_EXAMPLES)
 @click.argument("names", nargs=-1, required=True, metavar="NOTES...")
-@declared_option(Options, "top_n", default="5", help="Tags per note, including existing ones.")
+@parameters.declared_option(Options, "top_n", default="5", help="Tags per note, including existing ones.")
 @click.option("--dry-run", is_flag=True, help="Print what would change, as a diff, and change no note.")
 @click.option("--key", default="tags", metavar="NAME", help="The key of the front matter.")
 @click.option("--keep-spaces", is_flag=True, help="Write flood wall, not flood-wall: Obsidian allows no spaces.")
@@ -59,16 +49,15 @@ Examples:
 @click.option(
     "--boost",
     type=click.FloatRange(0),
-    help="How much known tags (those of all given notes) gain over new ones; see `mudy extract`.  "
-    f"[default: {BOOST:g}, or 0 with --history, which weighs them]",
+    help=f"How much known tags (those of all given notes) gain over new ones.  [default: {BOOST:g}; 0 with --history]",
 )
 @click.option("--only-known", is_flag=True, help="Write no new tags: only those of other notes and the vocabulary.")
-@with_method
-@with_options(Setup, "model", "encoder", "language", "examples", "history")
-@with_options(Options, "min_score")
-@with_settings
-@on_machine
-@with_quiet
+@parameters.with_method
+@parameters.with_options(Setup, "model", "encoder", "language", "examples", "history")
+@parameters.with_options(Options, "min_score")
+@parameters.with_settings
+@parameters.on_machine
+@parameters.with_quiet
 def tag_command(
     names: tuple[str, ...],
     top_n: TopN,
@@ -91,14 +80,18 @@ def tag_command(
     written too, even if a note does not name them; vectors of the notes are kept there in .mudy-history.npz.
 
     Nothing else in a file changes, not a byte. A file that cannot be edited safely (front matter other than YAML,
-    read-only, hard links, a link out of the folder, changed in the meantime) is reported and left alone, and the exit
-    code is then 1. Each file is replaced atomically.
+    read-only, linked, changed in the meantime) is reported and left alone, and the exit code is then 1.
     """
-    chosen = settings(method, pairs, given_focus(machine_and_model).settings())
-    vocabulary_given = vocabulary_option(vocabulary, machine_and_model["language"], None)
+    chosen = parameters.settings(method, pairs, parameters.given_focus(machine_and_model).settings())
+    vocabulary_given = parameters.vocabulary_option(vocabulary, machine_and_model["language"], None)
     with Screen(quiet) as screen:
         files = _files(names)
-        notes = _notes(screen, files, key)
+        notes: list[NoteFile] = []  # that can be read and tagged
+        for path, folder in files:
+            try:
+                notes.append(read_note(path, key, folder))
+            except InputError as error:
+                screen.error(f"{path}: {error}")
         known = known_tags(notes, key, vocabulary_given)
         if only_known and known is None:
             raise click.UsageError("--only-known, but no note has a tag, and there is no --vocabulary.")
@@ -157,17 +150,6 @@ def _folder(name: str) -> Path:
     return Path(*takewhile(lambda part: not has_magic(part), path.parts)) if is_pattern(name) else path.parent
 
 
-def _notes(screen: Screen, files: Iterable[tuple[Path, Path]], key: str) -> list[NoteFile]:
-    """The notes that can be read and tagged; the others are reported."""
-    notes = []
-    for path, folder in files:
-        try:
-            notes.append(read_note(path, key, folder))
-        except InputError as error:
-            screen.error(f"{path}: {error}")
-    return notes
-
-
 def known_tags(notes: Iterable[NoteFile], key: str, vocabulary: Vocabulary | None) -> Vocabulary | None:
     """The tags of all notes and the labels of a vocabulary; None if there are neither."""
     tags = {tag.casefold(): tag for note in notes for tag in note.note.tags(key)}
@@ -194,7 +176,9 @@ def tag_note(file: NoteFile, result: Result, key: str, top_n: TopN, spaces: bool
         return ""
     if dry_run:
         check_replaceable(file.place)
-        return _diff(file, content)
+        before, after = (text.splitlines(keepends=True) for text in (file.note.content, content))
+        lines = difflib.unified_diff(before, after, str(file.path), str(file.path), n=2)
+        return "".join(printable(line.rstrip("\r\n")) + "\n" for line in lines)
     rewrite(file.place, file.data, content.encode())
     added = Note.of(content).tags(key)[len(file.note.tags(key)) :]
     return printable(f"{file.path}: {', '.join(added)}") + "\n"
@@ -210,9 +194,3 @@ def tag_of(keyphrase: Keyphrase, spaces: bool = False) -> str:
     text = "-".join(part.strip() for part in keyphrase.text.split("/") if part.strip())
     words = [word if len(word) > 1 and word.isupper() else word.lower() for word in text.split()]
     return (" " if spaces else "-").join(words)
-
-
-def _diff(file: NoteFile, content: str) -> str:
-    before, after = (text.splitlines(keepends=True) for text in (file.note.content, content))
-    lines = difflib.unified_diff(before, after, str(file.path), str(file.path), n=2)
-    return "".join(printable(line.rstrip("\r\n")) + "\n" for line in lines)

@@ -16,16 +16,12 @@ from mudy._support.validation import options_of
 from mudy.errors import SettingError
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import SHARED_OPTION_NAMES, RankingFocus
-from mudy.extraction.results import Keyphrase, Result, keyphrase_row
+from mudy.extraction.results import Result, keyphrase_row
 from mudy.reading.document import Document
 
 T = TypeVar("T")
-PER_TEXT = (
-    *SHARED_OPTION_NAMES,
-    "blocks",
-    *options_of(RankingFocus),
-    "workers",
-)  # for `extract_many`, all else for `Extractor`
+PER_TEXT = (*SHARED_OPTION_NAMES, "blocks", *options_of(RankingFocus), "workers")  # for `extract_many`
+KEYPHRASE_COLUMNS = ("text", "score", "start", "end", "occurrences")  # offsets of the best occurrence, and how many
 MOST_SHARED = 4  # extractors with their models in memory; the one used longest ago goes first
 
 
@@ -36,21 +32,20 @@ class SharedExtractor:
     extractor: Extractor
     turn: RLock = field(default_factory=RLock)
 
-    def results(self, texts: Iterable[str | Document], options: Mapping[str, Any]) -> Iterator[Result]:
-        """One result for each text, in order. Between two results another thread may have its turn."""
-        results = self.extractor.extract_many(texts, **options)
-        while True:
-            with self.turn:
-                result = next(results, None)
-            if result is None:
-                return
-            yield result
-
 
 def results_of(texts: Iterable[str | Document], settings: Mapping[str, Any]) -> Iterator[Result]:
-    """The keyphrases of each text, in order; short texts are computed together."""
+    """The keyphrases of each text, in order; short texts are computed together.
+
+    Between two results another thread may have its turn at the extractor.
+    """
     shared = shared_extractor(settings)
-    return shared.results(texts, {name: settings[name] for name in PER_TEXT if name in settings})
+    results = shared.extractor.extract_many(texts, **{name: settings[name] for name in PER_TEXT if name in settings})
+    while True:
+        with shared.turn:
+            result = next(results, None)
+        if result is None:
+            return
+        yield result
 
 
 def phrase_column(texts: Iterable[str | None], settings: Mapping[str, Any]) -> list[list[str] | None]:
@@ -59,13 +54,12 @@ def phrase_column(texts: Iterable[str | None], settings: Mapping[str, Any]) -> l
 
 
 def keyphrase_column(texts: Iterable[str | None], settings: Mapping[str, Any]) -> list[list[dict[str, Any]] | None]:
-    """The keyphrases of each text with score, offsets of the best occurrence, and number of occurrences."""
-    return _column(texts, settings, lambda result: [_scored(keyphrase) for keyphrase in result])
+    """The keyphrases of each text, with the columns of KEYPHRASE_COLUMNS."""
 
+    def rows(result: Result) -> list[dict[str, Any]]:
+        return [{name: row[name] for name in KEYPHRASE_COLUMNS} for row in map(keyphrase_row, result)]
 
-def _scored(keyphrase: Keyphrase) -> dict[str, Any]:
-    row = keyphrase_row(keyphrase)
-    return {name: row[name] for name in ("text", "score", "start", "end", "occurrences")}
+    return _column(texts, settings, rows)
 
 
 def _column(texts: Iterable[str | None], settings: Mapping[str, Any], entry: Callable[[Result], T]) -> list[T | None]:

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import Parameter
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import anyio.to_thread
 
@@ -65,32 +65,26 @@ class LocalBackend:
         check_plain_settings(settings)
 
     async def extracted(self, text: str, options: dict[str, Any], method: str) -> dict[str, Any]:
-        return await anyio.to_thread.run_sync(self._extract, text, options, method)
-
-    async def explained(self, text: str, phrase: str, focus: dict[str, Any], method: str) -> dict[str, Any]:
-        return await anyio.to_thread.run_sync(self._explain, text, phrase, focus, method)
-
-    def _extract(self, text: str, options: dict[str, Any], method: str) -> dict[str, Any]:
-        (result,) = results_of([text], {**self._for(method), **_given(options)})
+        settings = self._settings(method, options)
+        (result,) = await anyio.to_thread.run_sync(lambda: list(results_of([text], settings)))
         return result.to_dict()
 
-    def _explain(self, text: str, phrase: str, focus: dict[str, Any], method: str) -> dict[str, Any]:
-        settings = {**self._for(method), **_given(focus)}
-        shared = shared_extractor(settings)
-        with shared.turn:
-            return shared.extractor.explain(text, gold=[phrase], style=settings.get("style")).to_dict()
+    async def explained(self, text: str, phrase: str, focus: dict[str, Any], method: str) -> dict[str, Any]:
+        settings = self._settings(method, focus)
 
-    def _for(self, method: str) -> dict[str, Any]:
-        """The settings for a method; another one may lack the speed, style or history of the default."""
-        if method == self.default_method:
-            return self.settings
-        kept = {name: value for name, value in self.settings.items() if name not in ("speed", "style", "history")}
-        return kept | {"method": method}
+        def explain() -> dict[str, Any]:
+            shared = shared_extractor(settings)
+            with shared.turn:
+                return shared.extractor.explain(text, gold=[phrase], style=settings.get("style")).to_dict()
 
+        return await anyio.to_thread.run_sync(explain)
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that a call names; for the others, the settings of the server count."""
-    return {name: value for name, value in options.items() if value is not None}
+    def _settings(self, method: str, options: dict[str, Any]) -> dict[str, Any]:
+        """What a call names, else what the server has; another method may lack the speed, style or history of its."""
+        lacking = () if method == self.default_method else ("speed", "style", "history")
+        kept = {name: value for name, value in self.settings.items() if name not in lacking}
+        named = {name: value for name, value in options.items() if value is not None}
+        return {**kept, "method": method, **named}
 
 
 @dataclass(frozen=True)
@@ -189,29 +183,6 @@ class StrictServer(MCPServer[Any]):  # type: ignore[misc]
             raise
 
 
-def keyphrase_server(backend: KeyphraseBackend, folders: OpenFolders | None = None) -> MCPServer[Any]:
-    """An MCP server with the tools; files can be read only where folders are given, and only in these."""
-    server = StrictServer("mudy", title="MUDY", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
-    if folders is None:
-        _add_text_extraction(server, backend)
-    else:
-        _add_file_extraction(server, backend, folders)
-    _add_other_text_tools(server, backend)
-    if folders is not None and folders.folders:
-        _add_document_tool(server, folders)
-    return server
-
-
-def run_stdio(settings: dict[str, Any], folders: Sequence[str] = ()) -> None:
-    keyphrase_server(LocalBackend(settings), OpenFolders.of(folders)).run("stdio")
-
-
-def _read_only(title: str) -> ToolAnnotations:
-    return ToolAnnotations(
-        title=title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-    )
-
-
 def with_declared(*declaring: type) -> Callable[[F], F]:
     """Give a tool the options that dataclasses declare for assistants, in place of its `**options`."""
     declared = [
@@ -230,37 +201,45 @@ def with_declared(*declaring: type) -> Callable[[F], F]:
     return decorate
 
 
-def _add_text_extraction(server: MCPServer[Any], backend: KeyphraseBackend) -> None:
-    @server.tool(annotations=_read_only("Extract keyphrases"))  # type: ignore[untyped-decorator]
-    @with_declared(Options, RankingFocus)
-    async def extract_keyphrases(text: str, method: str | None = None, **options: Any) -> PhraseList:
-        """The keyphrases of a text, best first, each with its score and offsets. See list_methods."""
+def keyphrase_server(backend: KeyphraseBackend, folders: OpenFolders | None = None) -> MCPServer[Any]:
+    """An MCP server with the tools; files can be read only where folders are given, and only in these."""
+    server = StrictServer("mudy", title="MUDY", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
+
+    def tool(title: str) -> Callable[[F], F]:
+        reads = {"read_only_hint": True, "destructive_hint": False, "idempotent_hint": True, "open_world_hint": False}
+        return cast(Callable[[F], F], server.tool(annotations=ToolAnnotations(title=title, **reads)))
+
+    async def extracted(text: str, method: str | None, options: dict[str, Any]) -> PhraseList:
         return _phrase_list(await backend.extracted(text, options, _method(backend, method)))
 
+    if folders is None:
 
-def _add_file_extraction(server: MCPServer[Any], backend: KeyphraseBackend, folders: OpenFolders) -> None:
-    @server.tool(annotations=_read_only("Extract keyphrases"))  # type: ignore[untyped-decorator]
-    @with_declared(Options, RankingFocus)
-    async def extract_keyphrases(
-        text: str | None = None, path: str | None = None, method: str | None = None, **options: Any
-    ) -> PhraseList:
-        """The keyphrases of a text, or of the document at a path, best first, each with its score and offsets.
+        @tool("Extract keyphrases")
+        @with_declared(Options, RankingFocus)
+        async def extract_keyphrases(text: str, method: str | None = None, **options: Any) -> PhraseList:
+            """The keyphrases of a text, best first, each with its score and offsets. See list_methods."""
+            return await extracted(text, method, options)
 
-        Documents are plain text, mark-up, PDF, HTML, mail or office files in the folders that were opened; offsets
-        refer to the text that read_document returns. See list_methods.
-        """
-        chosen = _method(backend, method)
-        if (text is None) == (path is None):
-            raise InputError("Give either text or path.")
-        if path is not None:
+    else:
+
+        @tool("Extract keyphrases")
+        @with_declared(Options, RankingFocus)
+        async def extract_keyphrases(  # type: ignore[misc]  # another signature
+            text: str | None = None, path: str | None = None, method: str | None = None, **options: Any
+        ) -> PhraseList:
+            """The keyphrases of a text, or of the document at a path, best first, each with its score and offsets.
+
+            Documents are plain text, mark-up, PDF, HTML, mail or office files in the folders that were opened; offsets
+            refer to the text that read_document returns. See list_methods.
+            """
+            if text is not None and path is None:
+                return await extracted(text, method, options)
+            if path is None or text is not None:
+                raise InputError("Give either text or path.")
             reading = await anyio.to_thread.run_sync(folders.read, path)
-            text, options["blocks"] = reading.text, reading.blocks
-        assert text is not None
-        return _phrase_list(await backend.extracted(text, options, chosen))
+            return await extracted(reading.text, method, {**options, "blocks": reading.blocks})
 
-
-def _add_other_text_tools(server: MCPServer[Any], backend: KeyphraseBackend) -> None:
-    @server.tool(annotations=_read_only("Explain a phrase"))  # type: ignore[untyped-decorator]
+    @tool("Explain a phrase")
     @with_declared(RankingFocus)
     async def explain_phrase(text: str, phrase: str, method: str | None = None, **focus: Any) -> PhraseExplanation:
         """Why a phrase of a text has its rank: its score, the parts of that score, and its occurrences."""
@@ -268,7 +247,7 @@ def _add_other_text_tools(server: MCPServer[Any], backend: KeyphraseBackend) -> 
             raise InputError("The phrase is empty. Give a phrase of the text.")
         return _explanation(await backend.explained(text, phrase, focus, _method(backend, method)), text, phrase)
 
-    @server.tool(annotations=_read_only("List methods"))  # type: ignore[untyped-decorator]
+    @tool("List methods")
     def list_methods() -> MethodList:
         """The available methods, with what each does and which models it needs."""
         described = {name: description(name) for name in backend.methods}
@@ -279,17 +258,23 @@ def _add_other_text_tools(server: MCPServer[Any], backend: KeyphraseBackend) -> 
             ]
         )
 
+    if folders is not None and folders.folders:
 
-def _add_document_tool(server: MCPServer[Any], folders: OpenFolders) -> None:
-    @server.tool(annotations=_read_only("Read a document"))  # type: ignore[untyped-decorator]
-    def read_document(path: str, start: int = 0, characters: int = CHARACTERS) -> DocumentText:
-        """The text of a document (text, mark-up, PDF, HTML, mail, office) in the opened folders, or a part of it."""
-        if start < 0 or not 1 <= characters <= MOST_CHARACTERS:
-            raise InputError(f"start must be 0 or more, and characters between 1 and {MOST_CHARACTERS:,}.")
-        reading = folders.read(path)
-        end = start + characters
-        length = len(reading.text)
-        return DocumentText(reading.text[start:end], start, length, end if end < length else None, list(reading.pages))
+        @tool("Read a document")
+        def read_document(path: str, start: int = 0, characters: int = CHARACTERS) -> DocumentText:
+            """The text of a document (text, mark-up, PDF, HTML, mail, office) in the opened folders, or part of it."""
+            if start < 0 or not 1 <= characters <= MOST_CHARACTERS:
+                raise InputError(f"start must be 0 or more, and characters between 1 and {MOST_CHARACTERS:,}.")
+            reading = folders.read(path)
+            end, length = start + characters, len(reading.text)
+            part, further = reading.text[start:end], end if end < length else None
+            return DocumentText(part, start, length, further, list(reading.pages))
+
+    return server
+
+
+def run_stdio(settings: dict[str, Any], folders: Sequence[str] = ()) -> None:
+    keyphrase_server(LocalBackend(settings), OpenFolders.of(folders)).run("stdio")
 
 
 def _method(backend: KeyphraseBackend, name: str | None) -> str:

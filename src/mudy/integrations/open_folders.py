@@ -49,16 +49,13 @@ class OpenFolders:
             except (OSError, ValueError, RuntimeError):  # missing, a NUL character, a loop of links
                 continue
             for opened in self.folders:
-                if path.is_relative_to(opened) and not _hidden(path.relative_to(opened)) and path.is_file():
+                inside = path.relative_to(opened).parts if path.is_relative_to(opened) else (".",)
+                if path.is_file() and not any(part.startswith(".") for part in inside):  # hidden, or outside
                     return path
         if not self.folders:
             raise InputError("No file can be read. Start the server with --folder FOLDER, or send the text.")
         opened_names = ", ".join(map(str, self.folders))
         raise InputError(f"There is no document {name!r} in the folders that may be read: {opened_names}.")
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
 
 
 def _bytes(path: Path) -> bytes:

@@ -5,13 +5,11 @@ from typing import Any
 from mudy._support.extras import from_extra
 from mudy._support.validation import TopN
 from mudy.extraction.options import DEFAULT_METHOD
-from mudy.integrations.extraction import keyphrase_column, phrase_column
+from mudy.integrations.extraction import KEYPHRASE_COLUMNS, keyphrase_column, phrase_column
 
 with from_extra("pandas"):
     from pandas import DataFrame, Series
     from pandas.api.extensions import register_series_accessor
-
-COLUMNS = ["text", "score", "start", "end", "occurrences"]  # of the keyphrase table
 
 
 @register_series_accessor("mudy")
@@ -31,7 +29,7 @@ class PandasKeyphrases:
         lists = keyphrase_column(self._texts(), {"method": method, "top_n": top_n, **settings})
         rows = [(position, row) for position, keyphrases in enumerate(lists) for row in keyphrases or ()]
         index = self._column.index.take([position for position, _ in rows])
-        return DataFrame([row for _, row in rows], index=index, columns=COLUMNS)
+        return DataFrame([row for _, row in rows], index=index, columns=list(KEYPHRASE_COLUMNS))
 
     def _texts(self) -> list[str | None]:
         missing = self._column.isna()

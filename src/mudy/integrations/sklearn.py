@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +13,7 @@ from mudy._support.validation import TopN, checked, seen, several
 from mudy.errors import InputError, SettingError
 from mudy.extraction.options import DEFAULT_METHOD
 from mudy.extraction.ranking import variant_key
-from mudy.extraction.results import Keyphrase, Result
+from mudy.extraction.results import Result
 from mudy.integrations.extraction import plain_settings, results_of
 from mudy.reading.candidates import stands_alone, text_units
 from mudy.reading.candidates.inflections import base_form
@@ -28,6 +28,8 @@ with from_extra("scikit-learn"):
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+Lookup = Callable[[str], Iterator[tuple[Span, int]]]
 
 
 @dataclass(eq=False, repr=False)
@@ -53,7 +55,9 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         checked("max_features", self.max_features, int | None, least=1)
         checked("min_df", self.min_df, float, least=0)
         results = list(results_of(_texts(raw_documents), plain_settings(self)))
-        columns = self._chosen(_phrase_forms(results), len(results))
+        least = self.min_df * len(results) if isinstance(self.min_df, float) else self.min_df
+        frequent = [phrase for phrase in _phrase_forms(results) if phrase.texts >= least]
+        columns = sorted(frequent, key=lambda phrase: (-phrase.texts, phrase.name))[: self.max_features]
         if not columns:
             raise SettingError(f"No keyphrases for columns in {len(results):,} texts. Lower min_df, or check them.")
         columns.sort(key=lambda phrase: phrase.name)
@@ -89,36 +93,23 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         return tags
 
-    def _chosen(self, phrases: Iterable[PhraseForms], texts: int) -> list[PhraseForms]:
-        """The phrases that get a column; equally frequent ones in alphabetical order."""
-        least = self.min_df * texts if isinstance(self.min_df, float) else self.min_df
-        frequent = [phrase for phrase in phrases if phrase.texts >= least]
-        return sorted(frequent, key=lambda phrase: (-phrase.texts, phrase.name))[: self.max_features]
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnLookup:
-    """The phrases of one language, found in texts in any inflection."""
-
-    language: str
-    columns: tuple[int, ...]  # of each phrase of the index
-    index: PhraseIndex
-
-    def places(self, text: str) -> Iterator[tuple[Span, int]]:
-        """Where phrases occur as whole words, and their columns."""
-        units = list(text_units(text))
-        for start, end, phrase in self.index.places(_inflected(unit, self.language) for unit, _ in units):
-            span = Span(units[start][1].start, units[end - 1][1].end)
-            if stands_alone(text, span):
-                yield span, self.columns[phrase]
-
 
 @lru_cache(maxsize=4)
-def _lookup(language: str, forms: tuple[tuple[str, int], ...]) -> ColumnLookup:
+def _lookup(language: str, forms: tuple[tuple[str, int], ...]) -> Lookup:
+    """What finds the phrases of one language in a text, in any inflection, and their columns."""
     columns: dict[tuple[str, ...], int] = {}
     for form, column in forms:
         columns.setdefault(tuple(_inflected(unit, language) for unit, _ in text_units(form)), column)
-    return ColumnLookup(language, tuple(columns.values()), PhraseIndex(list(columns)))
+    index, of_phrase = PhraseIndex(list(columns)), list(columns.values())
+
+    def places(text: str) -> Iterator[tuple[Span, int]]:
+        units = list(text_units(text))
+        for start, end, phrase in index.places(_inflected(unit, language) for unit, _ in units):
+            span = Span(units[start][1].start, units[end - 1][1].end)
+            if stands_alone(text, span):
+                yield span, of_phrase[phrase]
+
+    return places
 
 
 def _inflected(unit: str, language: str) -> str:
@@ -126,23 +117,19 @@ def _inflected(unit: str, language: str) -> str:
     return " " if unit in " -" else base_form(unit, language)
 
 
-def _counts(lookups: Iterable[ColumnLookup], text: Any, number: int) -> Counter[int]:
+def _counts(lookups: Iterable[Lookup], text: Any, number: int) -> Counter[int]:
     if not isinstance(text, str):
         raise InputError(f"A text must be a str, but raw_documents[{number}] is {seen(text)}.")
-    places = {place for lookup in lookups for place in lookup.places(text)}  # once, even if two languages have a phrase
+    places = {place for lookup in lookups for place in lookup(text)}  # once, even if two languages have a phrase
     return Counter(column for _, column in places)
 
 
+@dataclass
 class PhraseForms:
     """A phrase in the forms in which it occurs, all in lower case."""
 
-    def __init__(self) -> None:
-        self.shown: Counter[str] = Counter()  # form of the keyphrase -> number of texts
-        self.forms: set[tuple[str, str]] = set()  # language and form, also of merged variants
-
-    def add(self, keyphrase: Keyphrase, language: str) -> None:
-        self.shown[keyphrase.text.lower()] += 1
-        self.forms.update((language, form.lower()) for form in (keyphrase.text, *keyphrase.variants))
+    shown: Counter[str] = field(default_factory=Counter)  # form of the keyphrase -> number of texts
+    forms: set[tuple[str, str]] = field(default_factory=set)  # language and form, also of merged variants
 
     @property
     def texts(self) -> int:
@@ -159,7 +146,9 @@ def _phrase_forms(results: Iterable[Result]) -> Iterable[PhraseForms]:
     for result in results:
         for keyphrase in result:
             language = languages.setdefault(keyphrase.text.lower(), result.language or "en")
-            phrases.setdefault(variant_key(keyphrase.text, language), PhraseForms()).add(keyphrase, language)
+            phrase = phrases.setdefault(variant_key(keyphrase.text, language), PhraseForms())
+            phrase.shown[keyphrase.text.lower()] += 1
+            phrase.forms.update((language, form.lower()) for form in (keyphrase.text, *keyphrase.variants))
     return phrases.values()
 
 

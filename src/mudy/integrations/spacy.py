@@ -108,7 +108,7 @@ def _spans(doc: Doc, keyphrase: Keyphrase) -> list[Span]:
 
 def _keyphrases(doc: Doc) -> list[Keyphrase]:
     """Those of the first component; none if no component has processed the Doc."""
-    return [_keyphrase(values) for values in next(iter(doc.user_data.get(NAME, {}).values()), [])]
+    return [_keyphrase(**values) for values in next(iter(doc.user_data.get(NAME, {}).values()), [])]
 
 
 def _keyphrases_of(doc: Doc, name: str) -> list[Keyphrase]:
@@ -116,17 +116,16 @@ def _keyphrases_of(doc: Doc, name: str) -> list[Keyphrase]:
     if name not in components:
         known = ", ".join(map(repr, components)) or "none"
         raise InputError(f"The Doc has no keyphrases of a component {name!r}. It has those of: {known}.")
-    return [_keyphrase(values) for values in components[name]]
+    return [_keyphrase(**values) for values in components[name]]
 
 
-def _keyphrase(values: dict[str, Any]) -> Keyphrase:
-    """The inverse of `Keyphrase.to_dict`."""
-    occurrences = tuple(_occurrence(dict(occurrence)) for occurrence in values["occurrences"])
-    return Keyphrase(values["rank"], values["text"], values["score"], tuple(values["variants"]), occurrences)
+def _keyphrase(rank: int, text: str, score: float, variants: list[str], occurrences: list[Any], **_: Any) -> Keyphrase:
+    """The inverse of `Keyphrase.to_dict`, without its concept."""
 
+    def occurrence(start: int, end: int, score: float, **parts: float) -> ScoredOccurrence:
+        return ScoredOccurrence(start, end, score, parts)
 
-def _occurrence(values: dict[str, Any]) -> ScoredOccurrence:
-    return ScoredOccurrence(values.pop("start"), values.pop("end"), values.pop("score"), values)
+    return Keyphrase(rank, text, score, tuple(variants), tuple(occurrence(**values) for values in occurrences))
 
 
 def _phrases(doc: Doc) -> list[RankedPhrase]:

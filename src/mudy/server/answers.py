@@ -9,9 +9,10 @@ from operator import call
 from typing import Any, cast
 
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive
 
 from mudy._support.cancellation import check
+from mudy._support.storage import dump_json
 from mudy.errors import InputError
 from mudy.extraction.adaptation import Adaptation
 from mudy.extraction.examples import Examples
@@ -19,11 +20,11 @@ from mudy.extraction.explanation import Explanation, gold_places
 from mudy.extraction.outcomes import Item
 from mudy.methods import Style, has_styles
 from mudy.server.config import Config
-from mudy.server.middleware import JSON, RequestInfo
+from mudy.server.middleware import JSON
 from mudy.server.problems import HttpProblem, invalid, problem_of, problem_of_text
 from mudy.server.queue import ExtractionJob, QueuedText, RequestQueue
 from mudy.server.request_schemas import ExplainRequest, ExtractRequest, FitRequest, validated_settings
-from mudy.server.scorer import ExtractorKey, FitItem
+from mudy.server.scorer import ExtractorKey
 
 NDJSON = "application/x-ndjson"
 PROGRESS_SECONDS = 0.3  # between two lines of progress
@@ -37,11 +38,11 @@ def extraction_job(request: ExtractRequest, config: Config, request_id: str) -> 
     key = ExtractorKey(method, validated_settings(method, settings, "settings"))
     options = request.options()
     queued = [QueuedText(key, Item(number, text, options), where) for number, (where, text) in enumerate(texts.items())]
-    return ExtractionJob(
-        queued,
-        lambda job: _to_json({"results": _in_pieces(outcome.value.to_dict() for outcome in job.in_order)}),
-        request_id,
-    )
+
+    def write(job: ExtractionJob) -> bytes:
+        return _to_json({"results": _in_pieces(outcome.value.to_dict() for outcome in job.in_order)})
+
+    return ExtractionJob(queued, write, request_id)
 
 
 def explanation_job(request: ExplainRequest, config: Config, request_id: str) -> ExtractionJob:
@@ -55,7 +56,14 @@ def explanation_job(request: ExplainRequest, config: Config, request_id: str) ->
     keys = [ExtractorKey(name, validated_settings(name, settings[name], f"settings.{name}")) for name in methods]
     options = request.options()
     queued = [QueuedText(key, Item(number, texts["text"], options, explain=True)) for number, key in enumerate(keys)]
-    return ExtractionJob(queued, lambda job: _write_explanation(job, request.gold), request_id)
+
+    def write(job: ExtractionJob) -> bytes:
+        assert job.document is not None
+        explained = tuple(outcome.explained for outcome in job.in_order if outcome.explained is not None)
+        answer = Explanation(job.document.text, explained, gold_places(job.document, request.gold)).to_dict()
+        return _to_json(answer | {"methods": _in_pieces(answer["methods"])})
+
+    return ExtractionJob(queued, write, request_id)
 
 
 def fit_job(request: FitRequest, config: Config, request_id: str) -> ExtractionJob:
@@ -66,14 +74,14 @@ def fit_job(request: FitRequest, config: Config, request_id: str) -> ExtractionJ
     except InputError as error:
         raise problem_of_text(error, "examples") from None
     settings = _with_styles({"mudyplus": {}}, request.style, config)["mudyplus"]
-    key = ExtractorKey("mudyplus", validated_settings("mudyplus", settings, "style"), fit=True)
-    return ExtractionJob([QueuedText(key, FitItem(0, "", examples=examples), "examples")], _write_fit, request_id)
+    key = ExtractorKey("mudyplus", validated_settings("mudyplus", settings, "style"), examples)
+    all_texts = Item(0, "\n".join(record.text for record in examples.records))  # for its size
 
+    def write(job: ExtractionJob) -> bytes:
+        adaptation = cast(Adaptation, job.outcomes[0].result)
+        return _to_json({"weights": adaptation.weights.to_dict(), **adaptation.to_dict(), "summary": str(adaptation)})
 
-def _write_fit(job: ExtractionJob) -> bytes:
-    adaptation = cast(Adaptation, job.outcomes[0].result)
-    told = {"weights": adaptation.weights.to_dict(), **adaptation.to_dict(), "summary": str(adaptation)}
-    return _to_json(told)
+    return ExtractionJob([QueuedText(key, all_texts, "examples")], write, request_id)
 
 
 def _with_styles(
@@ -104,13 +112,6 @@ def _within_limits(texts: Mapping[str, str], config: Config) -> Mapping[str, str
     return texts
 
 
-def _write_explanation(job: ExtractionJob, gold: list[str]) -> bytes:
-    assert job.document is not None
-    methods = tuple(outcome.explained for outcome in job.in_order if outcome.explained is not None)
-    answer = Explanation(job.document.text, methods, gold_places(job.document, gold)).to_dict()
-    return _to_json(answer | {"methods": _in_pieces(answer["methods"])})
-
-
 def _in_pieces(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Results whose keyphrases json asks for one by one: an answer of 100 MB takes seconds, so each checks."""
     return [result | {"keyphrases": [partial(_checked, k) for k in result["keyphrases"]]} for result in results]
@@ -122,11 +123,8 @@ def _checked(keyphrase: dict[str, Any]) -> dict[str, Any]:
 
 
 def _to_json(answer: dict[str, Any]) -> bytes:
-    """JSON in UTF-8; escaped if a text holds a lone surrogate, which UTF-8 cannot encode."""
     try:
-        return json.dumps(answer, ensure_ascii=False, allow_nan=False, default=call).encode()
-    except UnicodeEncodeError:
-        return json.dumps(answer, allow_nan=False, default=call).encode()
+        return dump_json(answer, default=call).encode()
     except ValueError as error:
         raise FloatingPointError("a score is not finite") from error
 
@@ -138,63 +136,46 @@ async def disconnected(receive: Receive) -> None:
 
 
 @asynccontextmanager
-async def watched(queue: RequestQueue, job: ExtractionJob, receive: Receive) -> AsyncIterator[asyncio.Event]:
-    """An event that is set when the job is over.
-
-    The job is cancelled at its time limit, when the client disconnects, and when the block is left.
-    """
+async def watched(queue: RequestQueue, job: ExtractionJob) -> AsyncIterator[asyncio.Event]:
+    """An event that is set when the job is over; it is cancelled at its time limit, and when the block is left."""
     loop, over = asyncio.get_running_loop(), asyncio.Event()
 
     def notify(_: object) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(over.set)
 
-    async def cancel_if_disconnected() -> None:
-        await disconnected(receive)
-        queue.cancel(job, "client-gone")
-
     job.answer.add_done_callback(notify)
     timer = loop.call_later(queue.seconds, queue.cancel, job, "time-limit")
-    watching = asyncio.create_task(cancel_if_disconnected())
     try:
         yield over
     finally:
         timer.cancel()
-        watching.cancel()
         queue.cancel(job, "client-gone")
 
 
-async def whole_answer(queue: RequestQueue, job: ExtractionJob, receive: Receive) -> Response:
-    """The answer in one piece; raises what went wrong."""
-    async with watched(queue, job, receive) as over:
-        await over.wait()
+async def whole_answer(queue: RequestQueue, job: ExtractionJob, receive: Receive | None) -> Response:
+    """The answer in one piece; raises what went wrong. `receive` tells when the client disconnects."""
+    async with watched(queue, job) as over:
+        tasks: list[asyncio.Task[Any]] = [asyncio.create_task(over.wait())]
+        if receive is not None:
+            tasks.append(asyncio.create_task(disconnected(receive)))
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
     return Response(job.answer.result(), media_type=JSON)
 
 
-class ProgressResponse(Response):
+async def progress_lines(queue: RequestQueue, job: ExtractionJob, request_id: str) -> AsyncIterator[bytes]:
     """The answer as lines of JSON: the state of the job, at least twice a second, and finally the outcome."""
-
-    media_type = NDJSON
-
-    def __init__(self, queue: RequestQueue, job: ExtractionJob) -> None:
-        super().__init__(headers={"X-Accel-Buffering": "no"})
-        del self.headers["content-length"]
-        self._queue, self._job = queue, job
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_line(content: bytes, last: bool = False) -> None:
-            await send({"type": "http.response.body", "body": content + b"\n", "more_body": not last})
-
-        async with watched(self._queue, self._job, receive) as over:
-            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            while not over.is_set():
-                await send_line(json.dumps(self._queue.state(self._job)).encode())
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(over.wait(), PROGRESS_SECONDS)
-            await send_line(self._outcome(RequestInfo.of(scope).request_id), last=True)
-
-    def _outcome(self, request_id: str) -> bytes:
-        error = self._job.answer.exception()
-        if error is None:
-            return b'{"state": "done", "explanation": ' + self._job.answer.result() + b"}"
-        return json.dumps({"state": "failed", "problem": problem_of(error).to_dict(request_id)}).encode()
+    async with watched(queue, job) as over:
+        while not over.is_set():
+            yield json.dumps(queue.state(job)).encode() + b"\n"
+            with suppress(TimeoutError):
+                await asyncio.wait_for(over.wait(), PROGRESS_SECONDS)
+        if (error := job.answer.exception()) is None:
+            yield b'{"state": "done", "explanation": ' + job.answer.result() + b"}\n"
+        else:
+            failed = {"state": "failed", "problem": problem_of(error).to_dict(request_id)}
+            yield json.dumps(failed).encode() + b"\n"

@@ -1,37 +1,45 @@
-"""The service put together: queues, routes, page, errors and middleware."""
+"""The service put together: queues, routes, page, errors and middleware.
 
-from __future__ import annotations
+Routes are thin translators between HTTP and the queues. Limits of body and time, the check of Content-Type, and
+authentication hold for every route; see `middleware`.
+"""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.staticfiles import StaticFiles
 
 from mudy import __version__
+from mudy.server import response_schemas as schemas
+from mudy.server.answers import NDJSON, explanation_job, extraction_job, fit_job, progress_lines, whole_answer
 from mudy.server.config import Config
-from mudy.server.middleware import RequestMiddleware
-from mudy.server.openapi import DESCRIPTION, extend_openapi
-from mudy.server.problems import problem_of
+from mudy.server.middleware import JSON, OCTETS, RequestInfo, RequestMiddleware
+from mudy.server.openapi import ANY_ROUTE, DESCRIPTION, POST_ROUTE, extend_openapi, problem_responses
+from mudy.server.problems import HttpProblem, problem_of
 from mudy.server.queue import RequestQueue
 from mudy.server.read_queue import ReadQueue, reader_limits
-from mudy.server.request_schemas import served_methods
-from mudy.server.routes import add_routes
+from mudy.server.request_schemas import ExplainRequest, ExtractRequest, FitRequest, served_methods
 from mudy.server.scorer import Scorer, scorers
 from mudy.server.telemetry import Metrics
 
-if TYPE_CHECKING:
-    from mudy.server.mcp_route import McpEndpoint
+_LINES = {"schema": {"type": "string"}, "example": '{"state": "waiting", "ahead": 0, "elapsed": 0.1}\n'}
+_EXPLAINED: dict[str, Any] = {"model": schemas.Explanation, "content": {NDJSON: _LINES}}
+_FILE = {"requestBody": {"required": True, "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}}
 
 
-def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> FastAPI:
-    """The service; its queue is `app.state.queue`. `failed` is called if the model cannot be loaded."""
+def create_app(
+    config: Config,
+    loaded: Callable[[BaseException | None], None] = lambda failure: None,  # noqa: ARG005
+) -> FastAPI:
+    """The service; its queue is `app.state.queue`. `loaded` is called once the model is, or could not be, loaded."""
     metrics = Metrics()
     metrics.model.labels(__version__, config.method, config.model, config.encoder, config.speed).set(1)
 
@@ -40,18 +48,18 @@ def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> Fas
         return scorers(config)
 
     queue = RequestQueue(
-        load, workers=config.workers, size=config.queue, seconds=config.timeout, metrics=metrics, failed=failed
+        load, workers=config.workers, size=config.queue, seconds=config.timeout, metrics=metrics, loaded=loaded
     )
     read_queue = ReadQueue(reader_limits(config.max_characters, config.timeout), config.timeout, metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        queue.start()
-        try:
-            async with mcp.manager.run() if mcp is not None else nullcontext():
-                yield
-        finally:
-            read_queue.close()
+        async with AsyncExitStack() as stack:
+            stack.callback(read_queue.close)
+            queue.start()
+            if mcp is not None:
+                await stack.enter_async_context(mcp.manager.run())
+            yield
 
     app = FastAPI(
         title="MUDY",
@@ -65,21 +73,109 @@ def create_app(config: Config, failed: Callable[[], None] = lambda: None) -> Fas
         exception_handlers={HTTPException: _raise_problem, RequestValidationError: _raise_problem},
     )
     app.state.queue = queue
-    add_routes(app, config, queue, read_queue)
-    mcp = _add_mcp(app, config, queue)
+    _add_text_routes(app, config, queue, read_queue)
+    _add_other_routes(app, config, queue)
+    mcp: Any = None  # the tools for assistants, if a suitable version of the extra for them is installed
+    with suppress(ImportError):
+        from mudy.server.mcp_route import add_mcp_route
+
+        mcp = add_mcp_route(app, config, queue)
     extend_openapi(app, config)
     _add_page(app)
     app.add_middleware(RequestMiddleware, config=config, metrics=metrics, routes=app.routes)
     return app
 
 
-def _add_mcp(app: FastAPI, config: Config, queue: RequestQueue) -> McpEndpoint | None:
-    """The tools for assistants, if the extra for them is installed; another version of its package does not do."""
-    try:
-        from mudy.server.mcp_route import add_mcp_route
-    except ImportError:
-        return None
-    return add_mcp_route(app, config, queue)
+async def _raise_problem(_: Request, error: Exception) -> Response:
+    """In place of the answers of FastAPI: problems are answered by the middleware."""
+    raise problem_of(error) from error
+
+
+def _add_text_routes(app: FastAPI, config: Config, queue: RequestQueue, files: ReadQueue) -> None:
+    problems = problem_responses(*POST_ROUTE)
+
+    @app.post("/v1/extract", responses={200: {"model": schemas.Extracted}, **problems}, tags=["keyphrases"])
+    async def extract(request: Request, body: ExtractRequest) -> Response:
+        """The keyphrases of one text or of several."""
+        info = RequestInfo.of(request.scope, body.by_place.values())
+        job = queue.admit(extraction_job(body, config, info.request_id))
+        return await whole_answer(queue, job, request.receive)
+
+    @app.post("/v1/explain", responses={200: _EXPLAINED, **problems}, tags=["keyphrases"])
+    async def explain(request: Request, body: ExplainRequest) -> Response:
+        """Every phrase of one text with all its occurrences and the parts of its score, by one method or several.
+
+        With `Accept: application/x-ndjson` the answer is a stream of lines, each a JSON object: at least twice a second
+        `{"state": "waiting", "ahead": 3, "elapsed": 0.5}` or `{"state": "working", "elapsed": 1.0, "expected": 2.8}`,
+        times in seconds, and finally `{"state": "done", "explanation": ...}` or `{"state": "failed", "problem": ...}`.
+        """
+        info = RequestInfo.of(request.scope, [body.text])
+        job = queue.admit(explanation_job(body, config, info.request_id))
+        if NDJSON in request.headers.get("accept", ""):
+            lines = progress_lines(queue, job, info.request_id)
+            return StreamingResponse(lines, media_type=NDJSON, headers={"X-Accel-Buffering": "no"})
+        return await whole_answer(queue, job, request.receive)
+
+    @app.post("/v1/fit", responses={200: {"model": schemas.FitResult}, **problems}, tags=["keyphrases"])
+    async def fit(request: Request, body: FitRequest) -> Response:
+        """Weights of mudyplus adapted to texts with the keyphrases that are wanted, and what they are worth.
+
+        Nothing is stored: send the weights with later requests, as `settings.weights`. If they do not help examples
+        left out, the weights are those of the style.
+        """
+        info = RequestInfo.of(request.scope, [example.text for example in body.examples])
+        job = queue.admit(fit_job(body, config, info.request_id))
+        return await whole_answer(queue, job, request.receive)
+
+    @app.post("/v1/read", responses={200: {"model": schemas.FileText}, **problems}, openapi_extra=_FILE, tags=["files"])
+    async def read(request: Request, name: Annotated[str, Query(max_length=255)] = "") -> Response:
+        """The text of a file, to be sent to the other routes with its pages and blocks; their offsets refer to it.
+
+        The body is the file itself. Its type is detected from its bytes; the name only tells a web page from plain
+        text. A file that takes too long to read, needs too much memory, or holds too much text is answered with 422.
+        """
+        reading = await files.read(await request.body(), name, request.receive)
+        answer = schemas.file_text(reading)
+        return Response(await run_in_threadpool(answer.model_dump_json), media_type=JSON)
+
+
+def _add_other_routes(app: FastAPI, config: Config, queue: RequestQueue) -> None:
+    about: dict[str, Any] = {"responses": problem_responses(*ANY_ROUTE), "tags": ["about"]}
+    health: dict[str, Any] = {"responses": problem_responses(500, 503), "tags": ["health"]}
+
+    @app.get("/v1/service", **about)
+    async def service() -> schemas.ServiceInfo:
+        """What is served, and within which limits."""
+        return schemas.service_info(config)
+
+    @app.get("/v1/methods", **about)
+    def methods() -> schemas.Methods:
+        """The methods, with their settings."""
+        return schemas.method_list()
+
+    @app.get("/v1/models", **about)
+    def models() -> schemas.Models:
+        """The known models, and which of them are loaded."""
+        return schemas.model_list(config, queue.loaded)
+
+    @app.get("/healthz", **health)
+    async def healthz() -> schemas.Health:
+        """Whether the process works. Needs no key."""
+        if not queue.alive:
+            raise HttpProblem("fault", "A worker has ended.")
+        return schemas.Health(status="ok")
+
+    @app.get("/readyz", **health)
+    async def readyz() -> schemas.Health:
+        """Whether the model is loaded. Needs no key."""
+        if not queue.ready:
+            raise HttpProblem("not-ready")
+        return schemas.Health(status="ready")
+
+    @app.get("/metrics", response_class=Response, responses=problem_responses(*ANY_ROUTE), tags=["health"])
+    async def metrics() -> Response:
+        """Metrics for Prometheus."""
+        return Response(queue.metrics.text(), media_type=queue.metrics.content_type)
 
 
 def _add_page(app: FastAPI) -> None:
@@ -91,8 +187,3 @@ def _add_page(app: FastAPI) -> None:
         return await static.get_response("docs.html" if request.url.path == "/docs" else "index.html", request.scope)
 
     app.mount("/static", GZipMiddleware(static, minimum_size=1000))
-
-
-async def _raise_problem(_: Request, error: Exception) -> Response:
-    """In place of the answers of FastAPI: problems are answered by the middleware."""
-    raise problem_of(error) from error

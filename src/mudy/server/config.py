@@ -34,16 +34,8 @@ class Config:
     hosts: frozenset[str] | None = None  # allowed in Host headers; None for any
 
     def load(self) -> Extractor:
-        return Extractor(
-            self.method,
-            self.model,
-            style=self.style,
-            encoder=self.encoder,
-            language=self.language,
-            history=self.history,
-            report=self.report,
-            **asdict(self.compute),
-        )
+        names = ("method", "style", "model", "encoder", "language", "history", "report")
+        return Extractor(**{name: getattr(self, name) for name in names}, **asdict(self.compute))
 
     @property
     def default_style(self) -> Style:

@@ -23,17 +23,9 @@ CLOSING_SECONDS = 5  # after the grace period, for the last answers to be sent
 
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket; OSError if the address is in use or not of this machine."""
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    listening = socket.socket(family, kind, protocol)
-    try:
-        if os.name == "posix":  # on Windows it would let a second service listen on the same port
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(BACKLOG)
-    except OSError:
-        listening.close()
-        raise
-    return listening
+    family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()  # :: is every address, also of IPv4
+    return socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=both)
 
 
 def is_loopback(host: str) -> bool:
@@ -80,9 +72,9 @@ def protocol_with_head_timeout(seconds: float) -> type[H11Protocol]:
 class Server(uvicorn.Server):
     """Shuts down gracefully at the first signal, and at once at the second."""
 
-    def __init__(self, config: Config) -> None:
-        self.app = create_app(config, failed=self.end)
-        self.queue, self.grace = self.app.state.queue, config.grace
+    def __init__(self, config: Config, address: str) -> None:
+        self.app = create_app(config, self.loaded)
+        self.queue, self.grace, self.address = self.app.state.queue, config.grace, address
         super().__init__(
             uvicorn.Config(
                 self.app,
@@ -98,13 +90,16 @@ class Server(uvicorn.Server):
             )
         )
 
-    def end(self) -> None:
-        self.should_exit = True
+    def loaded(self, failure: BaseException | None) -> None:
+        if failure is None:
+            print(f"mudy: ready at {self.address}", file=sys.stderr, flush=True)
+        else:
+            self.should_exit = True
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
         if self.should_exit:
             os._exit(128 + sig)
-        self.end()
+        self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Refuse new requests, finish those admitted, and cancel what is left after the grace period."""
@@ -120,27 +115,13 @@ class Server(uvicorn.Server):
 def run_service(config: Config, listening: socket.socket, host: str) -> None:
     """Serve until a signal comes; raises the error if the model cannot be loaded."""
     log_to_stderr()
-    server = Server(config)
     address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-    asyncio.run(_serve(server, listening, address))
+    server = Server(config, address)
+    print(f"mudy: listening on {address}, loading the model", file=sys.stderr, flush=True)
+    asyncio.run(server.serve([listening]))
     server.queue.stop()
     if server.queue.failure is not None:
         raise server.queue.failure
     if not server.queue.join():
         sys.stderr.flush()
         os._exit(0)
-
-
-async def _serve(server: Server, listening: socket.socket, address: str) -> None:
-    announcing = asyncio.create_task(_announce(server, address))
-    await server.serve([listening])
-    announcing.cancel()
-
-
-async def _announce(server: Server, address: str) -> None:
-    while not server.started:
-        await asyncio.sleep(0.02)
-    print(f"mudy: listening on {address}, loading the model", file=sys.stderr, flush=True)
-    while not server.queue.ready:
-        await asyncio.sleep(0.02)
-    print(f"mudy: ready at {address}", file=sys.stderr, flush=True)

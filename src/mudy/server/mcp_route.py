@@ -1,6 +1,5 @@
 """The MCP tools of the service at /mcp: computed by its queue, behind its limits and its key, and without its disk."""
 
-import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +10,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.routing import Route
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from mudy.errors import InputError
 from mudy.integrations.mcp import keyphrase_server
@@ -49,18 +48,12 @@ class QueueBackend:
     async def _answer(self, job: Callable[[], ExtractionJob]) -> dict[str, Any]:
         """The answer to a job; what goes wrong is told in the words of the service's problems."""
         try:
-            response = await whole_answer(self.queue, self.queue.admit(job()), _nothing)
+            response = await whole_answer(self.queue, self.queue.admit(job()), None)  # its request has been read
         except ValidationError as error:
             raise InputError("; ".join(str(detail["msg"]) for detail in error.errors(include_input=False))) from None
         except Exception as error:
             raise InputError(problem_of(error).detail) from error
         return dict(json.loads(bytes(response.body)))
-
-
-async def _nothing() -> Message:
-    """Nothing more comes from the client: its whole request has been read."""
-    nothing: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-    return await nothing
 
 
 class McpEndpoint:

@@ -8,7 +8,7 @@ import asyncio
 import hmac
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
@@ -59,14 +59,15 @@ class RequestInfo:
     characters: int = 0
 
     @classmethod
-    def of(cls, scope: Scope) -> Self:
+    def of(cls, scope: Scope, texts: Collection[str]) -> Self:
+        """That of a request with these texts."""
         info: Self = scope["mudy"]
+        info.texts, info.characters = len(texts), sum(map(len, texts))
         return info
 
 
 class IncomingBody:
-    def __init__(self, scope: Scope, receive: Receive) -> None:
-        headers = Headers(scope=scope)
+    def __init__(self, headers: Headers, receive: Receive) -> None:
         self._receive = receive
         self._awaits_continue = "expect" in headers  # the client sends its body when it is asked to
         self.complete = "transfer-encoding" not in headers and headers.get("content-length", "0").strip("0") == ""
@@ -99,29 +100,35 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        info, start, status = RequestInfo(_request_id(scope)), perf_counter(), 0
+        asked, start, status = Headers(scope=scope), perf_counter(), 0
+        given_id = asked.get("x-request-id", "")
+        info = RequestInfo(given_id if REQUEST_ID.fullmatch(given_id) else uuid4().hex)
         # HEAD is routed like GET; the server leaves out the body (RFC 9110, 9.3.2).
         inner_scope = {**scope, "mudy": info, "method": "GET" if scope["method"] == "HEAD" else scope["method"]}
-        route, match = _best_match(self.routes, inner_scope)
-        incoming = IncomingBody(scope, receive)
+        # The first route that matches fully; else one that has another method; else any, with Match.NONE.
+        matches = [(route, route.matches(inner_scope)[0]) for route in self.routes]
+        route, match = max(matches, key=lambda matched: matched[1].value)
+        incoming = IncomingBody(asked, receive)
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                _add_headers(headers, info, scope["path"])
+                headers.update({**SECURITY_HEADERS, "X-Request-ID": info.request_id})
+                # Files of the page have an ETag: a browser asks each time, and receives them only if they changed.
+                unchanged = _is_page(scope["path"]) and "etag" in headers
+                headers.setdefault("Cache-Control", "no-cache" if unchanged else "no-store")
                 await incoming.discard()
                 if not incoming.complete:
                     headers["Connection"] = "close"
             await send(message)
 
         try:
-            headers = Headers(scope=scope)
-            check_access(scope["path"], headers, self.config)
+            check_access(scope["path"], asked, self.config)
             if match is Match.FULL and scope["method"] in BODY_METHODS:
-                _check_content(headers, _body_type(route))
-            body = await self._read_body(headers, incoming.receive)
+                _check_content(asked, _body_type(route))
+            body = await self._read_body(asked, incoming.receive)
             await self._answer(inner_scope, body, incoming.receive, send_with_headers)
         except Exception as error:
             problem = problem_of(error)
@@ -199,11 +206,6 @@ class RequestMiddleware:
         LOGGER.log(logging.DEBUG if probe else logging.INFO, "request", extra={"fields": fields})
 
 
-def _best_match(routes: Sequence[BaseRoute], scope: Scope) -> tuple[BaseRoute, Match]:
-    """The first route that matches a request fully; else one that has another method; else any, with Match.NONE."""
-    return max(((route, route.matches(scope)[0]) for route in routes), key=lambda found: found[1].value)
-
-
 def _template(route: BaseRoute) -> str:
     """The path of the route, not of the request, which might hold a text."""
     if isinstance(route, Mount):
@@ -215,17 +217,6 @@ def _body_type(route: BaseRoute) -> str:
     """The Content-Type that the body of a request must have: JSON, unless the route declares another to OpenAPI."""
     declared = (route.openapi_extra or {}).get("requestBody", {}) if isinstance(route, APIRoute) else {}
     return str(next(iter(declared.get("content", {JSON: None}))))
-
-
-def _request_id(scope: Scope) -> str:
-    given = Headers(scope=scope).get("x-request-id", "")
-    return given if REQUEST_ID.fullmatch(given) else uuid4().hex
-
-
-def _add_headers(headers: MutableHeaders, info: RequestInfo, path: str) -> None:
-    headers.update({**SECURITY_HEADERS, "X-Request-ID": info.request_id})
-    # Files of the page have an ETag: a browser asks each time, and receives them only if they changed.
-    headers.setdefault("Cache-Control", "no-cache" if _is_page(path) and "etag" in headers else "no-store")
 
 
 def _is_page(path: str) -> bool:

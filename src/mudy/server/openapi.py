@@ -29,6 +29,8 @@ MEANING = {
     500: "Internal error.",
     503: "The queue is full, the request timed out, or the service is starting or shutting down. See Retry-After.",
 }
+# Problems and the lines of a stream, which no route returns as JSON.
+UNROUTED = (schemas.ProblemDetails, schemas.Waiting, schemas.Working, schemas.Done, schemas.FailedLine)
 ANY_ROUTE = (401, 421, 500)
 POST_ROUTE = (*ANY_ROUTE, 408, 413, 415, 422, 503)
 
@@ -46,21 +48,16 @@ def extend_openapi(app: FastAPI, config: Config) -> None:
         document = generate()
         if "securitySchemes" not in document["components"]:  # written just now
             components = document["components"]["schemas"]
-            components |= _line_components()
+            _, further = models_json_schema(
+                [(m, "serialization") for m in UNROUTED], ref_template=f"{COMPONENT}{{model}}"
+            )
+            components |= further["$defs"]
             _add_limits(components, config)
             _add_settings(components)
             _add_key(document, required=config.api_key is not None)
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]
-
-
-def _line_components() -> dict[str, Any]:
-    """The schemas of problems and of the lines of a stream, which no route returns as JSON."""
-    models = (schemas.ProblemDetails, schemas.Waiting, schemas.Working, schemas.Done, schemas.FailedLine)
-    _, schema = models_json_schema([(model, "serialization") for model in models], ref_template=f"{COMPONENT}{{model}}")
-    components: dict[str, Any] = schema["$defs"]
-    return components
 
 
 def _add_limits(components: dict[str, Any], config: Config) -> None:

@@ -110,9 +110,11 @@ def problem_of(error: BaseException) -> HttpProblem:
         case HttpProblem():
             return error
         case RequestValidationError():
-            return _not_valid(error.errors(), error.body)
-        case HTTPException():
-            return _http(error)
+            return _not_valid(error.errors())
+        case HTTPException(status_code=404 | 405 as status):
+            return HttpProblem(BY_STATUS[status], f"{error.detail}. See /docs.", headers=error.headers)
+        case HTTPException(status_code=400):  # raised by FastAPI for a body that it cannot parse
+            return HttpProblem("not-valid", "The body is not JSON in UTF-8.", errors=[("body", "not JSON in UTF-8")])
     name = next((name for kind, name in BY_ERROR.items() if isinstance(error, kind)), None)
     return HttpProblem(name, str(error)) if name else HttpProblem("fault")
 
@@ -124,31 +126,16 @@ def problem_of_text(error: BaseException, where: str) -> HttpProblem:
     return HttpProblem(problem.name, problem.detail, errors=[(place, problem.detail)] if place else ())
 
 
-def _http(error: HTTPException) -> HttpProblem:
-    if error.status_code in BY_STATUS:
-        return HttpProblem(BY_STATUS[error.status_code], f"{error.detail}. See /docs.", headers=error.headers)
-    if error.status_code == 400:  # raised by FastAPI for a body that it cannot parse
-        return HttpProblem("not-valid", "The body is not JSON in UTF-8.", errors=[("body", "not JSON in UTF-8")])
-    return HttpProblem("fault", "The request could not be answered.")
-
-
-def _not_valid(errors: Sequence[Any], body: Any) -> HttpProblem:
+def _not_valid(errors: Sequence[Any]) -> HttpProblem:
     """Where the errors are, and which; never the values themselves."""
-    if errors[0]["type"] == "json_invalid" and isinstance(body, str):
-        messages = [("body", _not_json(errors[0], body))]
+    if errors[0]["type"] == "json_invalid":
+        reason = _lower_first(str(errors[0]["ctx"]["error"])).removesuffix(" at")  # of json, which quotes nothing
+        messages = [("body", f"not JSON: {reason} at character {errors[0]['loc'][-1]}")]
     else:
         messages = [(_where(error["loc"]), _message(error)) for error in errors[:MAX_ERRORS]]
     more = len(errors) - len(messages)
     detail = "; ".join(f"{where}: {message}" for where, message in messages[:3])
     return HttpProblem("not-valid", detail + (f"; and {more:,} more" if more else ""), errors=messages)
-
-
-def _not_json(error: Mapping[str, Any], body: str) -> str:
-    """Why a body is not JSON, and where; in the words of json, which quote nothing."""
-    position = error["loc"][-1]
-    line, column = body.count("\n", 0, position) + 1, position - body.rfind("\n", 0, position)
-    reason = _lower_first(str(error["ctx"]["error"])).removesuffix(" at")
-    return f"not JSON: {reason} at line {line}, column {column}"
 
 
 def _where(places: Sequence[str | int]) -> str:

@@ -44,7 +44,7 @@ class QueuedText:
     @property
     def lane(self) -> int:
         """By length: a short text does not wait behind a long one, nor behind a fit."""
-        return len(LANE_WORDS) if self.extractor.fit else bisect_left(LANE_WORDS, self.item.size)
+        return bisect_left(LANE_WORDS, self.item.size) if self.extractor.examples is None else len(LANE_WORDS)
 
     @property
     def work(self) -> tuple[str, int]:
@@ -75,11 +75,6 @@ class ExtractionJob:
     @property
     def over(self) -> bool:
         return self.answer.done()
-
-    @property
-    def lane(self) -> int | None:
-        """The lane of its next text; None if no text waits."""
-        return self.waiting[0].lane if self.waiting else None
 
     def settle(self, outcome: bytes | BaseException) -> bool:
         """Set the answer, or the exception instead of one; false if the job was over before."""
@@ -138,7 +133,7 @@ def next_batch(jobs: Iterable[ExtractionJob], lane: int) -> list[Taken]:
 class RequestQueue:
     """Admits jobs, and has them computed.
 
-    `load` makes the scorers, in the first worker's thread; if that fails, `failed` is called and the worker ends.
+    `load` makes the scorers, in the first worker's thread; then `loaded` is called, with the exception if that failed.
     `workers` is how many scorers these are, `size` how many requests may wait, `seconds` how long one may take, a limit
     that `answers.watched` enforces.
     """
@@ -151,9 +146,9 @@ class RequestQueue:
         size: int = Config.queue,
         seconds: float = Config.timeout,
         metrics: Metrics | None = None,
-        failed: Callable[[], None] = lambda: None,
+        loaded: Callable[[BaseException | None], None] = lambda failure: None,  # noqa: ARG005
     ) -> None:
-        self._load, self._size, self.seconds, self._failed = load, size, seconds, failed
+        self._load, self._size, self.seconds, self._on_load = load, size, seconds, loaded
         self.metrics = metrics or Metrics()
         self.metrics.waiting.set_function(lambda: self._count(lambda job: not job.computing))
         self.metrics.working.set_function(lambda: self._count(lambda job: job.computing and not job.over))
@@ -208,9 +203,8 @@ class RequestQueue:
     def cancel(self, job: ExtractionJob, name: str) -> None:
         """Settle a job with a problem; it is not computed any further, unless it is part of a batch just now."""
         with self._changed:
-            if job.over or not job.settle(
-                HttpProblem(name, retry_after=self.retry_after() if name == "time-limit" else None)
-            ):
+            retry_after = self.retry_after() if name == "time-limit" else None
+            if not job.settle(HttpProblem(name, retry_after=retry_after)):
                 return
             self.metrics.cancelled.labels(name, "waiting" if job.began is None else "working").inc()
             if not job.computing:
@@ -223,7 +217,7 @@ class RequestQueue:
                 expected = self.eta.expected(text.work for text in job.texts)
                 return {"state": "working", "elapsed": monotonic() - job.began, "expected": expected}
             before = self._jobs[: self._jobs.index(job)] if job in self._jobs else []
-            ahead = sum(any(text.lane == job.lane for text in other.texts) for other in before)
+            ahead = sum(any(text.lane == job.waiting[0].lane for text in other.texts) for other in before)
             return {"state": "waiting", "ahead": ahead, "elapsed": monotonic() - job.admitted}
 
     def retry_after(self) -> int:
@@ -266,7 +260,7 @@ class RequestQueue:
         except BaseException as error:
             self.failure = error
             self.stop()
-            self._failed()
+            self._on_load(error)
             return
         first, *others = [(scorer, lane) for scorer in scorers for lane in range(len(TURN_SECONDS))]
         for number, arguments in enumerate(others, start=1):
@@ -276,6 +270,7 @@ class RequestQueue:
         self._scorers = scorers
         self.metrics.ready.set(1)
         self.metrics.workers.set(len(scorers) if len(scorers) > 1 else 0)
+        self._on_load(None)
         self._work(*first)
 
     def _work(self, scorer: Scorer, lane: int) -> None:
@@ -288,7 +283,6 @@ class RequestQueue:
                 for job, text in batch:
                     self._fail(job, text, error)
             self._put_back(batch)
-            self._release_memory()
 
     def _take_batch(self, lane: int) -> list[Taken]:
         """Wait for a batch, and take it; empty at shutdown."""
@@ -303,21 +297,20 @@ class RequestQueue:
         return []
 
     def _put_back(self, batch: list[Taken]) -> None:
-        """Remove finished jobs from the queue; move the others to its end."""
+        """Remove finished jobs from the queue; move the others to its end.
+
+        When it is empty, return freed memory, not too often: glibc keeps most of what a long text has used.
+        """
         with self._changed:
             for job, _ in batch:
                 job.computing -= 1
             served = list(dict.fromkeys(job for job, _ in batch))
             self._jobs = [job for job in self._jobs if job not in served]
             self._jobs += [job for job in served if not job.over]
-
-    def _release_memory(self) -> None:
-        """Return freed memory when the queue is empty, not too often: glibc keeps most of what a long text has used."""
-        with self._changed:
-            if self._jobs or monotonic() - self._released <= RELEASE_SECONDS:
-                return
-            self._released = monotonic()
-        give_back()
+            release = not self._jobs and monotonic() - self._released > RELEASE_SECONDS
+            self._released = monotonic() if release else self._released
+        if release:
+            give_back()
 
     # -- One batch ----------------------------------------------------------------------------------------------------
 
@@ -334,7 +327,7 @@ class RequestQueue:
             outcomes = scorer.compute(Batch(key, lane, items))
             if (fault := next((outcome.fault for outcome in outcomes if outcome.fault), None)) is not None:
                 log_fault(fault, *(job.request_id for job, _ in batch))
-            if not key.fit:
+            if key.examples is None:
                 self._learn(key.method, [outcome for outcome in outcomes if not isinstance(outcome.result, Exception)])
             for (job, text), outcome in zip(batch, outcomes, strict=True):
                 try:

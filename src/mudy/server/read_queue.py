@@ -1,9 +1,7 @@
 """The queue of files to be read, and the few processes that read them. Texts are computed in `queue`."""
 
 import asyncio
-import math
 from concurrent.futures import ThreadPoolExecutor
-from time import monotonic
 
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive
@@ -18,6 +16,7 @@ from mudy.server.telemetry import Metrics
 READER_PROCESSES = 2  # files that are read at once
 MAX_WAITING_FILES = 16
 READ_SECONDS = 30.0  # for one file
+RETRY_SECONDS = MAX_WAITING_FILES // READER_PROCESSES  # most files take less than a second
 TEXT_FACTOR = 4  # a file may hold this many times the longest text, so that a person can choose a part of it
 
 
@@ -35,7 +34,6 @@ class ReadQueue:
         self._threads = ThreadPoolExecutor(READER_PROCESSES, "mudy-reader")
         self._closed = False
         self._inside = 0  # files that are read or waiting
-        self._seconds = 1.0  # per file, a moving average
 
     async def read(self, data: bytes, name: str, receive: Receive) -> Reading:
         """The text of a file; raises HttpProblem if too many wait, the client is gone, or time is up."""
@@ -43,7 +41,7 @@ class ReadQueue:
             return await run_in_threadpool(readers.read, data, name)
         if self._inside >= READER_PROCESSES + MAX_WAITING_FILES:
             self._metrics.refused.labels("queue-full").inc()
-            raise HttpProblem("queue-full", retry_after=self._retry_after())
+            raise HttpProblem("queue-full", retry_after=RETRY_SECONDS)
         self._inside += 1
         leaving = asyncio.create_task(disconnected(receive))
         reading = asyncio.create_task(self._read(data, name))
@@ -53,7 +51,7 @@ class ReadQueue:
                 return reading.result()
             if leaving in done:
                 raise HttpProblem("client-gone")
-            raise HttpProblem("time-limit", retry_after=self._retry_after())
+            raise HttpProblem("time-limit", retry_after=RETRY_SECONDS)
         except HttpProblem as reason:
             self._metrics.cancelled.labels(reason.name, "reading").inc()
             raise
@@ -64,7 +62,7 @@ class ReadQueue:
 
     async def _read(self, data: bytes, name: str) -> Reading:
         async with self._free:
-            file, start, loop = FileRead(), monotonic(), asyncio.get_running_loop()
+            file, loop = FileRead(), asyncio.get_running_loop()
             try:
                 return await loop.run_in_executor(
                     self._threads, lambda: readers.read(data, name, pool=self.pool, file=file)
@@ -76,11 +74,6 @@ class ReadQueue:
                 if self._closed:
                     raise HttpProblem("shutting-down") from None
                 raise
-            finally:
-                self._seconds += 0.3 * (monotonic() - start - self._seconds)
-
-    def _retry_after(self) -> int:
-        return max(1, math.ceil(self._seconds * self._inside / READER_PROCESSES))
 
     def close(self) -> None:
         self._closed = True

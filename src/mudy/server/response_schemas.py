@@ -3,6 +3,7 @@
 Their names are those of the components of the OpenAPI document.
 """
 
+from operator import attrgetter
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -37,9 +38,7 @@ class ConceptMatch(ResponseSchema):
 
     id: str
     label: str = Field(description="The preferred label.")
-    match: Literal["label", "near", "history"] = Field(
-        description="near: none of its labels occurs in the text. history: a tag of similar texts."
-    )
+    match: Literal["label", "near", "history"] = Field(description="near: by meaning; history: a tag of similar texts.")
     similarity: float | None = Field(None, description="For near matches: cosine similarity of phrase and label.")
 
 
@@ -59,10 +58,7 @@ class Section(ResponseSchema):
     heading: str | None = Field(description="Null where the text has no heading.")
     start: int = Field(description="In Unicode code points; sections follow one another without gaps.")
     end: int
-    keyphrases: list[Keyphrase] = Field(
-        description="Best first, with the occurrences in the section; scores are lower the more a phrase occurs in "
-        "other sections."
-    )
+    keyphrases: list[Keyphrase] = Field(description="Best first, with the occurrences in the section.")
 
 
 class Place(ResponseSchema):
@@ -87,12 +83,8 @@ class Coverage(ResponseSchema):
 class MethodResult(ResponseSchema):
     method: str
     model: str | None = Field(description="Null for methods without a model.")
-    language: str | None = Field(
-        description="Language in which the text was read, as an ISO 639 code; null for a text without words."
-    )
-    read_by: str | None = Field(
-        description="What found the words: a tagger, a segmenter, or the stop words of the language."
-    )
+    language: str | None = Field(description="By whose rules it was read, as an ISO 639 code; null without words.")
+    read_by: str | None = Field(description="What found the words: a tagger, a segmenter, or stop words.")
     coverage: Coverage
     keyphrases: list[Keyphrase] = Field(description="Best first.")
     sections: list[Section] = Field([], description="Only with per_section.")
@@ -137,9 +129,7 @@ class ExplainedMethod(MethodResult):
     """The result of one method, with its settings."""
 
     settings: dict[str, Any] = Field(description="The settings in use.")
-    free: list[str] = Field(
-        description="Settings that can change without a new run, because scores follow from their parts."
-    )
+    free: list[str] = Field(description="Settings whose change needs no new run: scores follow from their parts.")
     seconds: float = Field(description="Computing time; its share if texts were computed together.")
 
 
@@ -178,9 +168,7 @@ class BlockPlace(Place):
 class FileText(ResponseSchema):
     text: str
     pages: list[int] = Field(description="Offsets at which pages begin, if the file has pages.")
-    blocks: list[BlockPlace] | None = Field(
-        description="Title, headings, code and so on; null for plain text, in which they are detected."
-    )
+    blocks: list[BlockPlace] | None = Field(description="Headings, code and so on; null for plain text.")
 
 
 class Waiting(ResponseSchema):
@@ -264,22 +252,14 @@ class Models(ResponseSchema):
 
 
 def file_text(reading: readers.Reading) -> FileText:
-    blocks = (
-        None
-        if reading.blocks is None
-        else [BlockPlace(start=b.span.start, end=b.span.end, kind=b.kind, level=b.level) for b in reading.blocks]
-    )
-    return FileText(text=reading.text, pages=list(reading.pages), blocks=blocks)
+    blocks = [
+        BlockPlace(start=block.span.start, end=block.span.end, kind=block.kind, level=block.level)
+        for block in reading.blocks or ()
+    ]
+    return FileText(text=reading.text, pages=list(reading.pages), blocks=None if reading.blocks is None else blocks)
 
 
 def service_info(config: Config) -> ServiceInfo:
-    limits = Limits(
-        body_bytes=config.max_body,
-        characters=config.max_characters,
-        texts=config.max_texts,
-        examples=LEAST,
-        seconds=config.timeout,
-    )
     return ServiceInfo(
         version=__version__,
         model=config.model,
@@ -288,37 +268,34 @@ def service_info(config: Config) -> ServiceInfo:
         default_method=config.method,
         default_style=config.default_style,
         styles=STYLES,
-        limits=limits,
+        limits=Limits(
+            body_bytes=config.max_body,
+            characters=config.max_characters,
+            texts=config.max_texts,
+            examples=LEAST,
+            seconds=config.timeout,
+        ),
         readers=list(readers.endings()),
         languages=sorted(LANGUAGE_NAMES),
     )
 
 
 def method_list() -> Methods:
-    return Methods(methods=[_method(name) for name in METHODS])
-
-
-def _method(name: str) -> MethodInfo:
-    described, needed = description(name), model_fields(name)
-    asks = next((kind for kind in ("backbone", "encoder", "chat") if kind in needed), None)
-    return MethodInfo(**described, summary=described["description"], asks=asks, available=name in served_methods())
+    listed = []
+    for name in METHODS:
+        described, needed = description(name), model_fields(name)
+        asks = next((kind for kind in ("backbone", "encoder", "chat") if kind in needed), None)
+        about = {"summary": described["description"], "asks": asks, "available": name in served_methods()}
+        listed.append(MethodInfo(**described, **about))
+    return Methods(methods=listed)
 
 
 def model_list(config: Config, loaded: frozenset[str]) -> Models:
     """The known models, after those that are served under a name of their own."""
     served = {config.model: "backbone", config.encoder: "encoder"}
-    about: dict[str, Any] = {
-        "description": "Configured by the operator of this service.",
-        "parameters": None,
-        "licence": None,
-    }
-    listed = [
-        ModelInfo(name=name, kind=kind, **about, cached=True, loaded=kind in loaded)
-        for name, kind in served.items()
-        if name not in models.KNOWN
-    ]
     fields = ("name", "kind", "description", "parameters", "licence", "cached")
-    for model in models.status():
-        values = {field: getattr(model, field) for field in fields}
-        listed.append(ModelInfo(**values, loaded=served.get(model.name) in loaded))
-    return Models(models=listed)
+    own = "Configured by the operator of this service."
+    rows = [(name, kind, own, None, None, True) for name, kind in served.items() if name not in models.KNOWN]
+    rows += map(attrgetter(*fields), models.status())
+    listed = [dict(zip(fields, row, strict=True)) | {"loaded": served.get(row[0]) in loaded} for row in rows]
+    return Models.model_validate({"models": listed})

@@ -3,8 +3,9 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from threading import Condition, Lock
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple, cast
@@ -14,7 +15,7 @@ from mudy._support.workers import Task, WorkerEnded, WorkerProcess, pickled_work
 from mudy.extraction.adaptation import adapt
 from mudy.extraction.examples import Examples
 from mudy.extraction.extractor import Extractor
-from mudy.extraction.outcomes import Item, Outcome, score_batch, text_size
+from mudy.extraction.outcomes import Item, Outcome, score_batch
 from mudy.server.config import Config
 
 WARM_UP = "The first text that a model reads takes longer than the next ones."
@@ -30,24 +31,7 @@ class ExtractorKey(NamedTuple):
 
     method: str
     settings: SettingItems = ()
-    fit: bool = False  # whether weights are fitted to examples
-
-
-@dataclass(frozen=True)
-class FitItem(Item[int]):
-    """Examples that weights are fitted to, in the place of a text."""
-
-    examples: Examples = field(kw_only=True)
-
-    @cached_property
-    def size(self) -> int:
-        return sum(text_size(record.text) for record in self.examples.records)
-
-    def outcome(self, extractor: Extractor) -> Outcome[int]:
-        try:
-            return Outcome(self.key, cast(Any, adapt(extractor, self.examples)))  # `answers.fit_job` writes it
-        except Exception as error:
-            return Outcome(self.key, error)
+    examples: Examples | None = None  # that weights are fitted to
 
 
 class Batch(NamedTuple):
@@ -63,11 +47,11 @@ class LocalScorer:
         self.root, self._turn = root, TurnLock()
         self.extractor = lru_cache(EXTRACTORS)(self._made)
         root.load_tagger()
-        self.extractor(ExtractorKey(root.method)).extract(WARM_UP)
+        self.extractor(root.method, ()).extract(WARM_UP)
 
-    def _made(self, key: ExtractorKey) -> Extractor:
-        """The extractor for a key; all share the models of one."""
-        extractor = self.root.using(key.method, None, **dict(key.settings))
+    def _made(self, method: str, settings: SettingItems) -> Extractor:
+        """An extractor; all share the models of one."""
+        extractor = self.root.using(method, None, **dict(settings))
         extractor.load()
         return extractor
 
@@ -87,13 +71,21 @@ class LocalScorer:
             check_caller()
 
         with self._turn, checked_by(offer_turn):
-            extractor = self.extractor(batch.extractor)
-            if batch.extractor.fit:
-                return [item.outcome(extractor) for item in batch.items if isinstance(item, FitItem)]
-            return list(score_batch(extractor, batch.items, fatal=(), clock=lambda: perf_counter() - away))
+            method, settings, examples = batch.extractor
+            extractor = self.extractor(method, settings)
+            if examples is None:
+                return list(score_batch(extractor, batch.items, fatal=(), clock=lambda: perf_counter() - away))
+            return [_fitted(extractor, examples, item.key) for item in batch.items]
 
     def close(self) -> None:
         """It has nothing to end."""
+
+
+def _fitted(extractor: Extractor, examples: Examples, key: int) -> Outcome[int]:
+    try:
+        return Outcome(key, cast(Any, adapt(extractor, examples)))  # `answers.fit_job` writes it
+    except Exception as error:
+        return Outcome(key, error)
 
 
 class TurnLock:
@@ -157,17 +149,15 @@ class ProcessScorer:
 
     def compute(self, batch: Batch) -> Outcomes:
         """Compute a batch there. If its process ends, each text is tried once more, alone."""
-        try:
+        with suppress(WorkerEnded):
             return self._computed(batch)
-        except WorkerEnded:
-            return [self._alone(batch, item) for item in batch.items]
-
-    def _alone(self, batch: Batch, item: Item[int]) -> Outcome[int]:
-        try:
-            (outcome,) = self._computed(batch._replace(items=[item]))
-        except WorkerEnded as error:
-            return Outcome(item.key, error)
-        return outcome
+        outcomes: Outcomes = []
+        for item in batch.items:
+            try:
+                outcomes += self._computed(batch._replace(items=[item]))
+            except WorkerEnded as error:
+                outcomes.append(Outcome(item.key, error))
+        return outcomes
 
     def _computed(self, batch: Batch) -> Outcomes:
         process, task = self._running(), Task.of(batch)
