@@ -98,8 +98,6 @@ CASES: dict[str, tuple[Callable[[Any], object], tuple[Any, ...]]] = {
     "k": (lambda v: F1 @ v, (0, -1, 1.5, "5", None, True)),
     "documents": (lambda v: (F1 @ 5)(v), (None, 5, "a", [5], [None], {"a": 1})),
     "averaging": (lambda v: (F1 @ 5)(DOCUMENTS, v), (None, "micro", 5)),
-    "samples": (lambda v: (F1 @ 5).interval(DOCUMENTS, samples=v), (*NO_COUNT, None)),
-    "level": (lambda v: (F1 @ 5).interval(DOCUMENTS, level=v), (0, 1, NAN, "0.9", None, True)),
     "a run to compare": (lambda v: compare(F1 @ 5, DOCUMENTS, v), (None, 5, [5])),
     "predictions": (lambda v: Predictions("a", v, ["ice"]), NO_PHRASES),
 }
