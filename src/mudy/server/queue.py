@@ -199,7 +199,7 @@ class RequestQueue:
         """Settle a job with a problem; it is not computed any further, unless it is part of a batch just now."""
         with self._changed:
             retry_after = self.retry_after() if name == "time-limit" else None
-            if not job.settle(HttpProblem(name, retry_after=retry_after)):
+            if job.over or not job.settle(HttpProblem(name, retry_after=retry_after)):
                 return
             self.metrics.cancelled.labels(name, "waiting" if job.began is None else "working").inc()
             if not job.computing:
