@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from mudy import Extractor
+from mudy.server.config import Config
 from mudy.server.queue import RequestQueue
 from tests.served import Served, save_small_encoder, save_small_model, serving, until
 from tests.server.clients import KEY
@@ -19,7 +20,7 @@ def gate() -> Gate:
 
 @pytest.fixture
 def queue(gate: Gate) -> Iterator[RequestQueue]:
-    requests = RequestQueue(local_scorers(gate.load), size=4, seconds=60)
+    requests = RequestQueue(local_scorers(gate.load), Config(queue=4, timeout=60))
     requests.start()
     until(lambda: requests.ready)
     yield requests

@@ -10,6 +10,7 @@ import pytest
 from mudy._support.cancellation import check
 from mudy.server import scorer
 from mudy.server.answers import whole_answer
+from mudy.server.config import Config
 from mudy.server.problems import HttpProblem
 from mudy.server.queue import RequestQueue
 from mudy.server.scorer import ExtractorKey, TurnLock
@@ -77,7 +78,7 @@ def test_who_waits_is_told_of_those_ahead_in_its_own_lane_alone(gate: Gate, queu
 
 
 def test_a_long_request_has_a_time_limit_while_others_have_their_turns(gate: Gate) -> None:
-    queue = RequestQueue(local_scorers(gate.load), seconds=0.2)
+    queue = RequestQueue(local_scorers(gate.load), Config(timeout=0.2))
     queue.start()
     until(lambda: queue.ready)
     gate.open.clear()

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from mudy.corpus.comparison import Comparison, Contrast
 
 
+PART_FORMATS = ("jsonl", "parquet", "csv", "tsv")
+
+
 def also_written(name: str, what: str, metavar: str = "FILE") -> parameters.Decorator:
     """An option that names a further file to write."""
     return click.option(f"--{name}", metavar=metavar, help=f"Also write {what}.")
@@ -34,9 +37,7 @@ def also_written(name: str, what: str, metavar: str = "FILE") -> parameters.Deco
 @click.option("--text-column", default="text", metavar="NAME", help="Column with the text.")
 @click.option("--id-column", default="id", metavar="NAME", help="Column with the id, if any.")
 @click.option("--keep", metavar="NAMES|all", help="Columns to copy to the output, separated by commas, or all.")
-@click.option(
-    "-f", "--format", "form", type=click.Choice(["jsonl", "parquet", "csv", "tsv"]), help="Of the parts, for a folder."
-)
+@click.option("-f", "--format", "form", type=click.Choice(PART_FORMATS), help="Of the parts if OUTPUT is a folder.")
 @click.option("--part-rows", **parameters.COUNT, default=500, help="Rows per part; fewer after a minute.")
 @also_written("summary", "the phrases of all texts, with their number of documents (.parquet .csv .tsv .jsonl)")
 @also_written("tfidf", "the rows with scores weighted by how rare phrases are; same ending as OUTPUT")
@@ -119,27 +120,23 @@ def corpus_command(
 
 def _check_new_terms(target: str, options: Options) -> None:
     if options.concepts is None or options.only_concepts:
-        raise click.UsageError(
-            "--new-terms needs a --vocabulary, and --boost (0 changes no score) to see other phrases."
-        )
+        raise click.UsageError("--new-terms needs a --vocabulary, and --boost (0 changes no score) for other phrases.")
     if target != "-" and Path(target).suffix.lower() not in (".csv", ".tsv", ".jsonl"):
         raise click.UsageError(f"--new-terms {target} does not end in .csv, .tsv or .jsonl, and is not -.")
     Output(None if target == "-" else target, option="--new-terms").check(())
 
 
-def _report_new_terms(
-    output: str, form: str | None, target: str, vocabulary: Vocabulary, given: dict[str, Any]
-) -> None:
+def _report_new_terms(output: str, form: str | None, target: str, known: Vocabulary, given: dict[str, Any]) -> None:
     from mudy.corpus import new_terms as report
     from mudy.extraction.concepts import LabelVectors
     from mudy.extraction.extractor import Extractor
 
     nearest = None
-    if sum(len(concept.labels) for concept in vocabulary.concepts) <= report.MOST_LABELS:
+    if sum(len(concept.labels) for concept in known.concepts) <= report.MOST_LABELS:
         encoder = Extractor(encoder=given["encoder"]).loader.encoder()
-        nearest = LabelVectors(encoder, vocabulary).nearest
+        nearest = LabelVectors(encoder, known).nearest
     language = "en" if given["language"] == AUTO else given["language"].partition("_")[0]
-    terms = report.new_terms(output, vocabulary, nearest, form, language)
+    terms = report.new_terms(output, known, nearest, form, language)
     if target != "-":
         report.write_new_terms(Path(target), terms)
         return

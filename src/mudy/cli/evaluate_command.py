@@ -56,7 +56,6 @@ def evaluate_command(
     ctx: click.Context,
     /,
     paths: tuple[str, ...],
-    output: str | None,
     data_format: str | None,
     limit: int | None,
     measured: Measured,
@@ -81,17 +80,17 @@ def evaluate_command(
     With --suite, texts, measures and counting are fixed, so that results of different people are comparable: see the
     guide to evaluation. A function takes a text and returns a list of phrases, best first.
     """
-    for written in filter(None, (output, suite)):
+    for written in filter(None, (options["output"], suite)):
         refuse_inputs(written, paths)
     _refuse_options(ctx, suite, function, name)
     with Screen(quiet) as screen:
         sets = shared.all_loaded(screen, paths, data_format, limit)
         if suite is not None:
-            result = _suite_result(screen, sets, output, function, name, **options)
+            result = _suite_result(screen, sets, function, name, options)
             result.save(suite)
             click.echo(_suite_report(result, form), nl=False)
             return
-        extractor, run = _evaluated(screen, sets, output, **options)
+        extractor, run = _evaluated(screen, sets, **options)
         _warn_of_documents(screen, run)
         screen.show("Measuring")
         measures = measured.measures(lambda phrases: extractor.loader.encoder().embed(phrases))
@@ -123,12 +122,7 @@ def _refuse_options(ctx: click.Context, suite: str | None, function: str | None,
 
 
 def _suite_result(
-    screen: Screen,
-    loaded: Sequence[Dataset],
-    output: str | None,
-    function: str | None,
-    name: str | None,
-    **options: Any,
+    screen: Screen, loaded: Sequence[Dataset], function: str | None, name: str | None, options: dict[str, Any]
 ) -> SuiteResult:
     from mudy.evaluation import suite
     from mudy.evaluation.experiment import refuse_equal_names
@@ -146,7 +140,7 @@ def _suite_result(
     refuse_equal_names(sets)
 
     if function is None:
-        _, run = _evaluated(screen, sets, output, **{**options, "protocol": None})
+        _, run = _evaluated(screen, sets, **{**options, "protocol": None})
         _warn_of_documents(screen, run)
         if any(document.error for document in run.documents):
             raise InputError("No result was written, because documents failed.")
@@ -195,24 +189,16 @@ def _suite_report(result: SuiteResult, form: str) -> str:
 
 
 def _evaluated(
-    screen: Screen,
-    sets: Sequence[Dataset],
-    output: str | None,
-    *,
-    method: str,
-    pairs: tuple[str, ...],
-    restart: bool,
-    places: bool,
-    **options: Any,
+    screen: Screen, sets: Sequence[Dataset], method: str, pairs: tuple[str, ...], output: str | None, **options: Any
 ) -> tuple[Extractor, Run]:
     from mudy.evaluation.experiment import evaluate
 
+    kept = {name: options.pop(name) for name in ("places", "restart")}
     chosen = parameters.settings(method, pairs, parameters.given_focus(options).settings())
     extractor = made_extractor(screen, method=method, **options, **chosen)
     screen.show(f"Loading {method}")
-    progress = shared.counting(screen, "Evaluating ")
     try:
-        return extractor, evaluate(extractor, sets, output, places=places, restart=restart, progress=progress)
+        return extractor, evaluate(extractor, sets, output, progress=shared.counting(screen, "Evaluating "), **kept)
     except KeyboardInterrupt:
         if output:
             screen.error(f"Stopped. Finished documents are kept next to {output}; run the same command to resume.")
@@ -279,9 +265,7 @@ def compare_command(first: str, second: str, encoder: str, measured: Measured, f
         rows = [row for name in common for row in _compared(a, b, name, measures, measured)]
         for row in rows[:: len(measures)]:
             if row["unmatched"]:
-                screen.warning(
-                    "{data}: {unmatched:,} documents are in only one of the runs, and left out".format(**row)
-                )
+                screen.warning("{data}: {unmatched:,} documents are in only one of the runs and left out".format(**row))
     if form == "json":
         click.echo(dump_json(rows, indent=2))
         return

@@ -10,18 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mudy import engines, models
+from mudy.cli import parameters
 from mudy.cli.console import Screen
 from mudy.cli.formats import text_table
-from mudy.cli.parameters import (
-    COUNT,
-    Command,
-    KnownName,
-    declared_option,
-    together,
-    with_format,
-    with_options,
-    with_quiet,
-)
 from mudy.engines import Compute
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import DATASET_FORMATS, Dataset, load
@@ -33,14 +24,14 @@ if TYPE_CHECKING:
     from mudy.evaluation.runs import GoldKind
 
 _PROBLEMS_SHOWN = 5  # per data set
-_FORM = KnownName("form", lambda: DATASET_FORMATS)
+_FORM = parameters.KnownName("form", lambda: DATASET_FORMATS)
 
-on_data = together(
+on_data = parameters.together(
     click.option("--form", "data_format", type=_FORM, help="The format of the data.  [default: detected]"),
-    click.option("--limit", **COUNT, help="Only the first documents of each data set.  [default: all]"),
+    click.option("--limit", **parameters.COUNT, help="Only the first documents of each data set.  [default: all]"),
 )
-reading_texts = together(
-    declared_option(
+reading_texts = parameters.together(
+    parameters.declared_option(
         Setup,
         "protocol",
         type=click.Choice(["promptrank", "none"]),
@@ -49,10 +40,10 @@ reading_texts = together(
         callback=lambda _ctx, _param, value: None if value == "none" else value,
         help="Read texts as in published experiments (512 words), or whole and unchanged.",
     ),
-    with_options(Setup, "language"),
-    declared_option(Setup, "max_words", help="Read only the first words of each text."),
+    parameters.with_options(Setup, "language"),
+    parameters.declared_option(Setup, "max_words", help="Read only the first words of each text."),
 )
-reporting = together(with_format, with_quiet)
+reporting = parameters.together(parameters.with_format, parameters.with_quiet)
 
 
 def loaded(screen: Screen, paths: Sequence[str], data_format: str | None, limit: int | None) -> list[Dataset]:
@@ -116,7 +107,7 @@ def _parsed_measures(ctx: click.Context, param: click.Parameter, value: str) -> 
         raise click.BadParameter(str(error), ctx, param) from error
 
 
-def measured(command: Command) -> Command:
+def measured(command: parameters.Command) -> parameters.Command:
     """Add the options that say what is measured of a run; the command gets them as `measured`."""
 
     @click.option(
@@ -130,7 +121,7 @@ def measured(command: Command) -> Command:
     @click.option("--averaging", type=click.Choice(["micro", "macro"]), default="micro")
     @click.option("--gold", type=click.Choice(["all", "present", "absent"]), default="all", help="Which gold counts.")
     @click.option(
-        "-k", "depths", **COUNT, multiple=True, help="Measure the first K; may be repeated.  [default: 5, 10, 15]"
+        "-k", "depths", **parameters.COUNT, multiple=True, help="Measure the first K; repeatable.  [default: 5, 10, 15]"
     )
     @wraps(command)
     def bundled(*arguments: Any, named: Any, averaging: str, gold: GoldKind, depths: Any, **options: Any) -> Any:

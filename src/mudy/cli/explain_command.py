@@ -1,6 +1,6 @@
 """The command that shows why: `mudy explain`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from mudy.errors import InputError, MissingExtra
 from mudy.extraction.explanation import Explanation, gold_places
 from mudy.extraction.options import DEFAULT_METHOD, Options, Setup
 from mudy.extraction.ranking import how_many
-from mudy.reading.formats.reading import Reading
 
 Drawing = Callable[[Explanation, int | None], str]  # of the first phrases, or of all
 _EXAMPLES = """
@@ -93,7 +92,19 @@ def explain_command(
         raise type(error)(f"{source.shown_name}: {error}") from error
     with Screen(quiet) as screen:
         warn_of_vocabulary(screen, options)
-        explanation = _explained(screen, given, settings, reading, options, gold_phrases, source.label)
+        screen.show(f"Loading {given['model']}")
+        base = made_extractor(screen, method=methods[0], **given)
+        document = base.read(reading.text, blocks=reading.blocks)
+        explained = []  # each method with its settings, on one tagger and one model
+        for done, (method, values) in enumerate(settings.items()):
+            extractor = base.using(method, **values)
+            prepared = extractor.prepare(document, options, source=source.label, pages=reading.pages)
+            if prepared.candidates:
+                extractor.load()
+            screen.show("Explaining", done, len(settings), detail=method)
+            explained.append(extractor.explained(prepared))
+        gold_spans = gold_places(document, gold_phrases)
+        explanation = Explanation(document.text, tuple(explained), gold_spans, source.label)
         _warn(screen, explanation)
         screen.show("Drawing")
         listed = how_many(top_n, len(explanation.text.split()))
@@ -136,31 +147,6 @@ def _outputs(html: str | None, as_json: bool, whole: bool) -> list[tuple[Output,
     if as_json:
         outputs.append((screen, lambda explanation, _: dump_json(explanation.to_dict(), indent=2) + "\n"))
     return outputs or [(screen, drawn)]
-
-
-def _explained(
-    screen: Screen,
-    machine_and_model: dict[str, Any],
-    settings: dict[str, dict[str, Any]],
-    reading: Reading,
-    options: Options,
-    gold: Sequence[str],
-    label: str | None,
-) -> Explanation:
-    """One text by several methods, each with its settings, on one tagger and one model."""
-    first, *_ = settings
-    screen.show(f"Loading {machine_and_model['model']}")
-    base = made_extractor(screen, method=first, **machine_and_model)
-    document = base.read(reading.text, blocks=reading.blocks)
-    explained = []
-    for done, (method, values) in enumerate(settings.items()):
-        extractor = base.using(method, **values)
-        prepared = extractor.prepare(document, options, source=label, pages=reading.pages)
-        if prepared.candidates:
-            extractor.load()
-        screen.show("Explaining", done, len(settings), detail=method)
-        explained.append(extractor.explained(prepared))
-    return Explanation(document.text, tuple(explained), gold_places(document, gold), label)
 
 
 def _warn(screen: Screen, explanation: Explanation) -> None:

@@ -39,11 +39,7 @@ MANY = 50  # inputs, from which on worker processes are worth their start
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
 @click.option("--save-text", metavar="FOLDER", help="Save the texts that offsets refer to here, as NAME.txt.")
 @parameters.with_encoding
-@click.option(
-    "--workers",
-    **parameters.COUNT,
-    help=f"Worker processes for several inputs; each loads its model.  [default: 1; one per CPU from {MANY} inputs]",
-)
+@click.option("--workers", **parameters.COUNT, help=f"Worker processes.  [default: 1; one per CPU from {MANY} inputs]")
 @parameters.on_machine
 @parameters.with_quiet
 def extract_command(
@@ -84,7 +80,7 @@ def extract_command(
     with Screen(quiet) as screen:
         run = ExtractRun(screen, written_as, target, options, texts, len(inputs))
         with target:
-            run.extract(arguments, inputs, encoding, workers)
+            run.run(arguments, inputs, encoding, workers)
         run.warn()
     if run.failed:
         click.get_current_context().exit(1)
@@ -104,12 +100,10 @@ class ExtractRun:
     _dropped: list[str] = field(default_factory=list)
     _warnings: dict[str, list[str]] = field(default_factory=dict)  # each with the inputs that it is about
 
-    def extract(
-        self, arguments: dict[str, Any], sources: Sequence[Source], encoding: str | None, workers: int | None
-    ) -> None:
+    def run(self, given: dict[str, Any], sources: Sequence[Source], encoding: str | None, workers: int | None) -> None:
         warn_of_vocabulary(self.screen, self.options)
-        self.screen.show(f"Loading {arguments['model']}")
-        extractor = made_extractor(self.screen, **arguments)
+        self.screen.show(f"Loading {given['model']}")
+        extractor = made_extractor(self.screen, **given)
         items = self._items(sources, encoding)
         workers = workers or default_workers(extractor, self.total)
         computed = outcomes(extractor, items, workers=workers if self.total > 1 else 1, began=self._begin)

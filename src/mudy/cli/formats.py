@@ -111,12 +111,10 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
 
-def text_table(
-    head: Sequence[str], rows: Iterable[Sequence[str]], right: set[str], terminal: bool | None = None
-) -> str:
+def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: set[str], drawn: bool | None = None) -> str:
     """Rows under a head: drawn for a terminal, else plain, aligned and never cut. `right`: columns set to the right."""
     safe = [[printable(cell) for cell in row] for row in rows]
-    drawn = sys.stdout.isatty() if terminal is None else terminal
+    drawn = sys.stdout.isatty() if drawn is None else drawn
     return _drawn(head, safe, right) if drawn else _aligned(head, safe, right)
 
 

@@ -16,9 +16,9 @@ from mudy.methods import METHODS, description, settings_of
 from mudy.reading.languages.taggers import pull_tagger, remove_tagger, tagger_statuses
 
 
-def add_cache_commands(
-    group: click.Group, things: str, argument: Decorator, cache: Callable[[], tuple[Callable[..., Any], ...]]
-) -> None:
+def add_cache_commands(group: click.Group, things: str, argument: Decorator, cache: Callable[[], Any]) -> None:
+    """Add `pull` and `remove`; `cache` gives the functions that do so."""
+
     @group.command("pull", help=f"Fetch {things} into the cache, and print the path of each.")
     @argument
     @click.option("--force", is_flag=True, help="Fetch even what is in the cache.")
@@ -122,14 +122,12 @@ def languages_command(ctx: click.Context, form: str) -> None:
     shown = [tagger | {"download_bytes": f"{tagger['download_bytes'] / 1e6:,.0f} MB"} for tagger in taggers]
     head = ("Code", "Language", "Package", "Version", "Licence", "Download", "State")
     click.echo(text_table(head, [list(tagger.values())[:-1] for tagger in shown], {"Download"}))
-    click.echo(
-        "A text is read by the tagger of its language if it is installed or pulled (`mudy languages pull CODE`)."
-    )
+    click.echo("A text is read by the tagger of its language if that is installed or pulled: mudy languages pull CODE")
     click.echo("Texts in other languages are split at stop words, or by a segmenter (extra `languages`).")
 
 
 _CODES = click.argument("names", nargs=-1, required=True, metavar="CODE...")
-add_cache_commands(languages_command, "the taggers of languages", _CODES, lambda: (pull_tagger, remove_tagger))
+add_cache_commands(languages_command, "taggers", _CODES, lambda: (pull_tagger, remove_tagger))
 
 
 @click.command("methods")

@@ -86,11 +86,9 @@ def top_n(ctx: click.Context, param: click.Parameter, value: Any) -> TopN:
 
 def _encoding(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
     try:
-        b"x".decode(value or "utf-8")
+        "x".encode(value or "utf-8")
     except LookupError:
         raise SettingError(f"{value!r} is not a text encoding; try utf-8, utf-16, latin-1 or cp1252.") from None
-    except UnicodeError:
-        pass  # a known encoding in which x alone means nothing
     return value
 
 

@@ -88,7 +88,7 @@ def serve_command(
 @click.command("mcp")
 @with_method
 @with_options(Setup, "model", "encoder", "language", "history")
-@click.option("--folder", "folders", multiple=True, metavar="FOLDER", help="Let it read this folder; may be repeated.")
+@click.option("--folder", "folders", multiple=True, metavar="FOLDER", help="Let it read documents here; repeatable.")
 @on_machine
 def mcp_command(folders: tuple[str, ...], **settings: Any) -> None:
     """Serve an assistant that speaks MCP, over standard input and output.

@@ -4,7 +4,7 @@ The shapes are KeyBERT's: a list of (phrase, score) for one text, a list of such
 verbatim in its text. Options of KeyBERT that have no meaning here raise, and say what to use instead.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations, groupby
 from math import comb
 from operator import itemgetter
@@ -97,8 +97,12 @@ class KeyBERT:
             candidate_lists = [phrases("candidates", candidates)] * len(texts)
         elif keyphrase_ngram_range is not None or words:
             documents, candidate_lists = self._within(texts, _lengths(keyphrase_ngram_range), words)
+        results: list[Result] = []
+        for own_seeds, group in groupby(zip(seeds, documents, candidate_lists, strict=True), key=itemgetter(0)):
+            _, of_group, lists = zip(*group, strict=True)  # texts with the same seeds are computed together
+            results += results_of(of_group, {**settings, "seeds": own_seeds, "candidates": lists})
         keywords = []
-        for result in _results(documents, candidate_lists, seeds, settings):
+        for result in results:
             keyphrases = self._least_alike(result, top_n) if use_maxsum else result.keyphrases
             if highlight:
                 _print_highlighted(result.text, keyphrases)
@@ -140,18 +144,6 @@ class KeyBERT:
             return sum(similarity[i][j] for i, j in combinations(chosen, 2))
 
         return [keyphrases[i] for i in min(combinations(range(len(keyphrases)), top_n), key=alike)]
-
-
-def _results(
-    texts: Sequence[str | Document],
-    candidate_lists: CandidateLists,
-    seeds: Sequence[tuple[str, ...]],
-    settings: dict[str, Any],
-) -> Iterator[Result]:
-    """A result per text, in order; those that have the same seeds are computed together."""
-    for shared_seeds, group in groupby(zip(seeds, texts, candidate_lists, strict=True), key=itemgetter(0)):
-        _, of_group, candidates = zip(*group, strict=True)
-        yield from results_of(of_group, {**settings, "seeds": shared_seeds, "candidates": candidates})
 
 
 def _print_highlighted(text: str, keyphrases: Iterable[Keyphrase]) -> None:

@@ -6,7 +6,6 @@ All tools only read. Documents are read from folders that the user has opened, a
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any, Protocol, TypeVar, cast
 
@@ -28,6 +27,7 @@ with from_extra("mcp"):
     from mcp.server.mcpserver import Context
     from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
     from mcp_types import Tool, ToolAnnotations
+    from pydantic import BaseModel
 
 F = TypeVar("F", bound=Callable[..., Any])
 INSTRUCTIONS = (
@@ -87,8 +87,7 @@ class LocalBackend:
         return {**kept, "method": method, **named}
 
 
-@dataclass(frozen=True)
-class PhraseSummary:
+class PhraseSummary(BaseModel):
     rank: int
     text: str
     score: float
@@ -99,16 +98,14 @@ class PhraseSummary:
     source: str  # "text"; "history" for a tag of similar texts that does not occur in this one
 
 
-@dataclass(frozen=True)
-class SectionSummary:
+class SectionSummary(BaseModel):
     heading: str | None
     start: int
     end: int
     keyphrases: list[PhraseSummary]
 
 
-@dataclass(frozen=True)
-class PhraseList:
+class PhraseList(BaseModel):
     keyphrases: list[PhraseSummary]
     sections: list[SectionSummary]  # with per_section
     method: str
@@ -118,8 +115,7 @@ class PhraseList:
     warnings: list[str]
 
 
-@dataclass(frozen=True)
-class ExplainedOccurrence:
+class ExplainedOccurrence(BaseModel):
     start: int
     end: int
     context: str
@@ -127,8 +123,7 @@ class ExplainedOccurrence:
     parts: dict[str, float]
 
 
-@dataclass(frozen=True)
-class PhraseExplanation:
+class PhraseExplanation(BaseModel):
     phrase: str
     rank: int | None  # None: it is not ranked, see note
     ranked_phrases: int
@@ -138,8 +133,7 @@ class PhraseExplanation:
     parts: dict[str, str]  # what each part of a score means
 
 
-@dataclass(frozen=True)
-class DocumentText:
+class DocumentText(BaseModel):
     text: str
     start: int
     characters: int  # of the whole document
@@ -147,8 +141,7 @@ class DocumentText:
     pages: list[int]  # offsets at which pages begin, if it has pages
 
 
-@dataclass(frozen=True)
-class MethodSummary:
+class MethodSummary(BaseModel):
     name: str
     title: str
     description: str
@@ -156,8 +149,7 @@ class MethodSummary:
     default: bool
 
 
-@dataclass(frozen=True)
-class MethodList:
+class MethodList(BaseModel):
     methods: list[MethodSummary]
 
 
@@ -250,12 +242,9 @@ def keyphrase_server(backend: KeyphraseBackend, folders: OpenFolders | None = No
     @tool("List methods")
     def list_methods() -> MethodList:
         """The available methods, with what each does and which models it needs."""
-        described = {name: description(name) for name in backend.methods}
+        default = backend.default_method
         return MethodList(
-            [
-                MethodSummary(name, d["title"], d["description"], d["needs"], name == backend.default_method)
-                for name, d in described.items()
-            ]
+            methods=[MethodSummary(**description(name), default=name == default) for name in backend.methods]
         )
 
     if folders is not None and folders.folders:
@@ -267,8 +256,9 @@ def keyphrase_server(backend: KeyphraseBackend, folders: OpenFolders | None = No
                 raise InputError(f"start must be 0 or more, and characters between 1 and {MOST_CHARACTERS:,}.")
             reading = folders.read(path)
             end, length = start + characters, len(reading.text)
-            part, further = reading.text[start:end], end if end < length else None
-            return DocumentText(part, start, length, further, list(reading.pages))
+            further = end if end < length else None
+            part, pages = reading.text[start:end], list(reading.pages)
+            return DocumentText(text=part, start=start, characters=length, next_start=further, pages=pages)
 
     return server
 
@@ -284,24 +274,19 @@ def _method(backend: KeyphraseBackend, name: str | None) -> str:
 
 
 def _phrase_list(result: dict[str, Any]) -> PhraseList:
-    sections = result.get("sections", [])
-    return PhraseList(
-        [_summary(keyphrase) for keyphrase in result["keyphrases"]],
-        [SectionSummary(**s | {"keyphrases": [_summary(k) for k in s["keyphrases"]]}) for s in sections],
-        result["method"],
-        result["model"],
-        result["language"],
-        result["coverage"]["words"],
-        result.get("warnings", []),
-    )
+    sections = [section | {"keyphrases": _summaries(section)} for section in result.get("sections", [])]
+    about = {"words": result["coverage"]["words"], "warnings": result.get("warnings", []), "sections": sections}
+    return PhraseList(**result | about | {"keyphrases": _summaries(result)})
 
 
-def _summary(keyphrase: dict[str, Any]) -> PhraseSummary:
-    occurrences = keyphrase["occurrences"]
-    start, end = (occurrences[0][name] if occurrences else None for name in ("start", "end"))
-    shared = {name: keyphrase[name] for name in ("rank", "text", "score", "variants")}
-    source = keyphrase.get("source", "text")
-    return PhraseSummary(**shared, start=start, end=end, occurrences=len(occurrences), source=source)
+def _summaries(result: dict[str, Any]) -> list[PhraseSummary]:
+    summaries = []
+    for keyphrase in result["keyphrases"]:
+        occurrences = keyphrase["occurrences"]
+        start, end = (occurrences[0][name] if occurrences else None for name in ("start", "end"))
+        about = {"start": start, "end": end, "occurrences": len(occurrences)}
+        summaries.append(PhraseSummary(**{"source": "text"} | keyphrase | about))
+    return summaries
 
 
 def _explanation(explanation: dict[str, Any], text: str, phrase: str) -> PhraseExplanation:
@@ -312,20 +297,21 @@ def _explanation(explanation: dict[str, Any], text: str, phrase: str) -> PhraseE
     wanted = variant_key(squeeze(phrase), language)
     forms = ((k, (k["text"], *k["variants"])) for k in ranked)
     keyphrase = next((k for k, texts in forms if wanted in [variant_key(form, language) for form in texts]), None)
+    about: dict[str, Any] = {"phrase": phrase, "rank": None, "score": None, "occurrences": [], "parts": {}, "note": ""}
     if keyphrase is None:
         note = "It occurs in the text but is not ranked: it is not a noun phrase, or a better phrase says the same."
-        note = note if gold["places"] else "It does not occur in the text."
-        return PhraseExplanation(phrase, None, len(ranked), None, note, [], {})
-    occurrences = [_explained_occurrence(occurrence, text) for occurrence in keyphrase["occurrences"][:MOST_SHOWN]]
-    more = len(keyphrase["occurrences"]) - len(occurrences)
-    note = f"{more} more occurrences are not shown." if more else ""
-    meaning = {part["name"]: part["words"] for part in description(method["method"])["parts"]}
-    rank, score = keyphrase["rank"], keyphrase["score"]
-    return PhraseExplanation(keyphrase["text"], rank, len(ranked), score, note, occurrences, meaning)
+        about["note"] = note if gold["places"] else "It does not occur in the text."
+    else:
+        shown = keyphrase["occurrences"][:MOST_SHOWN]
+        if more := len(keyphrase["occurrences"]) - len(shown):
+            about["note"] = f"{more} more occurrences are not shown."
+        about |= {"phrase": keyphrase["text"], "rank": keyphrase["rank"], "score": keyphrase["score"]}
+        about["occurrences"] = [_explained_occurrence(occurrence, text) for occurrence in shown]
+        about["parts"] = {part["name"]: part["words"] for part in description(method["method"])["parts"]}
+    return PhraseExplanation(**about, ranked_phrases=len(ranked))
 
 
 def _explained_occurrence(occurrence: dict[str, Any], text: str) -> ExplainedOccurrence:
-    start, end = occurrence["start"], occurrence["end"]
-    context = squeeze(text[max(0, start - CONTEXT) : end + CONTEXT])
+    context = squeeze(text[max(0, occurrence["start"] - CONTEXT) : occurrence["end"] + CONTEXT])
     parts = {name: value for name, value in occurrence.items() if name not in ("start", "end", "page", "score")}
-    return ExplainedOccurrence(start, end, context, occurrence["score"], parts)
+    return ExplainedOccurrence(**occurrence | {"context": context, "parts": parts})

@@ -84,9 +84,7 @@ def fit_job(request: FitRequest, config: Config, request_id: str) -> ExtractionJ
     return ExtractionJob([QueuedText(key, all_texts, "examples")], write, request_id)
 
 
-def _with_styles(
-    settings: Mapping[str, Mapping[str, Any]], style: Style | None, config: Config
-) -> dict[str, dict[str, Any]]:
+def _with_styles(settings: Mapping[str, Mapping[str, Any]], style: Style | None, config: Config) -> dict[str, Any]:
     """The settings of each method, with the style of the request, else that of the service, where it has styles."""
     styled = [name for name in settings if has_styles(name)]
     if style is not None and not styled:

@@ -28,7 +28,6 @@ from mudy.server.queue import RequestQueue
 from mudy.server.read_queue import ReadQueue, reader_limits
 from mudy.server.request_schemas import ExplainRequest, ExtractRequest, FitRequest, served_methods
 from mudy.server.scorer import Scorer, scorers
-from mudy.server.telemetry import Metrics
 
 _LINES = {"schema": {"type": "string"}, "example": '{"state": "waiting", "ahead": 0, "elapsed": 0.1}\n'}
 _EXPLAINED: dict[str, Any] = {"model": schemas.Explanation, "content": {NDJSON: _LINES}}
@@ -40,17 +39,14 @@ def create_app(
     loaded: Callable[[BaseException | None], None] = lambda failure: None,  # noqa: ARG005
 ) -> FastAPI:
     """The service; its queue is `app.state.queue`. `loaded` is called once the model is, or could not be, loaded."""
-    metrics = Metrics()
-    metrics.model.labels(__version__, config.method, config.model, config.encoder, config.speed).set(1)
 
     def load() -> Sequence[Scorer]:
         served_methods()  # imports all methods, which is slow the first time
         return scorers(config)
 
-    queue = RequestQueue(
-        load, workers=config.workers, size=config.queue, seconds=config.timeout, metrics=metrics, loaded=loaded
-    )
-    read_queue = ReadQueue(reader_limits(config.max_characters, config.timeout), config.timeout, metrics)
+    queue = RequestQueue(load, config, loaded)
+    queue.metrics.model.labels(__version__, config.method, config.model, config.encoder, config.speed).set(1)
+    read_queue = ReadQueue(reader_limits(config.max_characters, config.timeout), config.timeout, queue.metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -82,7 +78,7 @@ def create_app(
         mcp = add_mcp_route(app, config, queue)
     extend_openapi(app, config)
     _add_page(app)
-    app.add_middleware(RequestMiddleware, config=config, metrics=metrics, routes=app.routes)
+    app.add_middleware(RequestMiddleware, config=config, metrics=queue.metrics, routes=app.routes)
     return app
 
 

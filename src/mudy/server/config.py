@@ -44,3 +44,6 @@ class Config:
     @property
     def speed(self) -> str:
         return self.compute.speed or method_class(self.method).default_speed
+
+
+DEFAULT_CONFIG = Config()

@@ -48,9 +48,8 @@ def extend_openapi(app: FastAPI, config: Config) -> None:
         document = generate()
         if "securitySchemes" not in document["components"]:  # written just now
             components = document["components"]["schemas"]
-            _, further = models_json_schema(
-                [(m, "serialization") for m in UNROUTED], ref_template=f"{COMPONENT}{{model}}"
-            )
+            template = f"{COMPONENT}{{model}}"
+            _, further = models_json_schema([(m, "serialization") for m in UNROUTED], ref_template=template)
             components |= further["$defs"]
             _add_limits(components, config)
             _add_settings(components)

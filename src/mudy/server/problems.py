@@ -44,13 +44,9 @@ PROBLEMS = {
     "client-gone": Problem(CLIENT_GONE, "Client disconnected", "The client disconnected before the answer was sent."),
     "fault": Problem(500, "Internal error", "An unexpected error occurred; it is logged under this request's id."),
     "queue-full": Problem(503, "Queue full", "Too many requests are waiting. Try again later."),
-    "time-limit": Problem(
-        503, "Request timed out", "The request took too long. Send less text, or try again later.", retry_after=1
-    ),
-    "shutting-down": Problem(
-        503, "Service shutting down", "The service is shutting down. Try again later.", retry_after=5
-    ),
-    "not-ready": Problem(503, "Model loading", "The model is being loaded.", retry_after=1),
+    "time-limit": Problem(503, "Request timed out", "It took too long. Send less text, or try again later.", 1),
+    "shutting-down": Problem(503, "Service shutting down", "The service is shutting down. Try again later.", 5),
+    "not-ready": Problem(503, "Model loading", "The model is being loaded.", 1),
     "model-unavailable": Problem(503, "Model unavailable"),
 }
 BY_STATUS = {404: "not-found", 405: "method-not-allowed"}

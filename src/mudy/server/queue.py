@@ -22,7 +22,7 @@ from mudy._support.workers import Cancelling
 from mudy.errors import MudyError, SettingError
 from mudy.extraction.outcomes import BATCH_WORDS, Item, Outcome, batch_size, text_size
 from mudy.reading.document import Document
-from mudy.server.config import Config
+from mudy.server.config import DEFAULT_CONFIG, Config
 from mudy.server.problems import HttpProblem, problem_of_text
 from mudy.server.scorer import TURN_SECONDS, Batch, ExtractorKey, Scorer
 from mudy.server.telemetry import Eta, Metrics, log_fault
@@ -134,25 +134,20 @@ class RequestQueue:
     """Admits jobs, and has them computed.
 
     `load` makes the scorers, in the first worker's thread; then `loaded` is called, with the exception if that failed.
-    `workers` is how many scorers these are, `size` how many requests may wait, `seconds` how long one may take, a limit
-    that `answers.watched` enforces.
+    `seconds` is how long a request may take, a limit that `answers.watched` enforces.
     """
 
     def __init__(
         self,
         load: Callable[[], Sequence[Scorer]],
-        *,
-        workers: int = 1,
-        size: int = Config.queue,
-        seconds: float = Config.timeout,
-        metrics: Metrics | None = None,
+        config: Config = DEFAULT_CONFIG,
         loaded: Callable[[BaseException | None], None] = lambda failure: None,  # noqa: ARG005
     ) -> None:
-        self._load, self._size, self.seconds, self._on_load = load, size, seconds, loaded
-        self.metrics = metrics or Metrics()
+        self._load, self._size, self.seconds, self._on_load = load, config.queue, config.timeout, loaded
+        self.metrics = Metrics()
         self.metrics.waiting.set_function(lambda: self._count(lambda job: not job.computing))
         self.metrics.working.set_function(lambda: self._count(lambda job: job.computing and not job.over))
-        self.eta = Eta(workers)
+        self.eta = Eta(config.workers)
         self.failure: BaseException | None = None  # of loading
         self._jobs: list[ExtractionJob] = []  # all that are not over, in the order in which they are taken up
         self._closed = self._stopped = False
@@ -204,7 +199,7 @@ class RequestQueue:
         """Settle a job with a problem; it is not computed any further, unless it is part of a batch just now."""
         with self._changed:
             retry_after = self.retry_after() if name == "time-limit" else None
-            if not job.settle(HttpProblem(name, retry_after=retry_after)):
+            if job.over or not job.settle(HttpProblem(name, retry_after=retry_after)):
                 return
             self.metrics.cancelled.labels(name, "waiting" if job.began is None else "working").inc()
             if not job.computing:
@@ -222,9 +217,8 @@ class RequestQueue:
 
     def retry_after(self) -> int:
         with self._changed:
-            return self.eta.retry_after(
-                t.work for job in self._jobs for t in job.texts if t.item.key not in job.outcomes
-            )
+            left = [text for job in self._jobs for text in job.texts if text.item.key not in job.outcomes]
+            return self.eta.retry_after(text.work for text in left)
 
     def close(self) -> None:
         """Admit no more jobs."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, LiteralString, Self, get_args
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -18,21 +18,13 @@ from pydantic import (
     create_model,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError
 
 from mudy._support.validation import Option, TopN, checked, options_of
 from mudy.errors import SettingError, unknown
 from mudy.extraction.examples import LEAST
 from mudy.extraction.options import Options, RankingFocus
-from mudy.methods import (
-    METHODS,
-    Style,
-    check_settings,
-    descriptions_of,
-    model_fields,
-    setting_types,
-    settings_of,
-)
+from mudy.methods import METHODS, Style, check_settings, descriptions_of, model_fields, setting_types, settings_of
 from mudy.methods.mudyplus.weights import Weights
 from mudy.reading.candidates import CandidateKind
 from mudy.reading.document import Block, BlockKind, Span
@@ -50,7 +42,6 @@ MAX_METHODS = 4
 MAX_TOP_N = 1_000_000
 MAX_PAGES = 10_000
 MAX_BLOCKS = 50_000
-_MISSING: LiteralString = "is missing; send text, or texts for several texts"
 
 
 def served_methods() -> tuple[str, ...]:
@@ -218,18 +209,12 @@ class OptionsSchema(
 ):
     """How phrases are found and ranked, for all methods."""
 
-    style: Style | None = Field(
-        None, description=f"{options_of(RankingFocus)['style'].help} null: the service's default."
-    )
+    style: Style | None = Field(None, description=f"{options_of(RankingFocus)['style'].help} null: the default.")
 
     @model_validator(mode="after")
-    def _one_list(self) -> Self:
+    def _consistent(self) -> Self:
         if self.vocabulary is not None and isinstance(self.candidates, list):
             raise ValueError("send either candidates or vocabulary, not both")
-        return self
-
-    @model_validator(mode="after")
-    def _blocks_in_order(self) -> Self:
         ends = [0, *(place for block in self.blocks or () for place in (block.start, block.end))]
         if ends != sorted(ends) or ends[-1] > len(getattr(self, "text", "")):
             raise ValueError("blocks must be in order, without overlap, and within the text")
@@ -262,23 +247,18 @@ class ExtractRequest(OptionsSchema):
     text: str = Field("", description="One text.")
     texts: list[str] = Field([], description="Several texts.", min_length=1)
     method: MethodName | None = Field(None, description="See /v1/methods; null for the service's default.")
-    settings: dict[Name, Any] = Field(
-        {}, description="Settings of the method, under its paper's symbols; see /v1/methods.", examples=[{}]
-    )
+    settings: dict[Name, Any] = Field({}, description="Settings of the method; see /v1/methods.", examples=[{}])
 
     @model_validator(mode="before")
     @classmethod
     def _exactly_one(cls, given: Any) -> Any:
-        if isinstance(given, dict) and not {"text", "texts"} & given.keys():
-            missing: InitErrorDetails = {
-                "type": PydanticCustomError("needed", _MISSING),
-                "loc": ("text",),
-                "input": None,
-            }
-            raise ValidationError.from_exception_data(cls.__name__, [missing])
-        if isinstance(given, dict) and {"text", "texts"} <= given.keys():
+        names = given.keys() if isinstance(given, dict) else {"text"}  # of another type, which is refused next
+        if not {"text", "texts"} & names:
+            error = PydanticCustomError("needed", "is missing; send text, or texts for several texts")
+            raise ValidationError.from_exception_data(cls.__name__, [{"type": error, "loc": ("text",), "input": None}])
+        if {"text", "texts"} <= names:
             raise ValueError("send either text or texts, not both")
-        if isinstance(given, dict) and "texts" in given and {"pages", "blocks"} & given.keys():
+        if "texts" in names and {"pages", "blocks"} & names:
             raise ValueError("pages and blocks are those of one text; send it as text")
         return given
 
