@@ -7,7 +7,7 @@ import pytest
 from mudy import Extractor, SettingError
 from mudy.extraction.options import Options
 from mudy.reading.candidates import candidates
-from mudy.reading.document import Block, Document, Span
+from mudy.reading.document import Block, Span, not_prose
 from mudy.reading.structure import blocks_of, cut_to, prose_of, unusual
 from tests.growth import is_linear
 from tests.taggers import english
@@ -155,7 +155,7 @@ def test_a_document_knows_its_title_and_its_headings() -> None:
     assert document.title is not None
     assert document.title.of(document.text) == "River ice"
     assert [span.of(document.text) for span in document.headings] == ["River ice", "Melting"]
-    assert document.not_prose == ()
+    assert not_prose(document.text, document.blocks) == ()
 
 
 def test_no_phrase_comes_from_code_and_offsets_stay() -> None:
@@ -181,7 +181,7 @@ def test_a_quotation_is_read_if_there_is_little_else() -> None:
 def test_a_table_of_numbers_is_no_prose_but_one_of_words_is() -> None:
     text = "Ada | Bob\n1 | 2\n3 | 4"
     words, numbers = Block(Span(0, 9), "table"), Block(Span(10, 21), "table")
-    assert Document(text, (), (), blocks=(words, numbers)).not_prose == (numbers.span,)
+    assert not_prose(text, (words, numbers)) == (numbers.span,)
 
 
 def test_blocks_end_where_a_text_is_cut() -> None:

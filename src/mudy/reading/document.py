@@ -76,11 +76,6 @@ class Document:
         return tuple(block.span for block in self.blocks if block.kind in ("title", "heading"))
 
     @property
-    def not_prose(self) -> tuple[Span, ...]:
-        """Where no words were read: code, boilerplate, tables of numbers, and quotations in a text of other words."""
-        return not_prose(self.text, self.blocks)
-
-    @property
     def word_count(self) -> int:
         """White-space words; of a text in a script without spaces, those that were found."""
         return len(self.text.split()) if self.language not in UNSPACED_LANGUAGES else len(self.words)

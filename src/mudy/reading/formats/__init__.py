@@ -15,21 +15,11 @@ from pathlib import Path, PurePath
 from mudy._support.extras import missing_extra
 from mudy._support.storage import encode_text
 from mudy.errors import InputError, MudyError
-from mudy.reading.formats.pool import FileRead, ReaderPool
-from mudy.reading.formats.reading import ZIP, Limits, Reading, decode
-
-__all__ = [
-    "ENDINGS",
-    "FileRead",
-    "Limits",
-    "ReaderPool",
-    "Reading",
-    "endings",
-    "is_pattern",
-    "kind_of",
-    "matching_files",
-    "read",
-]
+from mudy.reading.formats.pool import FileRead as FileRead
+from mudy.reading.formats.pool import ReaderPool as ReaderPool
+from mudy.reading.formats.reading import ZIP, decode
+from mudy.reading.formats.reading import Limits as Limits
+from mudy.reading.formats.reading import Reading as Reading
 
 ENDINGS = {  # of the files of each format, which is the name of its module
     "plain": (".txt", ".text", ".log"),

@@ -7,7 +7,6 @@ pyoxigraph would expand the former without bound, and its time is quadratic in t
 Only labels are read: broader and narrower concepts are ignored.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
@@ -35,7 +34,6 @@ _UNDETERMINED = "und"  # BCP 47: no language; pyoxigraph accepts no empty tag in
 _TRIPLE_TERM, _MOST_TRIPLE_TERMS = "<<(", 100  # in RDF 1.2; many within one another overflow the stack
 _DEEPEST, _MOST_ENTITIES, _LONGEST_ENTITY = 100, 200, 300  # in XML
 _ESCAPES = str.maketrans({character: f"&#{ord(character)};" for character in '&<>"\t\n\r'})
-_POSITION = re.compile(r"^Parser error at [^:]{0,200}: |\(line \d{1,9}\)$")
 _SHOWN = 200  # characters of a reason
 
 
@@ -97,9 +95,7 @@ def rdf_triples(text: str, format_name: str) -> Iterator[Triple]:
             else:
                 yield subject, predicate, _address(value), None
     except SyntaxError as error:
-        reason = _POSITION.sub("", str(error.msg)).rstrip(". ")[:_SHOWN]
-        where = f"line {error.lineno}: " if error.lineno else ""
-        raise InputError(f"{where}this is not {rdf_format.name} ({reason}).") from None
+        raise InputError(f"this is not {rdf_format.name} ({str(error.msg)[:_SHOWN]}).") from None
 
 
 def _address(resource: Any) -> str:
