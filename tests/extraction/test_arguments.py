@@ -11,9 +11,7 @@ from mudy import Extractor
 from mudy._support.validation import fit_value, type_in_words
 from mudy.corpus import Columns, run
 from mudy.errors import InputError, MudyError, SettingError
-from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import load
-from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.measures import F1, Predictions
 from mudy.methods import METHODS, method_class, settings_of
 from tests.taggers import english
@@ -43,7 +41,6 @@ def option(name: str) -> Any:
     return {name: 1}
 
 
-DOCUMENTS = [Predictions(str(i), ["ice", "map"], ["ice"]) for i in range(3)]
 CASES: dict[str, tuple[Callable[[Any], object], tuple[Any, ...]]] = {
     "method": (make_with("method"), (*NO_STR, None)),
     "model": (make_with("model"), (*NO_STR, None)),
@@ -88,17 +85,10 @@ CASES: dict[str, tuple[Callable[[Any], object], tuple[Any, ...]]] = {
     "engine": (lambda v: run("in.jsonl", "out.jsonl", engine=v), (None, "dask", 5, ["ray"])),
     "actors": (lambda v: run("in.jsonl", "out.jsonl", actors=v), NO_COUNT),
     "options": (lambda v: run("in.jsonl", "out.jsonl", options=v), (5, "top_n", [1], {"topn": 3}, {"source": "a"})),
-    "extractor": (lambda v: evaluate(v, []), (None, "yake", 5)),
-    "datasets": (lambda v: evaluate(make(), v), (None, "data.jsonl", 5, ["data.jsonl"], [None])),
-    "output of a run": (lambda v: evaluate(make(), [], v), (5, b"run.json", ["run.json"], "")),
-    "places": (lambda v: evaluate(make(), [], places=v), NO_TRUTH),
     "path": (load, (None, 5, b"data.jsonl", ["data.jsonl"])),
     "limit": (lambda v: load("data.jsonl", limit=v), NO_COUNT),
     "form of data": (lambda v: load("data.jsonl", v), (5, b"mudy", "other", ["mudy"])),
     "k": (lambda v: F1 @ v, (0, -1, 1.5, "5", None, True)),
-    "documents": (lambda v: (F1 @ 5)(v), (None, 5, "a", [5], [None], {"a": 1})),
-    "averaging": (lambda v: (F1 @ 5)(DOCUMENTS, v), (None, "micro", 5)),
-    "a run to compare": (lambda v: compare(F1 @ 5, DOCUMENTS, v), (None, 5, [5])),
     "predictions": (lambda v: Predictions("a", v, ["ice"]), NO_PHRASES),
 }
 TABLE = [(name, value) for name, (_, values) in CASES.items() for value in values]
