@@ -14,7 +14,7 @@ from mudy.errors import InputError
 from mudy.evaluation import suite
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.measures import F1, MACRO, MAP, Predictions, nDCG
-from mudy.evaluation.suite import Outcome, SuiteResult, content_hash, outcome, suite_documents
+from mudy.evaluation.suite import Outcome, SuiteResult, content_hash, near_duplicates, outcome, suite_documents
 from tools.leaderboard import PAGE, entries, page
 
 TOY = """
@@ -129,6 +129,17 @@ def test_an_outcome_has_the_measures_of_the_phrases_it_stands_for() -> None:
     for measure in (F1 @ 3, F1 @ 10, MAP @ 10, nDCG @ 10):
         assert measure([made.predictions()], MACRO) == measure([Predictions("h", phrases, gold)], MACRO)
     assert outcome("h", gold, [], embed).hits == []
+
+
+def test_near_duplicates_are_found_across_sets_only() -> None:
+    text = "the river froze over night and the ferry stayed in the harbour until spring"
+    own = Record("a", None, text, ("river",))
+    near = Record("b", None, f"{text} came back", ("river",))
+    far = Record("c", None, "bread is baked in an oven of stone by the village", ("bread",))
+    sets = [Dataset("one", "jsonl", (own, near)), Dataset("two", "jsonl", (near, far))]
+    pairs = near_duplicates(sets)
+    assert [pair[:4] for pair in pairs] == [("one", "a", "two", "b"), ("one", "b", "two", "b")]
+    assert [pair[4] for pair in pairs] == [1, 1]
 
 
 def test_a_result_that_was_changed_is_refused(tmp_path: Path) -> None:

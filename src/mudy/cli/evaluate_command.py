@@ -138,7 +138,8 @@ def _suite_result(
         sets.append(replace(data, name=own or data.name, documents=tuple(documents.values())))
         hashes[own or data.name] = list(documents)
     refuse_equal_names(sets)
-
+    for one, first, other, second, share in suite.near_duplicates(sets):
+        screen.warning(f"{one} {first!r} and {other} {second!r} are near-duplicates ({share:.0%} in common)")
     if function is None:
         _, run = _evaluated(screen, sets, **{**options, "protocol": None})
         _warn_of_documents(screen, run)

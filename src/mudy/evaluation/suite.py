@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cache
 from importlib import import_module
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,6 +45,8 @@ KEPT = 50  # phrases per document
 ENCODER = "minilm-l6"  # of SemF1
 MEASURES: Sequence[Measure] = (*(F1 @ k for k in DEPTHS), F1 @ Depth.GOLD, F1 @ Depth.RETURNED, MAP @ 10, nDCG @ 10)
 SEMANTIC = "SemF1@10"
+_SHINGLE = 5  # words
+_ALIKE = 0.5  # share of the shorter text's shingles that near-duplicates have in common
 
 
 # -- Texts ------------------------------------------------------------------------------------------------------------
@@ -90,6 +94,23 @@ def _as_read(record: Record) -> Record:
 def _with_title(record: Record) -> str:
     title = (record.title or "").strip()
     return record.text if record.text.lstrip().casefold().startswith(title.casefold()) else f"{title}\n{record.text}"
+
+
+def near_duplicates(datasets: Sequence[Dataset]) -> list[tuple[str, str, str, str, float]]:
+    """Documents of two data sets that share half of their sequences of five words: sets, ids and the share."""
+    shingles = {(data.name, record.id): _shingles(record.text) for data in datasets for record in data.documents}
+    having = defaultdict(list)
+    for key, own in shingles.items():
+        for shingle in own:
+            having[shingle].append(key)
+    shared = Counter(pair for keys in having.values() for pair in combinations(keys, 2) if pair[0][0] != pair[1][0])
+    shares = {pair: count / min(len(shingles[key]) for key in pair) for pair, count in shared.items()}
+    return [(*a, *b, share) for (a, b), share in shares.items() if share >= _ALIKE]
+
+
+def _shingles(text: str) -> set[tuple[str, ...]]:
+    words = text.casefold().split()
+    return {tuple(words[start : start + _SHINGLE]) for start in range(max(1, len(words) - _SHINGLE + 1))}
 
 
 # -- Outcomes ---------------------------------------------------------------------------------------------------------
