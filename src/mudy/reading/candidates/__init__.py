@@ -148,7 +148,7 @@ def _letters(document: Document) -> Iterator[str]:
     marked_up = ((bisect_left(starts, span.start), bisect_left(starts, span.end)) for span in no_prose(text))
     excluded = {start for first, end in marked_up for start in starts[first:end]}
     sentence, mixed_case = -1, False
-    for word in cancellable(document.words, every=4096):
+    for word in cancellable(document.words, every=1024):
         if word.sentence != sentence:  # once for all words of a sentence, which may be as long as the text
             sentence = word.sentence
             mixed_case = any(map(str.islower, document.sentences[sentence].of(text)))
