@@ -4,9 +4,9 @@
 
 DATA is a folder with the development halves, a file of JSON lines each. Of each set 50 texts are measured; examples
 are drawn from 50 others. Weights are adapted from those of the default style, which saw none of these sets, and from
-those of the style of the set's kind, fitted here without the set. As in `Extractor(examples=...)`, weights that do not
-help examples left out are not used. `--pulls` compares strengths of the prior instead: mean and least gain over the
-sets. Resumable: what the cache holds is not computed again.
+those of the style of the set's kind. The other styles are fitted here, without the set measured. As in
+`Extractor(examples=...)`, weights that do not help examples left out are not used. `--pulls` compares strengths of the
+prior instead: mean and least gain over the sets. Resumable: what the cache holds is not computed again.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.mudyplus import STYLES
 from mudy import Extractor
 from mudy.evaluation.datasets import load
 from mudy.evaluation.fit import gather, predictions
 from mudy.evaluation.measures import F1
 from mudy.extraction.adaptation import Adaptation
+from mudy.extraction.examples import LEAST
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.fit_texts import SET_BY_HAND, FitText, fit_parts, fitted_weights
 from mudy.methods.mudyplus.fitting import PULL, RIDGE
@@ -37,15 +39,8 @@ TITLES = {
     "www": "www",
     "nus": "NUS",
 }
-KINDS = {  # of each set, the others whose gold is of the same kind: all that its style is fitted on here
-    "wikihow": ("tags", ("stackexchange",)),
-    "duc2001": ("terms", ("inspec", "semeval2017")),
-    "inspec": ("terms", ("duc2001", "semeval2017")),
-    "stackexchange": ("tags", ("wikihow",)),
-    "www": ("keywords", ("kp20k", "nus")),
-    "nus": ("keywords", ("kp20k", "www")),
-}
-TEXTS = {**dict.fromkeys(TITLES, 100), "semeval2017": 60, "kp20k": 60}
+KINDS = {name: style for style, names in STYLES.items() for name in names}
+TEXTS = 100  # of each set, at most
 MEASURED = 50  # texts of each set
 NUMBERS = (3, 5, 10, 20, 50)  # of examples
 DRAWS = 8
@@ -54,8 +49,8 @@ HEAD = f"""# What a few examples are worth
 
 F1@10 in per cent (StackExchange: F1@5) on {MEASURED} texts of each set, mean and deviation over {DRAWS} draws of
 examples from 50 others, by `python -m experiments.examples DATA --cache evidence`. `subjects` is the default style,
-which saw none of these sets; the others are fitted for this table on other sets of the same kind, at most 100 texts
-each. The strength of the prior was chosen on these sets.
+which saw none of these sets; the others are fitted for this table without the set measured, on at most {TEXTS} texts
+of each set of their kind. The form and the strength of the prior were chosen on these sets.
 Weights that do not help examples left out are not used, as in `Extractor(examples=...)`."""
 
 
@@ -67,15 +62,16 @@ def main() -> None:
     parser.add_argument("--pulls", type=float, nargs="+", default=[], help="strengths of the prior to compare")
     arguments = parser.parse_args()
     extractor = Extractor("mudyplus", protocol="promptrank", threads=1)
-    sets = [load(arguments.data / f"{name}.jsonl", limit=most) for name, most in TEXTS.items()]
+    sets = [load(arguments.data / f"{name}.jsonl", limit=TEXTS) for name in KINDS]
     gathered = gather(extractor, sets, arguments.cache, lambda *_: None)
-    texts = {name: [text for text in gathered if text.dataset == name] for name in TEXTS}
+    texts = {name: [text for text in gathered if text.dataset == name] for name in KINDS}
+    styles = {name: styles_without(name, texts) for name in TITLES}
     if arguments.pulls:
-        print("\n".join(pull_table(texts, arguments.pulls)))
+        print("\n".join(pull_table(texts, styles, arguments.pulls)))
         return
     curves = {
-        "subjects": {name: curve(name, texts[name], load_weights()) for name in TITLES},
-        "its kind": {name: curve(name, texts[name], kind_weights(name, texts)) for name in TITLES},
+        "subjects": {name: curve(name, texts[name], "subjects", styles[name]) for name in TITLES},
+        "its kind": {name: curve(name, texts[name], KINDS[name], styles[name]) for name in TITLES},
     }
     print(f"{HEAD}\n")
     print("\n".join(table(curves)))
@@ -83,33 +79,38 @@ def main() -> None:
         draw(curves["subjects"], arguments.picture)
 
 
-def kind_weights(name: str, texts: Mapping[str, Sequence[FitText]]) -> Weights:
-    """The style of a set's kind, fitted without the set."""
-    _, others = KINDS[name]
-    return fitted_weights([text for other in others for text in texts[other]], LEADERS, SET_BY_HAND, RIDGE, None)
+def styles_without(name: str, texts: Mapping[str, Sequence[FitText]]) -> dict[str, Weights]:
+    """All styles: the default one, and the others fitted without a set."""
+    chosen = {
+        style: [text for other in names if other != name for text in texts[other] if text.candidates]
+        for style, names in STYLES.items()
+    }
+    fitted = {style: fitted_weights(own, LEADERS, SET_BY_HAND, RIDGE, None) for style, own in chosen.items()}
+    return {"subjects": load_weights(), **fitted}
 
 
-def curve(name: str, texts: Sequence[FitText], prior: Weights, pull: float = PULL) -> dict[int, list[float]]:
+def curve(
+    name: str, texts: Sequence[FitText], style: str, styles: Mapping[str, Weights], pull: float = PULL
+) -> dict[int, list[float]]:
     """F1 without examples (0), and with each number of them: one value per draw."""
-    measured, pool = texts[:MEASURED], texts[MEASURED:]
+    measured, pool, prior = texts[:MEASURED], texts[MEASURED:], styles[style]
     values = {0: [score(name, measured, prior)]}
     for number in NUMBERS:
         values[number] = []
         for seed in range(DRAWS if number < len(pool) else 1):
             drawn = np.random.default_rng([number, seed]).permutation(len(pool))[:number]
-            values[number].append(score(name, measured, adapted([pool[place] for place in drawn], prior, pull)))
+            weights = adapted([pool[place] for place in drawn], prior, list(styles.values()), pull)
+            values[number].append(score(name, measured, weights))
     print(time.strftime("%H:%M:%S"), name, {n: round(float(np.mean(v)), 1) for n, v in values.items()}, file=sys.stderr)
     return values
 
 
-def adapted(examples: Sequence[FitText], prior: Weights, pull: float) -> Weights:
+def adapted(examples: Sequence[FitText], prior: Weights, styles: Sequence[Weights], pull: float) -> Weights:
     """The weights that an extractor uses: of fewer than three examples with a phrase in the text, none are made."""
     telling = [text for text in examples if text.tells]
-    return (
-        Adaptation.of(fit_parts(telling, LEADERS, ridge=pull, prior=prior), prior).weights
-        if len(telling) > 2
-        else prior
-    )
+    if len(telling) < LEAST:
+        return prior
+    return Adaptation.of(fit_parts(telling, LEADERS, ridge=pull, prior=prior, styles=styles), prior).weights
 
 
 def score(name: str, texts: Sequence[FitText], weights: Weights) -> float:
@@ -126,7 +127,7 @@ def table(curves: Mapping[str, Mapping[str, Mapping[int, Sequence[float]]]]) -> 
     yield "|---|---|" + "---:|" * (len(NUMBERS) + 1)
     for prior, sets in curves.items():
         for name, values in sets.items():
-            style = KINDS[name][0] if prior == "its kind" else prior
+            style = KINDS[name] if prior == "its kind" else prior
             cells = [spread(values[number]) for number in (0, *NUMBERS)]
             yield f"| {TITLES[name]} | {style} | {' | '.join(cells)} |"
 
@@ -137,11 +138,13 @@ def spread(values: Sequence[float]) -> str:
     return f"{np.mean(values):.1f}{deviation}"
 
 
-def pull_table(texts: Mapping[str, Sequence[FitText]], pulls: Sequence[float]) -> Iterator[str]:
+def pull_table(
+    texts: Mapping[str, Sequence[FitText]], styles: Mapping[str, Mapping[str, Weights]], pulls: Sequence[float]
+) -> Iterator[str]:
     yield f"| pull | {' | '.join(f'{number} examples: mean gain, least' for number in NUMBERS)} |"
     yield "|---:|" + "---:|" * len(NUMBERS)
     for pull in pulls:
-        curves = [curve(name, texts[name], load_weights(), pull) for name in TITLES]
+        curves = [curve(name, texts[name], "subjects", styles[name], pull) for name in TITLES]
         gains = [[float(np.mean(values[number])) - values[0][0] for values in curves] for number in NUMBERS]
         yield f"| {pull:g} | {' | '.join(f'{np.mean(gain):+.2f}, {min(gain):+.2f}' for gain in gains)} |"
 

@@ -172,6 +172,13 @@ def test_examples_that_do_not_help_leave_the_weights_as_they_were(arguments: dic
     assert top(extractor) == top(plain)
 
 
+def test_average_precision_decides_where_f1_does_not_grow(adapted: Extractor) -> None:
+    assert adapted.adaptation is not None
+    assert "average precision" not in str(adapted.adaptation)
+    by_order = replace(adapted.adaptation, after=adapted.adaptation.before - 1)
+    assert ", average precision grows; " in str(by_order)
+
+
 def test_examples_without_a_phrase_in_the_text_are_left_out_and_named(arguments: dict[str, Any]) -> None:
     with pytest.warns(ExampleWarning, match=r"without any of their phrases in the text, not used: 1 \(6\)"):
         extractor = Extractor(**arguments, examples=[*PAIRS, ("The train was late again.", ["zeppelin"])])

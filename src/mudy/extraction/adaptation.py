@@ -43,7 +43,7 @@ class Adaptation:
     examples: int  # that the weights were fitted on
     before: float
     after: float
-    helps: bool  # whether F1 grows or, where it stays as in very short texts, average precision does
+    helps: bool  # whether F1 or average precision of examples left out grows
     changes: tuple[str, ...]  # in the lists, as "longer phrases"
     notes: tuple[str, ...] = ()  # what could not be used
 
@@ -56,7 +56,7 @@ class Adaptation:
         gained = average_precision(fits, lambda text: fits.without[text.part]) - average_precision(
             fits, lambda _: before
         )
-        helps = left_out > known or (left_out == known and gained > 0)
+        helps = left_out > known or gained > 0
         return cls(
             fits.weights if helps else before,
             len(fits.texts),
@@ -73,7 +73,8 @@ class Adaptation:
         if not self.helps:
             return f"{self.examples} examples do not help, so the weights stay as they were: {measured}.{notes}"
         changed = ", ".join(self.changes) or "no clear change in the lists"
-        return f"Adapted to {self.examples} examples: {measured}; {changed}.{notes}"
+        better = "" if self.after > self.before else ", average precision grows"
+        return f"Adapted to {self.examples} examples: {measured}{better}; {changed}.{notes}"
 
     def to_dict(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "weights"}

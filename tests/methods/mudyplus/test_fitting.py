@@ -7,6 +7,7 @@ from scipy import optimize
 
 from mudy.errors import InputError
 from mudy.methods.mudyplus import fitting
+from mudy.methods.mudyplus.fit_texts import style_directions
 from mudy.methods.mudyplus.fitting import (
     Contest,
     Fit,
@@ -18,6 +19,7 @@ from mudy.methods.mudyplus.fitting import (
     ranking_weights,
     text_shares,
 )
+from mudy.methods.mudyplus.weights import Sum
 
 
 def samples(dataset: str, texts: int, seed: int) -> list[Sample]:
@@ -181,3 +183,37 @@ def test_the_minimum_is_that_of_the_penalised_surprise() -> None:
 
     best = optimize.minimize(loss, prior, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12}).x
     np.testing.assert_allclose(ranking_weights(made, 0.7, prior=prior), best, atol=1e-5)
+
+
+def test_directions_are_the_covariance_of_the_prior() -> None:
+    made, prior = [sample for sample in samples("a", 6, 0) if sample.tells], np.array([0.5, -0.5])
+    directions = np.array([[1.0, -2.0], [0.3, 0.1]])
+    contest = Contest.of(made)
+    scales = np.diag(np.concatenate([contest.right, contest.wrong]).std(0))
+    covariance = (np.linalg.inv(scales @ scales) + directions.T @ directions) / 0.7
+
+    def loss(weights: NDArray[np.float64]) -> float:
+        change = weights - prior
+        return contest.surprise(weights)[0] + float(change @ np.linalg.solve(covariance, change)) / 2
+
+    best = optimize.minimize(loss, prior, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12}).x
+    np.testing.assert_allclose(ranking_weights(made, 0.7, prior=prior, directions=directions), best, atol=1e-5)
+
+
+def test_weights_move_further_along_a_direction_than_across_it() -> None:
+    made, prior = samples("a", 3, 0), np.array([0.0, 0.0])
+    stiff = ranking_weights(made, 5.0, prior=prior)
+    along = ranking_weights(made, 5.0, prior=prior, directions=np.array([[3.0, 0.0]]))
+    across = ranking_weights(made, 5.0, prior=prior, directions=np.array([[0.0, 3.0]]))
+    assert along[0] > 1.5 * stiff[0]
+    assert across[0] < along[0]
+
+
+def test_directions_lead_from_a_prior_to_other_styles() -> None:
+    prior, same = (Sum({"digit": 1.0, "symbol": 2.0}, {}, intercept) for intercept in (0.0, 1.0))
+    other = Sum({"digit": 4.0, "symbol": 0.0, "generic": -1.0}, {}, 0.0)
+    names = ("digit", "symbol", "generic")
+    np.testing.assert_array_equal(style_directions(prior, [prior, same, other], names), [[3.0, 0.0, -1.0]])
+    mean_square = (style_directions(prior, [other, other], names) ** 2).sum(0)
+    np.testing.assert_allclose(mean_square, [9.0, 0.0, 1.0])
+    assert style_directions(prior, [prior], names).shape == (0, 3)

@@ -6,9 +6,9 @@ from typing import Any, get_args
 import pytest
 
 from mudy.errors import SettingError
-from mudy.methods import Style
+from mudy.methods import STYLES, Style
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE
-from mudy.methods.mudyplus.weights import Weights, load_weights
+from mudy.methods.mudyplus.weights import Weights, built_in_styles, load_weights
 
 FITTED = Path(str(files("mudy.methods.mudyplus") / "fitted"))
 GOOD: dict[str, Any] = load_weights().to_dict()
@@ -101,3 +101,11 @@ def test_weights_fitted_without_a_language_model_say_so_where_it_is_asked() -> N
     assert weights.to_dict()["full"] is None
     with pytest.raises(SettingError, match=r"mine.json: fitted without a language model.*speed 'quick'"):
         weights.with_model  # noqa: B018
+
+
+def test_the_styles_of_a_language_are_listed_once() -> None:
+    assert len(built_in_styles()) == len(STYLES)
+    assert [weights.source for weights in built_in_styles("de")] == [
+        "subjects_other_languages.json",
+        "other_languages.json",
+    ]

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from mudy.errors import InputError
 from mudy.methods.mudyplus.cascade import MOST, MudyPlus, in_long_text, leading, not_asked, ordered, totals
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE, Numbers, Table
 from mudy.methods.mudyplus.fitting import RIDGE, Bend, Fit, Sample, calibrate, expit, fit, text_shares
-from mudy.methods.mudyplus.weights import Sum, Weights
+from mudy.methods.mudyplus.weights import Sum, Weights, built_in_styles
 from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.stemming import stems_of
 from mudy.reading.document import Document
@@ -169,13 +170,21 @@ def fit_parts(
     by_hand: ByHand = SET_BY_HAND,
     ridge: float = RIDGE,
     prior: Weights | None = None,
+    styles: Sequence[Weights] | None = None,
 ) -> Fits:
-    """Fit weights. A prior takes the place of the weights set by hand, with a ridge for each text, such as PULL."""
+    """Fit weights. A prior takes the place of the weights set by hand, with a ridge for each text, such as PULL.
+
+    The prior gives way most easily towards other styles: by default the built-in ones for the language of most texts.
+    """
     usable = in_parts([text for text in texts if text.candidates])
+    if prior is not None and styles is None and usable:
+        styles = built_in_styles(Counter(text.language for text in usable).most_common(1)[0][0])
     check_samples([text.sample(CHEAP) for text in usable], "its candidates")
-    weights = fitted_weights(usable, leaders, by_hand, ridge, prior)
+    weights = fitted_weights(usable, leaders, by_hand, ridge, prior, styles or ())
     without = {
-        part: fitted_weights([text for text in usable if text.part != part], leaders, by_hand, ridge, prior)
+        part: fitted_weights(
+            [text for text in usable if text.part != part], leaders, by_hand, ridge, prior, styles or ()
+        )
         for part in cancellable(dict.fromkeys(text.part for text in usable))
     }
     bends = {name: _bend(usable, without, name, leaders) for name in (("quick", "full") if leaders else ("quick",))}
@@ -209,21 +218,33 @@ def check_samples(samples: Sequence[Sample], among: str) -> None:
 
 
 def fitted_weights(
-    texts: Sequence[FitText], leaders: int, by_hand: ByHand, ridge: float, prior: Weights | None
+    texts: Sequence[FitText],
+    leaders: int,
+    by_hand: ByHand,
+    ridge: float,
+    prior: Weights | None,
+    styles: Sequence[Weights] = (),
 ) -> Weights:
     """Both sums: `quick` of all candidates, `full` of those that lead by it; without leaders, `quick` alone."""
     fitted_on = dict(Counter(text.dataset for text in texts))
     samples = [text.sample(CHEAP) for text in texts]
-    quick = _fitted_sum(samples, CHEAP, by_hand["quick"], ridge, None if prior is None else prior.quick)
+    known = None if prior is None else prior.quick
+    quick = _fitted_sum(samples, CHEAP, by_hand["quick"], ridge, known, [style.quick for style in styles])
     if not leaders:
         return Weights(quick, None, fitted_on)
     samples = [text.sample(EVIDENCE, text.leaders(quick, leaders)) for text in texts]
-    full = _fitted_sum(samples, EVIDENCE, by_hand["full"], ridge, None if prior is None else prior.with_model)
+    known = None if prior is None else prior.with_model
+    full = _fitted_sum(samples, EVIDENCE, by_hand["full"], ridge, known, [style.with_model for style in styles])
     return Weights(quick, full, fitted_on)
 
 
 def _fitted_sum(
-    samples: Sequence[Sample], names: Sequence[str], by_hand: Mapping[str, float], ridge: float, prior: Sum | None
+    samples: Sequence[Sample],
+    names: Sequence[str],
+    by_hand: Mapping[str, float],
+    ridge: float,
+    prior: Sum | None,
+    styles: Sequence[Sum],
 ) -> Sum:
     if prior is not None and not any(sample.tells for sample in samples):
         return prior
@@ -232,9 +253,23 @@ def _fitted_sum(
     else:
         known = np.array([prior.evidence.get(name, 0.0) for name in names])
         context = np.array([prior.context.get(name, 0.0) for name in CONTEXT])
-        fitted = fit(samples, ridge / len(samples), None, Fit(known, context, prior.intercept))
+        directions = sqrt(ridge) * style_directions(prior, styles, names)
+        fitted = fit(samples, ridge / len(samples), None, Fit(known, context, prior.intercept), directions)
     evidence = dict(zip(names, fitted.weights.tolist(), strict=True))
     return Sum(evidence, dict(zip(CONTEXT, fitted.context_weights.tolist(), strict=True)), fitted.intercept)
+
+
+def style_directions(prior: Sum, styles: Sequence[Sum], names: Sequence[str]) -> Numbers:
+    """The differences of styles from a prior, whose mean square is the variance; (styles, names).
+
+    A style without a weight for some evidence never saw it, and says nothing about it.
+    """
+    others = [style for style in styles if style.evidence != prior.evidence]
+    rows = [
+        [style.evidence[name] - prior.evidence.get(name, 0.0) if style.evidence.get(name) else 0.0 for name in names]
+        for style in others
+    ]
+    return np.array(rows).reshape(-1, len(names)) / sqrt(max(1, len(rows)))
 
 
 def _bend(texts: Sequence[FitText], without: Mapping[str, Weights], name: str, leaders: int) -> Bend:

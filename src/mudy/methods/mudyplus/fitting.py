@@ -4,7 +4,8 @@ Conditional, because a ranking only compares phrases of one text: the weights ar
 text most likely stands above all wrong ones, so that the wrong ones that stand highest count most. What is the same for
 all phrases of a text (its length) cannot change a ranking, and comes in with the calibration.
 
-A few texts adapt known weights, the prior: a ridge pulls towards them, the less the more texts there are.
+A few texts adapt known weights, the prior: a ridge pulls towards them, the less the more texts there are. It pulls less
+in directions in which weights are known to differ, such as from one style to another.
 """
 
 from __future__ import annotations
@@ -72,12 +73,14 @@ def fit(
     ridge: float = RIDGE,
     fixed: Mapping[int, float] | None = None,
     prior: Fit | None = None,
+    directions: Numbers | None = None,
 ) -> Fit:
     """Weights of the ranking, scaled and shifted so that their sum is a log-odds.
 
-    `fixed` are weights set by hand: column -> weight in the ranking. The ridge pulls towards a prior, else towards 0.
+    `fixed` are weights set by hand: column -> weight in the ranking. The ridge pulls towards a prior, else towards 0;
+    less so along the directions.
     """
-    weights = ranking_weights(samples, ridge, fixed, None if prior is None else prior.weights)
+    weights = ranking_weights(samples, ridge, fixed, None if prior is None else prior.weights, directions)
     sums = [sample.evidence @ weights for sample in samples]
     rows = np.concatenate(
         [
@@ -101,8 +104,13 @@ def ranking_weights(
     ridge: float = RIDGE,
     fixed: Mapping[int, float] | None = None,
     prior: Numbers | None = None,
+    directions: Numbers | None = None,
 ) -> Numbers:
-    """Weights under which right phrases stand above wrong ones of the same text."""
+    """Weights under which right phrases stand above wrong ones of the same text.
+
+    Of the weights' change from the prior, the covariance that the ridge assumes is I + D'D over the ridge, in units of
+    what the evidence varies; the rows of D are the directions.
+    """
     fixed = fixed or {}
     telling = [sample for sample in samples if sample.tells]
     if not telling:
@@ -115,15 +123,17 @@ def ranking_weights(
     free = np.array([column not in fixed for column in range(len(scales))])
     weights = np.array([fixed.get(column, 0.0) for column in range(len(scales))])
     centre = np.zeros(free.sum()) if prior is None else prior[free] * scales[free]
+    known = np.zeros((0, len(centre))) if directions is None else directions[:, free] * scales[free]
+    precision = ridge * np.linalg.inv(np.eye(len(centre)) + known.T @ known)
 
     def penalised(scaled: Numbers) -> tuple[float, Numbers, Numbers]:
         weights[free] = scaled / scales[free]
         surprise, gradient, curvature = contest.surprise(weights)
         change = scaled - centre
         return (
-            surprise + ridge / 2 * float(change @ change),
-            gradient[free] / scales[free] + ridge * change,
-            curvature[np.ix_(free, free)] / np.outer(scales[free], scales[free]) + ridge * np.eye(len(scaled)),
+            surprise + float(change @ precision @ change) / 2,
+            gradient[free] / scales[free] + precision @ change,
+            curvature[np.ix_(free, free)] / np.outer(scales[free], scales[free]) + precision,
         )
 
     weights[free] = minimised(penalised, centre) / scales[free]

@@ -14,7 +14,7 @@ from typing import Any
 from mudy._support.storage import atomic_output, dump_json, real_path
 from mudy._support.validation import seen
 from mudy.errors import SettingError
-from mudy.methods import DEFAULT_STYLE, Style
+from mudy.methods import DEFAULT_STYLE, STYLES, Style
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE
 from mudy.methods.mudyplus.fitting import Bend
 
@@ -148,6 +148,11 @@ def load_weights(
     if language == "en":
         return _built_in(style)
     return _built_in("subjects_other_languages" if style == "subjects" else "other_languages")
+
+
+def built_in_styles(language: str = "en") -> tuple[Weights, ...]:
+    """The weights of all styles in a language, each once."""
+    return tuple({weights.source: weights for weights in (load_weights(None, s, language) for s in STYLES)}.values())
 
 
 @cache
