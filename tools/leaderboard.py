@@ -11,7 +11,7 @@ from statistics import mean
 
 import numpy as np
 
-from experiments.reproduce.markdown import markdown_table
+from experiments.reproduce.markdown import OPEN, markdown_table
 from mudy.errors import InputError
 from mudy.evaluation.measures import F1, MACRO, SAMPLES, bootstrap_draws, percentiles
 from mudy.evaluation.suite import VERSION, SuiteResult, measured, register, set_hash
@@ -51,14 +51,14 @@ def half_width(result: SuiteResult) -> float:
 def page(results: Sequence[SuiteResult]) -> str:
     """The whole page."""
     overall = {result.name: means(result) for result in results}
-    measures = list(next(iter(overall.values())))
+    measures = list(dict.fromkeys(measure for known in overall.values() for measure in known))
     table = markdown_table(
         ["method", "F1@10 ±", *(name for name in measures if name != "F1@10"), "CPU-s"],
         [
             [
                 result.name,
                 f"{overall[result.name]['F1@10']:.1f} ±{half_width(result):.1f}",
-                *(f"{value:.1f}" for name, value in overall[result.name].items() if name != "F1@10"),
+                *(_cell(overall[result.name].get(name)) for name in measures if name != "F1@10"),
                 f"{result.cpu_seconds:.2g}",
             ]
             for result in results
@@ -76,6 +76,10 @@ def page(results: Sequence[SuiteResult]) -> str:
     for place, part in {"table": table, "by set": by_set, "sets": sets, "version": str(VERSION)}.items():
         text = text.replace(f"<!-- {place} -->", part)
     return text
+
+
+def _cell(value: float | None) -> str:
+    return OPEN if value is None else f"{value:.1f}"
 
 
 def main() -> None:
