@@ -11,14 +11,15 @@ from statistics import mean
 
 import numpy as np
 
-from experiments.reproduce.markdown import OPEN, markdown_table
+from experiments.reproduce.markdown import markdown_table
 from mudy.errors import InputError
 from mudy.evaluation.measures import F1, MACRO, SAMPLES, bootstrap_draws, percentiles
-from mudy.evaluation.suite import VERSION, SuiteResult, measured, register, set_hash
+from mudy.evaluation.suite import DIVERSE, FAITHFUL, VERSION, SuiteResult, measured, register, set_hash
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "experiments" / "leaderboard"
 PAGE = ROOT / "docs" / "leaderboard.md"
+ASPECTS = (FAITHFUL, DIVERSE)
 
 
 def entries(folder: Path = RESULTS) -> list[SuiteResult]:
@@ -51,14 +52,14 @@ def half_width(result: SuiteResult) -> float:
 def page(results: Sequence[SuiteResult]) -> str:
     """The whole page."""
     overall = {result.name: means(result) for result in results}
-    measures = list(dict.fromkeys(measure for known in overall.values() for measure in known))
+    measures = [name for name in next(iter(overall.values())) if name not in ASPECTS]
     table = markdown_table(
         ["method", "F1@10 ±", *(name for name in measures if name != "F1@10"), "CPU-s"],
         [
             [
                 result.name,
                 f"{overall[result.name]['F1@10']:.1f} ±{half_width(result):.1f}",
-                *(_cell(overall[result.name].get(name)) for name in measures if name != "F1@10"),
+                *(f"{overall[result.name][name]:.1f}" for name in measures if name != "F1@10"),
                 f"{result.cpu_seconds:.2g}",
             ]
             for result in results
@@ -72,14 +73,15 @@ def page(results: Sequence[SuiteResult]) -> str:
         ["data set", "documents", "hash"],
         [[name, str(len(hashes)), f"`{set_hash(hashes)}`"] for name, hashes in register().items()],
     )
+    aspects = markdown_table(
+        ["method", *ASPECTS],
+        [[name, *(f"{of[a]:.1f}" for a in ASPECTS)] for name, of in overall.items() if {*ASPECTS} <= {*of}],
+    )
     text = (RESULTS / "template.md").read_text(encoding="utf-8")
-    for place, part in {"table": table, "by set": by_set, "sets": sets, "version": str(VERSION)}.items():
+    parts = {"table": table, "by set": by_set, "aspects": aspects, "sets": sets, "version": str(VERSION)}
+    for place, part in parts.items():
         text = text.replace(f"<!-- {place} -->", part)
     return text
-
-
-def _cell(value: float | None) -> str:
-    return OPEN if value is None else f"{value:.1f}"
 
 
 def main() -> None:
