@@ -74,8 +74,16 @@ def base(workspace: Workspace, data: str, model: str, settings: RunSettings) -> 
     """A run of MUDY; without weighting it is read from the runs of MUDY and of PromptRank."""
     if settings != UNWEIGHTED:
         return workspace.run(data, "mudy", model, **settings)
-    published = workspace.run(data, "mudy", model, **published_settings(workspace, model))
-    return _joined(published, workspace.run(data, "promptrank", model))
+    return _joined(_observed(workspace, data, model), workspace.run(data, "promptrank", model))
+
+
+def _observed(workspace: Workspace, data: str, model: str) -> RunOrGap:
+    """The run of MUDY that attention is read from: the published one; of kept ones, that with most documents."""
+    kinds = [published_settings(workspace, model)]
+    if workspace.options.kept:
+        kinds.append(run_settings(workspace, model))
+    runs = [workspace.run(data, "mudy", model, **settings) for settings in kinds]
+    return max(runs, key=lambda run: len(run.documents) if isinstance(run, Run) else 0)
 
 
 def _joined(attention: RunOrGap, likelihood: RunOrGap) -> RunOrGap:
