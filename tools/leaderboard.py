@@ -14,11 +14,12 @@ import numpy as np
 from experiments.reproduce.markdown import markdown_table
 from mudy.errors import InputError
 from mudy.evaluation.measures import F1, MACRO, SAMPLES, Interval, bootstrap_draws
-from mudy.evaluation.suite import VERSION, SuiteResult, measured, register, set_hash
+from mudy.evaluation.suite import DIVERSE, FAITHFUL, VERSION, SuiteResult, measured, register, set_hash
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "experiments" / "leaderboard"
 PAGE = ROOT / "docs" / "leaderboard.md"
+ASPECTS = (FAITHFUL, DIVERSE)
 
 
 def entries(folder: Path = RESULTS) -> list[SuiteResult]:
@@ -56,14 +57,14 @@ def half_width(result: SuiteResult) -> float:
 def page(results: Sequence[SuiteResult]) -> str:
     """The whole page."""
     overall = {result.name: means(result) for result in results}
-    measures = list(next(iter(overall.values())))
+    measures = [name for name in next(iter(overall.values())) if name not in ASPECTS]
     table = markdown_table(
         ["method", "F1@10 ±", *(name for name in measures if name != "F1@10"), "CPU-s"],
         [
             [
                 result.name,
                 f"{overall[result.name]['F1@10']:.1f} ±{half_width(result):.1f}",
-                *(f"{value:.1f}" for name, value in overall[result.name].items() if name != "F1@10"),
+                *(f"{overall[result.name][name]:.1f}" for name in measures if name != "F1@10"),
                 f"{result.cpu_seconds:.2g}",
             ]
             for result in results
@@ -77,8 +78,13 @@ def page(results: Sequence[SuiteResult]) -> str:
         ["data set", "documents", "hash"],
         [[name, str(len(hashes)), f"`{set_hash(hashes)}`"] for name, hashes in register().items()],
     )
+    aspects = markdown_table(
+        ["method", *ASPECTS],
+        [[name, *(f"{of[a]:.1f}" for a in ASPECTS)] for name, of in overall.items() if {*ASPECTS} <= {*of}],
+    )
     text = (RESULTS / "template.md").read_text(encoding="utf-8")
-    for place, part in {"table": table, "by set": by_set, "sets": sets, "version": str(VERSION)}.items():
+    parts = {"table": table, "by set": by_set, "aspects": aspects, "sets": sets, "version": str(VERSION)}
+    for place, part in parts.items():
         text = text.replace(f"<!-- {place} -->", part)
     return text
 

@@ -76,7 +76,7 @@ MODELS: dict[str, Any] = {"type": MODEL, "callback": each_once}
     callback=limits,
     help="Only the first documents of each data set, or of one; may be repeated.  [default: all]",
 )
-@with_options(Compute, "dtype", "threads")
+@with_options(Compute, "dtype", "threads", "speed")
 @click.option("--endpoint", metavar="URL", help="A chat completions server, for table5.")
 @click.option("--endpoint-model", metavar="NAME", help="The model's name on that server.")
 @click.option("--kept", is_flag=True, help="Compute nothing: use the existing runs as they are.")

@@ -38,13 +38,13 @@ def _reranked(document: JudgedDocument, scoring: Scoring) -> JudgedDocument:
     return replace(document, phrases=phrases, scores=tuple(best.values()), places=places)
 
 
-def unweighted(run: Run, promptrank: Run) -> Run:
-    """MUDY without candidate-aware weighting: attention from its own run, likelihood from one of PromptRank.
+def with_likelihood_of(other: Run, run: Run) -> Run:
+    """A run of MUDY with the likelihoods of another run, over the documents that both have.
 
-    The prompt sees the text as it is in both. PromptRank asks for a phrase in its first form, though, and MUDY in each:
-    where texts keep their case, the two are not quite the same.
+    That of PromptRank is MUDY's without candidate-aware weighting. PromptRank asks for a phrase in its first form,
+    though, and MUDY in each: where texts keep their case, the two are not quite the same.
     """
-    known = {(document.data, document.id): document for document in promptrank.documents}
+    known = {(document.data, document.id): document for document in other.documents}
     both = [(document, known[key]) for document in run.documents if (key := (document.data, document.id)) in known]
     return rescore_run(replace(run, documents=tuple(_with_likelihood(*pair) for pair in both)), likelihood_alone)
 

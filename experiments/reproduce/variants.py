@@ -11,7 +11,7 @@ from itertools import product, starmap
 from typing import Any, NamedTuple
 
 from experiments.reproduce.markdown import Gap
-from experiments.reproduce.rescore import Scoring, likelihood_alone, mudy_scoring, rescore_run, unweighted
+from experiments.reproduce.rescore import Scoring, likelihood_alone, mudy_scoring, rescore_run, with_likelihood_of
 from experiments.reproduce.workspace import RunOrGap, Workspace
 from mudy.evaluation.measures import DEPTHS, F1
 from mudy.evaluation.runs import Run
@@ -46,17 +46,23 @@ def recommended(workspace: Workspace, model: str) -> Mapping[str, Any]:
     return RECOMMENDED.get(workspace.shape(model), {})
 
 
+def less_work(workspace: Workspace) -> Mapping[str, Any]:
+    """The settings of `Mudy` that the speed changes."""
+    return Mudy.speeds.get(workspace.options.speed or Mudy.default_speed, {})
+
+
 def run_settings(workspace: Workspace, model: str, **changes: Any) -> RunSettings:
     """What to ask `Mudy` for, so that it differs from its default in just these settings; one name for one run."""
-    default = {**PAPER, **recommended(workspace, model)}
+    default = {**PAPER, **recommended(workspace, model), **less_work(workspace)}
     kept = {name: value for name, value in changes.items() if value != default[name]}
     return {"attention": "GxL", **kept}
 
 
 def published_settings(workspace: Workspace, model: str, **changes: Any) -> RunSettings:
-    """The paper's settings, whatever is recommended for a model, with changes."""
+    """The paper's settings, whatever is recommended for a model or left out for speed, with changes."""
     kept = {*RescoreSettings._fields, "section_tokens"}  # published texts have 512 words, so they have no sections
-    own = {name: PAPER[name] for name in recommended(workspace, model) if name not in kept}
+    ours = {**recommended(workspace, model), **less_work(workspace)}
+    own = {name: PAPER[name] for name in ours if name not in kept}
     return run_settings(workspace, model, **{**own, **changes})
 
 
@@ -68,13 +74,22 @@ def base(workspace: Workspace, data: str, model: str, settings: RunSettings) -> 
     """A run of MUDY; without weighting it is read from the runs of MUDY and of PromptRank."""
     if settings != UNWEIGHTED:
         return workspace.run(data, "mudy", model, **settings)
-    own, plain = (
-        workspace.run(data, "mudy", model, **run_settings(workspace, model)),
-        workspace.run(data, "promptrank", model),
-    )
-    if isinstance(own, Gap) or isinstance(plain, Gap):
-        return own if isinstance(own, Gap) else plain
-    return unweighted(own, plain)
+    return _joined(_observed(workspace, data, model), workspace.run(data, "promptrank", model))
+
+
+def _observed(workspace: Workspace, data: str, model: str) -> RunOrGap:
+    """The run of MUDY that attention is read from: the published one; of kept ones, that with most documents."""
+    kinds = [published_settings(workspace, model)]
+    if workspace.options.kept:
+        kinds.append(run_settings(workspace, model))
+    runs = [workspace.run(data, "mudy", model, **settings) for settings in kinds]
+    return max(runs, key=lambda run: len(run.documents) if isinstance(run, Run) else 0)
+
+
+def _joined(attention: RunOrGap, likelihood: RunOrGap) -> RunOrGap:
+    if isinstance(attention, Gap) or isinstance(likelihood, Gap):
+        return attention if isinstance(attention, Gap) else likelihood
+    return with_likelihood_of(likelihood, attention)
 
 
 def default_score_settings(workspace: Workspace, model: str) -> RescoreSettings:
@@ -118,6 +133,20 @@ def as_published(
     return rescored(
         workspace, data, model, published_settings(workspace, model, **changes), reading or RescoreSettings()
     )
+
+
+def windowed(workspace: Workspace, data: str, model: str, w: int) -> RunOrGap:
+    """MUDY with the paper's settings and a window; the likelihood, which does not depend on it, is that of w = 1."""
+    if w == PAPER["w"]:
+        return as_published(workspace, data, model)
+
+    def make() -> RunOrGap:
+        settings = published_settings(workspace, model, weighting=False, w=w)
+        published = workspace.run(data, "mudy", model, **published_settings(workspace, model))
+        joined = _joined(workspace.run(data, "mudy", model, **settings), published)
+        return joined if isinstance(joined, Gap) else rescore_run(joined, scoring(RescoreSettings()))
+
+    return workspace.once((data, model, "window", w), make)
 
 
 # -- Choosing ---------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 from experiments.reproduce import paper
 from experiments.reproduce.markdown import Gap
 from mudy._support.storage import refuse_inputs
-from mudy.engines import Chat
+from mudy.engines import Chat, Speed
 from mudy.engines.backbone import Backbone
 from mudy.engines.encoder import SentenceEncoder
 from mudy.errors import InputError, MissingExtra, ModelError, SettingError
@@ -48,6 +48,7 @@ class ReproduceOptions:
     limits: Mapping[str, int] = field(default_factory=dict)  # of one set
     dtype: str | None = None
     threads: int | None = None
+    speed: Speed | None = None
     endpoint: str | None = None
     endpoint_model: str | None = None
     document: str | None = None  # for the figure of one document
@@ -169,8 +170,9 @@ class Workspace:
     def extractor(self, method: str, model: str | None = None, **settings: Any) -> Extractor:
         """An extractor that reads as published experiments do, and shares models with the others."""
         arguments: dict[str, Any] = {"model": model} if model else {}
-        dtype = self.options.dtype if model_fields(method) else None
-        arguments |= {"dtype": dtype, "threads": self.options.threads, "encoder": self.options.encoder}
+        if model_fields(method):
+            arguments |= {"dtype": self.options.dtype, "speed": self.options.speed}
+        arguments |= {"threads": self.options.threads, "encoder": self.options.encoder}
         made = Extractor(method, protocol="promptrank", report=self._report, **arguments, **settings)
         made.loader = WorkspaceLoader(made.loader.setup, made.compute, self._report, workspace=self)
         return made

@@ -14,7 +14,16 @@ from mudy.errors import InputError
 from mudy.evaluation import suite
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.measures import F1, MACRO, MAP, Predictions, nDCG
-from mudy.evaluation.suite import Outcome, SuiteResult, content_hash, near_duplicates, outcome, suite_documents
+from mudy.evaluation.suite import (
+    Outcome,
+    SuiteResult,
+    content_hash,
+    diversity,
+    faithfulness,
+    near_duplicates,
+    outcome,
+    suite_documents,
+)
 from tools.leaderboard import PAGE, entries, page
 
 TOY = """
@@ -124,11 +133,25 @@ def test_512_words_are_read() -> None:
 
 def test_an_outcome_has_the_measures_of_the_phrases_it_stands_for() -> None:
     gold, phrases = ["oil spill", "Oil spills", "alaska"], ["tanker", "oil spills", "oil spill", "ship", "Alaska"]
-    made = outcome("h", gold, phrases, embed)
+    record = Record("r", None, "A tanker spilled oil off Alaska.", tuple(gold))
+    made = outcome("h", record, phrases, embed)
     assert (made.gold, made.returned, made.hits) == (2, 4, [2, 4])
     for measure in (F1 @ 3, F1 @ 10, MAP @ 10, nDCG @ 10):
         assert measure([made.predictions()], MACRO) == measure([Predictions("h", phrases, gold)], MACRO)
-    assert outcome("h", gold, [], embed).hits == []
+    assert outcome("h", record, [], embed).hits == []
+
+
+def test_faithful_phrases_stand_in_the_text_and_diverse_ones_share_no_stem() -> None:
+    text = "The well-known ferry (of Lake Como) crossed\nthe lake."
+    assert faithfulness(["Lake Como", "well known ferry", "crossed the lake", "ferry lake"], text) == 75
+    assert faithfulness(["err"], text) == 0  # part of a word
+    assert diversity(["lake", "lakes of Italy", "ferry"]) == pytest.approx(66.67)
+    assert faithfulness([], text) is diversity(["lake"]) is None
+
+
+def test_results_from_before_a_measure_have_all_others() -> None:
+    old, new = Outcome("aa", 2, 3, [1], 50.0), Outcome("aa", 2, 3, [1], 50.0, 100.0, 40.0)
+    assert suite.measured([new]) == {**suite.measured([old]), "faithful@10": 100, "diverse@10": 40}
 
 
 def test_near_duplicates_are_found_across_sets_only() -> None:

@@ -96,7 +96,7 @@ def test_every_item_is_a_page_with_our_numbers_the_papers_and_the_open_cells(fol
     assert re.search(r"\| \d+\.\d|: F1@15 of this document \d", page)
     assert f"    python -m experiments.reproduce {item} --data {folder / 'data'} --model {folder / 'model'}" in page
     assert re.search(r"Documents, the first of each set: .+ [12]\.", page)
-    assert "Precision: default" in page
+    assert re.search(r"Precision: (8 bits \(fast\), )?default", page)  # MUDY+ is fast by default
     assert re.search(r"Versions: mudy .+torch .+; en_core_web", page)
     if ITEMS[item].drawn:
         width, height = size((folder / "out" / f"{item}.png").read_bytes())
@@ -315,6 +315,27 @@ def test_a_reading_of_a_run_is_the_run_with_that_setting(folder: Folder) -> None
     assert isinstance(direct, Run)
     assert isinstance(again, Run)
     assert [document.phrases for document in again.documents] == [document.phrases for document in direct.documents]
+
+
+def test_published_settings_undo_what_a_speed_leaves_out(folder: Folder) -> None:
+    workspace = at(folder, speed="fast")
+    assert variants.run_settings(workspace, "m") == {"attention": "GxL"}  # fast as users have it
+    published = {"attention": "GxL", "leaders": None, "one_reading": False}
+    assert variants.published_settings(workspace, "m") == published
+    assert workspace.extractor("mudy", workspace.options.models[0]).speed == "fast"
+
+
+@pytest.mark.parametrize("w", [1, 2])
+def test_a_window_is_read_from_two_runs_as_from_one(folder: Folder, w: int) -> None:
+    workspace = at(folder)
+    model = workspace.options.models[0]
+    direct = variants.as_published(workspace, "duc2001", model, w=w)
+    read = variants.windowed(workspace, "duc2001", model, w)
+    assert isinstance(direct, Run)
+    assert isinstance(read, Run)
+    assert [(one.phrases, one.scores) for one in read.documents] == [
+        (one.phrases, one.scores) for one in direct.documents
+    ]
 
 
 def test_a_run_over_fewer_documents_is_no_finished_one(folder: Folder) -> None:

@@ -60,7 +60,7 @@ def test_mudy_without_weighting_is_read_from_runs_of_mudy_and_promptrank() -> No
     weighted = evaluate(Given("mudy", Mudy(decoder("llama"), **settings)), [RIVERS], places=True)
     plain = evaluate(Given("promptrank", PromptRank(decoder("llama"))), [RIVERS], places=True)
     fresh = evaluate(Given("mudy", Mudy(decoder("llama"), weighting=False, **settings)), [RIVERS])
-    found = rescore_run(rescore.unweighted(weighted, plain), rescore.mudy_scoring())
+    found = rescore_run(rescore.with_likelihood_of(plain, weighted), rescore.mudy_scoring())
     assert [d.phrases for d in found.documents] == [d.phrases for d in fresh.documents]
     assert [d.phrases for d in weighted.documents] != [d.phrases for d in fresh.documents]
     for one, other in zip(found.documents, fresh.documents, strict=True):

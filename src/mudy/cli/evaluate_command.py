@@ -154,7 +154,7 @@ def _suite_result(
     embed = shared.sentence_encoder(screen, options["threads"], suite.ENCODER).embed
     outcomes = {
         data.name: [
-            suite.outcome(key, record.keyphrases, phrases[data.name, record.id][0], embed)
+            suite.outcome(key, record, phrases[data.name, record.id][0], embed)
             for key, record in zip(hashes[data.name], data.documents, strict=True)
         ]
         for data in sets

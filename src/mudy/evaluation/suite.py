@@ -1,7 +1,7 @@
 """The suite: a frozen protocol for comparing any function of a text that returns phrases.
 
 >>> documents = suite_documents(load("inspec.jsonl"))
->>> outcomes = [outcome(key, record.keyphrases, function(record.text), embed) for key, record in documents.items()]
+>>> outcomes = [outcome(key, record, function(record.text), embed) for key, record in documents.items()]
 >>> measured(outcomes)["F1@10"]
 
 A change to anything that a result depends on needs a new VERSION; results of different versions are never compared.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
@@ -45,6 +46,8 @@ KEPT = 50  # phrases per document
 ENCODER = "minilm-l6"  # of SemF1
 MEASURES: Sequence[Measure] = (*(F1 @ k for k in DEPTHS), F1 @ Depth.GOLD, F1 @ Depth.RETURNED, MAP @ 10, nDCG @ 10)
 SEMANTIC = "SemF1@10"
+FAITHFUL, DIVERSE = "faithful@10", "diverse@10"  # aspects of KPEval
+_DEPTH = 10
 _SHINGLE = 5  # words
 _ALIKE = 0.5  # share of the shorter text's shingles that near-duplicates have in common
 
@@ -125,6 +128,8 @@ class Outcome:
     returned: int  # phrases, at most KEPT
     hits: Sequence[int]  # the ranks, from 1, of the phrases that are gold
     semantic: float  # SEMANTIC
+    faithful: float | None = None  # FAITHFUL; in results from before it was measured, and without phrases, None
+    diverse: float | None = None  # DIVERSE; the same, and None for a single phrase
 
     def predictions(self) -> Predictions:
         """Stand-ins that have the same hits at the same ranks."""
@@ -133,13 +138,36 @@ class Outcome:
         return Predictions(self.hash, phrases, [f"gold{number}" for number in range(self.gold)])
 
 
-def outcome(key: str, gold: Sequence[str], phrases: Sequence[str], embed: Callable[[Sequence[str]], Any]) -> Outcome:
+def outcome(key: str, record: Record, phrases: Sequence[str], embed: Callable[[Sequence[str]], Any]) -> Outcome:
     """Phrases with equal stems are one, among the gold and among the predictions, for every measure."""
-    gold, phrases = _distinct(gold), _distinct(phrases)[:KEPT]
+    gold, phrases = _distinct(record.keyphrases), _distinct(phrases)[:KEPT]
     predictions = Predictions(key, phrases, gold)
     name, _, depth = SEMANTIC.partition("@")
     semantic = (semantic_kinds(PhraseVectors(embed))[name] @ int(depth)).of(predictions, MACRO)
-    return Outcome(key, len(gold), len(phrases), predictions.hit_ranks(Depth.RETURNED), round(semantic, 2))
+    hits, first = predictions.hit_ranks(Depth.RETURNED), phrases[:_DEPTH]
+    return Outcome(
+        key, len(gold), len(phrases), hits, round(semantic, 2), faithfulness(first, record.text), diversity(first)
+    )
+
+
+def faithfulness(phrases: Sequence[str], text: str) -> float | None:
+    """The share of phrases whose words follow one another in the text, in per cent; case and punctuation aside."""
+    words = f" {_words(text)} "
+    return _share([f" {_words(phrase)} " in words for phrase in phrases])
+
+
+def diversity(phrases: Sequence[str]) -> float | None:
+    """The share of pairs of phrases that have no stem in common, in per cent."""
+    stems = [{*stems_of(phrase, "en")} for phrase in phrases]
+    return _share([one.isdisjoint(other) for one, other in combinations(stems, 2)])
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def _share(facts: Sequence[bool]) -> float | None:
+    return round(100 * sum(facts) / len(facts), 2) if facts else None
 
 
 def _distinct(phrases: Iterable[str]) -> list[str]:
@@ -150,10 +178,15 @@ def _distinct(phrases: Iterable[str]) -> list[str]:
 
 
 def measured(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    """Every measure in per cent, the mean over documents."""
+    """Every measure that is known, in per cent, the mean over documents."""
     documents = [one.predictions() for one in outcomes]
     values = {str(measure): measure(documents, MACRO) for measure in MEASURES}
-    return {**values, SEMANTIC: sum(one.semantic for one in outcomes) / len(outcomes)}
+    aspects = {
+        SEMANTIC: [one.semantic for one in outcomes],
+        FAITHFUL: [one.faithful for one in outcomes if one.faithful is not None],
+        DIVERSE: [one.diverse for one in outcomes if one.diverse is not None],
+    }
+    return values | {name: sum(known) / len(known) for name, known in aspects.items() if known}
 
 
 @dataclass(frozen=True)
