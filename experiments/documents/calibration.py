@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.documents import Gold, by_genre, load_gold
-from experiments.documents.__main__ import ENGLISH_ONLY, NOT_USED, RIDGE, show
+from experiments.documents.__main__ import ENGLISH_ONLY, NOT_USED, REPEATS, RIDGE, set_by_hand, show
 from experiments.documents.keyphraseness import keyphraseness
 from experiments.reproduce.markdown import markdown_table
 from mudy import Extractor
@@ -26,7 +26,7 @@ from mudy.evaluation.fit import FittedWeights, fit_on_texts, gather
 from mudy.evaluation.measures import have_stems_of, reliability_bins
 from mudy.extraction.adaptation import ranked
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.evidence_table import CHEAP, Numbers
+from mudy.methods.mudyplus.evidence_table import Numbers
 
 FIRST = 15  # phrases of a document
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -46,7 +46,7 @@ def main() -> None:
         for text in gather(extractor, by_genre(golds.values()), arguments.cache, show)
     ]
     texts, _ = keyphraseness(texts, extractor.scorer, NOT_USED, ENGLISH_ONLY, RIDGE)  # type: ignore[arg-type]
-    by_hand = {"quick": {name: 0.0 for name in NOT_USED if name in CHEAP}, "full": dict.fromkeys(NOT_USED, 0.0)}
+    by_hand = set_by_hand(NOT_USED, REPEATS)
     fitted = fit_on_texts(texts, extractor.scorer.loaded_weights, MudyPlus.leaders, by_hand, {}, RIDGE)  # type: ignore[attr-defined]
     judged = {name: judgements(fitted, golds, name) for name in ("full", "quick")}
     (arguments.output / "calibration.md").write_text(page(judged), encoding="utf-8")

@@ -28,6 +28,7 @@ from mudy.methods.mudyplus.cascade import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, Numbers, Table
 from mudy.methods.mudyplus.fit_texts import ASKED, SET_BY_HAND, START, ByHand, Fits, FitText, fit_parts, only
 from mudy.methods.mudyplus.fitting import PULL, RIDGE, text_shares
+from mudy.methods.mudyplus.near import ALIKE
 from mudy.methods.mudyplus.weights import VERSION, Weights
 from mudy.reading.candidates import Candidate, Occurrence
 from mudy.reading.document import Span
@@ -233,6 +234,7 @@ def _made_with(extractor: Extractor) -> dict[str, Any]:
             "columns": EVIDENCE,
             "asked": ASKED,
             "start": START.to_dict(),
+            "alike": ALIKE,
             **fit_settings(extractor),
             "models": model_fingerprints(extractor),
         }
@@ -249,6 +251,7 @@ def _line(text: FitText) -> dict[str, Any]:
         **{name: getattr(text, name) for name in _PLAIN},
         "gold": text.gold,
         "asked": text.asked,
+        "alike": text.alike,
         "candidates": [
             [candidate.phrase, *([o.span.start, o.span.end, o.sentence] for o in candidate.occurrences)]
             for candidate in text.candidates
@@ -277,4 +280,5 @@ def _text(dataset: str, line: Mapping[str, Any]) -> FitText:
     columns = {name: np.array(column, dtype=np.float64) for name, column in line["columns"].items()}
     table = Table(columns, line["context"], line["plainness"])
     lists: dict[str, Any] = {"candidates": candidates, "gold": tuple(line["gold"]), "asked": tuple(line["asked"])}
+    lists["alike"] = tuple((first, second, excess) for first, second, excess in line["alike"])
     return FitText(dataset=dataset, table=table, **lists, **{name: line[name] for name in _PLAIN})

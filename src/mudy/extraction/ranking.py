@@ -219,11 +219,8 @@ def _keyphrase(text: str, place: int, group: Sequence[OccurrenceScore]) -> Keyph
 # -- Repetition -------------------------------------------------------------------------------------------------------
 
 # No list has two phrases of which one repeats the other. A phrase is left out if it has the stems of one chosen before,
-# or is a part of one, or contains one. Two such phrases stay together only if both have a life of their own, as "heat
-# pump" and "heat pump tariff": the shorter one occurs alone often enough, or the longer one is repeated, and the usual
-# form.
-
-INSIDE = 2.0  # a part of a chosen phrase must occur alone so many times as often as that phrase occurs
+# or is a part of one, or contains one. Only a longer one may join a shorter one, as "heat pump tariff" joins "heat
+# pump", if it is repeated, and the usual form.
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,13 +234,9 @@ class Mention:
 
 def says_the_same(phrase: Mention, chosen: Mention) -> bool:
     """Whether a phrase adds nothing to one chosen before it."""
-    if phrase.stems == chosen.stems:
+    if phrase.stems <= chosen.stems:
         return True
-    if phrase.stems < chosen.stems:
-        return phrase.alone < INSIDE * chosen.count
-    if phrase.stems > chosen.stems:
-        return phrase.count <= max(1, chosen.alone)
-    return False
+    return phrase.stems > chosen.stems and phrase.count <= max(1, chosen.alone)
 
 
 def distinct_mentions(ranked: Sequence[Mention], top_n: int | None = None) -> list[int]:

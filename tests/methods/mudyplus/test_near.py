@@ -20,8 +20,10 @@ from mudy.methods.mudyplus.near import (
     WINDOW,
     Keyphraseness,
     WindowCosines,
+    alike,
     built_in_keyphraseness,
     content_words,
+    repeated,
     seed_similarity,
     vectors_alone,
     vectors_of,
@@ -232,6 +234,37 @@ def plain_similarity(phrases: Numbers, texts: Numbers) -> list[float]:
 def near(phrases: Numbers, texts: Numbers) -> WindowCosines:
     spans = [Span(10 * i, 10 * i + 9) for i in range(len(texts))]
     return WindowCosines.of(range(len(phrases)), spans, phrases, texts)
+
+
+def test_phrases_are_alike_if_their_vectors_are_near_and_neither_has_all_words_of_the_other() -> None:
+    stems = [{"leak"}, {"pipe", "leak"}, {"burst"}, {"map"}]
+    vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.8, 0.6], [-1.0, 0.0]])
+    assert alike([2, 5, 7, 9], stems, vectors) == ((2, 7, 0.3), (5, 7, 0.3))
+
+
+def test_a_phrase_loses_by_how_near_it_is_to_the_nearest_one_that_ranks_higher() -> None:
+    values = np.array([1.0, 3.0, 2.0, 0.0])
+    pairs = [(0, 1, 0.1), (0, 2, 0.4), (1, 2, 0.2)]
+    assert repeated(values, pairs, 2.0).tolist() == pytest.approx([0.8, 0.0, 0.4, 0.0])
+    assert repeated(values, pairs, 0.0).tolist() == [0.0] * 4
+
+
+def test_a_phrase_that_falls_behind_another_takes_nothing_from_it() -> None:
+    values = np.array([3.0, 2.0, 1.9])
+    assert repeated(values, [(0, 1, 0.4), (1, 2, 0.3)], 2.0).tolist() == pytest.approx([0.0, 0.8, 0.0])
+
+
+@drawn(st.lists(st.floats(-9, 9), min_size=2, max_size=12), st.integers(0, 2**32 - 1))
+def test_what_repeats_ranks_in_the_order_in_which_it_was_settled(values: list[float], seed: int) -> None:
+    random = np.random.default_rng(seed)
+    pairs = [
+        (i, j, float(random.uniform(0, 0.5))) for i in range(len(values)) for j in range(i) if random.random() < 0.5
+    ]
+    left = np.array(values) - repeated(np.array(values), pairs, 2.0)
+    for i, j, excess in pairs:  # of two that are alike, the lower one lost at least what the higher one takes
+        if abs(left[i] - left[j]) > 1e-6:
+            higher, lower = (i, j) if left[i] > left[j] else (j, i)
+            assert values[lower] - left[lower] >= 2 * excess - 1e-6, (higher, lower)
 
 
 @pytest.mark.parametrize("texts", [1, 2, 3, 4, 9])

@@ -47,6 +47,11 @@ def test_every_style_has_weights_with_and_without_a_language_model(style: Style,
     assert weights.with_model.evidence
 
 
+def test_a_weight_of_repeats_below_zero_is_refused() -> None:
+    with pytest.raises(SettingError, match=r"x: quick: the weight of 'repeats' is -1.0, but must be 0 or more"):
+        Weights.of({**GOOD, "quick": {**GOOD["quick"], "repeats": -1}}, "x")
+
+
 def test_weights_survive_being_written(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     path.write_text(json.dumps(GOOD))

@@ -37,15 +37,19 @@ from mudy.methods.mudyplus.fitting import expit
 from mudy.methods.mudyplus.near import (
     MOST_PHRASES,
     Embed,
+    Pair,
     Steering,
     WindowCosines,
+    alike,
     built_in_keyphraseness,
+    repeated,
     vectors_alone,
     vectors_of,
     windows,
 )
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
 from mudy.reading.candidates import Candidate
+from mudy.reading.candidates.stemming import stem_parts
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
@@ -81,6 +85,7 @@ _WORDS = {  # what each contribution is, for people
     "ending": "ends where it should",
     "plain_ending": "ends where it should (in plain language)",
     "attention": "attention received",
+    "repeats": "close in meaning to a phrase that ranks higher",
     "local": "support from this passage, compared with the best one",
     "seeds": "similar to the seeds",
     "query": "occurs in sentences similar to the query",
@@ -194,6 +199,7 @@ class MudyPlus(BatchMethod):
 
     def _finished(self, text: TextEvidence, sums: QuickSums, weights: Sum) -> Scores:
         """The scores of a text, with the spans that each model read."""
+        sums = sums.without_repeats(text, weights)
         assert text.near is not None
         encoder = self._encoder_for(text.document)
         spans = [*text.near.windows, *self._steering.read(text.document)]
@@ -221,17 +227,20 @@ class MudyPlus(BatchMethod):
         return [
             text.adding_similarity(
                 WindowCosines.of(leaders, spans, states[len(spans) :], states[: len(spans)]),
-                self._keyphraseness(text.document, states[len(spans) :]),
+                *self._known_meaning(text, leaders, states[len(spans) :]),
             )
             for text, spans, leaders, states in zip(texts, cut, chosen, vectors, strict=True)
         ]
 
-    def _keyphraseness(self, document: Document, phrases: Numbers) -> Numbers:
-        """That of phrases by their vectors; 0 by an encoder, or in a language, that it was not fitted for."""
-        known = built_in_keyphraseness(self._encoder_for(document).name)
-        if known is None or document.language not in known.languages or len(known.direction) != phrases.shape[1]:
-            return np.zeros(len(phrases))
-        return known.of(phrases)
+    def _known_meaning(
+        self, text: TextEvidence, leaders: Sequence[int], vectors: Numbers
+    ) -> tuple[Numbers, tuple[Pair, ...]]:
+        """The keyphraseness of the leaders, and which are alike; nothing by an encoder or in a language not fitted."""
+        known, language = built_in_keyphraseness(self._encoder_for(text.document).name), text.document.language
+        if known is None or language not in known.languages or len(known.direction) != vectors.shape[1]:
+            return np.zeros(len(leaders)), ()
+        stems = [stem_parts(text.candidates[row].phrase.replace("-", " "), language) for row in leaders]
+        return known.of(vectors), alike(leaders, stems, vectors)
 
     def _vectors(self, documents: Sequence[Document], rows: Sequence[Sequence[str]]) -> list[Numbers]:
         """The vectors of texts that belong to documents, by the encoder that knows the language of each."""
@@ -325,6 +334,7 @@ class TextEvidence:
     document: Document
     candidates: Sequence[Candidate]
     near: WindowCosines | None = None
+    alike: tuple[Pair, ...] = ()
     answers: Mapping[int, Answer] = field(default_factory=dict)  # of the rows that the language model scored
     read: Sequence[Span] = ()  # what the language model read
 
@@ -333,12 +343,14 @@ class TextEvidence:
         """The table as if the encoder said the same about all phrases."""
         return self.table.adding(**{name: np.zeros(len(self.candidates)) for name in ENCODED})
 
-    def adding_similarity(self, near: WindowCosines, keyphraseness: Numbers) -> TextEvidence:
+    def adding_similarity(
+        self, near: WindowCosines, keyphraseness: Numbers, alike: tuple[Pair, ...] = ()
+    ) -> TextEvidence:
         """The text with what the encoder says about its leading phrases."""
         similar, typical = np.full(len(self.candidates), UNKNOWN_SIMILARITY), np.zeros(len(self.candidates))
         similar[list(near.rows)], typical[list(near.rows)] = near.similarity, keyphraseness
         table = self.table.adding(similarity=long(self.document.word_count) * similar, keyphraseness=typical)
-        return replace(self, table=table, near=near)
+        return replace(self, table=table, near=near, alike=alike)
 
     def adding_answers(self, rows: Sequence[int], answers: Sequence[Answer], read: Sequence[Span]) -> TextEvidence:
         columns = {name: np.zeros(len(self.candidates)) for name in ANSWERS}
@@ -388,6 +400,14 @@ class QuickSums:
             parts[row] = {**parts[row], "not_asked": -lead}
             log_odds[row] -= lead
         return QuickSums(parts, log_odds, self.steered)
+
+    def without_repeats(self, text: TextEvidence, weights: Sum) -> QuickSums:
+        """With less for phrases that mean nearly the same as one that ranks higher."""
+        lost = repeated(self.log_odds, text.alike, weights.repeats)
+        parts = [
+            {**part, "repeats": -less} if less else part for part, less in zip(self.parts, lost.tolist(), strict=True)
+        ]
+        return QuickSums(parts, self.log_odds - lost, self.steered)
 
 
 def finished(text: TextEvidence, sums: QuickSums, weights: Sum) -> Iterator[OccurrenceScore]:

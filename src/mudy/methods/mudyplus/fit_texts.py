@@ -20,6 +20,7 @@ from mudy.errors import InputError
 from mudy.methods.mudyplus.cascade import MOST, MudyPlus, in_long_text, leading, not_asked, ordered, totals
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE, Numbers, Table
 from mudy.methods.mudyplus.fitting import RIDGE, Bend, Fit, Sample, calibrate, expit, fit, text_shares
+from mudy.methods.mudyplus.near import Pair, repeated
 from mudy.methods.mudyplus.weights import Sum, Weights, built_in_styles
 from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.stemming import stems_of
@@ -48,6 +49,7 @@ START = Sum(  # chooses the phrases that are encoded and asked about while fitti
 )
 FOLDS = 20  # of the texts, where there is one data set; up to so many are left out one by one
 LEAST_TEXTS = 3  # two to fit on, one to measure on
+REPEATS = "repeats"  # its weight is set by hand, or 0: it depends on the ranking, which is fitted
 ByHand = Mapping[str, Mapping[str, float]]  # sum -> evidence -> its weight
 SET_BY_HAND: ByHand = {  # of weights that are fitted without a prior; before the calibration scales all
     "quick": {"generic": -2.5, "plain_generic": -1.0, "nested_frequency": 0.3},
@@ -66,6 +68,7 @@ class FitText:
     gold: tuple[str, ...]
     table: Table
     asked: tuple[int, ...] = ()  # rows that the language model was asked about
+    alike: tuple[Pair, ...] = ()
     part: str = ""
     language: str = "en"
     words: int = 0
@@ -85,7 +88,8 @@ class FitText:
         (text,) = asking.with_similarities([method.counted(document, candidates)], [START])
         if method.asks:
             (text,) = asking.with_answers([text], [ordered(totals(text.table, START))])
-        return replace(empty, table=text.table, asked=tuple(text.answers), words=document.word_count)
+        answered = replace(empty, table=text.table, asked=tuple(text.answers), words=document.word_count)
+        return replace(answered, alike=text.alike)
 
     @cached_property
     def hits(self) -> NDArray[np.bool_]:
@@ -124,13 +128,12 @@ class FitText:
         """Those that MUDY+ gives every candidate: by `quick`, and those of the leaders by `full` if there is one."""
         if not self.candidates:
             return np.zeros(0)
-        values = sums(self.table, weights.quick)
-        if weights.full is None or not (asked := self.leaders(weights.quick, leaders)):
-            return values
-        values[asked] = sums(self.table, weights.full)[asked]
-        rest, lead = not_asked(values, asked)
-        values[rest] -= lead
-        return values
+        values, last = sums(self.table, weights.quick), weights.full or weights.quick
+        if weights.full is not None and (asked := self.leaders(weights.quick, leaders)):
+            values[asked] = sums(self.table, weights.full)[asked]
+            rest, lead = not_asked(values, asked)
+            values[rest] -= lead
+        return values - repeated(values, self.alike, last.repeats)
 
     def chances(self, weights: Weights, leaders: int) -> Numbers:
         """The probabilities that MUDY+ gives every candidate."""
@@ -249,14 +252,17 @@ def _fitted_sum(
     if prior is not None and not any(sample.tells for sample in samples):
         return prior
     if prior is None:
-        fitted = fit(samples, ridge, {names.index(name): weight for name, weight in by_hand.items()})
+        fixed = {names.index(name): weight for name, weight in by_hand.items() if name != REPEATS}
+        fitted, repeats = fit(samples, ridge, fixed), by_hand.get(REPEATS, 0.0)
     else:
         known = np.array([prior.evidence.get(name, 0.0) for name in names])
         context = np.array([prior.context.get(name, 0.0) for name in CONTEXT])
         directions = sqrt(ridge) * style_directions(prior, styles, names)
         fitted = fit(samples, ridge / len(samples), None, Fit(known, context, prior.intercept), directions)
+        repeats = prior.repeats
     evidence = dict(zip(names, fitted.weights.tolist(), strict=True))
-    return Sum(evidence, dict(zip(CONTEXT, fitted.context_weights.tolist(), strict=True)), fitted.intercept)
+    context_weights = dict(zip(CONTEXT, fitted.context_weights.tolist(), strict=True))
+    return Sum(evidence, context_weights, fitted.intercept, repeats=repeats)
 
 
 def style_directions(prior: Sum, styles: Sequence[Sum], names: Sequence[str]) -> Numbers:

@@ -1,13 +1,17 @@
-"""Evidence from a sentence encoder: keyphraseness, and how similar phrases are to their text, to seeds and a query."""
+"""Evidence from a sentence encoder: keyphraseness, and how similar phrases are to their text, to one another, to seeds
+and a query.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property
+from heapq import heapify, heappop, heappush
 from importlib.resources import files
 from itertools import pairwise
 from math import ceil
@@ -24,10 +28,12 @@ if TYPE_CHECKING:
     from mudy.engines.encoder import SentenceEncoder
 
 Embed = Callable[[Sequence[str]], Numbers]  # texts -> their vectors; (texts, width)
+Pair = tuple[int, int, float]  # two rows, and how much nearer than ALIKE they are
 FLAT = 1e-6  # a deviation below is float noise
 SHORT = 200  # words that one window may have if they are the whole text
 WINDOW = 150  # words at most of a window of a longer text
 NEAREST = 3  # windows that a phrase is compared with
+ALIKE = 0.5  # cosine from which two phrases may mean the same
 MOST_PHRASES = 300  # that are compared with seeds: those that lead without them
 MOST_SENTENCES = 200  # of a text, the first ones, that are compared with a query
 
@@ -94,6 +100,53 @@ class WindowCosines:
         starts = [window.start for window in self.windows]
         held = [max(0, bisect_right(starts, position) - 1) for position in positions]
         return self._scaled(self.cosines[bisect_left(self.rows, row), held])
+
+
+# -- Similarity to other phrases ---------------------------------------------------------------------------------------
+
+
+def alike(rows: Sequence[int], stems: Sequence[Set[str]], vectors: Numbers) -> tuple[Pair, ...]:
+    """The pairs of phrases with similar vectors, but for those of which one has all words of the other.
+
+    A list tells the latter apart by their words.
+    """
+    units = _unit(vectors)
+    excess = np.round(np.triu(units @ units.T, 1) - ALIKE, 6)
+    return tuple(
+        (rows[i], rows[j], float(excess[i, j]))
+        for i, j in np.argwhere(excess > 0).tolist()
+        if not (stems[i] <= stems[j] or stems[j] <= stems[i])
+    )
+
+
+def repeated(values: Numbers, pairs: Sequence[Pair], weight: float) -> Numbers:
+    """What phrases lose because they mean nearly the same as one with a higher value, after what that one lost itself.
+
+    The highest value is settled first; then the next highest, less what the settled ones take from it.
+    """
+    lost: Numbers = np.zeros(len(values))
+    if not weight:
+        return lost
+    near: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for first, second, excess in pairs:
+        near[first].append((second, excess))
+        near[second].append((first, excess))
+    left = [
+        (-round(float(values[row]), 9), row) for row in near
+    ]  # a heap: the highest value first, of equals the first
+    heapify(left)
+    settled: set[int] = set()
+    while left:
+        value, row = heappop(left)
+        now = -round(float(values[row] - lost[row]), 9)
+        if row in settled or value != now:  # it fell since
+            continue
+        settled.add(row)
+        for other, excess in near[row]:
+            if other not in settled and weight * excess > lost[other]:
+                lost[other] = weight * excess
+                heappush(left, (-round(float(values[other] - lost[other]), 9), other))
+    return lost
 
 
 # -- Keyphraseness ----------------------------------------------------------------------------------------------------

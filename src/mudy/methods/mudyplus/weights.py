@@ -33,11 +33,13 @@ class Sum:
     context: Mapping[str, float]
     intercept: float
     calibration: Bend = NO_BEND
+    repeats: float = 0.0  # subtracted, times how near a phrase is in meaning to one that ranks higher
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "calibration": self.calibration.to_dict(),
             "intercept": round(self.intercept, _DIGITS),
+            **({"repeats": round(self.repeats, _DIGITS)} if self.repeats else {}),
             "context": {name: round(weight, _DIGITS) for name, weight in self.context.items()},
             "evidence": {name: round(weight, _DIGITS) for name, weight in self.evidence.items()},
         }
@@ -113,8 +115,11 @@ def _sum(row: Mapping[str, Any], known: tuple[str, ...], source: str) -> Sum:
         raise SettingError(f"{source}: unknown evidence {name!r}. Known are {', '.join((*known, *CONTEXT))}.")
     if not evidence:
         raise SettingError(f"{source}: no evidence has a weight.")
-    (intercept,) = _numbers({"intercept": row.get("intercept", 0.0)}, source).values()
-    return Sum(evidence, context, intercept, _calibration(row.get("calibration", {}), f"{source}: calibration"))
+    given = _numbers({name: row.get(name, 0.0) for name in ("intercept", "repeats")}, source)
+    if given["repeats"] < 0:
+        raise SettingError(f"{source}: the weight of 'repeats' is {given['repeats']}, but must be 0 or more.")
+    bend = _calibration(row.get("calibration", {}), f"{source}: calibration")
+    return Sum(evidence, context, given["intercept"], bend, given["repeats"])
 
 
 def _calibration(row: Any, source: str) -> Bend:
