@@ -111,7 +111,8 @@ def alike(rows: Sequence[int], stems: Sequence[Set[str]], vectors: Numbers) -> t
     A list tells the latter apart by their words.
     """
     units = _unit(vectors)
-    excess = np.round(np.triu(units @ units.T, 1) - ALIKE, 6)
+    cosines = np.einsum("ik,jk->ij", units, units)  # not @, which wakes the threads of a BLAS
+    excess = np.round(np.triu(cosines, 1) - ALIKE, 6)
     return tuple(
         (rows[i], rows[j], float(excess[i, j]))
         for i, j in np.argwhere(excess > 0).tolist()
