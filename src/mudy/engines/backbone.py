@@ -53,6 +53,7 @@ class Encoding:
 
     tokens: Tokens
     received: Received | None  # the attention that its tokens received while it was read, if that was asked for
+    middle: Floats | None  # the states of its tokens after half of the layers, if they were asked for; (tokens, width)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,8 +125,11 @@ class Backbone(ABC):
         """How many tokens of text fit into one reading beside the prompt."""
 
     @abstractmethod
-    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[Any]:
-        """Read each range once, for any number of prompts to follow, and observe attention in some layers."""
+    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = (), middle: bool = False) -> list[Any]:
+        """Read each range once, for any number of prompts to follow, and observe attention in some layers.
+
+        With `middle`, decoder-only models also keep the states of the tokens after half of the layers.
+        """
 
     @abstractmethod
     def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:

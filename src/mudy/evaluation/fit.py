@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -251,6 +252,7 @@ def _line(text: FitText) -> dict[str, Any]:
         **{name: getattr(text, name) for name in _PLAIN},
         "gold": text.gold,
         "asked": text.asked,
+        "states": None if text.states is None else [*text.states.shape, b64encode(text.states.tobytes()).decode()],
         "alike": text.alike,
         "candidates": [
             [candidate.phrase, *([o.span.start, o.span.end, o.sentence] for o in candidate.occurrences)]
@@ -281,4 +283,7 @@ def _text(dataset: str, line: Mapping[str, Any]) -> FitText:
     table = Table(columns, line["context"], line["plainness"])
     lists: dict[str, Any] = {"candidates": candidates, "gold": tuple(line["gold"]), "asked": tuple(line["asked"])}
     lists["alike"] = tuple((first, second, excess) for first, second, excess in line["alike"])
+    if line["states"] is not None:
+        *shape, states = line["states"]
+        lists["states"] = np.frombuffer(b64decode(states), np.float16).reshape(shape)
     return FitText(dataset=dataset, table=table, **lists, **{name: line[name] for name in _PLAIN})

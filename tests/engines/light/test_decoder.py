@@ -57,6 +57,18 @@ def attention(backbone: Backbone, layers: Sequence[int]) -> list[Received]:
     return [*backbone.received_attention([whole(TEXT), whole("Ice.")], layers), encoding.received]
 
 
+def test_the_states_in_the_middle_are_those_of_torch_whatever_is_read_together(folder: Path) -> None:
+    light, torch = saved.light_decoder(folder), saved.torch_decoder(folder)
+    texts = [whole(TEXT), whole("Ice.")]
+    expected = [encoding.middle for encoding in torch.encode(texts, middle=True)]
+    for batch in (1, 4096):
+        encodings = saved.light_decoder(folder, batch_tokens=batch).encode(texts, middle=True)
+        for encoding, states in zip(encodings, expected, strict=True):
+            assert encoding.middle.shape == (len(encoding.tokens), states.shape[1])
+            np.testing.assert_allclose(encoding.middle, states, atol=1e-4)
+    assert all(encoding.middle is None for one in (light, torch) for encoding in one.encode(texts))
+
+
 @pytest.mark.parametrize("speed", ["exact", "fast"])
 def test_answers_do_not_depend_on_the_batch(folder: Path, speed: str) -> None:
     """In 8 bits too: in a small model no rounding turns on float noise."""

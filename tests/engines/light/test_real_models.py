@@ -35,9 +35,10 @@ def test_float32_agrees_with_torch(name: str) -> None:
         CausalBackbone.load(models.locate(name), Machine.of("cpu", threads=1), name),
     )
     text = TextRange(EXAMPLE, Span(0, 1200))
-    ours, theirs = (backbone.encode([text], (6,))[0] for backbone in both)
+    ours, theirs = (backbone.encode([text], (6,), middle=True)[0] for backbone in both)
     assert ours.tokens == theirs.tokens
     np.testing.assert_allclose(ours.received.sums, theirs.received.sums, atol=1e-4)
+    np.testing.assert_allclose(ours.middle, theirs.middle, rtol=1e-3, atol=1e-3 * np.abs(theirs.middle).max())
     found, expected = (b.log_likelihood([Question(e, PHRASES)])[0] for b, e in zip(both, (ours, theirs), strict=True))
     for one, other in zip(found, expected, strict=True):
         assert one == pytest.approx(other, abs=1e-4)

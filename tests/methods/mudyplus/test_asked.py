@@ -15,6 +15,7 @@ from mudy.methods.mudyplus.asked import (
     Inquiry,
     ask,
     attention,
+    best_of,
     ending,
     likelihood,
 )
@@ -46,6 +47,26 @@ def test_attention_is_compared_with_that_of_the_mean_token() -> None:
 def test_the_occurrence_that_receives_most_counts_of_those_that_were_read() -> None:
     assert Answer(-1.0, -1.0, (0.1, None, 0.3)).attention == 0.3
     assert Answer(-1.0, -1.0, (None, None)).attention == NOT_READ
+
+
+def test_the_state_of_a_phrase_is_the_mean_over_the_occurrences_that_were_read() -> None:
+    one, other = np.array([1.0, -2.0]), np.array([3.0, 0.0])
+    answer = Answer(-1.0, -1.0, (None, None, None), (one, None, other))
+    assert answer.state is not None
+    assert answer.state.tolist() == [2.0, -1.0]
+    assert Answer(-1.0, -1.0, (None,), (None,)).state is None
+
+
+def test_several_readings_give_the_likeliest_answer_the_highest_attention_and_the_mean_state() -> None:
+    one, other = np.array([1.0, -2.0]), np.array([3.0, 0.0])
+    best = best_of(
+        [
+            Answer(-2.0, -0.1, (0.5, None, None), (one, None, None)),
+            Answer(-1.0, -3.0, (0.2, 0.3, None), (other, one, None)),
+        ]
+    )
+    assert (best.likelihood, best.ending, best.received) == (-1.0, -3.0, (0.5, 0.3, None))
+    assert [None if state is None else state.tolist() for state in best.states] == [[2.0, -1.0], [1.0, -2.0], None]
 
 
 # -- Inquiries --------------------------------------------------------------------------------------------------------

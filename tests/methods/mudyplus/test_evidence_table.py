@@ -58,7 +58,7 @@ def read_whole(text: TextEvidence) -> tuple[Span, ...]:
 
 def test_what_the_language_model_says_about_ends_counts_in_plain_language_too() -> None:
     text = evidence(BETWEEN)
-    found = text.adding_answers([0], [Answer(-1.0, -4.0, (2.0,))], read_whole(text)).table
+    found = text.adding_answers([0], [Answer(-1.0, -4.0, (2.0,))], read_whole(text), "").table
     assert found.columns["ending"] == pytest.approx([-4.0])
     assert found.columns["plain_ending"] == pytest.approx([-2.0])
 
@@ -67,7 +67,7 @@ def test_every_kind_of_evidence_has_a_column() -> None:
     text = evidence(DENSE)
     near = text.adding_similarity(nearness(text, [0], [1.0]), np.array([0.7]))
     assert set(near.table.columns) == set(CHEAP)
-    answered = near.adding_answers([0], [Answer(-1.0, -4.0, (2.0,))], read_whole(text))
+    answered = near.adding_answers([0], [Answer(-1.0, -4.0, (2.0,))], read_whole(text), "")
     assert set(answered.table.columns) == set(EVIDENCE)
 
 
@@ -84,13 +84,13 @@ def test_similarity_and_attention_count_for_less_in_a_text_of_half_the_length() 
     assert text.document.word_count == LONG // 2
     similar = text.adding_similarity(nearness(text, [0, 1], [0.9, 0.1]), np.zeros(2))
     assert similar.table.columns["similarity"][:2].tolist() == pytest.approx([0.5, -0.5])
-    answered = similar.adding_answers([1], [Answer(-1.0, -4.0, (None, 0.3, 0.8))], read_whole(text))
+    answered = similar.adding_answers([1], [Answer(-1.0, -4.0, (None, 0.3, 0.8))], read_whole(text), "")
     assert answered.table.columns["attention"].tolist() == pytest.approx([0, 0.8 / 4, 0, 0])
 
 
 def test_what_was_read_is_kept_with_the_answers() -> None:
     text = evidence(DENSE)
     answer, read = Answer(-1.0, -4.0, (2.0,)), read_whole(text)
-    answered = text.adding_answers([1], [answer], read)
+    answered = text.adding_answers([1], [answer], read, "")
     assert answered.answers == {1: answer}
     assert answered.read is read

@@ -11,12 +11,12 @@ import pytest
 from mudy import Extractor
 from mudy.errors import SettingError
 from mudy.methods.method import OccurrenceScore, Scores
-from mudy.methods.mudyplus import MudyPlus
+from mudy.methods.mudyplus import MudyPlus, near
 from mudy.methods.mudyplus.asked import NOT_READ, Answer
 from mudy.methods.mudyplus.cascade import TextEvidence, in_long_text
 from mudy.methods.mudyplus.evidence_table import EVIDENCE, Table
 from mudy.methods.mudyplus.fitting import expit
-from mudy.methods.mudyplus.near import WindowCosines, windows
+from mudy.methods.mudyplus.near import Keyphraseness, WindowCosines, windows
 from mudy.methods.mudyplus.weights import Sum, load_weights
 from mudy.reading.candidates import nested_candidates
 from mudy.reading.document import Document, Span
@@ -194,6 +194,26 @@ def test_support_is_weighted_similarity_and_attention_compared_with_the_best_occ
     assert answered.local(0, weights).tolist() == pytest.approx(expected)
     both = replace(text, answers={0: read}).local(0, weights)
     assert both.tolist() == pytest.approx((text.local(0, weights) + expected).tolist())
+
+
+def test_a_phrase_means_in_each_sentence_how_far_its_state_there_lies_along_the_direction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = Keyphraseness(frozenset({"en"}), np.array([1.0, 2.0]), 0.25)
+    monkeypatch.setattr(near, "_directions", lambda: {"gemma3_text-18": known})
+    document = tagged("ice . ice . ice . road .")
+    text = TextEvidence(Table({}, {}), document, nested_candidates(document))
+    answers = [
+        Answer(-1.0, -1.0, (None,) * 3, (np.array([1.0, 0.0]), None, np.array([0.0, 1.0]))),
+        Answer(-1.0, -1.0, (None,), (None,)),
+    ]
+    answered = text.adding_answers([0, 1], answers, (), "gemma3_text-18")
+    assert answered.table.columns["in_context"].tolist() == [1.25, 0.0]  # the mean of 0.75 and 1.75; not read
+    assert answered.local(0, Sum({"in_context": 2.0}, {}, 0.0)).tolist() == [-2.0, -1.0, 0.0]
+    for model, language in (("gemma3_text-26", "en"), ("gemma3_text-18", "de")):
+        other = replace(text, document=replace(document, language=language)).adding_answers([0, 1], answers, (), model)
+        assert other.table.columns["in_context"].tolist() == [0.0, 0.0]
+        assert not other.in_context
 
 
 def test_a_phrase_that_no_model_knows_has_the_same_support_everywhere() -> None:

@@ -21,10 +21,11 @@ from mudy.methods.mudyplus.near import (
     Keyphraseness,
     WindowCosines,
     alike,
-    built_in_keyphraseness,
     content_words,
+    keyphraseness_for,
     repeated,
     seed_similarity,
+    unit_vectors,
     vectors_alone,
     vectors_of,
     windows,
@@ -308,26 +309,33 @@ def test_rows_that_were_not_encoded_are_not_in_it() -> None:
 
 def test_keyphraseness_is_how_far_a_phrase_lies_along_the_direction() -> None:
     known = Keyphraseness(frozenset({"en"}), np.array([2.0, -1.0]), 0.5)
-    vectors = np.array([[3.0, 0.0], [0.0, 7.0], [0.3, 0.4]])  # their lengths do not matter
-    assert known.of(vectors).tolist() == pytest.approx([1.5, -1.5, 0.6 * 2 - 0.8 - 0.5])
+    vectors = np.array([[3.0, 0.0], [0.0, 7.0], [0.3, 0.4]])
+    assert known.of(vectors).tolist() == pytest.approx([5.5, -7.5, -0.3])
+    assert known.of(unit_vectors(vectors)).tolist() == pytest.approx([1.5, -1.5, 0.6 * 2 - 0.8 - 0.5])
 
 
 def test_an_encoder_that_it_was_not_fitted_for_says_nothing(extractor: Extractor) -> None:
-    assert built_in_keyphraseness(small.bert().name) is None
+    assert keyphraseness_for(small.bert().name, "en", 384) is None
     parts = [occurrence.parts for k in extractor.extract(TEXT) for occurrence in k.occurrences]
     assert {part["keyphraseness"] for part in parts} == {0.0}
+
+
+def test_a_direction_is_of_a_model_a_language_and_a_width() -> None:
+    assert keyphraseness_for("minilm-l6", "en", 384) is not None
+    assert keyphraseness_for("minilm-l6", "de", 384) is None
+    assert keyphraseness_for("minilm-l6", "en", 385) is None
 
 
 @pytest.mark.real
 def test_subjects_have_more_keyphraseness_than_what_is_said_about_them() -> None:
     encoder = Extractor(speed="quick").loader.encoder()
-    known = built_in_keyphraseness(encoder.name)
+    known = keyphraseness_for(encoder.name, "en", encoder.width)
     assert known is not None
     subjects, others = (
         ("irregular time series", "heat pump", "data protection"),
         ("second example", "rest", "few words"),
     )
-    values = known.of(vectors_alone(encoder, [*subjects, *others]))
+    values = known.of(unit_vectors(vectors_alone(encoder, [*subjects, *others])))
     assert min(values[:3]) > max(values[3:])
 
 

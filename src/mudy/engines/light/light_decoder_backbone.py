@@ -77,20 +77,23 @@ class LightDecoder(DecoderOnly):
 
     # --- Reading -------------------------------------------------------------------------------------------------
 
-    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[LightPrefix]:
+    def encode(
+        self, ranges: Sequence[TextRange], layers: Sequence[int] = (), middle: bool = False
+    ) -> list[LightPrefix]:
         encodings: list[LightPrefix] = []
         for pack in packs(map(self.opened, ranges), len, self.batch_tokens):
             memories: list[_Memory] = [{} for _ in pack]
-            sums = self._read(pack, self.depth - 1, layers, memories)
-            for tokens, memory, received in zip(pack, memories, sums, strict=True):
-                encodings.append(LightPrefix(tokens, Received(tokens, received) if layers else None, memory))
+            sums, states = self._read(pack, self.depth - 1, layers, memories)
+            for tokens, memory, received, rows in zip(pack, memories, sums, consecutive(map(len, pack)), strict=True):
+                known = Received(tokens, received) if layers else None
+                encodings.append(LightPrefix(tokens, known, states[rows].copy() if middle else None, memory))
         return encodings
 
     def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
         texts = [self.window(*text_range) for text_range in ranges]
         found: list[Received] = []
         for pack in packs(texts, len, self.batch_tokens):
-            sums = self._read(pack, max(layers), layers)
+            sums, _ = self._read(pack, max(layers), layers)
             found += [Received(*pair) for pair in zip(pack, sums, strict=True)]
         return found
 
@@ -110,8 +113,11 @@ class LightDecoder(DecoderOnly):
 
     def _read(
         self, texts: Sequence[Tokens], last: int, layers: Sequence[int], memories: Sequence[_Memory] = ()
-    ) -> list[Array]:
-        """Read several texts in one pass, up to the last layer that is wanted; the mean attention in some layers."""
+    ) -> tuple[list[Array], Array]:
+        """Read several texts in one pass, up to the last layer that is wanted.
+
+        The mean attention in some layers, and the states after half of the layers, or as far as it was read.
+        """
         decoder, lengths = self.decoder, [len(text) for text in texts]
         sums = [np.zeros(length, np.float32) for length in lengths]
         masks: dict[int | None, list[list[Block]]] = {}
@@ -132,8 +138,11 @@ class LightDecoder(DecoderOnly):
 
         ids = [token for text in texts for token in text.ids]
         positions = [place for length in lengths for place in range(length)]
-        decoder.layers(0, last + 1, decoder.embed(ids), positions, attend)
-        return [each / np.float32(max(1, len(set(layers)))) for each in sums]
+        half = min(self.depth // 2, last)
+        middle = decoder.layers(0, half, decoder.embed(ids), positions, attend)
+        assert middle is not None  # attention is enough in the last layer alone
+        decoder.layers(half, last + 1, middle, positions, attend)
+        return [each / np.float32(max(1, len(set(layers)))) for each in sums], middle
 
     # --- Prompting -----------------------------------------------------------------------------------------------
 

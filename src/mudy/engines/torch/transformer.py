@@ -71,14 +71,21 @@ class Transformer(Backbone):
     def _read(self, ids: Tensor, observer: Observer) -> tuple[Tensor, DynamicCache]:
         """Show a text to an observer; its last states, and the keys and values that prompts look at."""
 
-    def encode(self, ranges: Sequence[TextRange], layers: Sequence[int] = ()) -> list[TorchEncoding]:
+    def encode(
+        self, ranges: Sequence[TextRange], layers: Sequence[int] = (), middle: bool = False
+    ) -> list[TorchEncoding]:
         encodings = []
         for tokens in map(self.opened, ranges):
             observer = Observer(frozenset(layers))
             states, cache = self._show(tokens, observer)
             received = Received(tokens, observer.mean()) if layers else None
-            encodings.append(TorchEncoding(tokens, received, states, cache))
+            half = self._middle(tokens) if middle else None
+            encodings.append(TorchEncoding(tokens, received, half, states, cache))
         return encodings
+
+    def _middle(self, tokens: Tokens) -> Floats | None:  # noqa: ARG002
+        """The states of a text after half of the layers, where a family has them; (tokens, width)."""
+        return None
 
     def received_attention(self, ranges: Sequence[TextRange], layers: Sequence[int]) -> list[Received]:
         """One text after another: padding would change the last bits of a text's sums with its neighbours."""
@@ -160,6 +167,13 @@ class CausalBackbone(DecoderOnly, Transformer):
         cache = DynamicCache()  # without a configuration it forgets nothing: `Following` hides what is out of a window
         read = self.model.model(input_ids=ids, past_key_values=cache, use_cache=True, visitor=observer)
         return read.last_hidden_state, cache
+
+    def _middle(self, tokens: Tokens) -> Floats:
+        with self.machine.at_work():
+            ids = torch.tensor([tokens.ids], device=self.device)
+            read = self.model.model(input_ids=ids, visitor=Observer(frozenset()), output_hidden_states=True)
+            states: Floats = read.hidden_states[self.depth // 2][0].float().cpu().numpy()
+        return states
 
     def _follow(self, encoding: TorchEncoding, ids: Tensor, edit: Edit | None) -> Tensor:
         positions = torch.arange(ids.shape[1], device=self.device)[None] + len(encoding.tokens)

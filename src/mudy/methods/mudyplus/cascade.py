@@ -41,8 +41,9 @@ from mudy.methods.mudyplus.near import (
     Steering,
     WindowCosines,
     alike,
-    built_in_keyphraseness,
+    keyphraseness_for,
     repeated,
+    unit_vectors,
     vectors_alone,
     vectors_of,
     windows,
@@ -85,6 +86,7 @@ _WORDS = {  # what each contribution is, for people
     "ending": "ends where it should",
     "plain_ending": "ends where it should (in plain language)",
     "attention": "attention received",
+    "in_context": "means in its sentences what keyphrases do",
     "repeats": "close in meaning to a phrase that ranks higher",
     "local": "support from this passage, compared with the best one",
     "seeds": "similar to the seeds",
@@ -236,11 +238,12 @@ class MudyPlus(BatchMethod):
         self, text: TextEvidence, leaders: Sequence[int], vectors: Numbers
     ) -> tuple[Numbers, tuple[Pair, ...]]:
         """The keyphraseness of the leaders, and which are alike; nothing by an encoder or in a language not fitted."""
-        known, language = built_in_keyphraseness(self._encoder_for(text.document).name), text.document.language
-        if known is None or language not in known.languages or len(known.direction) != vectors.shape[1]:
+        language = text.document.language
+        known = keyphraseness_for(self._encoder_for(text.document).name, language, vectors.shape[1])
+        if known is None:
             return np.zeros(len(leaders)), ()
         stems = [stem_parts(text.candidates[row].phrase.replace("-", " "), language) for row in leaders]
-        return known.of(vectors), alike(leaders, stems, vectors)
+        return known.of(unit_vectors(vectors)), alike(leaders, stems, vectors)
 
     def _vectors(self, documents: Sequence[Document], rows: Sequence[Sequence[str]]) -> list[Numbers]:
         """The vectors of texts that belong to documents, by the encoder that knows the language of each."""
@@ -298,7 +301,7 @@ class MudyPlus(BatchMethod):
             everywhere = [self._everywhere(*each) for each in zip(texts, inquiries, answers, strict=True)]
             answers, read = [best for best, _ in everywhere], [spans for _, spans in everywhere]
         return [
-            text.adding_answers(rows, about, spans)
+            text.adding_answers(rows, about, spans, model_key(self.prompted))
             for text, rows, about, spans in zip(texts, asked, answers, read, strict=True)
         ]
 
@@ -336,6 +339,7 @@ class TextEvidence:
     near: WindowCosines | None = None
     alike: tuple[Pair, ...] = ()
     answers: Mapping[int, Answer] = field(default_factory=dict)  # of the rows that the language model scored
+    in_context: Mapping[int, Numbers] = field(default_factory=dict)  # of each occurrence of these rows
     read: Sequence[Span] = ()  # what the language model read
 
     @property
@@ -352,19 +356,29 @@ class TextEvidence:
         table = self.table.adding(similarity=long(self.document.word_count) * similar, keyphraseness=typical)
         return replace(self, table=table, near=near, alike=alike)
 
-    def adding_answers(self, rows: Sequence[int], answers: Sequence[Answer], read: Sequence[Span]) -> TextEvidence:
+    def adding_answers(
+        self, rows: Sequence[int], answers: Sequence[Answer], read: Sequence[Span], model: str
+    ) -> TextEvidence:
+        """The text with what a language model says about some phrases."""
         columns = {name: np.zeros(len(self.candidates)) for name in ANSWERS}
+        in_context = {}
         for row, answer in zip(rows, answers, strict=True):
             columns["likelihood"][row], columns["ending"][row] = answer.likelihood, answer.ending
             columns["attention"][row] = self._attended(answer.attention)
-        known = dict(zip(rows, answers, strict=True))
-        return replace(self, table=self.table.adding(**columns), answers=known, read=read)
+            state = answer.state
+            known = None if state is None else keyphraseness_for(model, self.document.language, len(state))
+            if state is not None and known is not None:
+                columns["in_context"][row] = mean = float(known.of(state))
+                in_context[row] = np.array([mean if s is None else float(known.of(s)) for s in answer.states])
+        known_answers = dict(zip(rows, answers, strict=True))
+        table = self.table.adding(**columns)
+        return replace(self, table=table, answers=known_answers, in_context=in_context, read=read)
 
     def _attended(self, attention: float) -> float:
         return long(self.document.word_count) ** 2 * attention
 
     def local(self, row: int, weights: Sum) -> Numbers:
-        """What each occurrence of a phrase has less than the best one: similarity to its window, and attention."""
+        """What each occurrence has less than the best one: similarity to its window, attention, meaning in context."""
         spans = [occurrence.span for occurrence in self.candidates[row].occurrences]
         support = np.zeros(len(spans))
         if len(spans) > 1 and self.near is not None and row in self.near:
@@ -373,6 +387,8 @@ class TextEvidence:
         if len(spans) > 1 and row in self.answers:
             received = [NOT_READ if value is None else value for value in self.answers[row].received]
             support += weights.evidence.get("attention", 0.0) * np.array([self._attended(value) for value in received])
+        if len(spans) > 1 and row in self.in_context:
+            support += weights.evidence.get("in_context", 0.0) * self.in_context[row]
         return np.asarray(support - support.max())
 
 
@@ -433,6 +449,11 @@ def contributions(table: Table, weights: Sum, row: int) -> dict[str, float]:
         "base": base,
         **{name: weight * float(table.columns[name][row]) for name, weight in weights.evidence.items()},
     }
+
+
+def model_key(backbone: Backbone) -> str:
+    """The architecture of a language model, for which a direction of its states was fitted or not."""
+    return f"{backbone.family}-{backbone.depth}"
 
 
 def not_asked(log_odds: Numbers, asked: Sequence[int]) -> tuple[list[int], float]:

@@ -32,7 +32,7 @@ COUNTED = (
 PLAIN_PREFIX = "plain_"  # before the name of evidence that counts for more or less in plain language
 ENCODED = ("similarity", "keyphraseness")  # from the sentence encoder
 CHEAP = (*COUNTED, "plain_generic", "plain_own_frequency", "plain_one_word", *ENCODED, "plain_similarity")
-ANSWERS = ("likelihood", "ending", "attention")  # from the language model
+ANSWERS = ("likelihood", "ending", "attention", "in_context")  # from the language model
 EVIDENCE = (*CHEAP, *ANSWERS, "plain_ending")
 CONTEXT = ("words",)
 

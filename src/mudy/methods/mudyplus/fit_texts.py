@@ -68,6 +68,7 @@ class FitText:
     gold: tuple[str, ...]
     table: Table
     asked: tuple[int, ...] = ()  # rows that the language model was asked about
+    states: NDArray[np.float16] | None = None  # of the asked rows by the language model; (asked, width)
     alike: tuple[Pair, ...] = ()
     part: str = ""
     language: str = "en"
@@ -89,7 +90,10 @@ class FitText:
         if method.asks:
             (text,) = asking.with_answers([text], [ordered(totals(text.table, START))])
         answered = replace(empty, table=text.table, asked=tuple(text.answers), words=document.word_count)
-        return replace(answered, alike=text.alike)
+        states = [answer.state for answer in text.answers.values()]
+        width = max((len(state) for state in states if state is not None), default=0)
+        rows = [np.zeros(width) if state is None else state for state in states]
+        return replace(answered, states=np.array(rows, np.float16) if width else None, alike=text.alike)
 
     @cached_property
     def hits(self) -> NDArray[np.bool_]:

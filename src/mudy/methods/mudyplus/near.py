@@ -71,7 +71,7 @@ class WindowCosines:
     @classmethod
     def of(cls, rows: Sequence[int], windows: Sequence[Span], phrases: Numbers, texts: Numbers) -> WindowCosines:
         """From the vectors of phrases and windows."""
-        return cls(rows, windows, _unit(phrases) @ _unit(texts).T)
+        return cls(rows, windows, unit_vectors(phrases) @ unit_vectors(texts).T)
 
     @cached_property
     def similarity(self) -> Numbers:
@@ -110,7 +110,7 @@ def alike(rows: Sequence[int], stems: Sequence[Set[str]], vectors: Numbers) -> t
 
     A list tells the latter apart by their words.
     """
-    units = _unit(vectors)
+    units = unit_vectors(vectors)
     cosines = np.einsum("ik,jk->ij", units, units)  # not @, which wakes the threads of a BLAS
     excess = np.round(np.triu(cosines, 1) - ALIKE, 6)
     return tuple(
@@ -167,17 +167,24 @@ class Keyphraseness:
 
     def of(self, phrases: Numbers) -> Numbers:
         """One number per vector; about 0 for a phrase that says nothing either way."""
-        return np.asarray(_unit(phrases) @ self.direction - self.offset)
+        return np.asarray(phrases @ self.direction - self.offset)
+
+
+def keyphraseness_for(model: str, language: str, width: int) -> Keyphraseness | None:
+    """The direction that was fitted for a model, if there is one for the language and its vectors are so wide."""
+    known = _directions().get(model)
+    usable = known is not None and language in known.languages and len(known.direction) == width
+    return known if usable else None
 
 
 @cache
-def built_in_keyphraseness(encoder: str) -> Keyphraseness | None:
-    """The direction of an encoder, by its name; None if none was fitted."""
+def _directions() -> dict[str, Keyphraseness]:
     file = files("mudy.methods.mudyplus") / "fitted" / "keyphraseness.json"
-    row = json.loads(file.read_text(encoding="utf-8"))["directions"].get(encoder)
-    return (
-        None if row is None else Keyphraseness(frozenset(row["languages"]), np.array(row["direction"]), row["offset"])
-    )
+    rows = json.loads(file.read_text(encoding="utf-8"))["directions"]
+    return {
+        model: Keyphraseness(frozenset(row["languages"]), np.array(row["direction"]), row["offset"])
+        for model, row in rows.items()
+    }
 
 
 # -- Vectors ----------------------------------------------------------------------------------------------------------
@@ -253,11 +260,11 @@ def seed_similarity(phrases: Numbers, seeds: Numbers) -> Numbers:
     `phrases` are vectors (phrases, width), `seeds` too (seeds, width). Where nothing is near, all are about 0: a text
     unrelated to the seeds keeps its ranking.
     """
-    best = (_unit(phrases) @ _unit(seeds).T).max(axis=1)  # (phrases, seeds) -> (phrases,)
+    best = (unit_vectors(phrases) @ unit_vectors(seeds).T).max(axis=1)  # (phrases, seeds) -> (phrases,)
     return np.asarray(best - best.mean())
 
 
-def _unit(vectors: Numbers) -> Numbers:
+def unit_vectors(vectors: Numbers) -> Numbers:
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
 
 
