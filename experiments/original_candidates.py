@@ -24,7 +24,7 @@ from mudy.methods.word_index import is_word
 from mudy.methods.yake import is_ordinary
 from mudy.reading.candidates import Candidate, Occurrence, grouped
 from mudy.reading.document import Document, Span, Word
-from mudy.reading.stop_words import stop_words
+from mudy.reading.languages import stop_words
 
 METHODS = ("yake", "textrank", "singlerank", "topicrank", "multipartiterank")
 Finder = Callable[[Document], list[Candidate]]

@@ -14,7 +14,7 @@ from mudy.methods.word_index import WordIndex, is_word
 from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.grammar import grammar_of
 from mudy.reading.document import Document
-from mudy.reading.stop_words import stop_words
+from mudy.reading.languages import stop_words
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,12 @@ many several various different certain other such same own much few more most le
 using based including according regarding concerning considering following given called used
 """
 WHICH_OR_HOW_MANY = frozenset(_WHICH_OR_HOW_MANY.split())  # tagged as adjectives or participles
+ACRONYMS = frozenset({"IT", "WHO", "US"})  # tagged as pronouns, which in capitals they seldom are
+_PRONOUNS = """
+anybody anyone anything everybody everyone everything nobody none nothing somebody someone something one ones others
+oneself
+"""
+PRONOUNS = frozenset(_PRONOUNS.split())  # of English, tagged as nouns
 
 
 def _romance(joins: str) -> Grammar:
