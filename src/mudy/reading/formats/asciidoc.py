@@ -3,7 +3,7 @@
 import re
 
 from mudy.reading.document import BlockKind
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+from mudy.reading.formats import Limits, Reading, TextBuilder
 
 _HEADING = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)")
 _ATTRIBUTE = re.compile(r":!?([\w-]{1,60})!?:(?:\s(.*))?")

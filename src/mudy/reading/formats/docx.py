@@ -1,6 +1,6 @@
-"""Word documents: headings, paragraphs and the cells of tables, in their order, with an empty line between them.
+"""Word and OpenDocument texts: headings, paragraphs, lists and the cells of tables, in their order.
 
-The document is read as a stream and never held as a tree, so memory grows with its text alone; cells are not spread
+A Word document is read as a stream and never held as a tree, so memory grows with its text alone; cells are not spread
 over the columns that they span, and other parts of the file, such as pictures, are not unpacked.
 """
 
@@ -14,7 +14,8 @@ from xml.parsers import expat
 
 from mudy.errors import InputError
 from mudy.reading.document import Block, BlockKind, Span
-from mudy.reading.formats.reading import ZIP, Limits, Reading, not_text
+from mudy.reading.formats import ZIP, Limits, Reading, not_text
+from mudy.reading.formats.elements import ElementWalker, read_xml
 from mudy.reading.structure import finished
 
 DOCUMENT = "word/document.xml"
@@ -138,3 +139,41 @@ class Body:
     def _add(self, text: str) -> None:
         if self._open and not self._inside["skipped"]:
             self._open[-1].parts.append(text)
+
+
+# -- OpenDocument -----------------------------------------------------------------------------------------------------
+
+CONTENT = "content.xml"
+_STYLES: dict[str, BlockKind] = {"Title": "title", "Preformatted_20_Text": "code", "Quotations": "quotation"}
+
+
+class TextWalker(ElementWalker):
+    breaks = frozenset(("h", "p", "list-item", "table-cell", "table-row"))
+    skipped = frozenset(
+        ("annotation", "tracked-changes", "note-citation", "table-of-content", "forms", "scripts", "automatic-styles")
+    )
+    row = "table-row"
+    spaces: Mapping[str, str] = {"s": " ", "tab": "\t", "line-break": "\n"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parents: dict[str, str] = {}  # automatic style -> the style that it changes
+
+    def kind(self, tag: str, attributes: Mapping[str, str]) -> tuple[BlockKind | None, int]:
+        if tag == "style":
+            self._parents[attributes.get("name", "")] = attributes.get("parent-style-name", "")
+        elif tag == "h":
+            level = attributes.get("outline-level", "1")
+            return "heading", min(int(level), 6) if level.isdigit() else 1
+        elif tag == "p":
+            style = attributes.get("style-name", "")
+            return _STYLES.get(self._parents.get(style) or style), 0
+        return {"list-item": "list", "table-cell": "table"}.get(tag), 0  # type: ignore[return-value]
+
+
+def read_odt(data: bytes, limits: Limits) -> Reading:
+    what = "an OpenDocument text"
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if CONTENT not in archive.namelist():
+            raise InputError("is an OpenDocument file without content")
+        return read_xml(TextWalker(), unpacked(archive, CONTENT, what), limits, what)

@@ -14,8 +14,8 @@ from lxml import etree  # type: ignore[import-untyped]
 from trafilatura.utils import load_html
 
 from mudy.reading.document import BlockKind
+from mudy.reading.formats import Limits, Reading, TextBuilder
 from mudy.reading.formats.elements import ElementWalker, Piece
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
 
 _SKIPPED_TAGS = "script style nav noscript template svg math iframe select button form footer head"
 _BREAK_TAGS = """

@@ -3,7 +3,7 @@
 import re
 
 from mudy.reading.document import BlockKind
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder, without
+from mudy.reading.formats import Limits, Reading, TextBuilder, without
 
 _LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
 _CODE = ("verbatim", "lstlisting", "minted", "Verbatim", "alltt", "Schunk", "Sinput", "Soutput", "tikzpicture")

@@ -6,7 +6,7 @@ from email.message import EmailMessage, MIMEPart
 from email.parser import BytesParser
 from itertools import groupby
 
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+from mudy.reading.formats import Limits, Reading, TextBuilder
 from mudy.reading.structure import ATTRIBUTION
 
 _MOST_MESSAGES = 10_000  # of a mailbox

@@ -9,8 +9,8 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from mudy.errors import InputError
+from mudy.reading.formats import Limits, Reading
 from mudy.reading.formats.pdf_headings import LIGATURES, Look, blocks, clean, looks
-from mudy.reading.formats.reading import Limits, Reading
 from mudy.reading.formats.running_heads import EDGE_LINES, MARGIN, Edges, Line, repeated
 from mudy.reading.structure import cut_to, finished
 

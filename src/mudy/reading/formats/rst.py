@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from textwrap import dedent
 
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+from mudy.reading.formats import Limits, Reading, TextBuilder
 from mudy.reading.structure import UNDERLINE
 
 _CODE_DIRECTIVES = """

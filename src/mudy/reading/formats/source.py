@@ -3,7 +3,7 @@
 import re
 from textwrap import dedent
 
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+from mudy.reading.formats import Limits, Reading, TextBuilder
 
 _STRING = r"\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}'"
 _DOCSTRING = r"(?:(?<=\n)|^)[ \t]{0,40}[rRuUbB]{0,2}(?P<docstring>\"\"\"|''')"

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+from mudy.reading.formats import Limits, Reading, TextBuilder
 
 _WIDEST = 1000  # columns that are looked at
 _TEXT_SHARE = 0.5  # of a column's cells that are words; else the column holds codes

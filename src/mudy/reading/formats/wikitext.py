@@ -3,7 +3,7 @@
 import re
 from html import unescape
 
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder, without
+from mudy.reading.formats import Limits, Reading, TextBuilder, without
 
 _HEADING = re.compile(r"(={1,6})([^=].{0,300})\1")
 _REFERENCE = re.compile(r"<ref\b[^<>]{0,300}/>")

@@ -11,7 +11,7 @@ from typing import Any
 from mudy.errors import InputError, MudyError, SettingError
 from mudy.reading.candidates.vocabularies import Concept, concept_of
 from mudy.reading.candidates.vocabularies.skos import plain_xml, rdf_triples, skos_concepts, speaks
-from mudy.reading.formats.reading import decode
+from mudy.reading.formats import decode
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {  # accepted column names, in lower case without spaces and punctuation
     "id": ("id", "uri", "iri", "code", "notation", "identifier", "concept"),
