@@ -80,9 +80,6 @@ class Limits:
     memory: int = 1_000_000_000  # bytes, beside the file and the reader's own; on Linux only
     characters: int = 50_000_000  # of the text
 
-    def too_slow(self) -> str:
-        return f"took longer than {self.seconds:g} seconds to read"
-
     def too_large(self) -> str:
         return f"needs more than {self.memory / 1e9:g} GB of memory to read"
 

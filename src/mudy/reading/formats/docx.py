@@ -10,6 +10,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from xml.parsers import expat
 
 from mudy.errors import InputError
@@ -21,6 +22,7 @@ from mudy.reading.structure import finished
 DOCUMENT = "word/document.xml"
 _MAX_BYTES = 100_000_000  # bytes that the document may unpack to; more is no document but a trap
 _CHUNK_BYTES = 65536
+_BETWEEN = "\n\n"  # two paragraphs
 _DEEPEST = 1000  # elements within elements; more is no document but a trap
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others would unpack any amount at once
 _NAMESPACES = (  # the namespaces of Word's own elements
@@ -56,20 +58,15 @@ def read_docx(data: bytes, _limits: Limits) -> Reading:
         for chunk in unpacked(archive, DOCUMENT):
             body.parser.Parse(chunk, False)
         body.parser.Parse(b"", True)
-    texts: list[str] = []
-    blocks: list[Block] = []
-    end = -2
-    for paragraph in body.paragraphs:
-        text = "".join(paragraph.parts)
-        if text.strip():
-            start, end = end + 2, end + 2 + len(text)
-            texts.append(text)
-            if paragraph.kind != "prose":
-                blocks.append(Block(Span(start, end), paragraph.kind, paragraph.level))
-    if not texts:
+    kept = [(p, text) for p in body.paragraphs if (text := "".join(p.parts)).strip()]
+    if not kept:
         raise InputError("is a Word document that holds no text")
-    text = "\n\n".join(texts)
-    return Reading(text, (), finished(text, blocks))
+    starts = accumulate((len(text) + len(_BETWEEN) for _, text in kept), initial=0)
+    blocks = [
+        Block(Span(start, start + len(text)), p.kind, p.level) for start, (p, text) in zip(starts, kept, strict=False)
+    ]
+    text = _BETWEEN.join(text for _, text in kept)
+    return Reading(text, (), finished(text, [block for block in blocks if block.kind != "prose"]))
 
 
 def unpacked(archive: zipfile.ZipFile, name: str, what: str = "a Word document") -> Iterator[bytes]:

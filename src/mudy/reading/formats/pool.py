@@ -54,7 +54,7 @@ class ReaderProcess(ChildProcess):
 
     def read(self, kind: str, data: bytes, limits: Limits, file: FileRead) -> Reading:
         """The text of a file; InputError says why it has none. The process is ended whenever it might not be sound."""
-        timer = Timer(limits.seconds, file.stop, (limits.too_slow(),))
+        timer = Timer(limits.seconds, file.stop, (f"took longer than {limits.seconds:g} seconds to read",))
         timer.daemon = True
         try:
             timer.start()
