@@ -42,7 +42,6 @@ class AttentionSeeker(Method):
     segment_tokens: int = setting(1024, "Longer documents are read in segments of so many tokens.", least=64)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-
         read = ChunkedDocument.of(document, candidates, self.backbone, self.segment_tokens)
         short = self.form == "short" or (self.form == "auto" and len(read.chunks) == 1)
         totals = [0.0] * len(candidates)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from mudy._support.extras import missing_extra
 from mudy._support.storage import encode_text
-from mudy.errors import InputError, MudyError
+from mudy.errors import InputError, SettingError
 from mudy.reading.document import Block, BlockKind, Span
 from mudy.reading.structure import PROMPT, finished
 
@@ -151,11 +151,11 @@ def read(
     """
     kind = kind_of(data, name)
     if kind == "plain":
-        return Reading(_plain(data, encoding))
+        return Reading(decode(data, encoding))
     if not _installed(kind):
         raise missing_extra("readers", f"is {kind.upper()}, which", NEEDED[kind])
     if kind in MARKUP:
-        data = encode_text(_plain(data, encoding))
+        data = encode_text(decode(data, encoding))
     return (pool or _shared_pool()).read(kind, data, file)
 
 
@@ -190,15 +190,6 @@ def endings() -> tuple[str, ...]:
 
 def _installed(kind: str) -> bool:
     return kind not in NEEDED or find_spec(NEEDED[kind]) is not None
-
-
-def _plain(data: bytes, encoding: str | None) -> str:
-    try:
-        return decode(data, encoding)
-    except MudyError:
-        raise
-    except Exception as error:  # of whatever kind: some of Python's encodings raise their own
-        raise InputError(f"cannot be decoded as {encoding or 'UTF-8'} ({type(error).__name__})") from error
 
 
 def is_pattern(argument: str) -> bool:
@@ -246,13 +237,16 @@ def decode(data: bytes, encoding: str | None = None) -> str:
         if data.startswith(beginning):
             raise InputError(not_text(beginning))
     mark, marked = next(((m, e) for m, e in _BYTE_ORDER_MARKS if data.startswith(m)), (b"", "utf-8"))
-    given = codecs.lookup(encoding).name if encoding is not None else marked
-    if encoding is not None and not marked.startswith(given) and not given.startswith(marked):
-        mark, marked = b"", encoding  # else it is utf-16-le with utf-16, or utf-8 with utf-8-sig
-    if encoding is None and not mark and (nul := data.find(0, 0, 4096)) >= 0:
-        reason = f"its byte at offset {nul:,} is NUL; if it is UTF-16, pass --encoding utf-16-le or utf-16-be"
-        raise InputError(f"looks like a binary file, not plain text: {reason}")
-    text = _decoded(data[len(mark) :], marked, len(mark))
+    try:
+        given = codecs.lookup(encoding or marked).name
+        if encoding is not None and not marked.startswith(given) and not given.startswith(marked):
+            mark, marked = b"", encoding  # else it is utf-16-le with utf-16, or utf-8 with utf-8-sig
+        if encoding is None and not mark and (nul := data.find(0, 0, 4096)) >= 0:
+            reason = f"its byte at offset {nul:,} is NUL; if it is UTF-16, pass --encoding utf-16-le or utf-16-be"
+            raise InputError(f"looks like a binary file, not plain text: {reason}")
+        text = _decoded(data[len(mark) :], marked, len(mark))
+    except LookupError:
+        raise SettingError(f"{encoding!r} is not a text encoding; try utf-16, latin-1 or cp1252.") from None
     _check_text(text)
     return text
 
@@ -273,7 +267,9 @@ def _decoded(data: bytes, encoding: str, skipped: int) -> str:
             f"is not {encoding.upper()}: {place} (line {line:,}) cannot be decoded; "
             f"name the file's encoding, such as --encoding {other.split()[0]}"
         ) from None
-    except UnicodeError as error:
+    except LookupError:
+        raise
+    except Exception as error:  # of whatever kind: some of Python's encodings raise their own
         raise InputError(f"is not {encoding.upper()}: {error}") from None
 
 

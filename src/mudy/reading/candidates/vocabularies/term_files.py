@@ -44,10 +44,7 @@ def concepts_in(path: Path, language: str, encoding: str | None) -> Iterator[Con
         if suffix in _XML and encoding is not None:
             raise SettingError("XML declares its own encoding; pass none.")
         data = path.read_bytes()
-        try:
-            text = plain_xml(data) if suffix in _XML else decode(data, encoding)
-        except LookupError:
-            raise SettingError(f"{encoding!r} is not a text encoding; try utf-16, latin-1 or cp1252.") from None
+        text = plain_xml(data) if suffix in _XML else decode(data, encoding)
         if suffix in _READERS:
             yield from _READERS[suffix](text, language)
         else:
