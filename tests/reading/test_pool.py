@@ -16,7 +16,7 @@ import pytest
 from mudy import InputError
 from mudy.cli.main import cli
 from mudy.reading import formats as readers
-from mudy.reading.formats import Limits, docx
+from mudy.reading.formats import Limits, TextBuilder, docx
 from mudy.reading.formats.pool import FileRead, ReaderPool
 from tests import hostile
 from tests.reading.test_readers import FIRST, pdf
@@ -103,7 +103,7 @@ def test_what_a_document_unpacks_to_is_measured_and_not_believed(monkeypatch: py
     monkeypatch.setattr(docx, "_MAX_BYTES", 1_000_000)
     honest = hostile.docx(b"<w:p/>" * 1_000_000)
     with pytest.raises(InputError, match="unpacks to more than 1,000,000 bytes"):
-        docx.read_docx(honest, Limits())
+        docx.read_docx(TextBuilder(Limits(), ""), honest)
     size = zipfile.ZipFile(io_of(honest)).getinfo("word/document.xml").file_size
     lying = honest.replace(size.to_bytes(4, "little"), (1_000).to_bytes(4, "little"))
     with pytest.raises(InputError, match="is a broken Word document"):

@@ -17,7 +17,7 @@ from functools import cache
 from glob import glob, has_magic
 from importlib.util import find_spec
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mudy._support.extras import missing_extra
 from mudy._support.storage import encode_text
@@ -28,35 +28,39 @@ from mudy.reading.structure import PROMPT, finished
 if TYPE_CHECKING:
     from mudy.reading.formats.pool import FileRead, ReaderPool
 
-ENDINGS = {  # of the files of each format
-    "plain": (".txt", ".text", ".log"),
-    "markdown": (".md", ".markdown"),
-    "rst": (".rst", ".rest"),
-    "asciidoc": (".adoc", ".asciidoc"),
-    "latex": (".tex", ".ltx"),
-    "wikitext": (".wiki", ".mediawiki"),
-    "docbook": (".docbook", ".dbk", ".xml"),
-    "html": (".html", ".htm", ".xhtml"),
-    "pdf": (".pdf",),
-    "docx": (".docx",),
-    "odt": (".odt",),
-    "rtf": (".rtf",),
-    "mail": (".eml", ".mbox"),
-    "notebook": (".ipynb",),
-    "subtitles": (".srt", ".vtt"),
-    "table": (".csv", ".tsv"),
-    "source": (
-        *(".py", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".go", ".java", ".js", ".ts", ".jsx", ".tsx", ".kt", ".rs"),
-        *(".swift", ".scala", ".php", ".rb", ".sh", ".pl", ".r", ".lua", ".sql", ".css", ".el"),
-    ),
+
+class Format(NamedTuple):
+    name: str
+    endings: tuple[str, ...]  # of its files
+    in_text: bool = False  # whether its files are texts in any encoding; others name their own
+    module: str = ""  # that reads it; one of the format's own if empty
+    needs: str = ""  # the package that its reader imports
+
+
+_LANGUAGES = """
+.py .c .h .cc .cpp .hpp .cs .go .java .js .ts .jsx .tsx .kt .rs .swift .scala .php .rb .sh .pl .r .lua .sql .css .el
+"""
+FORMATS = {
+    "plain": Format("a plain text", (".txt", ".text", ".log"), in_text=True),
+    "markdown": Format("a Markdown document", (".md", ".markdown"), in_text=True),
+    "rst": Format("a reStructuredText document", (".rst", ".rest"), in_text=True),
+    "asciidoc": Format("an AsciiDoc document", (".adoc", ".asciidoc"), in_text=True),
+    "latex": Format("a LaTeX document", (".tex", ".ltx"), in_text=True),
+    "wikitext": Format("a wiki article", (".wiki", ".mediawiki"), in_text=True),
+    "docbook": Format("an XML document", (".docbook", ".dbk", ".xml"), module="elements"),
+    "html": Format("a web page", (".html", ".htm", ".xhtml"), needs="trafilatura"),
+    "pdf": Format("a PDF", (".pdf",), needs="pypdfium2"),
+    "docx": Format("a Word document", (".docx",)),
+    "odt": Format("an OpenDocument text", (".odt",), module="docx"),
+    "rtf": Format("an RTF document", (".rtf",)),
+    "mail": Format("a message", (".eml", ".mbox")),
+    "notebook": Format("a notebook", (".ipynb",), module="markdown"),
+    "subtitles": Format("a subtitle file", (".srt", ".vtt"), in_text=True),
+    "table": Format("a table", (".csv", ".tsv"), in_text=True),
+    "source": Format("a source file", tuple(_LANGUAGES.split()), in_text=True),
 }
-MODULES = {"odt": "docx", "docbook": "elements", "notebook": "markdown"}  # of readers that share one; else by format
-MARKUP = frozenset(
-    ("markdown", "rst", "asciidoc", "latex", "wikitext", "subtitles", "table", "source")
-)  # formats in any encoding of text; the others name their own
 _BY_BYTES = ("pdf", "docx", "odt", "rtf")  # formats that are known by their first bytes, whatever the name
 _OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument.text"  # the first entry of the archive
-NEEDED = {"pdf": "pypdfium2", "html": "trafilatura"}  # the packages that readers import
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +92,13 @@ class Limits:
 
 
 class TextBuilder:
-    """Puts the text of a file together, block by block, with an empty line between them."""
+    """Puts the text of a file together, block by block, with an empty line between them.
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    Readers add to it; those of files that cannot be put together so return a Reading of their own.
+    """
+
+    def __init__(self, limits: Limits, what: str) -> None:
+        self.limits, self._what = limits, what  # what: the format, with its article
         self._parts: list[str] = []
         self._length = 0
         self._blocks: list[Block] = []
@@ -109,17 +116,17 @@ class TextBuilder:
         start = self._length + len(separator)
         self._parts += (separator, text)
         self._length = start + len(text)
-        if self._length > self._limits.characters:
-            raise InputError(self._limits.too_long())
+        if self._length > self.limits.characters:
+            raise InputError(self.limits.too_long())
         if separator == "\n":
             self._blocks[-1] = Block(Span(self._blocks[-1].span.start, self._length), kind, level)
         elif kind != "prose":
             self._blocks.append(Block(Span(start, self._length), kind, level))
 
-    def reading(self, what: str) -> Reading:
-        """The whole; InputError if there is no text. `what` names the format, with its article."""
+    def reading(self) -> Reading:
+        """The whole; InputError if there is no text."""
         if not self._parts:
-            raise InputError(f"is {what} that holds no text")
+            raise InputError(f"is {self._what} that holds no text")
         text = "".join(self._parts)
         _check_text(text)
         return Reading(text, (), finished(text, self._blocks))
@@ -153,8 +160,8 @@ def read(
     if kind == "plain":
         return Reading(decode(data, encoding))
     if not _installed(kind):
-        raise missing_extra("readers", f"is {kind.upper()}, which", NEEDED[kind])
-    if kind in MARKUP:
+        raise missing_extra("readers", f"is {kind.upper()}, which", FORMATS[kind].needs)
+    if FORMATS[kind].in_text:
         data = encode_text(decode(data, encoding))
     return (pool or _shared_pool()).read(kind, data, file)
 
@@ -177,7 +184,7 @@ def kind_of(data: bytes, name: str) -> str:
         return "odt" if data[30:77] == _OPEN_DOCUMENT else "docx"
     if data.startswith(b"{\\rtf"):
         return "rtf"
-    kind = next((kind for kind, endings in ENDINGS.items() if ending in endings), None)
+    kind = next((kind for kind, form in FORMATS.items() if ending in form.endings), None)
     if kind is not None:
         return "plain" if kind in _BY_BYTES else kind
     return "html" if data[:1024].lstrip().lower().startswith((b"<!doctype html", b"<html")) else "plain"
@@ -185,11 +192,11 @@ def kind_of(data: bytes, name: str) -> str:
 
 def endings() -> tuple[str, ...]:
     """The endings of files that can be read here, with what is installed."""
-    return tuple(ending for kind, endings in ENDINGS.items() if _installed(kind) for ending in endings)
+    return tuple(ending for kind, form in FORMATS.items() if _installed(kind) for ending in form.endings)
 
 
 def _installed(kind: str) -> bool:
-    return kind not in NEEDED or find_spec(NEEDED[kind]) is not None
+    return not FORMATS[kind].needs or find_spec(FORMATS[kind].needs) is not None
 
 
 def is_pattern(argument: str) -> bool:

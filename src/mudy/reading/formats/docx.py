@@ -15,7 +15,7 @@ from xml.parsers import expat
 
 from mudy.errors import InputError
 from mudy.reading.document import Block, BlockKind, Span
-from mudy.reading.formats import ZIP, Limits, Reading, not_text
+from mudy.reading.formats import ZIP, Reading, TextBuilder, not_text
 from mudy.reading.formats.elements import ElementWalker, read_xml
 from mudy.reading.structure import finished
 
@@ -49,7 +49,7 @@ class Paragraph:
     parts: list[str] = field(default_factory=list)
 
 
-def read_docx(data: bytes, _limits: Limits) -> Reading:
+def read_docx(_builder: TextBuilder, data: bytes) -> Reading:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if DOCUMENT not in archive.namelist():
             raise InputError(not_text(ZIP))
@@ -62,11 +62,9 @@ def read_docx(data: bytes, _limits: Limits) -> Reading:
     if not kept:
         raise InputError("is a Word document that holds no text")
     starts = accumulate((len(text) + len(_BETWEEN) for _, text in kept), initial=0)
-    blocks = [
-        Block(Span(start, start + len(text)), p.kind, p.level) for start, (p, text) in zip(starts, kept, strict=False)
-    ]
+    placed = [(Span(start, start + len(text)), p) for start, (p, text) in zip(starts, kept, strict=False)]
     text = _BETWEEN.join(text for _, text in kept)
-    return Reading(text, (), finished(text, [block for block in blocks if block.kind != "prose"]))
+    return Reading(text, (), finished(text, [Block(at, p.kind, p.level) for at, p in placed if p.kind != "prose"]))
 
 
 def unpacked(archive: zipfile.ZipFile, name: str, what: str = "a Word document") -> Iterator[bytes]:
@@ -168,9 +166,8 @@ class TextWalker(ElementWalker):
         return {"list-item": "list", "table-cell": "table"}.get(tag), 0  # type: ignore[return-value]
 
 
-def read_odt(data: bytes, limits: Limits) -> Reading:
-    what = "an OpenDocument text"
+def read_odt(builder: TextBuilder, data: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if CONTENT not in archive.namelist():
             raise InputError("is an OpenDocument file without content")
-        return read_xml(TextWalker(), unpacked(archive, CONTENT, what), limits, what)
+        read_xml(builder, TextWalker(), unpacked(archive, CONTENT, "an OpenDocument text"))

@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 from mudy.errors import InputError
 from mudy.reading.document import BlockKind
-from mudy.reading.formats import Limits, Reading, TextBuilder
+from mudy.reading.formats import TextBuilder
 
 _DEEPEST = 1000  # elements within elements; more is no document but a trap
 # Which kind a piece is of, if it is in several.
@@ -89,8 +89,8 @@ class ElementWalker:
             self.pieces.append(Piece(text, kind, kinds.get(kind, 0), menu))
 
 
-def read_xml(walker: ElementWalker, chunks: Iterable[bytes], limits: Limits, what: str) -> Reading:
-    """The text of an XML document, of which a walker is told by the names of elements without namespaces."""
+def read_xml(builder: TextBuilder, walker: ElementWalker, chunks: Iterable[bytes]) -> None:
+    """Add the text of an XML document, of which a walker is told by the names of elements without namespaces."""
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.UseForeignDTD(True)  # an entity that is not declared is left out
@@ -108,10 +108,8 @@ def read_xml(walker: ElementWalker, chunks: Iterable[bytes], limits: Limits, wha
     except expat.ExpatError as error:
         raise InputError(f"is broken XML ({error})") from None
     walker.flush()
-    builder = TextBuilder(limits)
     for piece in walker.pieces:
         builder.add(piece.text, piece.kind, piece.level)
-    return builder.reading(what)
 
 
 def _local(name: str) -> str:
@@ -154,7 +152,7 @@ class XmlWalker(ElementWalker):
         return _KINDS.get(tag), 0
 
 
-def read_docbook(data: bytes, limits: Limits) -> Reading:
+def read_docbook(builder: TextBuilder, data: bytes) -> None:
     """The text of an XML document; an entity that it does not declare stands for its name."""
     declared = dict(DECLARED.findall(data[:100_000]))
 
@@ -163,4 +161,4 @@ def read_docbook(data: bytes, limits: Limits) -> Reading:
         known = html5.get(f"{name.decode()};", "")
         return match[0] if name in _KEPT else declared.get(name) or known.encode("ascii", "xmlcharrefreplace") or name
 
-    return read_xml(XmlWalker(), [ENTITY.sub(value, data)], limits, "an XML document")
+    read_xml(builder, XmlWalker(), [ENTITY.sub(value, data)])

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 from mudy.errors import InputError
 from mudy.reading.document import BlockKind
-from mudy.reading.formats import Limits, Reading, TextBuilder, without
+from mudy.reading.formats import Reading, TextBuilder, without
 
 _LONGEST = 1_000_000  # characters; a longer file is taken as plain text
 FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n")
@@ -24,18 +24,16 @@ _TAG = re.compile(r"</?[A-Za-z][^<>]{0,2000}>")
 _PARAGRAPHS = re.compile(r"</?(?:p|div|h\d|br|tr|li|td|table|summary|details)\b[^<>]{0,2000}>", re.I)
 
 
-def read_markdown(data: bytes, limits: Limits) -> Reading:
-    text = data.decode()
+def read_markdown(builder: TextBuilder, text: str) -> Reading:
     if len(text) > _LONGEST:
         return Reading(text)
-    builder = TextBuilder(limits)
     title, text = _front_matter(text)
     builder.add(title, "title")
     add_markdown(builder, text)
-    return builder.reading("a Markdown document")
+    return builder.reading()
 
 
-def read_notebook(data: bytes, limits: Limits) -> Reading:
+def read_notebook(builder: TextBuilder, data: bytes) -> None:
     try:
         notebook = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -43,7 +41,6 @@ def read_notebook(data: bytes, limits: Limits) -> Reading:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise InputError("is a broken notebook, or one of before 2014: its JSON is not an object with cells")
-    builder = TextBuilder(limits)
     for cell in filter(lambda cell: isinstance(cell, dict), cells):
         source = cell.get("source", "")
         text = "".join(map(str, source)) if isinstance(source, list) else str(source)
@@ -51,7 +48,6 @@ def read_notebook(data: bytes, limits: Limits) -> Reading:
             builder.add(text, "code")
         else:
             add_markdown(builder, text)
-    return builder.reading("a notebook")
 
 
 def add_markdown(builder: TextBuilder, text: str) -> None:

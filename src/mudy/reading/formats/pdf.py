@@ -17,7 +17,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from mudy.errors import InputError
-from mudy.reading.formats import Limits, Reading
+from mudy.reading.formats import Limits, Reading, TextBuilder
 from mudy.reading.formats.pdf_headings import LIGATURES, Look, blocks, clean, looks
 from mudy.reading.structure import cut_to, finished
 
@@ -65,8 +65,8 @@ WORDS, CUTS = re.compile(_WORD), re.compile(CUT)
 CUT_WORD = re.compile(rf"{_WORD}(?:{CUT}{_WORD})*")  # any word, cut or not: so no letter is looked at twice
 
 
-def read_pdf(data: bytes, limits: Limits) -> Reading:
-    read = _pages(data, limits)
+def read_pdf(builder: TextBuilder, data: bytes) -> Reading:
+    read = _pages(data, builder.limits)
     pages = [text for text, _, _ in read]
     if not any(page.strip() for page in pages):
         raise InputError(

@@ -21,11 +21,10 @@ from mudy._support.processes import ChildProcess, child_streams, how_it_ended, p
 from mudy._support.storage import encode_text
 from mudy.errors import InputError
 from mudy.reading.document import Block, Span
-from mudy.reading.formats import MODULES, Limits, Reading
+from mudy.reading.formats import FORMATS, Limits, Reading, TextBuilder
 
 _BYTES_PER_CHARACTER = 15  # at most: 4 of UTF-8, and a page's start or a block for every few characters
 _SMALL = 100_000  # bytes of an answer without text
-_FORMAT_NAMES = {"pdf": "PDF", "docx": "Word document", "html": "web page"}  # others have the name of their module
 _KEPT_SHARE = 0.5  # of the limit of memory; a process that keeps more after a file is replaced
 
 
@@ -197,10 +196,13 @@ def answer_requests() -> None:
 
 
 def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], bytes]:
+    known = FORMATS[kind]
     try:
-        module = import_module(f"mudy.reading.formats.{MODULES.get(kind, kind)}")
+        module = import_module(f"mudy.reading.formats.{known.module or kind}")
         with _limited(limits):
-            reading: Reading = getattr(module, f"read_{kind}")(data, limits)
+            builder = TextBuilder(limits, known.name)
+            content = data.decode() if known.in_text else data
+            reading: Reading = getattr(module, f"read_{kind}")(builder, content) or builder.reading()
             if len(reading.text) > limits.characters:
                 raise InputError(limits.too_long())
             blocks = reading.blocks and [(b.span.start, b.span.end, b.kind, b.level) for b in reading.blocks]
@@ -212,7 +214,7 @@ def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], b
     except MemoryError:
         return {"error": limits.too_large()}, b""
     except Exception as error:  # of whatever kind: a broken file breaks a reader anywhere
-        return {"error": f"is a broken {_FORMAT_NAMES.get(kind, f'{kind} file')} ({type(error).__name__})"}, b""
+        return {"error": f"is a broken {known.name.partition(' ')[2]} ({type(error).__name__})"}, b""
 
 
 @contextmanager

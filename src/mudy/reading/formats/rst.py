@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from textwrap import dedent
 
-from mudy.reading.formats import Limits, Reading, TextBuilder
+from mudy.reading.formats import TextBuilder
 from mudy.reading.structure import UNDERLINE
 
 _CODE_DIRECTIVES = """
@@ -36,11 +36,9 @@ _MARKS = re.compile(r"``([^`]{1,1000})``|\*\*(\S[^*]{0,1000})\*\*|\*(\S[^*]{0,10
 _REFERENCE = re.compile(r"\s?\[[#\w*-]{1,60}\]_|(?<=\w)__?(?=[\s.,;:!?)'\"]|$)")
 
 
-def read_rst(data: bytes, limits: Limits) -> Reading:
-    builder = TextBuilder(limits)
-    lines = data.decode().expandtabs(8).splitlines()
+def read_rst(builder: TextBuilder, text: str) -> None:
+    lines = text.expandtabs(8).splitlines()
     _Blocks(builder).add(_without_preamble(builder, lines))
-    return builder.reading("a reStructuredText document")
 
 
 def inline(text: str) -> str:
