@@ -92,9 +92,8 @@ class _Blocks:
             elif match := _ITEM.match(line) or _FIELD.fullmatch(line):
                 self._add_item(match, lines[place + 1 : end])
             elif not UNDERLINE.fullmatch(line):
-                end = place + 1
-                while end < len(lines) and lines[end].strip() and not lines[end].startswith((" ", ".. ")):
-                    end += 1
+                below = range(place + 1, len(lines))
+                end = next((n for n in below if lines[n].startswith((" ", ".. ")) or not lines[n].strip()), len(lines))
                 text = "\n".join(lines[place:end])
                 self._builder.add(*((text, "code") if line.startswith(">>> ") else (inline(text).replace("::", ":"),)))
             else:
