@@ -20,11 +20,11 @@ from mudy.evaluation.datasets import load
 from mudy.evaluation.measures import F1, Predictions
 from mudy.extraction.promptrank_protocol import promptrank_candidates
 from mudy.extraction.ranking import rank
-from mudy.methods.word_index import is_word
+from mudy.methods.graphs import is_word
 from mudy.methods.yake import is_ordinary
 from mudy.reading.candidates import Candidate, Occurrence, grouped
 from mudy.reading.document import Document, Span, Word
-from mudy.reading.stop_words import stop_words
+from mudy.reading.languages import stop_words
 
 METHODS = ("yake", "textrank", "singlerank", "topicrank", "multipartiterank")
 Finder = Callable[[Document], list[Candidate]]

@@ -28,10 +28,10 @@ LENGTH = 16_000  # a linear expression needs a hundredth of growth.TINY for it
 
 # Expressions that never see a long text: in which module, and the longest text that they see.
 SHORT = {
-    ("mudy.methods.parse_answer", "_BRACKETS"): 300,  # _LONGEST
-    ("mudy.methods.parse_answer", "_LABEL"): 300,
-    ("mudy.methods.parse_answer", "_BOLD"): 300,
-    ("mudy.methods.parse_answer", "_REMARK"): 300,
+    ("mudy.methods.empirical", "_BRACKETS"): 300,  # _LONGEST
+    ("mudy.methods.empirical", "_LABEL"): 300,
+    ("mudy.methods.empirical", "_BOLD"): 300,
+    ("mudy.methods.empirical", "_REMARK"): 300,
 }
 # Calls whose expression is made while the program runs, each with expressions as they come out.
 MADE = {

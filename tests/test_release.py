@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from mudy.cli.main import cli
-from mudy.reading.languages.segmenters import PACKAGES
+from mudy.reading.languages import SEGMENTERS
 from tools.recipe import RECIPE, needed, written
 
 ROOT = Path(__file__).parent.parent
@@ -144,8 +144,8 @@ def test_every_extra_that_an_error_names_exists_and_all_has_those_of_commands() 
     modules = {file: named_extras(file) for file in package.rglob("*.py")}
     tools = {file.stem for file in (package / "integrations").glob("*.py")}
     for_tools = {file for file in modules if file.parent.name == "integrations" and file.stem not in cli.commands}
-    assert set().union(*modules.values(), PACKAGES) <= EXTRAS.keys()
-    of_commands = set(PACKAGES).union(*(extras for file, extras in modules.items() if file not in for_tools))
+    assert set().union(*modules.values(), SEGMENTERS) <= EXTRAS.keys()
+    of_commands = set(SEGMENTERS).union(*(extras for file, extras in modules.items() if file not in for_tools))
     assert {"corpus", "mcp", "readers", "server", "torch", "zh"} <= of_commands
     assert of_commands <= brought_by("all")
     assert not brought_by("all") & (tools - cli.commands.keys() | {"dev", "docs", "integrations"})

@@ -20,7 +20,7 @@ from typing import Any
 
 from mudy import Extractor
 from mudy.models import locate
-from mudy.reading.stop_words import ENGLISH_STOP_WORDS
+from mudy.reading.languages import ENGLISH_STOP_WORDS
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "examples" / "floodplain.txt").read_text(encoding="utf-8")

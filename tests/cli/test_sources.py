@@ -10,7 +10,7 @@ from mudy.errors import InputError
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import Options
 from mudy.extraction.preparation import PreparedText
-from mudy.reading.formats.reading import decode
+from mudy.reading.formats import decode
 from tests.command_line import run
 
 

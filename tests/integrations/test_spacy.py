@@ -11,7 +11,7 @@ from spacy.tokens import Doc, DocBin
 
 from mudy import Extractor, InputError, SettingError
 from mudy.integrations.spacy import KeyphraseComponent
-from mudy.reading.languages.taggers import installed
+from mudy.reading.languages import installed
 from mudy.reading.tagging import document_of_doc
 from tests.integrations.texts import PARAGRAPHS, TEXT
 

@@ -9,8 +9,7 @@ import pytest
 from mudy import Extractor, Result, SettingError, UnsupportedModel
 from mudy.engines.torch.local_chat import LocalChat
 from mudy.engines.torch.machine import Machine
-from mudy.methods.empirical import Empirical
-from mudy.methods.parse_answer import standing
+from mudy.methods.empirical import Empirical, standing
 from mudy.models import KNOWN
 from mudy.reading.candidates import Candidate, Occurrence, candidates
 from mudy.reading.document import Document, Span, squeeze

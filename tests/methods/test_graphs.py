@@ -16,11 +16,10 @@ from scipy.spatial.distance import squareform
 
 from mudy.errors import SettingError
 from mudy.methods import method_class
-from mudy.methods.graphs import Nearness, pagerank
+from mudy.methods.graphs import Nearness, WordIndex, WordRange, pagerank
 from mudy.methods.method import Method
 from mudy.methods.textrank import SingleRank, TextRank, co_occurrences
 from mudy.methods.topicrank import MultipartiteRank, TopicRank, jaccard_distance, topics
-from mudy.methods.word_index import WordIndex, WordRange
 from mudy.methods.yake import Yake
 from mudy.reading.candidates import Candidate, candidates, given, grouped
 from mudy.reading.document import Document

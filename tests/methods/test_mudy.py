@@ -49,7 +49,8 @@ def backbone(family: str, batch_tokens: int = 512) -> Any:
 
 def method(family: str, batch_tokens: int = 512, **settings: Any) -> Mudy:
     sharp = {"unit": 6.0, "sam_layers": (1,), "k_attn": 3, "kappa": 0.4, "sigma": 0.5}  # for a text of 100 tokens
-    return Mudy(backbone(family, batch_tokens), None if family == "t5" else Hashed(), **{**sharp, **settings})
+    encoder: Any = None if family == "t5" else Hashed()
+    return Mudy(backbone(family, batch_tokens), encoder, **{**sharp, **settings})
 
 
 VARIANTS: dict[str, dict[str, Any]] = {

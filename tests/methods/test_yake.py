@@ -4,7 +4,7 @@ from math import exp, log, sqrt
 
 import pytest
 
-from mudy.methods.word_index import WordIndex
+from mudy.methods.graphs import WordIndex
 from mudy.methods.yake import Statistics, TermWeights, Yake, frequencies, is_ordinary, statistics, term, word_weight
 from mudy.reading.candidates import candidates, given
 from mudy.reading.document import Document

@@ -16,7 +16,8 @@ from fpdf import FPDF
 
 from mudy import InputError
 from mudy.reading import formats as readers
-from mudy.reading.formats import Limits, ReaderPool, Reading
+from mudy.reading.formats import Limits, Reading
+from mudy.reading.formats.pool import ReaderPool
 from tests import hostile
 
 EXAMPLES = int(os.environ.get("MUDY_FUZZ_EXAMPLES", "150"))  # of each kind

@@ -7,7 +7,7 @@ import pytest
 import spacy
 from thinc.api import NumpyOps
 
-from mudy.reading.languages.taggers import installed
+from mudy.reading.languages import installed
 from mudy.reading.pipelines import FEW_ROWS, OnnxOps, use_onnx_products
 
 TEXTS = sorted((Path(__file__).parents[2] / "benchmarks" / "texts").glob("*.txt"))[:2]

@@ -16,7 +16,8 @@ import pytest
 from mudy import InputError
 from mudy.cli.main import cli
 from mudy.reading import formats as readers
-from mudy.reading.formats import FileRead, Limits, ReaderPool, docx
+from mudy.reading.formats import Limits, TextBuilder, docx
+from mudy.reading.formats.pool import FileRead, ReaderPool
 from tests import hostile
 from tests.reading.test_readers import FIRST, pdf
 from tests.served import until
@@ -102,7 +103,7 @@ def test_what_a_document_unpacks_to_is_measured_and_not_believed(monkeypatch: py
     monkeypatch.setattr(docx, "_MAX_BYTES", 1_000_000)
     honest = hostile.docx(b"<w:p/>" * 1_000_000)
     with pytest.raises(InputError, match="unpacks to more than 1,000,000 bytes"):
-        docx.read_docx(honest, Limits())
+        docx.read_docx(TextBuilder(Limits(), ""), honest)
     size = zipfile.ZipFile(io_of(honest)).getinfo("word/document.xml").file_size
     lying = honest.replace(size.to_bytes(4, "little"), (1_000).to_bytes(4, "little"))
     with pytest.raises(InputError, match="is a broken Word document"):
@@ -284,7 +285,7 @@ def test_no_file_of_the_current_folder_is_run(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_reader_process_imports_neither_models_nor_taggers(tmp_path: Path) -> None:
-    code = "import sys; from mudy.reading.formats import docx, html, pdf, worker; print(*sys.modules)"
+    code = "import sys; from mudy.reading.formats import docx, html, pdf, pool; print(*sys.modules)"
     loaded = set(script(code, tmp_path).split())
     assert "pypdfium2" in loaded
     assert loaded.isdisjoint({"torch", "spacy", "transformers", "scipy"})

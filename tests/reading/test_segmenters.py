@@ -11,8 +11,8 @@ import pytest
 from mudy import Extractor, LanguageWarning
 from mudy.reading.candidates import nested_candidates
 from mudy.reading.document import Document
-from mudy.reading.languages import segmenters
-from mudy.reading.languages.segmenters import PACKAGES, segmenter_of
+from mudy.reading.languages import SEGMENTERS, segmenters
+from mudy.reading.languages.segmenters import segmenter_of
 from mudy.reading.untagged import UntaggedReader
 
 OWN = [json.loads(line) for line in Path("experiments/languages/texts.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -31,22 +31,22 @@ CASES = {  # text, phrases that must be found, and phrases that must not
 def read(code: str, text: str) -> Document:
     """By the segmenter, where its extra is installed; else the test is skipped."""
     try:
-        version(PACKAGES[code])
+        version(SEGMENTERS[code])
     except PackageNotFoundError:
         pytest.skip(f"mudy[{code}] is not installed")
     return UntaggedReader(code).document(text)
 
 
-@pytest.mark.parametrize("code", PACKAGES)
+@pytest.mark.parametrize("code", SEGMENTERS)
 def test_the_segmenter_of_an_extra_is_used_and_named(code: str) -> None:
     document = read(code, CASES[code][0])
-    assert document.read_by.startswith(PACKAGES[code])
+    assert document.read_by.startswith(SEGMENTERS[code])
     segmenter = segmenter_of(code)
     assert segmenter is not None
     assert document.tagged == segmenter.tags
 
 
-@pytest.mark.parametrize("code", PACKAGES)
+@pytest.mark.parametrize("code", SEGMENTERS)
 def test_phrases_are_made_of_the_words_of_the_segmenter(code: str) -> None:
     text, wanted, unwanted = CASES[code]
     found = {candidate.phrase for candidate in nested_candidates(read(code, text))}
@@ -54,7 +54,7 @@ def test_phrases_are_made_of_the_words_of_the_segmenter(code: str) -> None:
     assert not unwanted & found
 
 
-@pytest.mark.parametrize("row", [row for row in OWN if row["language"] in PACKAGES], ids=lambda row: row["language"])
+@pytest.mark.parametrize("row", [row for row in OWN if row["language"] in SEGMENTERS], ids=lambda row: row["language"])
 def test_words_of_a_segmenter_stand_in_order_where_they_say(row: dict[str, str]) -> None:
     document = read(row["language"], row["text"])
     spans = [word.span for word in document.words]
@@ -62,7 +62,7 @@ def test_words_of_a_segmenter_stand_in_order_where_they_say(row: dict[str, str])
     assert all(span.of(row["text"]).strip() for span in spans)
 
 
-@pytest.mark.parametrize("row", [row for row in OWN if row["language"] in PACKAGES], ids=lambda row: row["language"])
+@pytest.mark.parametrize("row", [row for row in OWN if row["language"] in SEGMENTERS], ids=lambda row: row["language"])
 def test_a_text_read_by_a_segmenter_names_its_subjects(row: dict[str, str]) -> None:
     document = read(row["language"], row["text"])
     result = Extractor("yake").extract(document, None, candidates="nested")
@@ -70,7 +70,7 @@ def test_a_text_read_by_a_segmenter_names_its_subjects(row: dict[str, str]) -> N
     assert any(subject in shown for subject in row["subjects"]), shown
 
 
-@pytest.mark.parametrize("code", PACKAGES)
+@pytest.mark.parametrize("code", SEGMENTERS)
 def test_a_missing_segmenter_is_warned_of_once_per_process_and_named_in_every_result(
     code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from mudy import Extractor
 from mudy.extraction.ranking import variant_key
 from mudy.reading.candidates import candidates, nested_candidates
 from mudy.reading.document import Document
-from mudy.reading.languages import detection_of, segmenters
+from mudy.reading.languages import ADVICE, detection_of
 from mudy.reading.languages.verbs import lemmatizer
 from mudy.reading.tagging import reader_of
 from mudy.reading.untagged import UntaggedReader
@@ -34,7 +34,7 @@ for row in OWN:
 @pytest.fixture(autouse=True)
 def _light(monkeypatch: pytest.MonkeyPatch) -> None:
     """As after a plain install: no segmenter, and no tagger but the English one."""
-    monkeypatch.setattr(segmenters, "PACKAGES", {})
+    monkeypatch.setattr("mudy.reading.languages.segmenters.SEGMENTERS", {})
     monkeypatch.setattr("mudy.reading.tagging.tagger_is_here", lambda _: False)
 
 
@@ -54,7 +54,7 @@ def test_the_language_is_found_and_said(code: str) -> None:
     result = Extractor("yake").extract(FIRST[code]["text"])
     assert result.language == code
     assert result.read_by
-    assert result.warnings == ((segmenters.ADVICE[code],) if code in segmenters.ADVICE else ())
+    assert result.warnings == ((ADVICE[code],) if code in ADVICE else ())
 
 
 @pytest.mark.parametrize("code", FIRST)

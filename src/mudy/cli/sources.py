@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from mudy.errors import InputError
-from mudy.reading.formats import matching_files, read
-from mudy.reading.formats.reading import Reading
+from mudy.reading.formats import Reading, matching_files, read
 
 STDIN = "-"
 

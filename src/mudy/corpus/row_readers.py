@@ -20,14 +20,14 @@ from typing import IO, Any, cast
 from mudy._support.extras import from_extra, missing_extra
 from mudy.corpus.row import Columns, InputRow, RowPosition, RowValues
 from mudy.errors import InputError, MudyError
-from mudy.reading.formats import ENDINGS, read
+from mudy.reading.formats import FORMATS, read
 from mudy.reading.formats import endings as readable_endings
 
 LabelledValues = tuple[str, RowValues | str]  # a name for rows without an id; and the row's columns, or its problem
 TableReader = Callable[[IO[bytes], Columns], Iterator[LabelledValues]]
 
 COMPRESSED = (".gz", ".zst")
-DOCUMENTS = tuple(ending for endings in ENDINGS.values() for ending in endings)  # tables are read row by row
+DOCUMENTS = tuple(ending for form in FORMATS.values() for ending in form.endings)  # tables are read row by row
 BATCH_ROWS = 64  # of a Parquet file, read at once
 LONGEST_CELL = 1 << 26  # characters; a quote that is never closed must not fill the memory
 

@@ -27,8 +27,7 @@ from mudy.extraction.run_identity import differences, model_fingerprints, reques
 from mudy.methods import settings_in_use
 from mudy.methods.method import GenerativeMethod
 from mudy.reading.document import Document, first_words
-from mudy.reading.languages import AUTO, detection_of
-from mudy.reading.languages.taggers import installed_version
+from mudy.reading.languages import AUTO, detection_of, installed_version
 
 PACKAGES = ("mudy", "onnxruntime", "torch", "transformers", "spacy", "numpy")
 ProgressCallback = Callable[[str, int, int], None]  # name of the data set, documents done, of how many

@@ -51,8 +51,7 @@ from mudy.methods import (
 from mudy.methods.method import Architecture, ScoredCandidates
 from mudy.reading.candidates import CandidateKind
 from mudy.reading.document import Block, Document, first_words
-from mudy.reading.languages import AUTO, mismatch
-from mudy.reading.languages.segmenters import ADVICE, segmenter_advice
+from mudy.reading.languages import ADVICE, AUTO, mismatch, segmenter_advice
 from mudy.reading.structure import LOG, NUMBERS, blocks_of, cut_to, unusual
 from mudy.reading.tagging import TextReader
 

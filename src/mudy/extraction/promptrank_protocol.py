@@ -10,7 +10,7 @@ import re
 from mudy.reading.candidates import Candidate, Occurrence, candidates, grouped
 from mudy.reading.candidates.grammar import ADJECTIVES_AND_NOUNS
 from mudy.reading.document import Document, Span
-from mudy.reading.stop_words import ENGLISH_STOP_WORDS
+from mudy.reading.languages import ENGLISH_STOP_WORDS
 
 PROTOCOL_WORDS = 512
 _PUNCTUATION = re.compile(r"""[!"#$%&'()*+,./:;<=>?@\[\\\]^_`{|}~‘’“”，。、；：？！（）【】《》]""")  # but no hyphen

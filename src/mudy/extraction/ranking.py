@@ -28,8 +28,7 @@ from mudy.extraction.results import Keyphrase, ScoredOccurrence
 from mudy.methods.method import Method, OccurrenceScore, ScoredCandidates
 from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.acronyms import expanded
-from mudy.reading.candidates.inflections import base_form
-from mudy.reading.candidates.stemming import stem_parts, stems_of
+from mudy.reading.candidates.stemming import base_form, stem_parts, stems_of
 from mudy.reading.candidates.vocabularies import Vocabulary
 from mudy.reading.document import Span, squeeze
 

@@ -16,8 +16,8 @@ from mudy.extraction.ranking import variant_key
 from mudy.extraction.results import Result
 from mudy.integrations.extraction import plain_settings, results_of
 from mudy.reading.candidates import stands_alone, text_units
-from mudy.reading.candidates.inflections import base_form
 from mudy.reading.candidates.phrase_index import PhraseIndex
+from mudy.reading.candidates.stemming import base_form
 from mudy.reading.document import Span
 
 with from_extra("scikit-learn"):

@@ -42,7 +42,6 @@ class AttentionSeeker(Method):
     segment_tokens: int = setting(1024, "Longer documents are read in segments of so many tokens.", least=64)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-
         read = ChunkedDocument.of(document, candidates, self.backbone, self.segment_tokens)
         short = self.form == "short" or (self.form == "auto" and len(read.chunks) == 1)
         totals = [0.0] * len(candidates)
@@ -66,13 +65,9 @@ class AttentionSeeker(Method):
 
     def _sought(self, tokens: Tokens, mask: Floats, relevance: Floats) -> Floats:
         """B, the sum over layers and heads of R (s^T A), with s = A m in the rows of candidates and R = mean(s)."""
-        observer = SeekingObserver(layers=self._layers, chosen=mask, relevance=relevance)
+        observer = SeekingObserver(layers=frozenset(range(self.backbone.depth)), chosen=mask, relevance=relevance)
         self.backbone.observe(tokens, observer)
         return without_sink(np.sum(list(observer.sums.values()), axis=0), self.backbone.sink_token)
-
-    @property
-    def _layers(self) -> frozenset[int]:
-        return frozenset(range(self.backbone.depth))
 
     # --- Long documents ------------------------------------------------------------------------------------------
 
@@ -91,7 +86,7 @@ class AttentionSeeker(Method):
 
     def _relevant(self, tokens: Tokens, mask: Floats) -> Floats:
         """b, the column sums of the sum over layers and heads of R A / mean(R), with R = mean(A m)."""
-        observer = RelevanceObserver(layers=self._layers, chosen=mask)
+        observer = RelevanceObserver(layers=frozenset(range(self.backbone.depth)), chosen=mask)
         self.backbone.observe(tokens, observer)
         mean = sum(observer.means.values()) / len(observer.means)
         total = np.sum(list(observer.sums.values()), axis=0)

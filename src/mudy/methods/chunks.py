@@ -22,8 +22,7 @@ from mudy.reading.candidates import Candidate, Occurrence, given
 from mudy.reading.document import Document, Span
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedOccurrence:
+class IndexedOccurrence(NamedTuple):
     candidate: int
     occurrence: Occurrence
 

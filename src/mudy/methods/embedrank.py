@@ -44,7 +44,6 @@ class EmbedRank(Method):
     beta: float = setting(0.55, "With mmr: weight of the document against the phrases chosen.", least=0, most=1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-
         universal = self.multilingual() if self.multilingual is not None and document.language != "en" else None
         chunks = encoder_chunks(document, self.encoder) if universal is None else []
         if universal is None:

@@ -1,4 +1,4 @@
-"""Graphs of words, topics and candidates, and PageRank on them: what the four graph methods share.
+"""A text as a row of words, graphs of words, topics and candidates, and PageRank: what methods without a model share.
 
 Graphs of words are sparse. The tables of all occurrences against all others, which the graphs of topics call for, are
 dense and never made (see `Nearness`).
@@ -6,16 +6,18 @@ dense and never made (see `Nearness`).
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.cancellation import cancellable, check
-from mudy.methods.word_index import WordRange
+from mudy.reading.candidates import QUOTES, Candidate
+from mudy.reading.document import Document
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -24,6 +26,57 @@ TOLERANCE = 1e-10  # the sum of all changes in the last step; ranks are decided 
 MAX_STEPS = 10_000  # 142 are needed at a damping of 0.85
 _BLOCK = 256  # rows of a table of pairs that are held at once
 _MOST_PAIRS = 8_000_000  # and no more pairs than these, where rows are very long
+
+
+class WordRange(NamedTuple):
+    """The words that an occurrence touches: `first` up to and including `last`; none, if it lies outside of prose."""
+
+    first: int
+    last: int
+
+    def of(self, forms: Sequence[str]) -> tuple[str, ...]:
+        return tuple(forms[self.first : self.last + 1])
+
+
+@dataclass(frozen=True)
+class WordIndex:
+    """A document's words in lower case, and where each candidate stands among them, in text order."""
+
+    forms: tuple[str, ...]  # (words,)
+    places: tuple[tuple[WordRange, ...], ...]  # (candidates, its occurrences)
+
+    @classmethod
+    def of(cls, document: Document, candidates: Sequence[Candidate]) -> WordIndex:
+        starts = [word.span.start for word in document.words]
+        ends = [word.span.end for word in document.words]
+        places = tuple(
+            tuple(
+                WordRange(bisect_right(ends, o.span.start), bisect_left(starts, o.span.end) - 1)
+                for o in candidate.occurrences
+            )
+            for candidate in cancellable(candidates, every=256)
+        )
+        return cls(tuple(form(word.span.of(document.text)) for word in document.words), places)
+
+    def words(self) -> list[tuple[str, ...]]:
+        """The words of each candidate, as they stand in its first occurrence."""
+        return [places[0].of(self.forms) for places in self.places]
+
+    def positions(self) -> list[int]:
+        return [places[0].first for places in self.places]
+
+
+def form(word: str) -> str:
+    """A word without regard to case, or to quotes and mark-up stuck to it."""
+    return word.lower().strip(QUOTES) or word
+
+
+def is_word(text: str) -> bool:
+    """Whether a token is more than punctuation."""
+    return any(map(str.isalnum, text))
+
+
+# -- Graphs -----------------------------------------------------------------------------------------------------------
 
 
 def pagerank(weights: Any, outgoing: Vector, damping: float) -> Vector:

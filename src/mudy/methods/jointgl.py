@@ -50,7 +50,6 @@ class JointGL(Method):
     last_diagonal: float | None = setting(1.0, "A table entry that the released code never fills; none: the product.")
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-
         ordered, chunks = indexed_occurrences(candidates), encoder_chunks(document, self.encoder)
         states = self.encoder.states([window.tokens.ids for window in chunks])
         vectors = np.stack(list(occurrence_vectors(document, ordered, chunks, states))).astype(np.float64)

@@ -34,7 +34,6 @@ class MDERank(Method):
     layer: int = setting(-1, "Layer that is compared: -1 the last, as published, or -2.", least=-2, most=-1)
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-
         chunks = encoder_chunks(document, self.encoder)
         original = np.stack(self._maxima([window.tokens.ids for window in chunks]))  # (windows, width)
         masked = [

@@ -49,7 +49,6 @@ class SAMRank(Method):
                 require(name, value, value in range(size), f"between 0 and {size - 1}: layer and head go together")
 
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
-
         read = ChunkedDocument.of(document, candidates, self.backbone, self.segment_tokens)
         parts = [dict.fromkeys(("G",) if self.head is None else ("G", "P"), 0.0) for _ in candidates]
         for chunk, tokens, scores in self._observed(read):

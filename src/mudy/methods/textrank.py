@@ -8,13 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from mudy.methods.graphs import Indices, SparseTable, pagerank
+from mudy.methods.graphs import Indices, SparseTable, WordIndex, is_word, pagerank
 from mudy.methods.method import Method, OccurrenceScore, same_at_each, setting
-from mudy.methods.word_index import WordIndex, is_word
 from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.grammar import grammar_of
 from mudy.reading.document import Document
-from mudy.reading.stop_words import stop_words
+from mudy.reading.languages import stop_words
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.cancellation import cancellable
-from mudy.methods.graphs import Indices, Nearness, Vector, pagerank
+from mudy.methods.graphs import Indices, Nearness, Vector, WordIndex, pagerank
 from mudy.methods.method import Method, OccurrenceScore, same_at_each, setting
-from mudy.methods.word_index import WordIndex
 from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.stemming import stem_of
 from mudy.reading.document import Document

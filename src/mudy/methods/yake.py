@@ -14,12 +14,12 @@ from math import log, prod
 from statistics import fmean, median, pstdev
 
 from mudy._support.cancellation import cancellable
+from mudy.methods.graphs import WordIndex, is_word
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, same_at_each, setting
-from mudy.methods.word_index import WordIndex, is_word
 from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.phrase_index import PhraseIndex
 from mudy.reading.document import Document
-from mudy.reading.stop_words import stop_words
+from mudy.reading.languages import stop_words
 
 Terms = Sequence[str]
 

@@ -39,7 +39,6 @@ class Block:
 
 UNSPACED_LANGUAGES = frozenset({"zh", "ja", "th", "lo", "km", "my", "bo"})  # whose words have no spaces between them
 CONTENT = "CONTENT"  # the tag of a word that may be part of a phrase, where parts of speech are not known
-
 MODIFIER = "MODIFIER"  # the same for a word that may stand in a phrase but not end it
 
 

@@ -19,7 +19,8 @@ from mudy._support.onnx import Graph, Sessions
 from mudy.errors import MissingExtra, SettingError
 from mudy.models.cache import cached
 from mudy.models.fetch import Report, silent
-from mudy.reading.languages.taggers import installed, known
+from mudy.reading.languages import installed
+from mudy.reading.languages.taggers import known
 
 UNUSED = ("ner", "lemmatizer", "trainable_lemmatizer", "entity_linker", "entity_ruler", "textcat", "span_ruler")
 FEW_ROWS = 64  # words for which onnxruntime is not worth loading

@@ -11,10 +11,9 @@ from threading import Lock
 
 from mudy._support.cancellation import check
 from mudy.reading.document import CONTENT, MODIFIER
-from mudy.reading.languages import ALL_FUNCTION_WORDS, UNDETERMINED, name_of
+from mudy.reading.languages import ALL_FUNCTION_WORDS, UNDETERMINED, name_of, stop_words
 from mudy.reading.languages.segmenters import Morpheme, Segmenter, segmenter_of
 from mudy.reading.languages.verbs import is_verb_here
-from mudy.reading.stop_words import stop_words
 from mudy.reading.tagging import TextReader, Token
 
 CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages that write every noun with a capital

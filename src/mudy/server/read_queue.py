@@ -8,7 +8,8 @@ from starlette.types import Receive
 
 from mudy.errors import InputError
 from mudy.reading import formats as readers
-from mudy.reading.formats import FileRead, Limits, ReaderPool, Reading
+from mudy.reading.formats import Limits, Reading
+from mudy.reading.formats.pool import FileRead, ReaderPool
 from mudy.server.answers import disconnected
 from mudy.server.problems import HttpProblem
 from mudy.server.telemetry import Metrics

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from mudy.errors import InputError, SettingError
 from mudy.reading.candidates import Candidate, candidates, given
 from mudy.reading.document import Document, Span, Word, squeeze
-from mudy.reading.stop_words import ENGLISH_STOP_WORDS, stop_words
+from mudy.reading.languages import ENGLISH_STOP_WORDS, stop_words
 from tests.growth import is_linear
 from tests.taggers import TEXTS, english
 

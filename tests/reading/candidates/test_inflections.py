@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from mudy.reading.candidates.inflections import base_form
+from mudy.reading.candidates.stemming import base_form
 
 INFLECTIONS = {
     "da": ["sø søer søen"],
@@ -78,6 +78,6 @@ def test_derivations_have_base_forms_of_their_own(language: str, words: list[str
 
 
 def test_no_dictionary_is_imported_for_english() -> None:
-    asked = "from mudy.reading.candidates.inflections import base_form; base_form('networks', 'en')"
+    asked = "from mudy.reading.candidates.stemming import base_form; base_form('networks', 'en')"
     code = f"import sys; {asked}; print({{'simplemma', 'snowballstemmer'}} & {{*sys.modules}})"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

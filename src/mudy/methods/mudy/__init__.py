@@ -1,6 +1,5 @@
 """MUDY (Kang and Yoon, SIGIR 2026): every occurrence scored in its own context, at two grains of attention."""
 
-from mudy.methods.mudy.algorithm import Mudy, attention_score, final_score, weight_of
-from mudy.methods.mudy.settings import RECOMMENDED, Attention
+from mudy.methods.mudy.algorithm import RECOMMENDED, Attention, Mudy, attention_score, final_score, weight_of
 
 __all__ = ["RECOMMENDED", "Attention", "Mudy", "attention_score", "final_score", "weight_of"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,10 @@ from mudy.engines.backbone import Encoding, Floats, Weighting
 from mudy.engines.encoder import unit_length
 from mudy.errors import SettingError
 from mudy.methods.chunks import Chunk
-from mudy.methods.mudy.settings import MudySettings
 from mudy.reading.candidates.stemming import stems_of
+
+if TYPE_CHECKING:
+    from mudy.methods.mudy.algorithm import Mudy
 
 Flags = NDArray[np.bool_]
 
@@ -27,7 +30,7 @@ def gaussian(distance: Floats, sigma: float) -> Floats:
 class Focus(Weighting):
     """How strongly the prompt of each occurrence should look at each token of the document (Eqs. 2-4)."""
 
-    settings: MudySettings
+    settings: Mudy
     depth: int  # layers of the decoder
     centre: Floats  # (occurrences,): the middle token of each
     inside: Flags  # (occurrences, tokens): which tokens are the occurrence itself
@@ -76,7 +79,7 @@ class Focus(Weighting):
         return np.arange(self.inside.shape[1], dtype=np.float32)
 
 
-def focus(mudy: MudySettings, chunk: Chunk, encoding: Encoding) -> Focus:
+def focus(mudy: Mudy, chunk: Chunk, encoding: Encoding) -> Focus:
     """Where the prompt of each of a chunk's occurrences should look."""
     tokens, backbone = encoding.tokens, mudy.backbone
     spans = [tokens.of(place.span) for place in chunk.places]
@@ -111,7 +114,7 @@ def focus(mudy: MudySettings, chunk: Chunk, encoding: Encoding) -> Focus:
 # -- Related occurrences ----------------------------------------------------------------------------------------------
 
 
-def span_vectors(mudy: MudySettings, chunk: Chunk, encoding: Encoding) -> Floats:
+def span_vectors(mudy: Mudy, chunk: Chunk, encoding: Encoding) -> Floats:
     """A vector for each occurrence: of the language model's own encoder, or else of the sentence encoder."""
     spans = [place.span for place in chunk.places]
     if (states := mudy.backbone.span_states(encoding, spans)) is not None:

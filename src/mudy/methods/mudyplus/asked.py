@@ -13,7 +13,7 @@ from math import log1p
 import numpy as np
 
 from mudy.engines.backbone import Backbone, Encoding, Question, Received, TextRange
-from mudy.methods.mudy.settings import SAM_LAYERS
+from mudy.methods.mudy.algorithm import SAM_LAYERS
 from mudy.methods.mudyplus.digest import Digest
 from mudy.methods.mudyplus.evidence_table import Numbers
 from mudy.reading.candidates import Candidate

@@ -22,7 +22,7 @@ import numpy as np
 from mudy.methods.mudyplus.evidence_table import Numbers
 from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
-from mudy.reading.stop_words import stop_words
+from mudy.reading.languages import stop_words
 
 if TYPE_CHECKING:
     from mudy.engines.encoder import SentenceEncoder

@@ -19,13 +19,12 @@ from typing import Literal
 
 from mudy._support.cancellation import cancellable
 from mudy.errors import InputError, SettingError
+from mudy.reading.candidates.grammar import ACRONYMS, PRONOUNS, grammar_of, no_prose
 from mudy.reading.candidates.grammar import MAX_PHRASE_WORDS as MAX_PHRASE_WORDS
-from mudy.reading.candidates.grammar import grammar_of
 from mudy.reading.candidates.phrase_index import PhraseIndex
 from mudy.reading.candidates.stemming import UNSPACED
 from mudy.reading.document import UNSPACED_LANGUAGES, Document, Span, Word, squeeze
-from mudy.reading.markup import no_prose
-from mudy.reading.stop_words import ACRONYMS, PRONOUNS, stop_words
+from mudy.reading.languages import stop_words
 
 CandidateKind = Literal["nouns", "nested"]  # noun phrases as long as possible; also phrases inside them, and others
 MAX_CHARACTERS = 100  # of a phrase; six words have about fifty

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mudy._support.cancellation import cancellable
 from mudy.reading.candidates import Candidate
-from mudy.reading.candidates.inflections import base_form
+from mudy.reading.candidates.stemming import base_form
 from mudy.reading.document import squeeze
 
 _LONGEST = 120  # characters of a long form

@@ -3,7 +3,7 @@
 import re
 
 from mudy.reading.document import BlockKind
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+from mudy.reading.formats import TextBuilder
 
 _HEADING = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)")
 _ATTRIBUTE = re.compile(r":!?([\w-]{1,60})!?:(?:\s(.*))?")
@@ -21,8 +21,7 @@ _MARKS = re.compile(r"(?<!\w)([*_`+#]{1,2})(\S(?:[^*_`+#\n]{0,300}\S)?)\1(?!\w)"
 _KINDS: dict[str, BlockKind | None] = {"-": "code", ".": "code", "+": "code", "`": "code", "|": "table", "/": None}
 
 
-def read_asciidoc(data: bytes, limits: Limits) -> Reading:
-    builder = TextBuilder(limits)
+def read_asciidoc(builder: TextBuilder, text: str) -> None:
     attributes: dict[str, str] = {}
     lines: list[str] = []  # of a paragraph or block
     fence = ""
@@ -33,7 +32,7 @@ def read_asciidoc(data: bytes, limits: Limits) -> Reading:
         if kind is not None:
             builder.add(text, kind)
 
-    for line in data.decode().splitlines():
+    for line in text.splitlines():
         delimiter = _DELIMITER.fullmatch(line)
         if fence:
             if delimiter and line.strip() == fence:
@@ -61,7 +60,6 @@ def read_asciidoc(data: bytes, limits: Limits) -> Reading:
         else:
             lines.append(line.strip().removesuffix(" +").lstrip("."))
     flush(_KINDS[fence[0]] if fence else "prose")
-    return builder.reading("an AsciiDoc document")
 
 
 def _inline(text: str, attributes: dict[str, str]) -> str:

@@ -1,6 +1,6 @@
-"""Word documents: headings, paragraphs and the cells of tables, in their order, with an empty line between them.
+"""Word and OpenDocument texts: headings, paragraphs, lists and the cells of tables, in their order.
 
-The document is read as a stream and never held as a tree, so memory grows with its text alone; cells are not spread
+A Word document is read as a stream and never held as a tree, so memory grows with its text alone; cells are not spread
 over the columns that they span, and other parts of the file, such as pictures, are not unpacked.
 """
 
@@ -10,16 +10,19 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from xml.parsers import expat
 
 from mudy.errors import InputError
 from mudy.reading.document import Block, BlockKind, Span
-from mudy.reading.formats.reading import ZIP, Limits, Reading, not_text
+from mudy.reading.formats import ZIP, Reading, TextBuilder, not_text
+from mudy.reading.formats.elements import ElementWalker, read_xml
 from mudy.reading.structure import finished
 
 DOCUMENT = "word/document.xml"
 _MAX_BYTES = 100_000_000  # bytes that the document may unpack to; more is no document but a trap
 _CHUNK_BYTES = 65536
+_BETWEEN = "\n\n"  # two paragraphs
 _DEEPEST = 1000  # elements within elements; more is no document but a trap
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others would unpack any amount at once
 _NAMESPACES = (  # the namespaces of Word's own elements
@@ -46,7 +49,7 @@ class Paragraph:
     parts: list[str] = field(default_factory=list)
 
 
-def read_docx(data: bytes, _limits: Limits) -> Reading:
+def read_docx(_builder: TextBuilder, data: bytes) -> Reading:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if DOCUMENT not in archive.namelist():
             raise InputError(not_text(ZIP))
@@ -55,20 +58,13 @@ def read_docx(data: bytes, _limits: Limits) -> Reading:
         for chunk in unpacked(archive, DOCUMENT):
             body.parser.Parse(chunk, False)
         body.parser.Parse(b"", True)
-    texts: list[str] = []
-    blocks: list[Block] = []
-    end = -2
-    for paragraph in body.paragraphs:
-        text = "".join(paragraph.parts)
-        if text.strip():
-            start, end = end + 2, end + 2 + len(text)
-            texts.append(text)
-            if paragraph.kind != "prose":
-                blocks.append(Block(Span(start, end), paragraph.kind, paragraph.level))
-    if not texts:
+    kept = [(p, text) for p in body.paragraphs if (text := "".join(p.parts)).strip()]
+    if not kept:
         raise InputError("is a Word document that holds no text")
-    text = "\n\n".join(texts)
-    return Reading(text, (), finished(text, blocks))
+    starts = accumulate((len(text) + len(_BETWEEN) for _, text in kept), initial=0)
+    placed = [(Span(start, start + len(text)), p) for start, (p, text) in zip(starts, kept, strict=False)]
+    text = _BETWEEN.join(text for _, text in kept)
+    return Reading(text, (), finished(text, [Block(at, p.kind, p.level) for at, p in placed if p.kind != "prose"]))
 
 
 def unpacked(archive: zipfile.ZipFile, name: str, what: str = "a Word document") -> Iterator[bytes]:
@@ -138,3 +134,40 @@ class Body:
     def _add(self, text: str) -> None:
         if self._open and not self._inside["skipped"]:
             self._open[-1].parts.append(text)
+
+
+# -- OpenDocument -----------------------------------------------------------------------------------------------------
+
+CONTENT = "content.xml"
+_STYLES: dict[str, BlockKind] = {"Title": "title", "Preformatted_20_Text": "code", "Quotations": "quotation"}
+
+
+class TextWalker(ElementWalker):
+    breaks = frozenset(("h", "p", "list-item", "table-cell", "table-row"))
+    skipped = frozenset(
+        ("annotation", "tracked-changes", "note-citation", "table-of-content", "forms", "scripts", "automatic-styles")
+    )
+    row = "table-row"
+    spaces: Mapping[str, str] = {"s": " ", "tab": "\t", "line-break": "\n"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parents: dict[str, str] = {}  # automatic style -> the style that it changes
+
+    def kind(self, tag: str, attributes: Mapping[str, str]) -> tuple[BlockKind | None, int]:
+        if tag == "style":
+            self._parents[attributes.get("name", "")] = attributes.get("parent-style-name", "")
+        elif tag == "h":
+            level = attributes.get("outline-level", "1")
+            return "heading", min(int(level), 6) if level.isdigit() else 1
+        elif tag == "p":
+            style = attributes.get("style-name", "")
+            return _STYLES.get(self._parents.get(style) or style), 0
+        return {"list-item": "list", "table-cell": "table"}.get(tag), 0  # type: ignore[return-value]
+
+
+def read_odt(builder: TextBuilder, data: bytes) -> None:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if CONTENT not in archive.namelist():
+            raise InputError("is an OpenDocument file without content")
+        read_xml(builder, TextWalker(), unpacked(archive, CONTENT, "an OpenDocument text"))

@@ -1,12 +1,17 @@
-"""Documents of elements within elements (HTML, DocBook, OpenDocument) -> pieces of text, each of one kind."""
+"""Documents of elements within elements (HTML, DocBook, OpenDocument) -> pieces of text, each of one kind.
 
+And DocBook and other XML of text (TEI, JATS): titles, paragraphs, lists, tables and code; no data about the file.
+"""
+
+import re
 from collections.abc import Iterable, Mapping
+from html.entities import html5
 from typing import NamedTuple
 from xml.parsers import expat
 
 from mudy.errors import InputError
 from mudy.reading.document import BlockKind
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+from mudy.reading.formats import TextBuilder
 
 _DEEPEST = 1000  # elements within elements; more is no document but a trap
 # Which kind a piece is of, if it is in several.
@@ -84,8 +89,8 @@ class ElementWalker:
             self.pieces.append(Piece(text, kind, kinds.get(kind, 0), menu))
 
 
-def read_xml(walker: ElementWalker, chunks: Iterable[bytes], limits: Limits, what: str) -> Reading:
-    """The text of an XML document, of which a walker is told by the names of elements without namespaces."""
+def read_xml(builder: TextBuilder, walker: ElementWalker, chunks: Iterable[bytes]) -> None:
+    """Add the text of an XML document, of which a walker is told by the names of elements without namespaces."""
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.UseForeignDTD(True)  # an entity that is not declared is left out
@@ -103,11 +108,57 @@ def read_xml(walker: ElementWalker, chunks: Iterable[bytes], limits: Limits, wha
     except expat.ExpatError as error:
         raise InputError(f"is broken XML ({error})") from None
     walker.flush()
-    builder = TextBuilder(limits)
     for piece in walker.pieces:
         builder.add(piece.text, piece.kind, piece.level)
-    return builder.reading(what)
 
 
 def _local(name: str) -> str:
     return name.rpartition(" ")[2]
+
+
+# -- DocBook and its like ---------------------------------------------------------------------------------------------
+
+_BREAK_TAGS = """
+para simpara p title head subtitle section sect1 sect2 sect3 sect4 sect5 chapter article book appendix preface body sec
+listitem item term entry cell row programlisting screen synopsis literallayout cmdsynopsis blockquote note formalpara
+abstract caption member question answer qandaentry refsect1 refnamediv refpurpose tp div ab lg l
+"""
+_SKIPPED_TAGS = """
+authorgroup author date releaseinfo copyright legalnotice indexterm keywordset pubdate edition othercredit revhistory
+remark comment anchor bibliography ref-list journal-meta contrib-group history permissions teiHeader imagedata email
+"""
+_SECTION_TAGS = """
+book article chapter appendix preface part section sect1 sect2 sect3 sect4 sect5 simplesect refsect1 sec div reference
+"""
+_KINDS: dict[str, BlockKind] = {
+    **dict.fromkeys(("programlisting", "screen", "synopsis", "literallayout", "cmdsynopsis", "code-block"), "code"),
+    **dict.fromkeys(("listitem", "item", "member"), "list"),
+    **dict.fromkeys(("entry", "cell", "td", "th"), "table"),
+}
+ENTITY = re.compile(rb"&([A-Za-z][\w.-]{0,60});")
+DECLARED = re.compile(rb"""<!ENTITY\s{1,9}([\w.-]{1,60})\s{1,9}["']([^"'<&%]{0,200})["']""")
+_KEPT = (b"lt", b"gt", b"amp", b"quot", b"apos")  # that XML itself declares
+
+
+class XmlWalker(ElementWalker):
+    breaks = frozenset(_BREAK_TAGS.split())
+    skipped = frozenset(_SKIPPED_TAGS.split())
+    row = "row"
+    sections = frozenset(_SECTION_TAGS.split())
+
+    def kind(self, tag: str, attributes: Mapping[str, str]) -> tuple[BlockKind | None, int]:  # noqa: ARG002
+        if tag in ("title", "head", "article-title"):
+            return "heading", min(max(sum(around in self.sections for around, _, _ in self._inside), 1), 6)
+        return _KINDS.get(tag), 0
+
+
+def read_docbook(builder: TextBuilder, data: bytes) -> None:
+    """The text of an XML document; an entity that it does not declare stands for its name."""
+    declared = dict(DECLARED.findall(data[:100_000]))
+
+    def value(match: re.Match[bytes]) -> bytes:
+        name = match[1]
+        known = html5.get(f"{name.decode()};", "")
+        return match[0] if name in _KEPT else declared.get(name) or known.encode("ascii", "xmlcharrefreplace") or name
+
+    read_xml(builder, XmlWalker(), [ENTITY.sub(value, data)])

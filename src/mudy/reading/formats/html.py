@@ -14,8 +14,8 @@ from lxml import etree  # type: ignore[import-untyped]
 from trafilatura.utils import load_html
 
 from mudy.reading.document import BlockKind
+from mudy.reading.formats import Reading, TextBuilder
 from mudy.reading.formats.elements import ElementWalker, Piece
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
 
 _SKIPPED_TAGS = "script style nav noscript template svg math iframe select button form footer head"
 _BREAK_TAGS = """
@@ -31,10 +31,9 @@ _SENTENCE = 12  # words
 _FIRST_PIECES = 5  # of an article, among which its title may be once more
 
 
-def read_html(data: bytes, limits: Limits) -> Reading:
-    builder = TextBuilder(limits)
+def read_html(builder: TextBuilder, data: bytes) -> Reading:
     pieces = add_html(builder, data)
-    reading = builder.reading("a web page")
+    reading = builder.reading()
     code = sum(len(piece.text) for piece in pieces if piece.kind == "code")
     return Reading(reading.text) if code > _MOSTLY_CODE * len(reading.text) else reading
 

@@ -3,7 +3,7 @@
 import re
 
 from mudy.reading.document import BlockKind
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder, without
+from mudy.reading.formats import TextBuilder, without
 
 _LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
 _CODE = ("verbatim", "lstlisting", "minted", "Verbatim", "alltt", "Schunk", "Sinput", "Soutput", "tikzpicture")
@@ -24,14 +24,12 @@ _ARGUMENTS = re.compile(r"\\[A-Za-z@]{1,40}\*?(?:\[[^\[\]\n]{0,200}\]){0,2}")
 _SIGNS = str.maketrans({"~": " ", "{": "", "}": "", "\\": " "})
 
 
-def read_latex(data: bytes, limits: Limits) -> Reading:
-    text = _COMMENT.sub("", data.decode())
-    builder = TextBuilder(limits)
+def read_latex(builder: TextBuilder, text: str) -> None:
+    text = _COMMENT.sub("", text)
     preamble, begun, body = text.partition("\\begin{document}")
     if begun and (title := re.search(r"\\title\*?\{((?:[^{}]|\{[^{}]{0,200}\}){0,500})\}", preamble)):
         builder.add(_plain(title[1]), "title")
     _add(builder, (body if begun else text).partition("\\end{document}")[0])
-    return builder.reading("a LaTeX document")
 
 
 def _add(builder: TextBuilder, text: str) -> None:

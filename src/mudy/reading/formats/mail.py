@@ -6,7 +6,7 @@ from email.message import EmailMessage, MIMEPart
 from email.parser import BytesParser
 from itertools import groupby
 
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+from mudy.reading.formats import TextBuilder
 from mudy.reading.structure import ATTRIBUTION
 
 _MOST_MESSAGES = 10_000  # of a mailbox
@@ -14,8 +14,7 @@ BETWEEN_MESSAGES = re.compile(rb"\n\r?\n(?=From \S{1,200} )")
 _SUBJECT_MARKS = re.compile(r"(?:\s{0,3}(?:re|fwd?|aw|wg|sv|tr)\s{0,3}:|\s{0,3}\[[^\[\]]{1,60}\])+\s{0,3}", re.I)
 
 
-def read_mail(data: bytes, limits: Limits) -> Reading:
-    builder = TextBuilder(limits)
+def read_mail(builder: TextBuilder, data: bytes) -> None:
     subjects: set[str] = set()
     for source in BETWEEN_MESSAGES.split(data, _MOST_MESSAGES):
         message = BytesParser(_class=EmailMessage, policy=policy.default).parsebytes(source)
@@ -24,7 +23,6 @@ def read_mail(data: bytes, limits: Limits) -> Reading:
             builder.add(subject, "heading" if subjects else "title", 1)
             subjects.add(subject)
         _add_body(builder, message)
-    return builder.reading("a message")
 
 
 def _subject(message: EmailMessage) -> str:

@@ -1,5 +1,9 @@
-"""Markdown: its text without mark-up, pictures and the addresses of links; of front matter, only the title is kept."""
+"""Markdown: its text without mark-up, pictures and the addresses of links; of front matter, only the title is kept.
 
+And Jupyter notebooks: Markdown cells as text, code cells as code, without their outputs.
+"""
+
+import json
 import re
 from collections.abc import Sequence
 from html import unescape
@@ -7,8 +11,9 @@ from html import unescape
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from mudy.errors import InputError
 from mudy.reading.document import BlockKind
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder, without
+from mudy.reading.formats import Reading, TextBuilder, without
 
 _LONGEST = 1_000_000  # characters; a longer file is taken as plain text
 FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n")
@@ -19,15 +24,30 @@ _TAG = re.compile(r"</?[A-Za-z][^<>]{0,2000}>")
 _PARAGRAPHS = re.compile(r"</?(?:p|div|h\d|br|tr|li|td|table|summary|details)\b[^<>]{0,2000}>", re.I)
 
 
-def read_markdown(data: bytes, limits: Limits) -> Reading:
-    text = data.decode()
+def read_markdown(builder: TextBuilder, text: str) -> Reading:
     if len(text) > _LONGEST:
         return Reading(text)
-    builder = TextBuilder(limits)
     title, text = _front_matter(text)
     builder.add(title, "title")
     add_markdown(builder, text)
-    return builder.reading("a Markdown document")
+    return builder.reading()
+
+
+def read_notebook(builder: TextBuilder, data: bytes) -> None:
+    try:
+        notebook = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"is a broken notebook: not JSON ({error})") from None
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list):
+        raise InputError("is a broken notebook, or one of before 2014: its JSON is not an object with cells")
+    for cell in filter(lambda cell: isinstance(cell, dict), cells):
+        source = cell.get("source", "")
+        text = "".join(map(str, source)) if isinstance(source, list) else str(source)
+        if cell.get("cell_type") == "code":
+            builder.add(text, "code")
+        else:
+            add_markdown(builder, text)
 
 
 def add_markdown(builder: TextBuilder, text: str) -> None:

@@ -1,19 +1,31 @@
-"""Reader processes as their callers see them: each reads one file at a time, and is killed when that costs too much."""
+"""Reader processes: each reads one file after the other, and is killed when one costs too much.
 
+`python -m mudy.reading.formats.pool` is such a process. It takes requests from its standard input and answers on its
+standard output (see `mudy._support.processes`). It limits its own memory and processor time, so a file that exceeds the
+limits costs this process alone.
+"""
+
+import math
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
 from threading import BoundedSemaphore, Lock, Timer
 from typing import Any, Self
 
 from mudy._support.extras import missing_extra
-from mudy._support.processes import ChildProcess, how_it_ended, python_environment
+from mudy._support.processes import ChildProcess, child_streams, how_it_ended, python_environment, receive, send
+from mudy._support.storage import encode_text
 from mudy.errors import InputError
 from mudy.reading.document import Block, Span
-from mudy.reading.formats.reading import Limits, Reading
+from mudy.reading.formats import FORMATS, Limits, Reading, TextBuilder
 
 _BYTES_PER_CHARACTER = 15  # at most: 4 of UTF-8, and a page's start or a block for every few characters
 _SMALL = 100_000  # bytes of an answer without text
+_KEPT_SHARE = 0.5  # of the limit of memory; a process that keeps more after a file is replaced
 
 
 class ReaderEnded(Exception):
@@ -36,12 +48,12 @@ class FileRead:
 
 class ReaderProcess(ChildProcess):
     def __init__(self) -> None:
-        super().__init__(f"{__package__}.worker", _environment(), subprocess.DEVNULL)
+        super().__init__("mudy.reading.formats.pool", _environment(), subprocess.DEVNULL)
         self.fresh = True  # has read nothing so far
 
     def read(self, kind: str, data: bytes, limits: Limits, file: FileRead) -> Reading:
         """The text of a file; InputError says why it has none. The process is ended whenever it might not be sound."""
-        timer = Timer(limits.seconds, file.stop, (limits.too_slow(),))
+        timer = Timer(limits.seconds, file.stop, (f"took longer than {limits.seconds:g} seconds to read",))
         timer.daemon = True
         try:
             timer.start()
@@ -162,3 +174,86 @@ class ReaderPool:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+# -- Within the process -----------------------------------------------------------------------------------------------
+
+
+def answer_requests() -> None:
+    requests, answers = child_streams()
+    while True:
+        try:
+            header, data = receive(requests)
+        except EOFError:
+            return
+        limits = Limits(**header["limits"])
+        answer, text = _answered(header["kind"], data, limits)
+        del data
+        last = _address_space() > _KEPT_SHARE * limits.memory
+        send(answers, {**answer, "last": last}, text)
+        if last:
+            return
+
+
+def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], bytes]:
+    known = FORMATS[kind]
+    try:
+        module = import_module(f"mudy.reading.formats.{known.module or kind}")
+        with _limited(limits):
+            builder = TextBuilder(limits, known.name)
+            content = data.decode() if known.in_text else data
+            reading: Reading = getattr(module, f"read_{kind}")(builder, content) or builder.reading()
+            if len(reading.text) > limits.characters:
+                raise InputError(limits.too_long())
+            blocks = reading.blocks and [(b.span.start, b.span.end, b.kind, b.level) for b in reading.blocks]
+            return {"pages": reading.pages, "blocks": blocks}, encode_text(reading.text)
+    except InputError as error:
+        return {"error": str(error)}, b""
+    except ImportError as error:
+        return {"missing": error.name}, b""
+    except MemoryError:
+        return {"error": limits.too_large()}, b""
+    except Exception as error:  # of whatever kind: a broken file breaks a reader anywhere
+        return {"error": f"is a broken {known.name.partition(' ')[2]} ({type(error).__name__})"}, b""
+
+
+@contextmanager
+def _limited(limits: Limits) -> Iterator[None]:
+    """Limit memory and processor time while this block runs, where the system can.
+
+    The caller ends a file that takes too long; the limit of processor time is for when the caller has ended itself.
+    """
+    used = os.times()
+    _set_limit("RLIMIT_CORE", 0)
+    _set_limit("RLIMIT_CPU", math.ceil(used.user + used.system + limits.seconds) + 1)
+    _set_limit("RLIMIT_AS", _address_space() + limits.memory)
+    try:
+        yield
+    finally:
+        _set_limit("RLIMIT_AS", None)  # the next file may be larger
+
+
+def _set_limit(name: str, value: int | None) -> None:
+    """Set one limit of this process; None is the highest that is allowed."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    what = getattr(resource, name)
+    highest = resource.getrlimit(what)[1]
+    if value is None or (highest != resource.RLIM_INFINITY and value > highest):
+        value = highest
+    with suppress(ValueError, OSError):  # macOS does not know all of them
+        resource.setrlimit(what, (value, highest))
+
+
+def _address_space() -> int:
+    """The bytes of address space in use, which is what the limit of memory counts; 0 where that cannot be told."""
+    try:
+        return int(Path("/proc/self/statm").read_bytes().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 0
+
+
+if __name__ == "__main__":
+    answer_requests()

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from textwrap import dedent
 
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+from mudy.reading.formats import TextBuilder
 from mudy.reading.structure import UNDERLINE
 
 _CODE_DIRECTIVES = """
@@ -36,11 +36,9 @@ _MARKS = re.compile(r"``([^`]{1,1000})``|\*\*(\S[^*]{0,1000})\*\*|\*(\S[^*]{0,10
 _REFERENCE = re.compile(r"\s?\[[#\w*-]{1,60}\]_|(?<=\w)__?(?=[\s.,;:!?)'\"]|$)")
 
 
-def read_rst(data: bytes, limits: Limits) -> Reading:
-    builder = TextBuilder(limits)
-    lines = data.decode().expandtabs(8).splitlines()
+def read_rst(builder: TextBuilder, text: str) -> None:
+    lines = text.expandtabs(8).splitlines()
     _Blocks(builder).add(_without_preamble(builder, lines))
-    return builder.reading("a reStructuredText document")
 
 
 def inline(text: str) -> str:
@@ -94,9 +92,8 @@ class _Blocks:
             elif match := _ITEM.match(line) or _FIELD.fullmatch(line):
                 self._add_item(match, lines[place + 1 : end])
             elif not UNDERLINE.fullmatch(line):
-                end = place + 1
-                while end < len(lines) and lines[end].strip() and not lines[end].startswith((" ", ".. ")):
-                    end += 1
+                below = range(place + 1, len(lines))
+                end = next((n for n in below if lines[n].startswith((" ", ".. ")) or not lines[n].strip()), len(lines))
                 text = "\n".join(lines[place:end])
                 self._builder.add(*((text, "code") if line.startswith(">>> ") else (inline(text).replace("::", ":"),)))
             else:

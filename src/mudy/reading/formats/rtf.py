@@ -3,7 +3,7 @@
 import re
 
 from mudy.reading.document import BlockKind
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+from mudy.reading.formats import TextBuilder
 
 _TOKEN = re.compile(
     rb"\\(?P<word>[a-z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[0-9a-fA-F]{2})|\\(?P<sign>[^a-z'])|(?P<brace>[{}])"
@@ -14,9 +14,8 @@ _SIGNS = {b"tab": "\t", b"line": "\n", b"lquote": "‘", b"rquote": "’", b"ldb
 _SIGNS |= {b"emdash": "—", b"endash": "–", b"bullet": "•", b"cell": " | ", b"~": " ", b"-": "", b"_": "-"}
 
 
-def read_rtf(data: bytes, limits: Limits) -> Reading:
+def read_rtf(builder: TextBuilder, data: bytes) -> None:
     """The text of a document, without fonts, styles, pictures, headers and footers."""
-    builder = TextBuilder(limits)
     page = re.search(rb"\\ansicpg(\d{3,5})", data[:2000])
     encoding = f"cp{page[1].decode()}" if page else "cp1252"
     groups: list[tuple[bool, int]] = []  # of those around this place: whether skipped, and characters after \u
@@ -51,4 +50,3 @@ def read_rtf(data: bytes, limits: Limits) -> Reading:
         if text and not skipped:
             paragraph.append(text)
     builder.add("".join(paragraph))
-    return builder.reading("an RTF document")

@@ -3,7 +3,7 @@
 import re
 from textwrap import dedent
 
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+from mudy.reading.formats import TextBuilder
 
 _STRING = r"\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}'"
 _DOCSTRING = r"(?:(?<=\n)|^)[ \t]{0,40}[rRuUbB]{0,2}(?P<docstring>\"\"\"|''')"
@@ -14,9 +14,8 @@ _LICENCE = re.compile(r"copyright|licen[sc]e|all rights reserved|spdx-", re.I)
 _MARK_SHARE = 0.6  # of letters and spaces in a comment; less is code that was commented out
 
 
-def read_source(data: bytes, limits: Limits) -> Reading:
-    text = data.decode().replace("\r\n", "\n")
-    builder = TextBuilder(limits)
+def read_source(builder: TextBuilder, text: str) -> None:
+    text = text.replace("\r\n", "\n")
     comment: list[str] = []  # line comments in a row
     end = 0
 
@@ -43,7 +42,6 @@ def read_source(data: bytes, limits: Limits) -> Reading:
         code_from = end
     add_code(text[code_from:])
     _add_comment(builder, "\n".join(comment))
-    return builder.reading("a source file")
 
 
 def _add_comment(builder: TextBuilder, comment: str) -> None:

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder
+from mudy.reading.formats import Reading, TextBuilder
 
 _WIDEST = 1000  # columns that are looked at
 _TEXT_SHARE = 0.5  # of a column's cells that are words; else the column holds codes
@@ -11,13 +11,12 @@ _DISTINCT = 0.3  # of a column's cells; in a column of codes, the same come agai
 _LONGEST_CELL = 10_000_000  # characters
 
 
-def read_table(data: bytes, limits: Limits) -> Reading:
+def read_table(builder: TextBuilder, text: str) -> Reading:
     """The cells of columns with text, row by row, and remarks above them; the names of columns are boilerplate.
 
     A column is one of text if most of its cells have two words and do not come again and again; a table without
     one stays as it is.
     """
-    text = data.decode()
     csv.field_size_limit(_LONGEST_CELL)
     delimiter = max("\t,;|", key="\n".join(text[:20_000].splitlines()[:50]).count)
     rows = [row[:_WIDEST] for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)]
@@ -28,12 +27,11 @@ def read_table(data: bytes, limits: Limits) -> Reading:
     kept = _text_columns(rows[header + 1 :])
     if not kept:
         return Reading(text)
-    builder = TextBuilder(limits)
     for number, row in enumerate(rows):
         remark = number < header or (filled[number] == 1 and usual > 1)
         cells = [cell.strip() for n, cell in enumerate(row) if (remark or n in kept) and cell.strip()]
         builder.add("\n".join(cells), "boilerplate" if number == header and len(rows) > 1 else "prose")
-    return builder.reading("a table")
+    return builder.reading()
 
 
 def _text_columns(rows: list[list[str]]) -> set[int]:

@@ -3,7 +3,7 @@
 import re
 from html import unescape
 
-from mudy.reading.formats.reading import Limits, Reading, TextBuilder, without
+from mudy.reading.formats import TextBuilder, without
 
 _HEADING = re.compile(r"(={1,6})([^=].{0,300})\1")
 _REFERENCE = re.compile(r"<ref\b[^<>]{0,300}/>")
@@ -19,17 +19,15 @@ _MARKS = re.compile(r"\{\{|\}\}|\{\||\|\}|\[\[(?:File|Image|Category|Datei|Bild|
 _ITEM = re.compile(r"[*#:;]{1,9}\s*")
 
 
-def read_wikitext(data: bytes, limits: Limits) -> Reading:
-    text = without(data.decode(), "<!--", "-->")
+def read_wikitext(builder: TextBuilder, text: str) -> None:
+    text = without(text, "<!--", "-->")
     text = _KEPT.sub(r"\1", _REFERENCE.sub("", text))
     text = without(without(text, "<ref>", "</ref>"), "<ref ", "</ref>")
-    builder = TextBuilder(limits)
     for number, part in enumerate(_CODE.split(_without_templates(text))):
         if number % 2:
             builder.add(part, "code")
         else:
             _add(builder, part)
-    return builder.reading("a wiki article")
 
 
 def _add(builder: TextBuilder, text: str) -> None:

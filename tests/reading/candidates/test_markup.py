@@ -4,7 +4,7 @@ import pytest
 
 from mudy.extraction.promptrank_protocol import promptrank_candidates, promptrank_text
 from mudy.reading.candidates import candidates
-from mudy.reading.markup import no_prose
+from mudy.reading.candidates.grammar import no_prose
 from tests.growth import is_linear
 from tests.tagged import tagged
 from tests.taggers import english
