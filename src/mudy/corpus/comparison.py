@@ -152,9 +152,7 @@ def _bar(entry: Contrast, reach: float) -> str:
 
 OFTEN, MOST = 2, 1000  # documents that a new term is in at least, and new terms that are listed
 MOST_LABELS = 20_000  # of a vocabulary whose nearest concepts are looked up
-_FREQUENT = (
-    f"SELECT {FORM}, documents, total / documents, examples FROM terms WHERE documents >= {OFTEN} {ORDER}"
-)
+_FREQUENT = f"SELECT {FORM}, documents, total / documents, examples FROM terms WHERE documents >= {OFTEN} {ORDER}"
 
 Nearest = Callable[[Sequence[str]], list[tuple[Concept, float]]]
 
