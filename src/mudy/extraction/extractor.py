@@ -34,8 +34,7 @@ from mudy.extraction.options import (
     Setup,
 )
 from mudy.extraction.outcomes import Outcome, candidates_of_each, outcomes, text_items
-from mudy.extraction.preparation import PreparedText, score_texts, with_candidates
-from mudy.extraction.ranking import keyphrase_list
+from mudy.extraction.ranking import PreparedText, keyphrase_list, score_texts, with_candidates
 from mudy.extraction.results import Coverage, Result, on_pages
 from mudy.extraction.sections import section_lists
 from mudy.methods import (

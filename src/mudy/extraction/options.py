@@ -26,7 +26,7 @@ from mudy.extraction.examples import Examples
 from mudy.methods import DEFAULT_STYLE, STYLES_IN_WORDS, Style, has_styles
 from mudy.reading.candidates import MAX_PHRASE_WORDS, CandidateKind
 from mudy.reading.candidates.vocabularies import Vocabulary
-from mudy.reading.document import Block
+from mudy.reading.document import Block, squeeze
 from mudy.reading.languages import AUTO
 from mudy.reading.tagging import TextReader
 
@@ -150,6 +150,11 @@ class Options:
     def only_concepts(self) -> bool:
         """Whether only phrases of the vocabulary are ranked."""
         return self.vocabulary is not None and self.boost is None and self.near is None
+
+    @property
+    def excluded(self) -> frozenset[str]:
+        """The stop phrases, as they are compared."""
+        return frozenset(squeeze(phrase).lower() for phrase in self.stop_phrases)
 
     @property
     def phrases(self) -> tuple[str, ...] | None:

@@ -10,8 +10,7 @@ from itertools import pairwise
 from math import log
 
 from mudy.extraction.concepts import LabelVectors, raised
-from mudy.extraction.preparation import PreparedText
-from mudy.extraction.ranking import PhraseNames, keyphrase_list
+from mudy.extraction.ranking import PhraseNames, PreparedText, keyphrase_list
 from mudy.extraction.results import SectionResult, on_pages
 from mudy.methods.method import Method, OccurrenceScore, ScoredCandidates
 from mudy.reading.candidates.vocabularies import Vocabulary
