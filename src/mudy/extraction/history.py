@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
+from itertools import compress
 from math import exp
 from pathlib import Path
 from threading import RLock
@@ -24,8 +25,11 @@ from numpy.typing import NDArray
 
 from mudy._support.cancellation import cancellable
 from mudy._support.storage import atomic_write, real_path
+from mudy.errors import InputError, SettingError
 from mudy.extraction.concepts import TagVote
-from mudy.extraction.examples.tagged_texts import TaggedText, plain_tags, tagged_texts
+from mudy.extraction.examples.exports import table_rows
+from mudy.extraction.examples.front_matter import read_note, visible_notes
+from mudy.extraction.examples.record_formats import json_rows
 from mudy.extraction.options import Options
 from mudy.reading.candidates.vocabularies import Concept, Vocabulary
 from mudy.reading.document import Document, Span
@@ -43,13 +47,33 @@ WEIGHTS = (10.7, 9.6, 0.9)  # of share, similarity and log count
 NAMED, ABSENT = -2.8, -8.6  # log-odds added where a tag occurs in the text, and of one that does not
 
 
+@dataclass(frozen=True)
+class TaggedText:
+    """A text, and the tags that somebody gave it."""
+
+    text: str
+    tags: tuple[str, ...]
+    path: Path | None = None  # of the note, through all links
+
+    @cached_property
+    def words(self) -> str:
+        """A hash of the words, by which the text is recognized whatever stands between them."""
+        words = " ".join(re.findall(r"\w+", self.text.casefold())) or self.text
+        return sha256(words.encode(errors="surrogatepass")).hexdigest()
+
+
 class History:
     """Tagged texts, and their vectors once they are needed."""
 
     def __init__(self, path: str, loader: ModelLoader) -> None:
         self.path, self._loader = Path(path).expanduser(), loader
         texts, problems = tagged_texts(self.path)
-        self.texts = _joined(texts)
+        joined: dict[str, TaggedText] = {}  # each text once, with the tags of all its copies
+        for text in texts:
+            first = joined.setdefault(text.words, text)
+            if first is not text:
+                joined[text.words] = replace(first, tags=plain_tags((*first.tags, *text.tags)))
+        self.texts = list(joined.values())
         self.notes = tuple(problems) if self.texts else (*problems, f"{path}: no text has tags, so none are suggested.")
         self.tags = plain_tags(tag for text in self.texts for tag in text.tags)
         self._shelves: dict[str, _Shelf] = {}
@@ -107,31 +131,33 @@ class History:
 
     def features(self, text: str, language: str, source: str | None = None) -> tuple[list[int], Any]:
         """The tags that other texts have, as indices, and the three numbers about each; (tags, 3)."""
-        shelf, words = self._shelf(language), _words(text)
+        shelf, words = self._shelf(language), TaggedText(text, ()).words
         place = None
         with suppress(OSError, ValueError):  # a source need not be a path
             place = None if source is None else real_path(source)
-        same = [row.words == words or (place is not None and place == row.text.path) for row in shelf.rows]
+        same = [one.words == words or (place is not None and place == one.path) for one in shelf.texts]
         return shelf.features(text, same)
 
     def load(self) -> None:
         """Encode the texts now, as far as the index does not have them, and keep it."""
-        for language in {row.language for row in self._rows}:
+        for language in set(self._languages):
             self._shelf(language)
 
     @cached_property
-    def _rows(self) -> list[_Row]:
+    def _languages(self) -> list[str]:
         code = str(self._loader.setup.language).partition("_")[0]  # of a language, or of a spaCy package
         fixed = code if code in LANGUAGE_NAMES else None
-        return [_Row(text, _words(text.text), fixed or detection_of(text.text).likely) for text in self.texts]
+        return [fixed or detection_of(text.text).likely for text in self.texts]
 
     def _shelf(self, language: str) -> _Shelf:
         """The texts that are compared with one in this language: those that the same encoder reads."""
         encoder = self._loader.encoder_for(language)
         with self._lock:
             if encoder.name not in self._shelves:
-                rows = [row for row in self._rows if self._loader.encoder_for(row.language) is encoder]
-                self._shelves[encoder.name] = _Shelf(rows, self.tags, encoder, self._index, self._loader)
+                read = [self._loader.encoder_for(own) is encoder for own in self._languages]
+                self._shelves[encoder.name] = _Shelf(
+                    list(compress(self.texts, read)), self.tags, encoder, self._index, self._loader
+                )
                 with suppress(OSError):  # a folder that may not be written: encoded again next time
                     self._index.save()
             return self._shelves[encoder.name]
@@ -142,37 +168,28 @@ class History:
         return VectorIndex(real_path(self.path) / INDEX if folder else self.path.with_name(f".{self.path.name}{INDEX}"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A text, its words, by which it is recognized, and its language."""
-
-    text: TaggedText
-    words: str
-    language: str
-
-
 class _Shelf:
     """The texts and tags that one encoder has read."""
 
     def __init__(
-        self, rows: Sequence[_Row], tags: Sequence[str], encoder: Any, index: VectorIndex, loader: ModelLoader
+        self, texts: Sequence[TaggedText], tags: Sequence[str], encoder: Any, index: VectorIndex, loader: ModelLoader
     ) -> None:
         report = loader.report or (lambda *_: None)
         identity = loader.encoder_identity(encoder.name)
-        texts = [row.text.text for row in rows]
-        self.rows, self._encoder = rows, encoder
+        self.texts, self._encoder = texts, encoder
         step = f"Encoding {len(texts):,} tagged texts"
-        self._texts = index.vectors(identity, texts, encoder.embed, lambda done: report(step, done, len(texts)))
+        contents = [text.text for text in texts]
+        self._vectors = index.vectors(identity, contents, encoder.embed, lambda done: report(step, done, len(texts)))
         self._tags = index.vectors(identity, [_spoken(tag) for tag in tags], encoder.embed, lambda _: None)
         numbers = {tag.casefold(): number for number, tag in enumerate(tags)}
-        pairs = [(number, numbers[tag.casefold()]) for number, row in enumerate(rows) for tag in row.text.tags]
+        pairs = [(number, numbers[tag.casefold()]) for number, text in enumerate(texts) for tag in text.tags]
         self._row_of, self._tag_of = np.array(pairs, dtype=int).reshape(-1, 2).T  # of each use of a tag
 
     def features(self, text: str, left_out: Sequence[bool]) -> tuple[list[int], Any]:
         vector = np.asarray(self._encoder.embed([text]))[0].astype(np.float16).astype(np.float32)
-        cosines = np.zeros(len(self.rows))
-        if self.rows:
-            cosines = np.where(left_out, -1.0, (self._texts.astype(np.float32) @ vector).round(4)).astype(float)
+        cosines = np.zeros(len(self.texts))
+        if self.texts:
+            cosines = np.where(left_out, -1.0, (self._vectors.astype(np.float32) @ vector).round(4)).astype(float)
         weights = np.zeros(len(cosines))
         nearest = [number for number in np.argsort(-cosines, kind="stable")[:NEIGHBOURS] if cosines[number] > 0]
         weights[nearest] = cosines[nearest] ** POWER
@@ -197,20 +214,70 @@ def _spoken(tag: str) -> str:
     return " ".join(re.sub("[-_/]", " ", tag).split()).lower() or tag
 
 
-def _words(text: str) -> str:
-    """A hash of the words of a text, whatever stands between them."""
-    words = " ".join(re.findall(r"\w+", text.casefold())) or text
-    return sha256(words.encode(errors="surrogatepass")).hexdigest()
+# -- Tagged texts: a folder of Markdown notes, or a file of rows; what cannot be read is named and left out -------------
+
+_ROW_ENDINGS = (".jsonl", ".csv", ".tsv")
+KEYS = ("tags", "keywords", "keyphrases")  # fields that hold tags; the first one that is there counts
 
 
-def _joined(texts: Iterable[TaggedText]) -> list[TaggedText]:
-    """Each text once, with the tags of all its copies."""
-    joined: dict[str, TaggedText] = {}
-    for text in texts:
-        first = joined.setdefault(_words(text.text), text)
-        if first is not text:
-            joined[_words(text.text)] = replace(first, tags=plain_tags((*first.tags, *text.tags)))
-    return list(joined.values())
+def tagged_texts(path: Path) -> tuple[list[TaggedText], list[str]]:
+    """The texts of a folder or file that have tags, and for each that cannot be read a sentence that names it."""
+    entries = _notes(path) if path.is_dir() else _rows(path)
+    texts: list[TaggedText] = []
+    problems: list[str] = []
+    for entry in entries:
+        if isinstance(entry, str):
+            problems.append(entry)
+        elif entry.tags and entry.text.strip():
+            texts.append(entry)
+    return texts, problems
+
+
+def check_history(path: Path) -> None:
+    """SettingError for what is neither a folder nor a file of rows."""
+    if path.is_dir() or (path.is_file() and path.suffix.lower() in _ROW_ENDINGS):
+        return
+    wrong = "is not such a file" if path.exists() else "does not exist"
+    needed = f"a folder of notes or a file ({', '.join(_ROW_ENDINGS)})"
+    raise SettingError(f"history is {path}, which {wrong}; {needed} is needed.")
+
+
+def _notes(folder: Path) -> Iterator[TaggedText | str]:
+    for path in visible_notes(folder):
+        try:
+            file = read_note(path, KEYS[0], folder)
+            tags = next((tags for key in KEYS if (tags := file.note.tags(key))), [])
+        except InputError as error:
+            yield f"{path}: {error}"
+        else:
+            yield TaggedText(file.note.text, plain_tags(tags), file.place)
+
+
+def plain_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Tags without white space around them and the # that some tools write, each in its first spelling."""
+    spellings: dict[str, str] = {}
+    for tag in tags:
+        plain = " ".join(tag.split()).lstrip("#")
+        spellings.setdefault(plain.casefold(), plain)
+    return tuple(filter(None, spellings.values()))
+
+
+def _rows(path: Path) -> Iterator[TaggedText | str]:
+    """The rows of a file with a column or field `text`, and `tags` as a list or separated by ; | or commas."""
+    rows: Iterator[tuple[int, dict[str, Any] | str]]
+    rows = json_rows(path) if path.suffix.lower() == ".jsonl" else table_rows(path)
+    try:
+        for line, row in rows:
+            key = next((key for key in KEYS if key in row), None)
+            if isinstance(row, dict) and key is not None and isinstance(row.get("text"), str):
+                tags = row[key] if isinstance(row[key], str | list) else []
+                if isinstance(tags, str):
+                    tags = tags.split(next((mark for mark in ";|" if mark in tags), ","))
+                yield TaggedText(row["text"], plain_tags(tag for tag in tags if isinstance(tag, str)))
+            else:
+                yield f"{path}:{line}: {row if isinstance(row, str) else 'has no `text` and `tags`'}."
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
 
 
 # -- The vectors, in a file beside the notes --------------------------------------------------------------------------

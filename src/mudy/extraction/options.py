@@ -248,7 +248,7 @@ def _history(value: Any) -> str | None:
         raise SettingError(f"history is {seen(value)}, but must be the path of a folder or file.")
     if value is None:
         return None
-    from mudy.extraction.examples.tagged_texts import check_history
+    from mudy.extraction.history import check_history
 
     check_history(Path(value).expanduser())
     return str(value)
