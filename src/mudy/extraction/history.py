@@ -214,7 +214,7 @@ def _spoken(tag: str) -> str:
     return " ".join(re.sub("[-_/]", " ", tag).split()).lower() or tag
 
 
-# -- Tagged texts: a folder of Markdown notes, or a file of rows; what cannot be read is named and left out -------------
+# -- Tagged texts: a folder of Markdown notes, or a file of rows; what cannot be read is named and left out --------
 
 _ROW_ENDINGS = (".jsonl", ".csv", ".tsv")
 KEYS = ("tags", "keywords", "keyphrases")  # fields that hold tags; the first one that is there counts
