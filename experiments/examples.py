@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.mudyplus import STYLES
+from experiments.mudyplus import STYLES, predictions
 from mudy import Extractor
 from mudy.evaluation.datasets import load
-from mudy.evaluation.fit import gather, predictions
+from mudy.evaluation.fit import gather
 from mudy.evaluation.measures import F1
 from mudy.extraction.adaptation import Adaptation
 from mudy.extraction.examples import LEAST

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from experiments.documents import TOP, Figures, Gold, by_genre, load_gold
 from experiments.documents.keyphraseness import keyphraseness, to_dict
-from experiments.mudyplus import fit_options
+from experiments.mudyplus import fit_options, predictions
 from mudy import Extractor
 from mudy._support.storage import dump_json
-from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, gather, predictions
+from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, gather
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, PLAIN_PREFIX
 from mudy.methods.mudyplus.fit_texts import ByHand, FitText

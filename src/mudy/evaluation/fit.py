@@ -20,8 +20,8 @@ from mudy._support.storage import atomic_write, dump_json, open_to_append
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.experiment import hash_of, read_record, refuse_equal_names
-from mudy.evaluation.measures import DEPTHS, F1, Calibration, Predictions
-from mudy.extraction.adaptation import Adaptation, prior_of, ranked
+from mudy.evaluation.measures import DEPTHS, Calibration
+from mudy.extraction.adaptation import Adaptation, f1, prior_of, ranked
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.run_identity import differences, json_values, model_fingerprints, requested_settings
 from mudy.methods.mudyplus.cascade import MudyPlus
@@ -130,9 +130,12 @@ class FittedWeights(Fits):
         return [text.chances(only(name, weights_of(text)), self.leaders) for text in texts]
 
     def _figure(self, dataset: str, name: str) -> Figure:
-        texts = self.of(dataset)
-        weights: tuple[WeightsOf, ...] = (lambda _: self.before, lambda _: self.weights, self.weights_without)
-        values = [_f1_values(texts, self.chances(texts, name, weights_of)) for weights_of in weights]
+        """Micro F1 in per cent, ranked and counted as `mudy evaluate` does."""
+        texts, values = self.of(dataset), []
+        for weights_of in (lambda _: self.before, lambda _: self.weights, self.weights_without):
+            chances = self.chances(texts, name, weights_of)
+            lists = [ranked(text, numbers, max(DEPTHS)) for text, numbers in zip(texts, chances, strict=True)]
+            values.append(tuple(f1(texts, lists, depth) for depth in DEPTHS))
         return Figure(dataset, len(texts), name, *values)
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,12 +160,6 @@ class Figure:
     left_out: F1Values  # fitted on others
 
 
-def _f1_values(texts: Sequence[FitText], chances: Sequence[Numbers]) -> F1Values:
-    """Micro F1 in per cent, ranked and counted as `mudy evaluate` does."""
-    documents = [predictions(text, numbers, max(DEPTHS)) for text, numbers in zip(texts, chances, strict=True)]
-    return tuple((F1 @ depth)(documents) for depth in DEPTHS)
-
-
 def _mean_figure(figures: Sequence[Figure]) -> Figure:
     """The mean over data sets, each weighing the same."""
     columns = [
@@ -170,12 +167,6 @@ def _mean_figure(figures: Sequence[Figure]) -> Figure:
         for rows in zip(*((figure.before, figure.fitted, figure.left_out) for figure in figures), strict=True)
     ]
     return Figure(MEAN, sum(figure.documents for figure in figures), figures[0].sum, *columns)
-
-
-def predictions(text: FitText, chances: Numbers, top_n: int | None, **ranking: Any) -> Predictions:
-    """The best phrases of a text next to its gold; `ranking` are other arguments of `rank`."""
-    phrases = [keyphrase.text.lower() for keyphrase in ranked(text, chances, top_n, **ranking)]
-    return Predictions(text.id, phrases, text.gold, text.occurrences, text.language)
 
 
 # -- Evidence, kept in a folder: one file per data set, one line per text, so that an interrupted run can go on -------
