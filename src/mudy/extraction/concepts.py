@@ -39,16 +39,14 @@ def raised(
     def with_gain(score: OccurrenceScore, gain: float | None) -> OccurrenceScore:
         if gain is None:
             return score
-        value = _with_log_odds(score.score, gain) if calibrated else score.score + gain * deviation
+        value = score.score + gain * deviation
+        if calibrated:
+            probability = min(1 - _EDGE, max(_EDGE, score.score))
+            log_odds = min(500.0, max(-500.0, log(probability / (1 - probability)) + gain))
+            value = min(1 - _EDGE, max(_EDGE, 1 / (1 + exp(-log_odds))))
         return replace(score, score=value, parts={**score.parts, part: gain * deviation})
 
     return tuple(map(with_gain, scores, gains))
-
-
-def _with_log_odds(probability: float, gain: float) -> float:
-    bounded = min(1 - _EDGE, max(_EDGE, probability))
-    log_odds = min(500.0, max(-500.0, log(bounded / (1 - bounded)) + gain))
-    return min(1 - _EDGE, max(_EDGE, 1 / (1 + exp(-log_odds))))
 
 
 def with_concepts(keyphrases: Sequence[Keyphrase], known: Mapping[str, Concept]) -> tuple[Keyphrase, ...]:
