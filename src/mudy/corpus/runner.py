@@ -142,11 +142,10 @@ def _check_arguments(output: Any, columns: Any, form: Any, workers: Any, engine:
         raise SettingError("workers are processes on this machine; with engine='ray', set the number of actors.")
     checked("engine", engine, Engine)
     checked("part_rows", others["part_rows"], int, least=1)
-    checked("restart", others["restart"], bool)
-    checked("address", others["address"], str | None)
     checked("actors", others["actors"], int | None, least=1)
-    checked("report", others["report"], Callable | None)
-    checked("warn", others["warn"], Callable | None)
+    kinds = {"restart": bool, "address": str | None, "report": Callable | None, "warn": Callable | None}
+    for name, kind in kinds.items():
+        checked(name, others[name], kind)
 
 
 def _with_time(columns: Columns, time_column: str, source: RowSource) -> Columns:

@@ -26,8 +26,8 @@ from mudy.extraction.extractor import Extractor
 from mudy.extraction.run_identity import differences, json_values, model_fingerprints, requested_settings
 from mudy.methods.mudyplus.cascade import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, Numbers, Table
-from mudy.methods.mudyplus.fit_texts import ASKED, SET_BY_HAND, START, ByHand, Fits, FitText, fit_parts, only
-from mudy.methods.mudyplus.fitting import PULL, RIDGE, text_shares
+from mudy.methods.mudyplus.fit_texts import ASKED, START, Fits, FitSum, FitText, fit_parts, from_prior, only
+from mudy.methods.mudyplus.fitting import PULL, text_shares
 from mudy.methods.mudyplus.near import ALIKE
 from mudy.methods.mudyplus.weights import VERSION, Weights
 from mudy.reading.candidates import Candidate, Occurrence
@@ -62,20 +62,14 @@ def fit_weights(
     prior = prior_of(method, texts)
     asked = {name: value for name, value in fit_settings(extractor).items() if value not in (None, {})}
     options = {**asked, "adapted_from": prior.source, "pull": PULL}
-    return fit_on_texts(texts, prior, method.asks, options=options, ridge=PULL, prior=prior)
+    return fit_on_texts(texts, prior, method.asks, from_prior(prior, texts), options)
 
 
 def fit_on_texts(
-    texts: Sequence[FitText],
-    before: Weights,
-    leaders: int,
-    by_hand: ByHand = SET_BY_HAND,
-    options: Mapping[str, Any] | None = None,
-    ridge: float = RIDGE,
-    prior: Weights | None = None,
+    texts: Sequence[FitText], before: Weights, leaders: int, fit_sum: FitSum, options: Mapping[str, Any] | None = None
 ) -> FittedWeights:
     """Weights fitted on texts, and on all parts of them but one, with the texts that they are judged on."""
-    fits = fit_parts(texts, leaders, by_hand, ridge, prior)
+    fits = fit_parts(texts, leaders, fit_sum)
     weights = replace(fits.weights, options=dict(options or {}))
     empty = [text for text in texts if not text.candidates]
     return FittedWeights(fits.texts, leaders, weights, fits.without, empty, before)

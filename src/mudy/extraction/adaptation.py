@@ -17,8 +17,7 @@ from mudy.extraction.results import Keyphrase
 from mudy.methods.method import same_at_each
 from mudy.methods.mudyplus.cascade import MudyPlus
 from mudy.methods.mudyplus.evidence_table import Numbers
-from mudy.methods.mudyplus.fit_texts import Fits, FitText, fit_parts
-from mudy.methods.mudyplus.fitting import PULL
+from mudy.methods.mudyplus.fit_texts import Fits, FitText, fit_parts, from_prior
 from mudy.methods.mudyplus.weights import Weights, load_weights
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def adapt(extractor: Extractor, examples: Examples) -> Adaptation:
             f"and others; at least {LEAST} are needed. A phrase counts where its words occur, inflected or not."
         )
     before = prior_of(method, telling)
-    adaptation = Adaptation.of(fit_parts(telling, method.asks, ridge=PULL, prior=before), before, notes)
+    adaptation = Adaptation.of(fit_parts(telling, method.asks, from_prior(before, telling)), before, notes)
     if adaptation.helps:
         adaptation = replace(adaptation, weights=replace(adaptation.weights, source=f"{len(telling)} examples"))
     return adaptation

@@ -295,9 +295,9 @@ class Extractor:
 
     def finish(self, prepared: Sequence[PreparedText]) -> list[Result]:
         """Score and rank texts that were prepared, together where the method can; no result depends on the others."""
-        if not any(text.candidates for text in prepared):  # no model is loaded for them
-            return [self._result(text, ScoredCandidates((), ())) for text in prepared]
-        scored = score_texts(self.scorer, prepared)
+        scored = [ScoredCandidates((), ())] * len(prepared)
+        if any(text.candidates for text in prepared):  # else no model is loaded
+            scored = score_texts(self.scorer, prepared)
         return [self._result(text, candidates) for text, candidates in zip(prepared, scored, strict=True)]
 
     def _result(self, text: PreparedText, scored: ScoredCandidates) -> Result:
