@@ -19,16 +19,17 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.mudyplus import STYLES
+from experiments.by_hand import by_hand_fits
+from experiments.mudyplus import STYLES, predictions
 from mudy import Extractor
 from mudy.evaluation.datasets import load
-from mudy.evaluation.fit import gather, predictions
+from mudy.evaluation.fit import gather
 from mudy.evaluation.measures import F1
 from mudy.extraction.adaptation import Adaptation
 from mudy.extraction.examples import LEAST
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.fit_texts import SET_BY_HAND, FitText, fit_parts, fitted_weights
-from mudy.methods.mudyplus.fitting import PULL, RIDGE
+from mudy.methods.mudyplus.fit_texts import FitText, fit_parts, fitted_weights, from_prior
+from mudy.methods.mudyplus.fitting import PULL
 from mudy.methods.mudyplus.weights import Weights, load_weights
 
 TITLES = {
@@ -85,7 +86,7 @@ def styles_without(name: str, texts: Mapping[str, Sequence[FitText]]) -> dict[st
         style: [text for other in names if other != name for text in texts[other] if text.candidates]
         for style, names in STYLES.items()
     }
-    fitted = {style: fitted_weights(own, LEADERS, SET_BY_HAND, RIDGE, None) for style, own in chosen.items()}
+    fitted = {style: fitted_weights(own, LEADERS, by_hand_fits()) for style, own in chosen.items()}
     return {"subjects": load_weights(), **fitted}
 
 
@@ -110,7 +111,8 @@ def adapted(examples: Sequence[FitText], prior: Weights, styles: Sequence[Weight
     telling = [text for text in examples if text.tells]
     if len(telling) < LEAST:
         return prior
-    return Adaptation.of(fit_parts(telling, LEADERS, ridge=pull, prior=prior, styles=styles), prior).weights
+    fits = fit_parts(telling, LEADERS, from_prior(prior, telling, styles, pull))
+    return Adaptation.of(fits, prior).weights
 
 
 def score(name: str, texts: Sequence[FitText], weights: Weights) -> float:

@@ -19,18 +19,21 @@ from typing import Any
 
 import numpy as np
 
+from experiments.by_hand import SET_BY_HAND, ByHand, by_hand_fits
 from experiments.lists.readability import overlapping
 from mudy import Extractor
 from mudy._support.storage import dump_json
 from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import Dataset, load
 from mudy.evaluation.experiment import evaluate
-from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, fit_settings, gather, predictions
+from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, fit_settings, gather
 from mudy.evaluation.measures import DEPTHS, F1, Calibration, Depth, Predictions
 from mudy.evaluation.runs import Run
+from mudy.extraction.adaptation import ranked
 from mudy.extraction.ranking import LIKELY
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.fit_texts import SET_BY_HAND, ByHand, FitText
+from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.methods.mudyplus.fit_texts import FitText
 from mudy.methods.mudyplus.fitting import RIDGE
 from mudy.methods.mudyplus.weights import load_weights
 from mudy.reading.candidates.stemming import stems_of as stems
@@ -98,7 +101,7 @@ def main() -> None:
     leaders, options = extractor.scorer.leaders, fit_options(extractor)
     for style, names in STYLES.items():
         chosen = [text for text in texts if text.dataset in names]
-        judged = fit_on_texts(chosen, load_weights(), leaders, options=options)
+        judged = fit_on_texts(chosen, load_weights(), leaders, by_hand_fits(), options)
         if arguments.output:
             weights = dump_json(shipped_form(judged), indent=1) + "\n"
             (arguments.output / f"{style}.json").write_text(weights, encoding="utf-8")
@@ -133,6 +136,12 @@ def runs(method: str, sets: Sequence[Dataset], folder: Path, *, whole: bool) -> 
 
 
 # -- Tables -----------------------------------------------------------------------------------------------------------
+
+
+def predictions(text: FitText, chances: Numbers, top_n: int | None, **ranking: Any) -> Predictions:
+    """The best phrases of a text next to its gold; `ranking` are other arguments of `rank`."""
+    phrases = [keyphrase.text.lower() for keyphrase in ranked(text, chances, top_n, **ranking)]
+    return Predictions(text.id, phrases, text.gold, text.occurrences, text.language)
 
 
 def page(judged: FittedWeights, peers: dict[str, dict[str, list[Predictions]]]) -> Iterator[str]:

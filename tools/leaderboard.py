@@ -5,6 +5,7 @@ A file of another version of the suite, or without all of its documents, is refu
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
@@ -14,7 +15,7 @@ import numpy as np
 from experiments.reproduce.markdown import markdown_table
 from mudy.errors import InputError
 from mudy.evaluation.measures import F1, MACRO, SAMPLES, Interval, bootstrap_draws
-from mudy.evaluation.suite import DIVERSE, FAITHFUL, VERSION, SuiteResult, measured, register, set_hash
+from mudy.evaluation.suite import DIVERSE, FAITHFUL, VERSION, Outcome, SuiteResult, measured, register, set_hash
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "experiments" / "leaderboard"
@@ -26,10 +27,27 @@ def entries(folder: Path = RESULTS) -> list[SuiteResult]:
     """The results in a folder, best mean F1@10 first."""
     results = []
     for path in sorted(folder.glob("*.json")):
-        results.append(SuiteResult.load(path))
+        results.append(load(path))
         if missing := missing_sets(results[-1]):
             raise InputError(f"{path}: not the documents of the suite: {', '.join(missing)}.")
     return sorted(results, key=lambda result: (-means(result)["F1@10"], result.name))
+
+
+def load(path: str | Path) -> SuiteResult:
+    """A result file of `mudy evaluate --suite`."""
+    try:
+        row = json.loads(Path(path).read_text(encoding="utf-8"))
+        if row["suite"] != VERSION:
+            raise ValueError(f"version {row['suite']!r} of the suite, not {VERSION}")
+        sets = {name: [Outcome(*one) for one in data["documents"]] for name, data in row["sets"].items()}
+        for name, outcomes in sets.items():
+            if set_hash(one.hash for one in outcomes) != row["sets"][name]["hash"]:
+                raise ValueError(f"the documents of {name} are not those of its hash")
+        return SuiteResult(row["name"], row["method"], row["cpu_seconds"], sets)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: not a result of `mudy evaluate --suite` ({error}).") from error
 
 
 def missing_sets(result: SuiteResult) -> list[str]:

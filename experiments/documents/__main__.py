@@ -14,15 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from experiments.by_hand import ByHand, by_hand_fits
 from experiments.documents import TOP, Figures, Gold, by_genre, load_gold
 from experiments.documents.keyphraseness import keyphraseness, to_dict
-from experiments.mudyplus import fit_options
+from experiments.mudyplus import fit_options, predictions
 from mudy import Extractor
 from mudy._support.storage import dump_json
-from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, gather, predictions
+from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, gather
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, PLAIN_PREFIX
-from mudy.methods.mudyplus.fit_texts import ByHand, FitText
+from mudy.methods.mudyplus.fit_texts import FitText
 from mudy.methods.mudyplus.weights import Weights
 
 RIDGE = 0.07  # documents are few
@@ -60,7 +61,8 @@ def main() -> None:
         if not chosen:
             continue
         options = fit_options(extractor, by_hand, ridge)
-        fitted = fit_on_texts(chosen, extractor.scorer.loaded_weights, MudyPlus.leaders, by_hand, options, ridge)  # type: ignore[attr-defined]
+        before = extractor.scorer.loaded_weights  # type: ignore[attr-defined]
+        fitted = fit_on_texts(chosen, before, MudyPlus.leaders, by_hand_fits(by_hand, ridge), options)
         if arguments.output:
             write(arguments.output / f"{name}.json", fitted.weights)
         shown = [

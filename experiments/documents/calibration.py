@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.by_hand import by_hand_fits
 from experiments.documents import Gold, by_genre, load_gold
 from experiments.documents.__main__ import ENGLISH_ONLY, NOT_USED, REPEATS, RIDGE, set_by_hand, show
 from experiments.documents.keyphraseness import keyphraseness
@@ -46,8 +47,8 @@ def main() -> None:
         for text in gather(extractor, by_genre(golds.values()), arguments.cache, show)
     ]
     texts, _ = keyphraseness(texts, extractor.scorer, NOT_USED, ENGLISH_ONLY, RIDGE)  # type: ignore[arg-type]
-    by_hand = set_by_hand(NOT_USED, REPEATS)
-    fitted = fit_on_texts(texts, extractor.scorer.loaded_weights, MudyPlus.leaders, by_hand, {}, RIDGE)  # type: ignore[attr-defined]
+    fits = by_hand_fits(set_by_hand(NOT_USED, REPEATS), RIDGE)
+    fitted = fit_on_texts(texts, extractor.scorer.loaded_weights, MudyPlus.leaders, fits)  # type: ignore[attr-defined]
     judged = {name: judgements(fitted, golds, name) for name in ("full", "quick")}
     (arguments.output / "calibration.md").write_text(page(judged), encoding="utf-8")
     picture({"fast": judged["full"], "quick": judged["quick"]}, arguments.output / "calibration.png")

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from experiments.by_hand import by_hand_fits
 from experiments.mudyplus import difference, ranked_texts, values
 from mudy import Extractor
 from mudy._support.storage import dump_json
@@ -109,7 +110,7 @@ def main() -> None:
 
 
 def judge(texts: Sequence[FitText]) -> FittedWeights:
-    return fit_on_texts(texts, load_weights(style="terms", language="fr"), MudyPlus.leaders, LEFT_AT_ZERO)
+    return fit_on_texts(texts, load_weights(style="terms", language="fr"), MudyPlus.leaders, by_hand_fits(LEFT_AT_ZERO))
 
 
 def shipped_form(weights: Weights) -> dict[str, object]:

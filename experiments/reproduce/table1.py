@@ -9,8 +9,7 @@ from experiments.reproduce.markdown import LEGEND, Gap, Page, cell, markdown_tab
 from experiments.reproduce.method_table import finish, start
 from experiments.reproduce.workspace import Workspace
 from mudy.errors import MudyError
-from mudy.evaluation.datasets import Dataset
-from mudy.evaluation.statistics import Description, describe
+from mudy.evaluation.datasets import Dataset, Description, describe
 
 _HEAD = ("", "documents", "words", "sentences", "keyphrases", "absent %", "noun phrases %", "topic drift")
 

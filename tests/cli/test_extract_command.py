@@ -11,7 +11,7 @@ from mudy.cli import formats
 from mudy.cli.main import cli
 from mudy.extraction import results
 from mudy.extraction.extractor import Extractor
-from mudy.extraction.preparation import PreparedText
+from mudy.extraction.ranking import PreparedText
 from mudy.methods.mudy import Mudy
 from tests import small
 

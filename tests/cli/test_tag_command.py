@@ -10,8 +10,7 @@ import pytest
 from mudy._support.storage import rewrite
 from mudy.cli.tag_command import tag_of
 from mudy.errors import InputError
-from mudy.extraction.examples.front_matter import Note
-from mudy.extraction.examples.tagged_texts import read_note
+from mudy.extraction.examples.front_matter import Note, read_note
 from mudy.extraction.outcomes import outcomes
 from mudy.extraction.results import Keyphrase
 from tests.command_line import run

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mudy import Vocabulary
-from mudy.corpus.new_terms import NewTerm, new_terms
+from mudy.corpus.comparison import NewTerm, new_terms
 from tests.command_line import run as mudy
 
 TEXTS = {

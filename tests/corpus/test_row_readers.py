@@ -10,8 +10,9 @@ import pytest
 import zstandard
 from pyarrow import parquet
 
-from mudy.corpus import Columns, row_readers
+from mudy.corpus import Columns
 from mudy.corpus.row_sources import Files
+from mudy.corpus.rows import File
 from tests.corpora import json_lines, jsonl, rows, run, texts
 
 BROKEN: list[tuple[bytes, str | None]] = [
@@ -70,7 +71,7 @@ TABLES: dict[str, Callable[[Path, list[str]], Any]] = {
 def test_every_form_of_table_gives_the_same_rows(tmp_path: Path, name: str) -> None:
     some = [*texts(5), 'A "quoted", river\ngauge; naïve Straße 🙂 floodplain.']
     TABLES[name](tmp_path / name, some)
-    source, after = row_readers.File(str(tmp_path / name)), Columns()
+    source, after = File(str(tmp_path / name)), Columns()
     assert [(row.id, row.text) for row in source.rows(0, after)] == [(str(i), text) for i, text in enumerate(some)]
     assert [row.text for row in source.rows(0, after, skip=4)] == some[4:]
 

@@ -16,7 +16,8 @@ import zstandard
 from pyarrow import parquet
 
 from mudy import InputError, SettingError, corpus
-from mudy.corpus import Columns, row_readers
+from mudy.corpus import Columns
+from mudy.corpus.rows import File
 from tests.corpora import command, json_lines, jsonl, rows, run, texts
 from tests.corpus.test_checkpoint_files import stopped
 
@@ -24,7 +25,7 @@ GOOD = "River gauges measure the water level."
 
 
 def read(path: Path, columns: Columns = Columns()) -> list[tuple[str, str | None]]:  # noqa: B008 (frozen)
-    return [(row.text, row.problem) for row in row_readers.File(str(path)).rows(0, columns)]
+    return [(row.text, row.problem) for row in File(str(path)).rows(0, columns)]
 
 
 # -- Packed files -----------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.by_hand import SET_BY_HAND, by_hand_fits
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import evaluate
@@ -15,7 +16,7 @@ from mudy.evaluation.fit import FittedWeights, fit_on_texts, fit_weights, gather
 from mudy.evaluation.measures import DEPTHS, F1
 from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.fit_texts import ASKED, SET_BY_HAND, FitText, in_parts
+from mudy.methods.mudyplus.fit_texts import ASKED, FitText, in_parts
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
 from mudy.reading.candidates.stemming import stems_of as stems
 from mudy.reading.document import Block, Span
@@ -135,7 +136,7 @@ def test_the_weights_set_by_hand_are_those_of_the_shipped_file() -> None:
 
 
 def test_weights_set_by_hand_keep_their_proportions_but_a_prior_takes_their_place(quick: FittedWeights) -> None:
-    alone = fit_on_texts(quick.texts, quick.before, 0).weights
+    alone = fit_on_texts(quick.texts, quick.before, 0, by_hand_fits()).weights
     by_hand = SET_BY_HAND["quick"]
     ratio = by_hand["generic"] / by_hand["nested_frequency"]
     for weights, same in ((alone, True), (quick.weights, False)):

@@ -15,8 +15,7 @@ from mudy.cli.evaluate_command import data_command
 from mudy.engines import Compute
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.torch_encoder import TorchEncoder
-from mudy.evaluation.datasets import Dataset, Record
-from mudy.evaluation.statistics import describe, is_noun_phrase, topic_drift, units
+from mudy.evaluation.datasets import Dataset, Record, describe, is_noun_phrase, topic_drift, units
 from mudy.reading.document import Span
 from tests.small import TEXT, tokenizer
 from tests.taggers import english

@@ -24,7 +24,7 @@ from mudy.evaluation.suite import (
     outcome,
     suite_documents,
 )
-from tools.leaderboard import PAGE, entries, page
+from tools.leaderboard import PAGE, entries, load, page
 
 TOY = """
 def longest(text):
@@ -76,7 +76,7 @@ def test_a_toy_method_is_entered_by_its_adapter(boats: Path, monkeypatch: pytest
     assert found.stdout.startswith("Toy; suite 1, in per cent\n")
     written = (boats.parent / "toy.json").read_text(encoding="utf-8")
     assert not any(word in written for word in ("ferry", "river", "glacier", "lake"))
-    result = SuiteResult.load("toy.json")
+    result = load("toy.json")
     assert (result.name, result.method) == ("Toy", {"function": "toy_method:longest"})
     assert [one.hash for one in result.sets["boats"]] == [content_hash(record) for record in records()]
     first, second = result.sets["boats"]
@@ -92,7 +92,7 @@ def test_methods_of_mudy_are_entered_by_name(boats: Path, monkeypatch: pytest.Mo
     assert found.exit_code == 0, found.stderr
     assert "boats has no document of the suite" in found.stderr
     assert json.loads(found.stdout)["measures"]["boats"]["F1@5"] > 0
-    assert SuiteResult.load("yake.json").method["method"] == "yake"
+    assert load("yake.json").method["method"] == "yake"
 
 
 @pytest.mark.parametrize(
@@ -168,13 +168,13 @@ def test_near_duplicates_are_found_across_sets_only() -> None:
 def test_a_result_that_was_changed_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "r.json"
     SuiteResult("A", {}, 0.1, {"s": [Outcome("aa", 2, 3, [1], 50.0), Outcome("bb", 1, 0, [], 0.0)]}).save(file)
-    assert SuiteResult.load(file).sets["s"][0].hits == [1]
+    assert load(file).sets["s"][0].hits == [1]
     file.write_text(file.read_text(encoding="utf-8").replace('"bb"', '"cc"'), encoding="utf-8")
     with pytest.raises(InputError, match="not those of its hash"):
-        SuiteResult.load(file)
+        load(file)
     file.write_text(file.read_text(encoding="utf-8").replace('"suite": 1', '"suite": 0'), encoding="utf-8")
     with pytest.raises(InputError, match="version 0 of the suite"):
-        SuiteResult.load(file)
+        load(file)
 
 
 def test_the_leaderboard_is_that_of_its_result_files(tmp_path: Path) -> None:

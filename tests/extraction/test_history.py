@@ -15,9 +15,7 @@ from pyarrow import parquet
 
 from mudy import Extractor, InputError, Result, SettingError, Vocabulary, corpus
 from mudy.extraction.examples.front_matter import Note
-from mudy.extraction.examples.tagged_texts import plain_tags, tagged_texts
-from mudy.extraction.history import INDEX
-from mudy.extraction.history.vector_index import VectorIndex
+from mudy.extraction.history import INDEX, VectorIndex, plain_tags, tagged_texts
 from mudy.server.app import create_app
 from mudy.server.config import Config
 from tests.command_line import run as mudy

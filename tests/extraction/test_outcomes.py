@@ -10,7 +10,7 @@ from mudy import Extractor
 from mudy.errors import EndpointError, EndpointRefused, InputError, ModelUnavailable, SettingError
 from mudy.extraction.options import Options
 from mudy.extraction.outcomes import BATCH_TEXTS, BATCH_WORDS, Item, batch_size, batches, outcomes, score_batch
-from mudy.extraction.preparation import PreparedText
+from mudy.extraction.ranking import PreparedText
 from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document
 from tests import small

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mudy import Coverage, Extractor, Keyphrase, MissingExtra, Result, ScoredOccurrence, TextWarning
-from mudy.corpus.row import InputRow, OutputRow, RowPosition
+from mudy.corpus.rows import InputRow, OutputRow, RowPosition
 from mudy.extraction.explanation import Explanation
 from mudy.extraction.results import ModelCoverage
 from mudy.reading.document import Span

@@ -12,8 +12,7 @@ import pytest
 from mudy import Extractor, SettingError
 from mudy.engines.encoder import SentenceEncoder
 from mudy.engines.torch.transformer import CausalBackbone
-from mudy.extraction.preparation import PreparedText, score_texts
-from mudy.extraction.ranking import rank
+from mudy.extraction.ranking import PreparedText, rank, score_texts
 from mudy.methods import METHODS, check_settings, descriptions_of, method_class, model_fields, settings_of
 from mudy.methods.method import Method, ModelField, OccurrenceScore, ScoredCandidates
 from mudy.methods.mudyplus import MudyPlus

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from mudy import Extractor, LanguageWarning
 from mudy.cli.main import cli
-from mudy.corpus.row import InputRow, OutputRow, RowPosition
+from mudy.corpus.rows import InputRow, OutputRow, RowPosition
 from mudy.errors import ModelUnavailable, SettingError
 from mudy.models import cache, fetch
 from mudy.reading.languages import detection_of, mismatch, taggers

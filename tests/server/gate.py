@@ -14,7 +14,7 @@ from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.transformer import Seq2SeqBackbone
 from mudy.extraction.options import Options
 from mudy.extraction.outcomes import BATCH_WORDS, Item
-from mudy.extraction.preparation import PreparedText
+from mudy.extraction.ranking import PreparedText
 from mudy.extraction.results import Coverage, Result
 from mudy.reading.document import Document
 from mudy.server.queue import LANE_WORDS, ExtractionJob, QueuedText, RequestQueue

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mudy.corpus import explorer
-from mudy.corpus.explorer import _cut
+from mudy.corpus import views
+from mudy.corpus.views import _cut
 from tests.browser import visiting
 from tests.corpora import jsonl, run
 from tests.explained import HOSTILE
@@ -147,7 +147,7 @@ def test_a_long_text_is_cut_to_sentences_around_its_best_places() -> None:
         (1, n, start, start + 9, score) for (n, start), score in zip(starts.items(), (0.1, 0.5, 0.9), strict=True)
     ]
     shown, spans = _cut(text, places, 100)
-    assert len(shown) <= 100 + 3 * len(explorer._GAP)
+    assert len(shown) <= 100 + 3 * len(views._GAP)
     assert [shown[start:end] for _, start, end in spans] == ["phrase050", "phrase150"]
     assert [node for node, _, _ in spans] == [50, 150]
     whole, all_spans = _cut(text, places, 10_000)
@@ -158,8 +158,8 @@ def test_a_long_text_is_cut_to_sentences_around_its_best_places() -> None:
 def test_a_page_holds_no_more_texts_and_phrases_than_its_limits(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explorer, "MOST_TEXTS", 5)
-    monkeypatch.setattr(explorer, "MOST_PHRASES", 2)
+    monkeypatch.setattr(views, "MOST_TEXTS", 5)
+    monkeypatch.setattr(views, "MOST_PHRASES", 2)
     run(TICKETS, tmp_path / "out.jsonl", explore=tmp_path / "x.html")
     with visiting(browser, (tmp_path / "x.html").as_uri()) as visit:
         ready(visit.page)

@@ -127,7 +127,7 @@ def _check_new_terms(target: str, options: Options) -> None:
 
 
 def _report_new_terms(output: str, form: str | None, target: str, known: Vocabulary, given: dict[str, Any]) -> None:
-    from mudy.corpus import new_terms as report
+    from mudy.corpus import comparison as report
     from mudy.extraction.concepts import LabelVectors
     from mudy.extraction.extractor import Extractor
 

@@ -25,9 +25,9 @@ from mudy.reading.tagging import Tagger
 
 if TYPE_CHECKING:
     from mudy.evaluation.comparison import Comparison
+    from mudy.evaluation.datasets import Description
     from mudy.evaluation.measures import Measure
     from mudy.evaluation.runs import Run
-    from mudy.evaluation.statistics import Description
     from mudy.evaluation.suite import SuiteResult
 
 _SIGNIFICANT = 0.05  # p of a significant difference is below
@@ -339,7 +339,7 @@ def describe_command(
     SemEval2010, KP20k, KPTimes, StackExchange or WikiHow as they were published. Words, sentences and keyphrases are
     means per document; absent and noun phrases are shares of the gold. The exit code is 1 if a path cannot be read.
     """
-    from mudy.evaluation.statistics import describe
+    from mudy.evaluation.datasets import describe
 
     with Screen(quiet) as screen:
         sets = shared.loaded(screen, paths, data_format, limit)

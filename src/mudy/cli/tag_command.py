@@ -18,8 +18,7 @@ from mudy.cli import parameters
 from mudy.cli.console import Screen, made_extractor
 from mudy.cli.formats import printable
 from mudy.errors import InputError, VocabularyWarning
-from mudy.extraction.examples.front_matter import Note
-from mudy.extraction.examples.tagged_texts import NoteFile, is_within, read_note, visible_notes
+from mudy.extraction.examples.front_matter import Note, NoteFile, is_within, read_note, visible_notes
 from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, error_message, outcomes
 from mudy.reading.candidates.vocabularies import Concept, Vocabulary

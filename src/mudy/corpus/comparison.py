@@ -1,25 +1,28 @@
-"""Two finished corpora side by side: which phrases one has and the other lacks, or has more often."""
+"""A finished corpus beside another one, or beside a vocabulary: the phrases that the other lacks, or has less often."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from mudy._support.storage import atomic_output, real_path
 from mudy.corpus.checkpoint import Parts, read_summary
-from mudy.corpus.explorer import STYLE_SHEETS
-from mudy.corpus.row_writers import WRITERS, writer_for
+from mudy.corpus.row_writers import WRITERS, write_table, writer_for
 from mudy.corpus.statistics import false_discovery_rates, log_likelihood, p_value, share_difference, signed_root
-from mudy.corpus.term_counts import TermCounts
+from mudy.corpus.term_counts import FORM, ORDER, TermCounts
+from mudy.corpus.views import STYLE_SHEETS
 from mudy.errors import InputError
 from mudy.extraction.render.html import escaped, page
 from mudy.extraction.run_identity import differences
+from mudy.reading.candidates.vocabularies import Concept, Vocabulary
+from mudy.reading.document import Span
 
 LEAST = 3  # documents of a phrase that is compared
 _SIDE = 50  # phrases on each side of the page
@@ -143,3 +146,59 @@ def _bar(entry: Contrast, reach: float) -> str:
         f'<rect x="{min(50.0, at)}" y="2" width="{abs(at - 50):.2f}" height="6"/>'
         f'<path d="M50 0V10M{low} 5H{high}"/></svg>'
     )
+
+
+# -- A vocabulary -----------------------------------------------------------------------------------------------------
+
+OFTEN, MOST = 2, 1000  # documents that a new term is in at least, and new terms that are listed
+MOST_LABELS = 20_000  # of a vocabulary whose nearest concepts are looked up
+_FREQUENT = f"SELECT {FORM}, documents, total / documents, examples FROM terms WHERE documents >= {OFTEN} {ORDER}"
+
+Nearest = Callable[[Sequence[str]], list[tuple[Concept, float]]]
+
+
+class NewTerm(NamedTuple):
+    """A phrase that is no label of the vocabulary."""
+
+    phrase: str  # in its most frequent form
+    documents: int  # that have it among their keyphrases
+    mean_score: float
+    examples: str  # ids of the first documents
+    nearest_id: str | None = None  # the concept nearest in meaning
+    nearest_label: str | None = None
+    similarity: float | None = None
+
+
+def new_terms(
+    output: str | Path,
+    vocabulary: Vocabulary,
+    nearest: Nearest | None = None,
+    form: str | None = None,
+    language: str = "en",
+) -> list[NewTerm]:
+    """The phrases of a complete output that the vocabulary lacks, those of most documents first."""
+    index = vocabulary.index_of(language)
+
+    def is_label(phrase: str) -> bool:
+        return any(place.span == Span(0, len(phrase)) for place in index.places(phrase))
+
+    rows = (
+        {**row, "keyphrases": [{**phrase, "concept": None} for phrase in row["keyphrases"]]}  # each counts for itself
+        for row in Parts(Path(output), writer_for(Path(output), form)).rows()
+    )
+    with TemporaryDirectory(prefix="mudy-") as folder, TermCounts.of(rows, Path(folder)) as counts:
+        lacking = (facts for facts in counts.database.execute(_FREQUENT) if not is_label(facts[0]))
+        terms = [NewTerm(phrase, size, round(mean, 4), ids) for phrase, size, mean, ids in islice(lacking, MOST)]
+    if nearest is None or not terms:
+        return terms
+    pairs = zip(terms, nearest([term.phrase for term in terms]), strict=True)
+    return [
+        term._replace(nearest_id=concept.id, nearest_label=concept.label, similarity=cosine)
+        for term, (concept, cosine) in pairs
+    ]
+
+
+def write_new_terms(path: Path, terms: Sequence[NewTerm]) -> None:
+    """Write terms to a file, in the format of its ending."""
+    with atomic_output(real_path(path)) as unfinished:
+        write_table(unfinished, terms, NewTerm, path.suffix.lower())

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from mudy._support.storage import dump_json
-from mudy.corpus.row_readers import arrow
 from mudy.corpus.row_writers import write_parquet
+from mudy.corpus.rows import arrow
 from mudy.corpus.statistics import log_likelihood, npmi
 from mudy.corpus.term_counts import TermCounts
 

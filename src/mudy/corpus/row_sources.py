@@ -12,8 +12,19 @@ from typing import Any
 
 from mudy._support.storage import encode_text, file_sha256
 from mudy.corpus.checkpoint import MANIFEST_NAME, read_manifest
-from mudy.corpus.row import Columns, InputRow, RowPosition, RowValues
-from mudy.corpus.row_readers import BATCH_ROWS, COMPRESSED, DOCUMENTS, TABLES, File, arrow, arrow_rows
+from mudy.corpus.rows import (
+    BATCH_ROWS,
+    COMPRESSED,
+    DOCUMENTS,
+    TABLES,
+    Columns,
+    File,
+    InputRow,
+    RowPosition,
+    RowValues,
+    arrow,
+    arrow_rows,
+)
 from mudy.errors import InputError
 from mudy.reading.formats import matching_files
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, get_type_hints
 
 from mudy._support.storage import dump_json, encode_text
-from mudy.corpus.row import OURS, carried
-from mudy.corpus.row_readers import BATCH_ROWS, LONGEST_CELL, arrow
+from mudy.corpus.rows import BATCH_ROWS, LONGEST_CELL, OURS, arrow, carried
 from mudy.errors import SettingError
 
 BLOCK = 5_000  # rows of a table written at once

@@ -12,12 +12,11 @@ from typing import Any, Literal
 from mudy._support.progress import reported_to
 from mudy._support.storage import output_lock
 from mudy._support.validation import checked, known_names, seen
-from mudy.corpus import ray_engine
 from mudy.corpus.checkpoint import Parts, Reached
-from mudy.corpus.row import Columns, OutputRow, RowPosition
 from mudy.corpus.row_sources import Fingerprint, RowSource, source_of
 from mudy.corpus.row_writers import WRITERS, RowWriter, writer_for
-from mudy.corpus.scoring import Recipe, score_rows
+from mudy.corpus.rows import Columns, OutputRow, RowPosition
+from mudy.corpus.scoring import Recipe, imported_ray, score_rows, score_with_ray
 from mudy.corpus.trends import Period
 from mudy.corpus.views import Views
 from mudy.errors import SettingError, unknown
@@ -92,7 +91,7 @@ def run(
     _check_arguments(output, columns, **settings, address=address, actors=actors, report=report, warn=warn)
     checked_options = _checked_options(options)
     if engine == "ray":
-        ray_engine.imported_ray()
+        imported_ray()
     path = Path(output)
     parts = Parts(path, writer_for(path, form))
     files = {"summary": summary, "tfidf": tfidf, "graph": graph, "trends": trends, "explore": explore}
@@ -117,7 +116,7 @@ def run(
             before = parts.begin(asked)
             reporter = ProgressReporter(report, source, before.rows, before, start)
             if engine == "ray":
-                rows = ray_engine.score_with_ray(source, columns, before.after, recipe, address, actors)
+                rows = score_with_ray(source, columns, before.after, recipe, address, actors)
             else:
                 rows = score_rows(recipe.build(), recipe.options, source.rows(columns, before.after), workers)
             reached = _write_parts(rows, parts, before, part_rows, reporter)
@@ -143,11 +142,10 @@ def _check_arguments(output: Any, columns: Any, form: Any, workers: Any, engine:
         raise SettingError("workers are processes on this machine; with engine='ray', set the number of actors.")
     checked("engine", engine, Engine)
     checked("part_rows", others["part_rows"], int, least=1)
-    checked("restart", others["restart"], bool)
-    checked("address", others["address"], str | None)
     checked("actors", others["actors"], int | None, least=1)
-    checked("report", others["report"], Callable | None)
-    checked("warn", others["warn"], Callable | None)
+    kinds = {"restart": bool, "address": str | None, "report": Callable | None, "warn": Callable | None}
+    for name, kind in kinds.items():
+        checked(name, others[name], kind)
 
 
 def _with_time(columns: Columns, time_column: str, source: RowSource) -> Columns:

@@ -21,14 +21,14 @@ from mudy._support.storage import atomic_write, dump_json, open_to_append
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.experiment import hash_of, read_record, refuse_equal_names
-from mudy.evaluation.measures import DEPTHS, F1, Calibration, Predictions
-from mudy.extraction.adaptation import Adaptation, prior_of, ranked
+from mudy.evaluation.measures import DEPTHS, Calibration
+from mudy.extraction.adaptation import Adaptation, f1, prior_of, ranked
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.run_identity import differences, json_values, model_fingerprints, requested_settings
 from mudy.methods.mudyplus.cascade import MudyPlus
 from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, Numbers, Table
-from mudy.methods.mudyplus.fit_texts import ASKED, SET_BY_HAND, START, ByHand, Fits, FitText, fit_parts, only
-from mudy.methods.mudyplus.fitting import PULL, RIDGE, text_shares
+from mudy.methods.mudyplus.fit_texts import ASKED, START, Fits, FitSum, FitText, fit_parts, from_prior, only
+from mudy.methods.mudyplus.fitting import PULL, text_shares
 from mudy.methods.mudyplus.near import ALIKE
 from mudy.methods.mudyplus.weights import VERSION, Weights
 from mudy.reading.candidates import Candidate, Occurrence
@@ -63,20 +63,14 @@ def fit_weights(
     prior = prior_of(method, texts)
     asked = {name: value for name, value in fit_settings(extractor).items() if value not in (None, {})}
     options = {**asked, "adapted_from": prior.source, "pull": PULL}
-    return fit_on_texts(texts, prior, method.asks, options=options, ridge=PULL, prior=prior)
+    return fit_on_texts(texts, prior, method.asks, from_prior(prior, texts), options)
 
 
 def fit_on_texts(
-    texts: Sequence[FitText],
-    before: Weights,
-    leaders: int,
-    by_hand: ByHand = SET_BY_HAND,
-    options: Mapping[str, Any] | None = None,
-    ridge: float = RIDGE,
-    prior: Weights | None = None,
+    texts: Sequence[FitText], before: Weights, leaders: int, fit_sum: FitSum, options: Mapping[str, Any] | None = None
 ) -> FittedWeights:
     """Weights fitted on texts, and on all parts of them but one, with the texts that they are judged on."""
-    fits = fit_parts(texts, leaders, by_hand, ridge, prior)
+    fits = fit_parts(texts, leaders, fit_sum)
     weights = replace(fits.weights, options=dict(options or {}))
     empty = [text for text in texts if not text.candidates]
     return FittedWeights(fits.texts, leaders, weights, fits.without, empty, before)
@@ -131,9 +125,12 @@ class FittedWeights(Fits):
         return [text.chances(only(name, weights_of(text)), self.leaders) for text in texts]
 
     def _figure(self, dataset: str, name: str) -> Figure:
-        texts = self.of(dataset)
-        weights: tuple[WeightsOf, ...] = (lambda _: self.before, lambda _: self.weights, self.weights_without)
-        values = [_f1_values(texts, self.chances(texts, name, weights_of)) for weights_of in weights]
+        """Micro F1 in per cent, ranked and counted as `mudy evaluate` does."""
+        texts, values = self.of(dataset), []
+        for weights_of in (lambda _: self.before, lambda _: self.weights, self.weights_without):
+            chances = self.chances(texts, name, weights_of)
+            lists = [ranked(text, numbers, max(DEPTHS)) for text, numbers in zip(texts, chances, strict=True)]
+            values.append(tuple(f1(texts, lists, depth) for depth in DEPTHS))
         return Figure(dataset, len(texts), name, *values)
 
     def to_dict(self) -> dict[str, Any]:
@@ -158,12 +155,6 @@ class Figure:
     left_out: F1Values  # fitted on others
 
 
-def _f1_values(texts: Sequence[FitText], chances: Sequence[Numbers]) -> F1Values:
-    """Micro F1 in per cent, ranked and counted as `mudy evaluate` does."""
-    documents = [predictions(text, numbers, max(DEPTHS)) for text, numbers in zip(texts, chances, strict=True)]
-    return tuple((F1 @ depth)(documents) for depth in DEPTHS)
-
-
 def _mean_figure(figures: Sequence[Figure]) -> Figure:
     """The mean over data sets, each weighing the same."""
     columns = [
@@ -171,12 +162,6 @@ def _mean_figure(figures: Sequence[Figure]) -> Figure:
         for rows in zip(*((figure.before, figure.fitted, figure.left_out) for figure in figures), strict=True)
     ]
     return Figure(MEAN, sum(figure.documents for figure in figures), figures[0].sum, *columns)
-
-
-def predictions(text: FitText, chances: Numbers, top_n: int | None, **ranking: Any) -> Predictions:
-    """The best phrases of a text next to its gold; `ranking` are other arguments of `rank`."""
-    phrases = [keyphrase.text.lower() for keyphrase in ranked(text, chances, top_n, **ranking)]
-    return Predictions(text.id, phrases, text.gold, text.occurrences, text.language)
 
 
 # -- Evidence, kept in a folder: one file per data set, one line per text, so that an interrupted run can go on -------

@@ -19,11 +19,11 @@ from functools import cache
 from importlib import import_module
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from mudy._support.storage import atomic_output, dump_json
 from mudy._support.validation import phrases as checked_phrases
-from mudy.errors import InputError, SettingError
+from mudy.errors import SettingError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.measures import (
     DEPTHS,
@@ -208,22 +208,6 @@ class SuiteResult:
         with atomic_output(Path(path)) as unfinished:
             text = dump_json({**about, "sets": sets}).replace('], ["', '],\n["')
             unfinished.write_text(f"{text}\n", encoding="utf-8")
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        try:
-            row = json.loads(Path(path).read_text(encoding="utf-8"))
-            if row["suite"] != VERSION:
-                raise ValueError(f"version {row['suite']!r} of the suite, not {VERSION}")
-            sets = {name: [Outcome(*one) for one in data["documents"]] for name, data in row["sets"].items()}
-            for name, outcomes in sets.items():
-                if set_hash(one.hash for one in outcomes) != row["sets"][name]["hash"]:
-                    raise ValueError(f"the documents of {name} are not those of its hash")
-            return cls(row["name"], row["method"], row["cpu_seconds"], sets)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path}: not a result of `mudy evaluate --suite` ({error}).") from error
 
 
 # -- Functions of other packages --------------------------------------------------------------------------------------

@@ -17,8 +17,7 @@ from mudy.extraction.results import Keyphrase
 from mudy.methods.method import same_at_each
 from mudy.methods.mudyplus.cascade import MudyPlus
 from mudy.methods.mudyplus.evidence_table import Numbers
-from mudy.methods.mudyplus.fit_texts import Fits, FitText, fit_parts
-from mudy.methods.mudyplus.fitting import PULL
+from mudy.methods.mudyplus.fit_texts import Fits, FitText, fit_parts, from_prior
 from mudy.methods.mudyplus.weights import Weights, load_weights
 
 if TYPE_CHECKING:
@@ -50,22 +49,15 @@ class Adaptation:
     @classmethod
     def of(cls, fits: Fits, before: Weights, notes: Sequence[str] = ()) -> Adaptation:
         """From weights fitted on all texts and without each of them, compared with those before."""
+
+        def without(text: FitText) -> Weights:
+            return fits.without[text.part]
+
         lists = [top(fits, lambda _: before), top(fits, lambda _: fits.weights)]
-        left_out = f1(fits, top(fits, lambda text: fits.without[text.part]))
-        known = f1(fits, lists[0])
-        gained = average_precision(fits, lambda text: fits.without[text.part]) - average_precision(
-            fits, lambda _: before
-        )
-        helps = left_out > known or gained > 0
-        return cls(
-            fits.weights if helps else before,
-            len(fits.texts),
-            known,
-            left_out,
-            helps,
-            tuple(_changed_lists(*lists)),
-            tuple(notes),
-        )
+        known, left_out = f1(fits.texts, lists[0]), f1(fits.texts, top(fits, without))
+        helps = left_out > known or average_precision(fits, without) > average_precision(fits, lambda _: before)
+        chosen, changes = fits.weights if helps else before, tuple(_changed_lists(*lists))
+        return cls(chosen, len(fits.texts), known, left_out, helps, changes, tuple(notes))
 
     def __str__(self) -> str:
         measured = f"F1@{DEPTH} of examples left out {self.before:.1f} -> {self.after:.1f}"
@@ -98,7 +90,7 @@ def adapt(extractor: Extractor, examples: Examples) -> Adaptation:
             f"and others; at least {LEAST} are needed. A phrase counts where its words occur, inflected or not."
         )
     before = prior_of(method, telling)
-    adaptation = Adaptation.of(fit_parts(telling, method.asks, ridge=PULL, prior=before), before, notes)
+    adaptation = Adaptation.of(fit_parts(telling, method.asks, from_prior(before, telling)), before, notes)
     if adaptation.helps:
         adaptation = replace(adaptation, weights=replace(adaptation.weights, source=f"{len(telling)} examples"))
     return adaptation
@@ -137,12 +129,12 @@ def top(fits: Fits, weights_of: Callable[[FitText], Weights]) -> list[tuple[Keyp
     return [ranked(text, text.chances(weights_of(text), fits.leaders), DEPTH) for text in fits.texts]
 
 
-def f1(fits: Fits, lists: Sequence[Sequence[Keyphrase]]) -> float:
+def f1(texts: Sequence[FitText], lists: Sequence[Sequence[Keyphrase]], depth: int = DEPTH) -> float:
     """F1 in per cent over all texts, counted as `mudy evaluate` does."""
     hits = counted = 0
-    for text, phrases in zip(fits.texts, lists, strict=True):
-        hits += sum(text.is_gold(phrase.text.lower()) for phrase in phrases)
-        counted += min(DEPTH, text.occurrences) + len(text.gold)
+    for text, phrases in zip(texts, lists, strict=True):
+        hits += sum(text.is_gold(phrase.text.lower()) for phrase in phrases[:depth])
+        counted += min(depth, text.occurrences) + len(text.gold)
     return 200 * hits / counted
 
 

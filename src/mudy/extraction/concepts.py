@@ -12,7 +12,6 @@ from mudy._support.cancellation import cancellable
 from mudy.errors import SettingError
 from mudy.extraction.results import ConceptMatch, Keyphrase
 from mudy.methods.method import OccurrenceScore
-from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.vocabularies import Concept, Vocabulary
 
 if TYPE_CHECKING:
@@ -24,28 +23,13 @@ _BLOCK = 4096  # labels encoded or compared at once
 _EDGE = 1e-6  # a probability is never quite 0 or 1
 
 
-def boosted(
-    candidates: Sequence[Candidate],
-    scores: Sequence[OccurrenceScore],
-    known: Collection[str],
-    boost: float,
-    calibrated: bool,
-) -> tuple[OccurrenceScore, ...]:
-    """The scores, those of known phrases raised; `calibrated` if they are probabilities.
-
-    A probability p becomes that of log-odds log(p / (1 - p)) + boost. Other scores have no common scale, so boost
-    counts in standard deviations of the scores of the text's phrases. The gain is a part of each score, `vocabulary`.
-    """
-    gains = [boost if candidates[score.candidate].phrase in known else None for score in scores]
-    return raised(scores, gains, "vocabulary", calibrated)
-
-
 def raised(
     scores: Sequence[OccurrenceScore], gains: Sequence[float | None], part: str, calibrated: bool
 ) -> tuple[OccurrenceScore, ...]:
-    """The scores, those with a gain raised: probabilities by log-odds, others by standard deviations of the phrases.
+    """The scores, those with a gain raised; `calibrated` if they are probabilities.
 
-    The gain is a part of the score.
+    A probability p becomes that of log-odds log(p / (1 - p)) + gain. Other scores have no common scale, so the gain
+    counts in standard deviations of the scores of the text's phrases. It is a part of each score.
     """
     best: dict[int, float] = {}
     for score in scores:
@@ -55,16 +39,14 @@ def raised(
     def with_gain(score: OccurrenceScore, gain: float | None) -> OccurrenceScore:
         if gain is None:
             return score
-        value = _with_log_odds(score.score, gain) if calibrated else score.score + gain * deviation
+        value = score.score + gain * deviation
+        if calibrated:
+            probability = min(1 - _EDGE, max(_EDGE, score.score))
+            log_odds = min(500.0, max(-500.0, log(probability / (1 - probability)) + gain))
+            value = min(1 - _EDGE, max(_EDGE, 1 / (1 + exp(-log_odds))))
         return replace(score, score=value, parts={**score.parts, part: gain * deviation})
 
     return tuple(map(with_gain, scores, gains))
-
-
-def _with_log_odds(probability: float, gain: float) -> float:
-    bounded = min(1 - _EDGE, max(_EDGE, probability))
-    log_odds = min(500.0, max(-500.0, log(bounded / (1 - bounded)) + gain))
-    return min(1 - _EDGE, max(_EDGE, 1 / (1 + exp(-log_odds))))
 
 
 def with_concepts(keyphrases: Sequence[Keyphrase], known: Mapping[str, Concept]) -> tuple[Keyphrase, ...]:
@@ -95,12 +77,6 @@ def with_near_concepts(keyphrases: Sequence[Keyphrase], vectors: LabelVectors, l
     )
 
 
-def of_concepts(keyphrases: Sequence[Keyphrase]) -> tuple[Keyphrase, ...]:
-    """Those that have a concept, with new ranks."""
-    kept = [keyphrase for keyphrase in keyphrases if keyphrase.concept is not None]
-    return tuple(replace(keyphrase, rank=rank) for rank, keyphrase in enumerate(kept, start=1))
-
-
 # -- Tags of similar texts --------------------------------------------------------------------------------------------
 
 HISTORY: Literal["history"] = "history"  # part of a score, and how a concept that is not in the text was found
@@ -114,18 +90,6 @@ class TagVote:
     concept: Concept
     gain: float  # in log-odds, of a phrase of the text that is this tag
     probability: float  # of the tag, if it does not occur in the text
-
-
-def with_votes(
-    candidates: Sequence[Candidate],
-    scores: Sequence[OccurrenceScore],
-    known: Mapping[str, Concept],
-    votes: Mapping[str, TagVote],
-) -> tuple[OccurrenceScore, ...]:
-    """The scores, which are probabilities, those of phrases that are tags changed by the votes for them."""
-    concepts = (known.get(candidates[score.candidate].phrase) for score in scores)
-    found = (None if concept is None else votes.get(concept.id) for concept in concepts)
-    return raised(scores, [None if vote is None else vote.gain for vote in found], HISTORY, calibrated=True)
 
 
 def with_suggestions(

@@ -34,8 +34,7 @@ from mudy.extraction.options import (
     Setup,
 )
 from mudy.extraction.outcomes import Outcome, candidates_of_each, outcomes, text_items
-from mudy.extraction.preparation import PreparedText, score_texts, with_candidates
-from mudy.extraction.ranking import keyphrase_list
+from mudy.extraction.ranking import PreparedText, keyphrase_list, score_texts, with_candidates
 from mudy.extraction.results import Coverage, Result, on_pages
 from mudy.extraction.sections import section_lists
 from mudy.methods import (
@@ -295,9 +294,9 @@ class Extractor:
 
     def finish(self, prepared: Sequence[PreparedText]) -> list[Result]:
         """Score and rank texts that were prepared, together where the method can; no result depends on the others."""
-        if not any(text.candidates for text in prepared):  # no model is loaded for them
-            return [self._result(text, ScoredCandidates((), ())) for text in prepared]
-        scored = score_texts(self.scorer, prepared)
+        scored = [ScoredCandidates((), ())] * len(prepared)
+        if any(text.candidates for text in prepared):  # else no model is loaded
+            scored = score_texts(self.scorer, prepared)
         return [self._result(text, candidates) for text, candidates in zip(prepared, scored, strict=True)]
 
     def _result(self, text: PreparedText, scored: ScoredCandidates) -> Result:

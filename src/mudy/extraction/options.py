@@ -26,7 +26,7 @@ from mudy.extraction.examples import Examples
 from mudy.methods import DEFAULT_STYLE, STYLES_IN_WORDS, Style, has_styles
 from mudy.reading.candidates import MAX_PHRASE_WORDS, CandidateKind
 from mudy.reading.candidates.vocabularies import Vocabulary
-from mudy.reading.document import Block
+from mudy.reading.document import Block, squeeze
 from mudy.reading.languages import AUTO
 from mudy.reading.tagging import TextReader
 
@@ -152,6 +152,11 @@ class Options:
         return self.vocabulary is not None and self.boost is None and self.near is None
 
     @property
+    def excluded(self) -> frozenset[str]:
+        """The stop phrases, as they are compared."""
+        return frozenset(squeeze(phrase).lower() for phrase in self.stop_phrases)
+
+    @property
     def phrases(self) -> tuple[str, ...] | None:
         """The candidates that were given one by one, if they were."""
         return None if self.candidates is None or isinstance(self.candidates, str) else tuple(self.candidates)
@@ -243,7 +248,7 @@ def _history(value: Any) -> str | None:
         raise SettingError(f"history is {seen(value)}, but must be the path of a folder or file.")
     if value is None:
         return None
-    from mudy.extraction.examples.tagged_texts import check_history
+    from mudy.extraction.history import check_history
 
     check_history(Path(value).expanduser())
     return str(value)

@@ -19,7 +19,7 @@ from mudy._support.validation import seen, several
 from mudy.errors import EndpointRefused, InputError, MudyError, SettingError, WorkerError
 from mudy.extraction.explanation import Explained
 from mudy.extraction.options import DEFAULT_OPTIONS, Options
-from mudy.extraction.preparation import PreparedText
+from mudy.extraction.ranking import PreparedText
 from mudy.methods import is_batched
 from mudy.reading.candidates import CandidateKind
 from mudy.reading.document import Document

@@ -1,10 +1,13 @@
-"""Scores -> keyphrases: the best occurrence of each phrase, variants merged, repetition left out, by the options."""
+"""One text: its candidates, their scores, and the keyphrases that these become, by the options.
+
+The best occurrence of each phrase counts, variants are merged, and repetition is left out.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from math import ceil
 from types import MappingProxyType
@@ -13,28 +16,132 @@ from mudy._support.cancellation import cancellable, check
 from mudy._support.validation import TopN, checked_top_n
 from mudy.errors import SettingError
 from mudy.extraction.concepts import (
+    HISTORY,
     LabelVectors,
     TagVote,
-    boosted,
-    of_concepts,
+    raised,
     with_concepts,
     with_near_concepts,
     with_suggestions,
-    with_votes,
 )
-from mudy.extraction.options import Options
-from mudy.extraction.preparation import PreparedText, excluded_phrases
+from mudy.extraction.options import DEFAULT_OPTIONS, Options, ProtocolName
 from mudy.extraction.results import Keyphrase, ScoredOccurrence
-from mudy.methods.method import Method, OccurrenceScore, ScoredCandidates
-from mudy.reading.candidates import Candidate
-from mudy.reading.candidates.acronyms import expanded
+from mudy.methods.method import BatchMethod, GenerativeMethod, Method, OccurrenceScore, ScoredCandidates
+from mudy.reading.candidates import (
+    MAX_CHARACTERS,
+    Candidate,
+    CandidateKind,
+    Occurrence,
+    given,
+    grouped,
+    nested_candidates,
+)
+from mudy.reading.candidates import candidates as noun_phrases
+from mudy.reading.candidates.acronyms import defined_acronyms, expanded
 from mudy.reading.candidates.stemming import base_form, stem_parts, stems_of
-from mudy.reading.candidates.vocabularies import Vocabulary
-from mudy.reading.document import Span, squeeze
+from mudy.reading.candidates.vocabularies import Concept, Vocabulary
+from mudy.reading.document import Document, Span, squeeze
 
 _DIGITS = 5  # significant digits that decide a rank; what lies beyond is float noise, and a tie
 LIKELY = 0.12  # the lowest probability from which top_n="auto" returns a phrase
 NEAR_BEST = 0.5  # and the lowest share of the best phrase's probability: about sixteen phrases of a real document
+
+
+# -- Candidates -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedText:
+    """A text that was read, with its candidates and what is asked for."""
+
+    document: Document
+    candidates: tuple[Candidate, ...] = ()
+    missing: tuple[str, ...] = ()  # given, but not in the text
+    options: Options = DEFAULT_OPTIONS
+    protocol: ProtocolName | None = None  # by which it was read
+    known: Mapping[str, Concept] = field(default_factory=dict)  # candidate's phrase -> the concept whose label it is
+    acronyms: Mapping[str, str] = field(default_factory=dict)  # that are merged with what they stand for
+
+    def allows(self, candidate: Candidate) -> bool:
+        """Whether a phrase may be returned beside the candidates: no other if they were given, under a protocol any."""
+        if self.options.phrases is not None or self.options.only_concepts:
+            return False
+        longest = None if self.protocol else self.options.max_candidate_words
+        words, characters = len(candidate.phrase.split()), len(candidate.phrase)
+        short = longest is None or (words <= longest and characters <= MAX_CHARACTERS)
+        return short and candidate.phrase not in self.options.excluded
+
+
+def with_candidates(
+    document: Document, options: Options, kind: CandidateKind = "nouns", protocol: ProtocolName | None = None
+) -> PreparedText:
+    """A document with its candidates: those given, those of the protocol, or those of a kind."""
+    known, labelled = _labelled(document, options)
+    if options.only_concepts:
+        return PreparedText(document, tuple(labelled), (), options, protocol, known)
+    candidates, missing = _candidates(document, options, kind, protocol)
+    candidates = _merged(candidates, labelled) if labelled else candidates
+    merged = options.merge and protocol is None
+    acronyms = defined_acronyms(document.text, candidates, document.language) if merged else {}
+    return PreparedText(document, tuple(candidates), missing, options, protocol, known, acronyms)
+
+
+def _labelled(document: Document, options: Options) -> tuple[dict[str, Concept], list[Candidate]]:
+    """The phrases that are labels of concepts, each with its concept, and as candidates."""
+    known: dict[str, Concept] = {}
+    places: list[tuple[str, Occurrence]] = []
+    if (vocabulary := options.concepts) is None:
+        return known, []
+    excluded = options.excluded
+    for span, number in vocabulary.index_of(document.language).places(document.text):
+        phrase = squeeze(span.of(document.text)).lower()
+        if phrase not in excluded:
+            known.setdefault(phrase, vocabulary.concepts[number])
+            places.append((phrase, Occurrence(span, document.sentence_at(span.start))))
+    return known, grouped(places)
+
+
+def _merged(candidates: Sequence[Candidate], labelled: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates of two kinds as one list, in text order: a phrase of both kinds has the occurrences of both."""
+    both = dict.fromkeys((c.phrase, occurrence) for c in (*candidates, *labelled) for occurrence in c.occurrences)
+    return grouped(sorted(both, key=lambda pair: pair[1].span))
+
+
+def _candidates(
+    document: Document, options: Options, kind: CandidateKind, protocol: ProtocolName | None
+) -> tuple[list[Candidate], tuple[str, ...]]:
+    """The candidates, and the phrases that were given but do not occur."""
+    missing: tuple[str, ...] = ()
+    if options.phrases is not None:
+        candidates, missing = given(document, options.phrases)
+    elif protocol is not None and kind == "nouns":  # it says how a text is read, not that nested ones are left out
+        from mudy.extraction.promptrank_protocol import promptrank_candidates
+
+        candidates = promptrank_candidates(document)
+    else:
+        find = nested_candidates if kind == "nested" else noun_phrases
+        return find(document, max_words=options.max_candidate_words, stop_phrases=options.stop_phrases), missing
+    excluded = options.excluded
+    return [candidate for candidate in candidates if candidate.phrase not in excluded], missing
+
+
+def score_texts(method: Method, prepared: Sequence[PreparedText]) -> list[ScoredCandidates]:
+    """The scored candidates of each text, computed together where the method can; none depends on the other texts."""
+    full = [text for text in prepared if text.candidates]
+    if len(full) > 1 and isinstance(method, BatchMethod):
+        scores = iter(method.score_many([(text.document, text.candidates) for text in full]))
+        return [ScoredCandidates.of(text.candidates, next(scores) if text.candidates else ()) for text in prepared]
+    return [_scored_alone(method, text) if text.candidates else ScoredCandidates((), ()) for text in prepared]
+
+
+def _scored_alone(method: Method, text: PreparedText) -> ScoredCandidates:
+    if isinstance(method, GenerativeMethod):  # those chosen, and such others as are allowed
+        candidates = set(text.candidates)
+        return method.choose(text.document, text.candidates).only(lambda c: c in candidates or text.allows(c))
+    return ScoredCandidates.of(text.candidates, method.score(text.document, text.candidates))
+
+
+# -- Keyphrases -------------------------------------------------------------------------------------------------------
 
 Group = list[OccurrenceScore]  # of one phrase and its variants, best first
 
@@ -51,10 +158,12 @@ def keyphrase_list(
     `votes` are those of tagged texts for concepts, by their ids.
     """
     options, known, scores = text.options, text.known, scored.scores
-    if options.boost is not None:
-        scores = boosted(scored.candidates, scores, known, options.boost, kind.calibrated)
+    concepts = [known.get(scored.candidates[score.candidate].phrase) for score in scores]
+    if (boost := options.boost) is not None:
+        scores = raised(scores, [boost if concept else None for concept in concepts], "vocabulary", kind.calibrated)
     if votes:
-        scores = with_votes(scored.candidates, scores, known, votes)
+        named = (votes.get(concept.id) if concept else None for concept in concepts)
+        scores = raised(scores, [vote.gain if vote else None for vote in named], HISTORY, kind.calibrated)
     distinct = kind.distinct and not options.only_concepts  # concepts that are told apart say different things
     top_n = options.top_n if isinstance(options.top_n, int) else how_many(options.top_n, text.document.word_count)
     least = least_score(options, kind, max((score.score for score in scores), default=0.0))
@@ -74,9 +183,11 @@ def keyphrase_list(
     keyphrases = with_concepts(keyphrases, known) if known else keyphrases
     if options.concepts is not None and options.near is not None:
         keyphrases = with_near_concepts(keyphrases, vectors(options.concepts), options.near)
-        keyphrases = of_concepts(keyphrases) if options.boost is None else keyphrases
+        if options.boost is None:
+            kept = (keyphrase for keyphrase in keyphrases if keyphrase.concept is not None)
+            keyphrases = tuple(replace(keyphrase, rank=rank) for rank, keyphrase in enumerate(kept, start=1))
     if votes:
-        keyphrases = with_suggestions(keyphrases, votes, known, least, excluded_phrases(options))
+        keyphrases = with_suggestions(keyphrases, votes, known, least, options.excluded)
     return keyphrases[:top_n]
 
 

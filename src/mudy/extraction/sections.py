@@ -10,8 +10,7 @@ from itertools import pairwise
 from math import log
 
 from mudy.extraction.concepts import LabelVectors, raised
-from mudy.extraction.preparation import PreparedText
-from mudy.extraction.ranking import PhraseNames, keyphrase_list
+from mudy.extraction.ranking import PhraseNames, PreparedText, keyphrase_list
 from mudy.extraction.results import SectionResult, on_pages
 from mudy.methods.method import Method, OccurrenceScore, ScoredCandidates
 from mudy.reading.candidates.vocabularies import Vocabulary
@@ -66,24 +65,22 @@ def _joined(sections: Sequence[Section], word_starts: Sequence[int]) -> list[Sec
         words = bisect_left(word_starts, section.span.end) - bisect_left(word_starts, section.span.start)
         return words < SHORT
 
+    def with_span(section: Section, first: Section, last: Section) -> Section:
+        return replace(section, span=Span(first.span.start, last.span.end))
+
     joined: list[Section] = []
     for section in sections:
         if not joined or not short(joined[-1]):
             joined.append(section)
         elif section.level > joined[-1].level > 0:
-            joined[-1] = _longer(joined[-1], end=section.span.end)
+            joined[-1] = with_span(joined[-1], joined[-1], section)
         elif len(joined) == 1:
-            joined[-1] = _longer(section, start=joined[-1].span.start)
+            joined[-1] = with_span(section, joined[-1], section)
         else:
-            joined[-2:] = [_longer(joined[-2], end=joined[-1].span.end), section]
+            joined[-2:] = [with_span(joined[-2], joined[-2], joined[-1]), section]
     if len(joined) > 1 and short(joined[-1]):
-        joined[-2:] = [_longer(joined[-2], end=joined[-1].span.end)]
+        joined[-2:] = [with_span(joined[-2], joined[-2], joined[-1])]
     return joined
-
-
-def _longer(section: Section, start: int | None = None, end: int | None = None) -> Section:
-    span = section.span
-    return replace(section, span=Span(span.start if start is None else start, span.end if end is None else end))
 
 
 def _even_parts(document: Document) -> list[Section]:

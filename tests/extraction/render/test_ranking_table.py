@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from mudy.extraction.explanation import Explanation
-from mudy.extraction.render.ranking_table import change, number, ranked
+from mudy.extraction.render.text_pieces import change, number, ranked
 from tests import explained
 
 ICE = "River ice is thin. The ice road closes in spring. Old maps fail."

@@ -1,4 +1,4 @@
-"""Tags in the YAML front matter of a Markdown file, added without touching anything else.
+"""Markdown notes, and the tags in their YAML front matter, added without touching anything else.
 
 The parser only locates the tags; the text is edited there, and all other characters stay as they are: order, comments,
 quotes, line ends, a byte-order mark. Afterwards the parser must read the same keys as before, and the new tags.
@@ -8,11 +8,14 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import yaml
 
+from mudy._support.storage import real_path
 from mudy.errors import InputError
+from mudy.extraction.examples.record_formats import files_in
 from mudy.extraction.ranking import variant_key
 
 _FENCE = re.compile(r"---[ \t]*(\r\n|\n|\r)")
@@ -30,6 +33,7 @@ _OTHER_FORMS = {  # of front matter, by how they begin
 }
 _PLAIN = re.compile(r"[^\W\d_][\w/-]*(?: [\w/-]+)*")
 _MARK = "\ufeff"
+NOTE_ENDINGS = (".md", ".markdown", ".mdown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,3 +212,45 @@ def scalar(tag: str) -> str:
 def _end_of_line(text: str, index: int) -> int:
     match = re.compile(r"\r\n|\n|\r").search(text, index)
     return match.end() if match else len(text)
+
+
+# -- Files ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFile:
+    """A note, and the bytes it was read from."""
+
+    path: Path  # as it was named
+    place: Path  # where that leads
+    data: bytes
+    note: Note
+
+
+def visible_notes(folder: Path) -> list[Path]:
+    """The Markdown files of a folder, without hidden ones."""
+    return [path for path in files_in(folder) if path.suffix.lower() in NOTE_ENDINGS]
+
+
+def is_within(place: Path, folder: Path) -> bool:
+    return place.is_relative_to(real_path(folder))
+
+
+def read_note(path: Path, key: str, folder: Path) -> NoteFile:
+    """InputError for a file that is not Markdown in UTF-8, has unreadable tags, or is a link out of the folder."""
+    place = real_path(path)
+    if not is_within(place, folder):
+        raise InputError(f"is a link to {place}, outside the folder given. Name that file to tag it.")
+    if not {path.suffix.lower(), place.suffix.lower()} <= set(NOTE_ENDINGS):
+        raise InputError(f"is not a Markdown file ({', '.join(NOTE_ENDINGS)}).")
+    if place.exists() and not place.is_file():
+        raise InputError("is not a regular file.")
+    try:
+        data = place.read_bytes()
+        note = Note.of(data.decode())
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8; it is left as it is.") from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error}).") from None
+    note.tags(key)
+    return NoteFile(path, place, data, note)

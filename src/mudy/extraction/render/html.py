@@ -13,8 +13,20 @@ from typing import Any
 
 from mudy._support import __version__
 from mudy.extraction.explanation import Explanation
-from mudy.extraction.render.ranking_table import HIDDEN, Ranked, number, ranked
-from mudy.extraction.render.text_pieces import STEPS, Mark, Piece, coloured_pieces, ellipses, sanitized, shown, within
+from mudy.extraction.render.text_pieces import (
+    HIDDEN,
+    STEPS,
+    Mark,
+    Piece,
+    Ranked,
+    coloured_pieces,
+    ellipses,
+    number,
+    ranked,
+    sanitized,
+    shown,
+    within,
+)
 from mudy.extraction.results import Result
 from mudy.methods import METHODS, description
 from mudy.reading.document import Span, squeeze

@@ -12,8 +12,17 @@ from rich.table import Table
 from rich.text import Text
 
 from mudy.extraction.explanation import Explanation
-from mudy.extraction.render.ranking_table import Ranked, ranked
-from mudy.extraction.render.text_pieces import STEPS, Mark, coloured_pieces, ellipses, sanitized, shown, within
+from mudy.extraction.render.text_pieces import (
+    STEPS,
+    Mark,
+    Ranked,
+    coloured_pieces,
+    ellipses,
+    ranked,
+    sanitized,
+    shown,
+    within,
+)
 from mudy.reading.document import Span
 
 _LONG = 5000  # characters; of longer texts only passages are shown, unless the whole is asked for

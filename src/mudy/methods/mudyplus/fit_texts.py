@@ -7,7 +7,7 @@ on all candidates, `full` on those that lead by it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
@@ -19,7 +19,7 @@ from mudy._support.cancellation import cancellable
 from mudy.errors import InputError
 from mudy.methods.mudyplus.cascade import MOST, MudyPlus, in_long_text, leading, not_asked, ordered, totals
 from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE, Numbers, Table
-from mudy.methods.mudyplus.fitting import RIDGE, Bend, Fit, Sample, calibrate, expit, fit, text_shares
+from mudy.methods.mudyplus.fitting import PULL, Bend, Fit, Sample, calibrate, expit, fit, text_shares
 from mudy.methods.mudyplus.near import Pair, repeated
 from mudy.methods.mudyplus.weights import Sum, Weights, built_in_styles
 from mudy.reading.candidates import Candidate
@@ -49,12 +49,7 @@ START = Sum(  # chooses the phrases that are encoded and asked about while fitti
 )
 FOLDS = 20  # of the texts, where there is one data set; up to so many are left out one by one
 LEAST_TEXTS = 3  # two to fit on, one to measure on
-REPEATS = "repeats"  # its weight is set by hand, or 0: it depends on the ranking, which is fitted
-ByHand = Mapping[str, Mapping[str, float]]  # sum -> evidence -> its weight
-SET_BY_HAND: ByHand = {  # of weights that are fitted without a prior; before the calibration scales all
-    "quick": {"generic": -2.5, "plain_generic": -1.0, "nested_frequency": 0.3},
-    "full": {"generic": -3.0, "plain_generic": -1.5, "nested_frequency": 0.18},
-}
+FitSum = Callable[[Sequence[Sample], str], Sum]  # fits the sum of a name, "quick" or "full"
 
 
 @dataclass(frozen=True)
@@ -171,27 +166,13 @@ class Fits:
         return "one text" if len(self.without) == len(self.texts) else f"one of {len(self.without)} folds of the texts"
 
 
-def fit_parts(
-    texts: Sequence[FitText],
-    leaders: int,
-    by_hand: ByHand = SET_BY_HAND,
-    ridge: float = RIDGE,
-    prior: Weights | None = None,
-    styles: Sequence[Weights] | None = None,
-) -> Fits:
-    """Fit weights. A prior takes the place of the weights set by hand, with a ridge for each text, such as PULL.
-
-    The prior gives way most easily towards other styles: by default the built-in ones for the language of most texts.
-    """
+def fit_parts(texts: Sequence[FitText], leaders: int, fit_sum: FitSum) -> Fits:
+    """Fit weights on all texts, and on all parts of them but one."""
     usable = in_parts([text for text in texts if text.candidates])
-    if prior is not None and styles is None and usable:
-        styles = built_in_styles(Counter(text.language for text in usable).most_common(1)[0][0])
     check_samples([text.sample(CHEAP) for text in usable], "its candidates")
-    weights = fitted_weights(usable, leaders, by_hand, ridge, prior, styles or ())
+    weights = fitted_weights(usable, leaders, fit_sum)
     without = {
-        part: fitted_weights(
-            [text for text in usable if text.part != part], leaders, by_hand, ridge, prior, styles or ()
-        )
+        part: fitted_weights([text for text in usable if text.part != part], leaders, fit_sum)
         for part in cancellable(dict.fromkeys(text.part for text in usable))
     }
     bends = {name: _bend(usable, without, name, leaders) for name in (("quick", "full") if leaders else ("quick",))}
@@ -224,49 +205,43 @@ def check_samples(samples: Sequence[Sample], among: str) -> None:
         raise InputError(f"{number} a gold phrase among {among}, beside others; at least {LEAST_TEXTS} are needed.")
 
 
-def fitted_weights(
-    texts: Sequence[FitText],
-    leaders: int,
-    by_hand: ByHand,
-    ridge: float,
-    prior: Weights | None,
-    styles: Sequence[Weights] = (),
-) -> Weights:
+def fitted_weights(texts: Sequence[FitText], leaders: int, fit_sum: FitSum) -> Weights:
     """Both sums: `quick` of all candidates, `full` of those that lead by it; without leaders, `quick` alone."""
     fitted_on = dict(Counter(text.dataset for text in texts))
-    samples = [text.sample(CHEAP) for text in texts]
-    known = None if prior is None else prior.quick
-    quick = _fitted_sum(samples, CHEAP, by_hand["quick"], ridge, known, [style.quick for style in styles])
-    if not leaders:
-        return Weights(quick, None, fitted_on)
-    samples = [text.sample(EVIDENCE, text.leaders(quick, leaders)) for text in texts]
-    known = None if prior is None else prior.with_model
-    full = _fitted_sum(samples, EVIDENCE, by_hand["full"], ridge, known, [style.with_model for style in styles])
-    return Weights(quick, full, fitted_on)
+    quick = fit_sum([text.sample(CHEAP) for text in texts], "quick")
+    asked = [text.sample(EVIDENCE, text.leaders(quick, leaders)) for text in texts] if leaders else []
+    return Weights(quick, fit_sum(asked, "full") if leaders else None, fitted_on)
 
 
-def _fitted_sum(
-    samples: Sequence[Sample],
-    names: Sequence[str],
-    by_hand: Mapping[str, float],
-    ridge: float,
-    prior: Sum | None,
-    styles: Sequence[Sum],
-) -> Sum:
-    if prior is not None and not any(sample.tells for sample in samples):
-        return prior
-    if prior is None:
-        fixed = {names.index(name): weight for name, weight in by_hand.items() if name != REPEATS}
-        fitted, repeats = fit(samples, ridge, fixed), by_hand.get(REPEATS, 0.0)
-    else:
-        known = np.array([prior.evidence.get(name, 0.0) for name in names])
-        context = np.array([prior.context.get(name, 0.0) for name in CONTEXT])
-        directions = sqrt(ridge) * style_directions(prior, styles, names)
-        fitted = fit(samples, ridge / len(samples), None, Fit(known, context, prior.intercept), directions)
-        repeats = prior.repeats
+def from_prior(
+    prior: Weights, texts: Sequence[FitText], styles: Sequence[Weights] | None = None, pull: float = PULL
+) -> FitSum:
+    """Fits that change weights as far as the texts ask for, most easily towards other styles.
+
+    By default these are the built-in ones for the language of most texts.
+    """
+    languages = Counter(text.language for text in texts if text.candidates).most_common(1)
+    if styles is None:
+        styles = built_in_styles(languages[0][0]) if languages else ()
+
+    def fit_sum(samples: Sequence[Sample], name: str) -> Sum:
+        names = CHEAP if name == "quick" else EVIDENCE
+        own, *others = (each.quick if name == "quick" else each.with_model for each in (prior, *styles))
+        if not any(sample.tells for sample in samples):
+            return own
+        known = np.array([own.evidence.get(name, 0.0) for name in names])
+        context = np.array([own.context.get(name, 0.0) for name in CONTEXT])
+        directions = sqrt(pull) * style_directions(own, others, names)
+        fitted = fit(samples, pull / len(samples), None, Fit(known, context, own.intercept), directions)
+        return as_sum(fitted, names, own.repeats)
+
+    return fit_sum
+
+
+def as_sum(fitted: Fit, names: Sequence[str], repeats: float) -> Sum:
     evidence = dict(zip(names, fitted.weights.tolist(), strict=True))
-    context_weights = dict(zip(CONTEXT, fitted.context_weights.tolist(), strict=True))
-    return Sum(evidence, context_weights, fitted.intercept, repeats=repeats)
+    context = dict(zip(CONTEXT, fitted.context_weights.tolist(), strict=True))
+    return Sum(evidence, context, fitted.intercept, repeats=repeats)
 
 
 def style_directions(prior: Sum, styles: Sequence[Sum], names: Sequence[str]) -> Numbers:
