@@ -12,9 +12,8 @@ import click
 
 from mudy._support.storage import atomic_output, dump_json, real_path, same_file
 from mudy.cli import parameters
-from mudy.cli.console import Screen
+from mudy.cli.console import Output, Screen, printable, text_table
 from mudy.cli.extract_command import warn_of_vocabulary
-from mudy.cli.formats import Output, printable, text_table
 from mudy.errors import SettingError
 from mudy.extraction.options import Options, Setup
 from mudy.reading.candidates.vocabularies import Vocabulary

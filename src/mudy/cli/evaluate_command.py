@@ -13,8 +13,8 @@ from click.core import ParameterSource
 
 from mudy._support.storage import dump_json, refuse_inputs
 from mudy.cli import evaluation_options as shared
-from mudy.cli import formats, parameters
-from mudy.cli.console import Screen, made_extractor
+from mudy.cli import parameters
+from mudy.cli.console import Screen, made_extractor, text_table
 from mudy.cli.evaluation_options import Measured
 from mudy.engines import Compute
 from mudy.errors import InputError
@@ -186,7 +186,7 @@ def _suite_report(result: SuiteResult, form: str) -> str:
         return dump_json({"suite": suite.VERSION, "name": result.name, "measures": rows}, indent=2) + "\n"
     head = ["Data set", "Documents", *next(iter(rows.values()))]
     cells = [[name, str(len(result.sets[name])), *(f"{v:.1f}" for v in row.values())] for name, row in rows.items()]
-    return f"{result.name}; suite {suite.VERSION}, in per cent\n" + formats.text_table(head, cells, {*head[1:]})
+    return f"{result.name}; suite {suite.VERSION}, in per cent\n" + text_table(head, cells, {*head[1:]})
 
 
 def _evaluated(
@@ -236,7 +236,7 @@ def _table(run: Run, measures: Sequence[str], measurements: Mapping[str, Mapping
         cost = sum(document.cpu_seconds for document in documents) / len(documents)
         rows.append([name, f"{row['documents']:,}", *cells, f"{ceiling(documents):.1f}", f"{cost:.2f}"])
     probabilities = [f"\n{shared.brier_line(own, own.name)}{shared.reliability_table(own)}" for own in run.calibrations]
-    return formats.text_table(head, rows, set(head[1:])) + "".join(probabilities)
+    return text_table(head, rows, set(head[1:])) + "".join(probabilities)
 
 
 @click.command("compare")
@@ -272,7 +272,7 @@ def compare_command(first: str, second: str, encoder: str, measured: Measured, f
         return
     head = ["Data set", "Documents", "Measure", "A", "B", "B - A", "p (t-test)", "p (bootstrap)", "Verdict"]
     click.echo(f"A: {a.title}\nB: {b.title}")
-    click.echo(formats.text_table(head, map(_cells, rows), {*head[1:2], *head[3:8]}), nl=False)
+    click.echo(text_table(head, map(_cells, rows), {*head[1:2], *head[3:8]}), nl=False)
 
 
 def _compared(a: Run, b: Run, name: str, measures: Sequence[Measure], measured: Measured) -> list[dict[str, Any]]:
@@ -352,7 +352,7 @@ def describe_command(
         click.echo(dump_json([asdict(row) for row in rows], indent=2))
     elif rows:
         sizes = ["Documents", "Words", "Sentences", "Keyphrases", "Absent %", "Noun phrases %", "Topic drift"]
-        click.echo(formats.text_table(["Data set", *sizes], map(_description_cells, rows), set(sizes)), nl=False)
+        click.echo(text_table(["Data set", *sizes], map(_description_cells, rows), set(sizes)), nl=False)
     if len(sets) < len(paths):
         ctx.exit(1)
 

@@ -11,8 +11,7 @@ import click
 
 from mudy import engines, models
 from mudy.cli import parameters
-from mudy.cli.console import Screen
-from mudy.cli.formats import text_table
+from mudy.cli.console import Screen, text_table
 from mudy.engines import Compute
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import DATASET_FORMATS, Dataset, load

@@ -10,10 +10,9 @@ import click
 from mudy._support.storage import dump_json
 from mudy._support.validation import TopN
 from mudy.cli import parameters
-from mudy.cli.console import Screen, first_phrases, made_extractor
+from mudy.cli.console import Output, Screen, captured, first_phrases, made_extractor
 from mudy.cli.extract_command import warn_of_vocabulary
-from mudy.cli.formats import Output, captured
-from mudy.cli.sources import STDIN, text_sources
+from mudy.cli.parameters import STDIN, text_sources
 from mudy.errors import InputError, MissingExtra
 from mudy.extraction.explanation import Explanation, gold_places
 from mudy.extraction.options import DEFAULT_METHOD, Options, Setup

@@ -8,8 +8,8 @@ import click
 
 from mudy._support.storage import dump_json, refuse_inputs
 from mudy.cli import evaluation_options as shared
-from mudy.cli import formats, parameters
-from mudy.cli.console import Screen
+from mudy.cli import parameters
+from mudy.cli.console import Output, Screen, text_table
 from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def fit_command(
 
     if output == "-":
         raise click.UsageError("--output must be a file: standard output holds the figures.")
-    target = formats.Output(output)
+    target = Output(output)
     target.check(paths)
     refuse_inputs(output, paths)
     with Screen(quiet) as screen:
@@ -76,7 +76,7 @@ def _tables(fitted: FittedWeights) -> str:
     texts, last = sum(fitted.weights.fitted_on.values()), fitted.calibrations[-1]
     parts = [
         f"mudyplus, fitted on {texts:,} texts; micro F1@5/10/15 in per cent; left out: {fitted.left_out}\n",
-        formats.text_table(head, rows, {*head} - {"Data set", "Sum"}),
+        text_table(head, rows, {*head} - {"Data set", "Sum"}),
         f"{fitted.adaptation}\n\n",
         *(shared.brier_line(calibration, f"{calibration.name}, texts left out") for calibration in fitted.calibrations),
         f"\nProbabilities of {last.name}, texts left out\n",

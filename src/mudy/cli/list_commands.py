@@ -8,8 +8,7 @@ import click
 
 from mudy import models
 from mudy._support.storage import dump_json
-from mudy.cli.console import Screen
-from mudy.cli.formats import text_table
+from mudy.cli.console import Screen, text_table
 from mudy.cli.parameters import KNOWN_MODEL, Decorator, with_format, with_quiet
 from mudy.errors import MudyError
 from mudy.methods import METHODS, description, settings_of

@@ -15,8 +15,7 @@ import click
 from mudy._support.storage import check_replaceable, real_path, rewrite
 from mudy._support.validation import TopN
 from mudy.cli import parameters
-from mudy.cli.console import Screen, made_extractor
-from mudy.cli.formats import printable
+from mudy.cli.console import Screen, made_extractor, printable
 from mudy.errors import InputError, VocabularyWarning
 from mudy.extraction.examples.front_matter import Note
 from mudy.extraction.examples.tagged_texts import NoteFile, is_within, read_note, visible_notes
