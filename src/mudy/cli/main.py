@@ -20,10 +20,10 @@ from mudy import __version__
 from mudy._support.loading import own_process
 from mudy.cli.console import debugging, printable, silence_stdout
 from mudy.cli.corpus_command import compare_corpora_command, corpus_command
-from mudy.cli.evaluate_command import compare_command, data_command, evaluate_command
+from mudy.cli.data_commands import data_command, fit_command
+from mudy.cli.evaluate_command import compare_command, evaluate_command
 from mudy.cli.explain_command import explain_command
 from mudy.cli.extract_command import extract_command
-from mudy.cli.fit_command import fit_command
 from mudy.cli.list_commands import completion_command, languages_command, methods_command, models_command
 from mudy.cli.serve_command import mcp_command, serve_command
 from mudy.cli.tag_command import tag_command
