@@ -1,6 +1,7 @@
 """The schemas of requests. Nothing is coerced, and unknown fields are refused."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any, Self, get_args
 
@@ -20,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from mudy._support.validation import Option, TopN, checked, options_of
+from mudy._support.validation import Option, TopN, checked, checked_top_n, options_of
 from mudy.errors import SettingError, unknown
 from mudy.extraction.examples import LEAST
 from mudy.extraction.options import Options, RankingFocus
@@ -97,13 +98,10 @@ def _whole(value: Any) -> Any:
 
 
 def _top_n(value: Any) -> TopN:
-    value = _whole(value)
-    if isinstance(value, str) and value == "auto":
-        return "auto"
-    if isinstance(value, bool) or not isinstance(value, int | float | None):
-        raise ValueError("must be a number, 'auto' or null")
-    if value is None or (isinstance(value, int) and 1 <= value <= MAX_TOP_N) or 0 < value < 1:
-        return value
+    with suppress(SettingError):
+        top_n = checked_top_n(_whole(value))
+        if not isinstance(top_n, int) or top_n <= MAX_TOP_N:
+            return top_n
     raise ValueError(f"must be a whole number from 1 to {MAX_TOP_N:,}, a share between 0 and 1, 'auto' or null")
 
 
