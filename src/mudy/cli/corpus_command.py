@@ -69,8 +69,6 @@ def corpus_command(
     keep: str | None,
     form: str | None,
     new_terms: str | None,
-    method: str,
-    pairs: tuple[str, ...],
     quiet: bool,
     **given: Any,
 ) -> None:
@@ -83,13 +81,14 @@ def corpus_command(
     A row that fails has an `error` and does not stop the run; the exit code is then 1. After a kill, a crash or a full
     disk, run the same command to resume; at most one part is computed again. Other settings or inputs are refused.
     """
-    if len(names) < 2:
-        raise click.UsageError("An input and an output are needed: mudy corpus INPUT... OUTPUT")
-    options, focus = parameters.given_options(given)
-    if new_terms is not None:
-        _check_new_terms(new_terms, options)
     from mudy import corpus
 
+    if len(names) < 2:
+        raise click.UsageError("An input and an output are needed: mudy corpus INPUT... OUTPUT")
+    options = parameters.given_options(given)
+    if new_terms is not None:
+        _check_new_terms(new_terms, options)
+    setup = parameters.given_setup(given)
     with Screen(quiet, lines=True) as screen:
         warn_of_vocabulary(screen, options)
         screen.show("Reading")
@@ -102,9 +101,7 @@ def corpus_command(
                 report=partial(_show, screen),
                 warn=screen.warning,
                 options=options,
-                method=method,
-                **given,
-                **parameters.settings(method, pairs, focus.settings()),
+                **setup,
             )
         except KeyboardInterrupt:
             screen.warning("interrupted; run the same command to resume.")

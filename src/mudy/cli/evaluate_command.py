@@ -237,15 +237,12 @@ def _suite_report(result: SuiteResult, form: str) -> str:
     return f"{result.name}; suite {suite.VERSION}, in per cent\n" + text_table(head, cells, {*head[1:]})
 
 
-def _evaluated(
-    screen: Screen, sets: Sequence[Dataset], method: str, pairs: tuple[str, ...], output: str | None, **options: Any
-) -> tuple[Extractor, Run]:
+def _evaluated(screen: Screen, sets: Sequence[Dataset], output: str | None, **options: Any) -> tuple[Extractor, Run]:
     from mudy.evaluation.experiment import evaluate
 
     kept = {name: options.pop(name) for name in ("places", "restart")}
-    chosen = parameters.settings(method, pairs, parameters.given_focus(options).settings())
-    extractor = made_extractor(screen, method=method, **options, **chosen)
-    screen.show(f"Loading {method}")
+    extractor = made_extractor(screen, **parameters.given_setup(options))
+    screen.show(f"Loading {extractor.method}")
     try:
         return extractor, evaluate(extractor, sets, output, progress=shared.counting(screen, "Evaluating "), **kept)
     except KeyboardInterrupt:

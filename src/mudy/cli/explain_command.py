@@ -82,8 +82,8 @@ def explain_command(
     outputs = _outputs(html, as_json, whole)
     for target, _ in outputs:
         target.check([source.label, gold, *(given[name] for name in parameters.PHRASE_FILES)])
-    options, focus = parameters.given_options(given, encoding)
-    settings = parameters.settings_of_each(methods, pairs, focus)
+    options = parameters.given_options(given, encoding)
+    settings = parameters.settings_of_each(methods, pairs, parameters.given_focus(given))
     gold_phrases = _gold(gold, encoding)
     try:
         reading = source.read(encoding)

@@ -67,8 +67,6 @@ CONCEPT_COLUMNS = ("concept_id", "concept_label", "concept_match", "concept_simi
 def extract_command(
     files: tuple[str, ...],
     text: str | None,
-    method: str,
-    pairs: tuple[str, ...],
     form: str,
     output: str | None,
     save_text: str | None,
@@ -92,13 +90,13 @@ def extract_command(
     read = [source.name for source in inputs if source.text is None] + [given[name] for name in parameters.PHRASE_FILES]
     target.check(read)
     texts = Texts(save_text, read) if save_text is not None else None
-    options, focus = parameters.given_options(given, encoding)
+    options = parameters.given_options(given, encoding)
     if options.per_section and form == "csv":
         raise click.UsageError("--per-section has no effect on csv; use --format table, json or jsonl.")
     several = len(inputs) > 1 or any(map(is_pattern, files))
     concepts = options.concepts is not None or given["history"] is not None
     written_as = ResultFormat(form, several, target.terminal, concepts=concepts)
-    arguments = {"method": method, **given, **parameters.settings(method, pairs, focus.settings())}
+    arguments = parameters.given_setup(given)
     with Screen(quiet) as screen:
         run = ExtractRun(screen, written_as, target, options, texts, len(inputs))
         with target:

@@ -173,11 +173,8 @@ COUNT: dict[str, Any] = {"type": click.IntRange(1)}
 PHRASE_FILES = tuple(name for name, option in options_of(Options).items() if option.file)  # options that may name one
 
 
-def given_options(given: dict[str, Any], encoding: str | None = None) -> tuple[Options, RankingFocus]:
-    """The options of each text, and what a ranking is turned towards; files of phrases are read.
-
-    All of it is taken out of what a command was given; what is left makes an extractor.
-    """
+def given_options(given: dict[str, Any], encoding: str | None = None) -> Options:
+    """The options of each text, taken out of what a command was given; files of phrases are read."""
     source = click.get_current_context().get_parameter_source("max_candidate_words")
     limited = source not in (None, ParameterSource.DEFAULT)
     if limited and (_names_a_file(given["candidates"]) or given["protocol"]):
@@ -187,7 +184,13 @@ def given_options(given: dict[str, Any], encoding: str | None = None) -> tuple[O
         values["candidates"] = phrases_option("--candidates", values["candidates"], encoding)
     values["stop_phrases"] = phrases_option("--stop-phrases", values["stop_phrases"], encoding) or ()
     values["vocabulary"] = vocabulary_option(values["vocabulary"], given["language"], encoding)
-    return Options(**{"top_n": None, **values}), given_focus(given)
+    return Options(**{"top_n": None, **values})
+
+
+def given_setup(given: dict[str, Any]) -> dict[str, Any]:
+    """What makes an extractor: what is left of what a command was given, with the settings of the method."""
+    focus = given_focus(given)
+    return given | settings(given["method"], given.pop("pairs"), focus.settings())
 
 
 def given_focus(given: dict[str, Any]) -> RankingFocus:
@@ -307,22 +310,17 @@ def text_sources(files: Sequence[str], text: str | None) -> list[Source]:
 def _content(name: str) -> bytes:
     if name == STDIN and sys.stdin is None:
         raise InputError("standard input is closed")
-    if name == STDIN:
-        return sys.stdin.buffer.read()
     if not name:
         raise InputError("an empty file name was given")
     try:
-        return Path(name).read_bytes()
-    except FileNotFoundError:
-        raise InputError("no such file" + _perhaps_a_text(name)) from None
-    except IsADirectoryError:
-        raise InputError(f'is a directory; to read its files, pass "{name.rstrip("/") or "/"}/*.txt"') from None
-    except PermissionError:
-        raise InputError("may not be read (permission denied)") from None
+        return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
     except OSError as error:
-        hint = _perhaps_a_text(name) if error.errno == errno.ENAMETOOLONG else ""
-        raise InputError(f"cannot be read ({error.strerror or error}){hint}") from None
-
-
-def _perhaps_a_text(name: str) -> str:
-    return "; to extract from a text itself, use --text" if " " in name.strip() else ""
+        perhaps_a_text = "; to extract from a text itself, use --text" if " " in name.strip() else ""
+        unreadable = f"cannot be read ({error.strerror or error})"
+        reasons = {
+            errno.ENOENT: f"no such file{perhaps_a_text}",
+            errno.EISDIR: f'is a directory; to read its files, pass "{name.rstrip("/") or "/"}/*.txt"',
+            errno.EACCES: "may not be read (permission denied)",
+            errno.ENAMETOOLONG: unreadable + perhaps_a_text,
+        }
+        raise InputError(reasons.get(error.errno or 0, unreadable)) from None

@@ -102,11 +102,8 @@ def _with_styles(settings: Mapping[str, Mapping[str, Any]], style: Style | None,
     if style is not None and any("style" in settings[name] for name in styled):
         raise invalid("style", "given twice: also among the settings")
     chosen = {"style": style or config.style} if style or config.style else {}
-    weighted = [name for name in styled if style is None and settings[name].get("weights") is not None]
-    return {
-        name: {**(chosen if name in styled and name not in weighted else {}), **given}
-        for name, given in settings.items()
-    }
+    takes_it = [name for name in styled if style is not None or settings[name].get("weights") is None]
+    return {name: {**(chosen if name in takes_it else {}), **given} for name, given in settings.items()}
 
 
 def _within_limits(texts: Mapping[str, str], config: Config) -> Mapping[str, str]:

@@ -146,8 +146,6 @@ def _plain_type(option: Option) -> Any:
     (kind,) = option.types
     limits = Field(ge=option.least, le=option.most if option.most_served is None else option.most_served)
     limited = Annotated[kind, limits, BeforeValidator(_whole)] if kind is int else Annotated[kind, limits]
-    if kind not in (int, float):
-        limited = kind
     return limited if option.default is not None and not option.none else limited | None
 
 
@@ -357,15 +355,10 @@ def settings_schema(method: str) -> dict[str, Any]:
 
 
 def _setting_schema(method: str, name: str, default: Any) -> dict[str, Any]:
-    maximum = {"maximum": LARGEST_VALUES[name]} if name in LARGEST_VALUES else {}
     kind: Any = dict[str, Any] | None if name in FILE_SETTINGS else setting_types(method)[name]
     schema = TypeAdapter(kind).json_schema()
     if entries := schema.pop("prefixItems", None):  # a tuple, which generators and linters know as a list of one type
-        assert all(entry == entries[0] for entry in entries)
         schema["items"] = entries[0]
-    return {
-        **schema,
-        "description": descriptions_of(method)[name],
-        "default": list(default) if isinstance(default, tuple) else default,
-        **maximum,
-    }
+    default = list(default) if isinstance(default, tuple) else default
+    maximum = {"maximum": LARGEST_VALUES[name]} if name in LARGEST_VALUES else {}
+    return {**schema, "description": descriptions_of(method)[name], "default": default, **maximum}

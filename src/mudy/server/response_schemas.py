@@ -256,21 +256,16 @@ class Models(ResponseSchema):
 
 
 def file_text(reading: readers.Reading) -> FileText:
-    blocks = [
-        BlockPlace(start=block.span.start, end=block.span.end, kind=block.kind, level=block.level)
-        for block in reading.blocks or ()
-    ]
-    return FileText(text=reading.text, pages=list(reading.pages), blocks=None if reading.blocks is None else blocks)
+    blocks = reading.blocks or ()
+    places = [BlockPlace(start=b.span.start, end=b.span.end, kind=b.kind, level=b.level) for b in blocks]
+    return FileText(text=reading.text, pages=list(reading.pages), blocks=None if reading.blocks is None else places)
 
 
 def service_info(config: Config) -> ServiceInfo:
     return ServiceInfo(
+        **{name: getattr(config, name) for name in ("model", "encoder", "speed", "default_style")},
         version=__version__,
-        model=config.model,
-        encoder=config.encoder,
-        speed=config.speed,
         default_method=config.method,
-        default_style=config.default_style,
         styles=STYLES,
         limits=Limits(
             body_bytes=config.max_body,
