@@ -17,18 +17,8 @@ import click
 
 from mudy._support.progress import reported_to
 from mudy._support.storage import atomic_write, dump_json, encode_text, same_file
-from mudy.cli import parameters
-from mudy.cli.console import (
-    Output,
-    Screen,
-    debugging,
-    first_names,
-    first_phrases,
-    made_extractor,
-    printable,
-    text_table,
-    writing,
-)
+from mudy.cli import console, parameters
+from mudy.cli.console import Output, Screen, first_names, first_phrases, made_extractor, printable, text_table
 from mudy.cli.parameters import Source, text_sources
 from mudy.engines import may_have_gpu
 from mudy.errors import InputError, MissingExtra, MudyError
@@ -155,7 +145,7 @@ class ExtractRun:
             raise
         except Exception as error:  # of whatever kind: the other inputs are still written
             self.failed += 1
-            if debugging() and not isinstance(error, MudyError):
+            if console.debugging() and not isinstance(error, MudyError):
                 traceback.print_exception(error)
             self.screen.error(f"{source.shown_name}: {error_message(error)}")
             return
@@ -318,7 +308,7 @@ class Texts:
         names = chain([f"{base}.txt"], (f"{base}-{number}.txt" for number in count(2)))
         name = next(name for name in names if name.casefold() not in self._taken and not self._is_read(name))
         self._taken.add(name.casefold())  # Windows and macOS take A.txt for a.txt
-        with writing(self.folder / name), atomic_write(self.folder / name) as unfinished:
+        with console.writing(self.folder / name), atomic_write(self.folder / name) as unfinished:
             unfinished.write_bytes(encode_text(text))
 
     def _is_read(self, name: str) -> bool:

@@ -1,6 +1,7 @@
 """The commands that list what there is: models and languages (also to pull and remove them), methods, completions."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -110,11 +111,7 @@ def languages_command(ctx: click.Context, form: str) -> None:
     """List the languages that have a checked tagger, or pull and remove taggers."""
     if ctx.invoked_subcommand is not None:
         return
-    fields = ("code", "name", "package", "version", "licence", "download_bytes", "state")
-    taggers = [
-        {field: getattr(tagger, field) for field in fields} | {"path": tagger.path and str(tagger.path)}
-        for tagger in tagger_statuses()
-    ]
+    taggers = [asdict(tagger) | {"path": tagger.path and str(tagger.path)} for tagger in tagger_statuses()]
     if form == "json":
         click.echo(dump_json(taggers, indent=2))
         return
