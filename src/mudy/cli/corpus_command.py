@@ -14,6 +14,7 @@ from mudy._support.storage import atomic_output, dump_json, real_path, same_file
 from mudy.cli import parameters
 from mudy.cli.console import Output, Screen, printable, text_table
 from mudy.cli.extract_command import warn_of_vocabulary
+from mudy.cli.main import cli
 from mudy.errors import SettingError
 from mudy.extraction.options import Options, Setup
 from mudy.reading.candidates.vocabularies import Vocabulary
@@ -31,7 +32,7 @@ def also_written(name: str, what: str, metavar: str = "FILE") -> parameters.Deco
     return click.option(f"--{name}", metavar=metavar, help=f"Also write {what}.")
 
 
-@click.command("corpus")
+@cli.command("corpus")
 @click.argument("names", nargs=-1, required=True, metavar="INPUT... OUTPUT")
 @click.option("--text-column", default="text", metavar="NAME", help="Column with the text.")
 @click.option("--id-column", default="id", metavar="NAME", help="Column with the id, if any.")
@@ -165,7 +166,7 @@ def _told(summary: Any) -> str:
 # -- compare-corpora --------------------------------------------------------------------------------------------------
 
 
-@click.command("compare-corpora")
+@cli.command("compare-corpora")
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @click.option("--min-documents", **parameters.COUNT, default=3, help="Documents of A and B that have a phrase.")

@@ -12,6 +12,7 @@ from mudy import engines, models
 from mudy._support.storage import dump_json, refuse_inputs
 from mudy.cli import parameters
 from mudy.cli.console import Output, Screen, text_table
+from mudy.cli.main import cli
 from mudy.engines import Compute
 from mudy.errors import InputError
 from mudy.evaluation.datasets import DATASET_FORMATS, Dataset, load
@@ -95,7 +96,7 @@ def reliability_table(calibration: Calibration) -> str:
 # -- data describe -----------------------------------------------------------------------------------------------------
 
 
-@click.group("data")
+@cli.group("data")
 def data_command() -> None:
     """Inspect data sets with gold keyphrases."""
 
@@ -150,7 +151,7 @@ def _description_cells(row: Description) -> list[str]:
 # -- fit --------------------------------------------------------------------------------------------------------------
 
 
-@click.command("fit", context_settings={"default_map": {"protocol": "none"}})
+@cli.command("fit", context_settings={"default_map": {"protocol": "none"}})
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Write the weights here, as JSON.")
 @click.option("--cache", metavar="FOLDER", help="Keep the evidence here; fitting again then takes seconds.")

@@ -15,6 +15,7 @@ from mudy._support.storage import dump_json, refuse_inputs
 from mudy.cli import data_commands as shared
 from mudy.cli import parameters
 from mudy.cli.console import Screen, made_extractor, text_table
+from mudy.cli.main import cli
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset
 from mudy.extraction.extractor import Extractor
@@ -81,7 +82,7 @@ def measured(command: parameters.Command) -> parameters.Command:
     return bundled
 
 
-@click.command("evaluate")
+@cli.command("evaluate")
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
 @parameters.with_method
 @parameters.with_options(Setup, "model")
@@ -284,7 +285,7 @@ def _table(run: Run, measures: Sequence[str], measurements: Mapping[str, Mapping
     return text_table(head, rows, set(head[1:])) + "".join(probabilities)
 
 
-@click.command("compare")
+@cli.command("compare")
 @click.argument("first", metavar="A.json")
 @click.argument("second", metavar="B.json")
 @parameters.declared_option(Setup, "encoder", help="For SemP, SemR and SemF1.")

@@ -12,6 +12,7 @@ from mudy._support.validation import TopN
 from mudy.cli import parameters
 from mudy.cli.console import Output, Screen, captured, first_phrases, made_extractor
 from mudy.cli.extract_command import warn_of_vocabulary
+from mudy.cli.main import cli
 from mudy.cli.parameters import STDIN, text_sources
 from mudy.errors import InputError, MissingExtra
 from mudy.extraction.explanation import Explanation, gold_places
@@ -29,7 +30,7 @@ Examples:
 """
 
 
-@click.command("explain", epilog=_EXAMPLES)
+@cli.command("explain", epilog=_EXAMPLES)
 @click.argument("file", required=False, metavar="[FILE|-]")
 @click.option("--text", help="Explain this text instead of a file.")
 @click.option(

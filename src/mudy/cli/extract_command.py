@@ -19,6 +19,7 @@ from mudy._support.progress import reported_to
 from mudy._support.storage import atomic_write, dump_json, encode_text, same_file
 from mudy.cli import console, parameters
 from mudy.cli.console import Output, Screen, first_names, first_phrases, made_extractor, printable, text_table
+from mudy.cli.main import cli
 from mudy.cli.parameters import Source, text_sources
 from mudy.engines import may_have_gpu
 from mudy.errors import InputError, MissingExtra, MudyError
@@ -39,7 +40,7 @@ CSV_COLUMNS = ("source", "rank", "text", "score", "variants", "start", "end", "p
 CONCEPT_COLUMNS = ("concept_id", "concept_label", "concept_match", "concept_similarity")
 
 
-@click.command("extract")
+@cli.command("extract")
 @click.argument("files", nargs=-1, metavar="[FILES|-]...")
 @click.option("--text", help="Extract from this text instead of files.")
 @parameters.with_method

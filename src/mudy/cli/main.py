@@ -19,14 +19,6 @@ import click
 from mudy import __version__
 from mudy._support.loading import own_process
 from mudy.cli.console import debugging, printable, silence_stdout
-from mudy.cli.corpus_command import compare_corpora_command, corpus_command
-from mudy.cli.data_commands import data_command, fit_command
-from mudy.cli.evaluate_command import compare_command, evaluate_command
-from mudy.cli.explain_command import explain_command
-from mudy.cli.extract_command import extract_command
-from mudy.cli.list_commands import completion_command, languages_command, methods_command, models_command
-from mudy.cli.serve_command import mcp_command, serve_command
-from mudy.cli.tag_command import tag_command
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extraction.outcomes import error_message
 
@@ -119,23 +111,3 @@ def cli(ctx: click.Context) -> None:
     """Extract keyphrases from any text with a pre-trained language model, without training data."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-for command in (
-    extract_command,
-    explain_command,
-    corpus_command,
-    compare_corpora_command,
-    tag_command,
-    models_command,
-    languages_command,
-    methods_command,
-    data_command,
-    evaluate_command,
-    compare_command,
-    fit_command,
-    serve_command,
-    mcp_command,
-    completion_command,
-):
-    cli.add_command(command)

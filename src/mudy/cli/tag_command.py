@@ -16,6 +16,7 @@ from mudy._support.storage import check_replaceable, real_path, rewrite
 from mudy._support.validation import TopN
 from mudy.cli import parameters
 from mudy.cli.console import Screen, made_extractor, printable
+from mudy.cli.main import cli
 from mudy.errors import InputError, VocabularyWarning
 from mudy.extraction.examples.front_matter import Note
 from mudy.extraction.examples.tagged_texts import NoteFile, is_within, read_note, visible_notes
@@ -38,7 +39,7 @@ Examples:
 """
 
 
-@click.command("tag", epilog=_EXAMPLES)
+@cli.command("tag", epilog=_EXAMPLES)
 @click.argument("names", nargs=-1, required=True, metavar="NOTES...")
 @parameters.declared_option(Options, "top_n", default="5", help="Tags per note, including existing ones.")
 @click.option("--dry-run", is_flag=True, help="Print what would change, as a diff, and change no note.")
