@@ -255,10 +255,6 @@ def keyphrase_server(backend: KeyphraseBackend, folders: OpenFolders | None = No
     return server
 
 
-def run_stdio(settings: dict[str, Any], folders: Sequence[str] = ()) -> None:
-    keyphrase_server(LocalBackend(settings), OpenFolders.of(folders)).run("stdio")
-
-
 def _method(backend: KeyphraseBackend, name: str | None) -> str:
     if name is not None and name not in backend.methods:
         raise InputError(f"There is no method {name!r}. Known: {', '.join(backend.methods)}.")
