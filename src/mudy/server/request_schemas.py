@@ -346,19 +346,13 @@ def _check_bounds(name: str, value: Any) -> None:
 
 
 def settings_schema(method: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "title": f"Settings of {method}",
-        "properties": {name: _setting_schema(method, name, default) for name, default in settings_of(method).items()},
-        "additionalProperties": False,
-    }
-
-
-def _setting_schema(method: str, name: str, default: Any) -> dict[str, Any]:
-    kind: Any = dict[str, Any] | None if name in FILE_SETTINGS else setting_types(method)[name]
-    schema = TypeAdapter(kind).json_schema()
-    if entries := schema.pop("prefixItems", None):  # a tuple, which generators and linters know as a list of one type
-        schema["items"] = entries[0]
-    default = list(default) if isinstance(default, tuple) else default
-    maximum = {"maximum": LARGEST_VALUES[name]} if name in LARGEST_VALUES else {}
-    return {**schema, "description": descriptions_of(method)[name], "default": default, **maximum}
+    kinds, descriptions, properties = setting_types(method), descriptions_of(method), {}
+    for name, default in settings_of(method).items():
+        kind: Any = dict[str, Any] | None if name in FILE_SETTINGS else kinds[name]
+        schema = TypeAdapter(kind).json_schema()
+        if entries := schema.pop("prefixItems", None):  # a tuple, which generators know as a list of one type
+            schema["items"] = entries[0]
+        default = list(default) if isinstance(default, tuple) else default
+        maximum = {"maximum": LARGEST_VALUES[name]} if name in LARGEST_VALUES else {}
+        properties[name] = {**schema, "description": descriptions[name], "default": default, **maximum}
+    return {"type": "object", "title": f"Settings of {method}", "properties": properties, "additionalProperties": False}
