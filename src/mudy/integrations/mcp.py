@@ -262,19 +262,16 @@ def _method(backend: KeyphraseBackend, name: str | None) -> str:
 
 
 def _phrase_list(result: dict[str, Any]) -> PhraseList:
-    sections = [section | {"keyphrases": _summaries(section)} for section in result.get("sections", [])]
+    sections = [part | {"keyphrases": [*map(_summary, part["keyphrases"])]} for part in result.get("sections", [])]
     about = {"words": result["coverage"]["words"], "warnings": result.get("warnings", []), "sections": sections}
-    return PhraseList(**result | about | {"keyphrases": _summaries(result)})
+    return PhraseList(**result | about | {"keyphrases": [*map(_summary, result["keyphrases"])]})
 
 
-def _summaries(result: dict[str, Any]) -> list[PhraseSummary]:
-    summaries = []
-    for keyphrase in result["keyphrases"]:
-        occurrences = keyphrase["occurrences"]
-        start, end = (occurrences[0][name] if occurrences else None for name in ("start", "end"))
-        about = {"start": start, "end": end, "occurrences": len(occurrences)}
-        summaries.append(PhraseSummary(**{"source": "text"} | keyphrase | about))
-    return summaries
+def _summary(keyphrase: dict[str, Any]) -> PhraseSummary:
+    occurrences = keyphrase["occurrences"]
+    best = occurrences[0] if occurrences else {"start": None, "end": None}
+    about = {"start": best["start"], "end": best["end"], "occurrences": len(occurrences)}
+    return PhraseSummary(**{"source": "text"} | keyphrase | about)
 
 
 def _explanation(explanation: dict[str, Any], text: str, phrase: str) -> PhraseExplanation:
