@@ -18,8 +18,7 @@ from experiments.reproduce import ITEMS, reproduce
 from experiments.reproduce.figures import require_matplotlib
 from experiments.reproduce.paper import DATASET_TITLES
 from experiments.reproduce.workspace import ReproduceOptions, Workspace
-from mudy.cli import formats
-from mudy.cli.console import Screen
+from mudy.cli.console import Screen, printable
 from mudy.cli.parameters import MODEL, declared_option, with_options
 from mudy.engines import Compute
 from mudy.errors import InputError, MudyError, unknown
@@ -149,7 +148,7 @@ def _write_pages(items: Sequence[str], workspace: Workspace, screen: Screen) -> 
         page = reproduce(item, workspace)
         paths = page.write(workspace.options.output)
         with screen.paused():
-            click.echo(("\n" if number else "") + formats.printable(page.markdown()), nl=False)
+            click.echo(("\n" if number else "") + printable(page.markdown()), nl=False)
         for path in paths:
             screen.warning(f"wrote {path}")
 

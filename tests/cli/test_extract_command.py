@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from mudy.cli import formats
+from mudy.cli.extract_command import ResultFormat
 from mudy.cli.main import cli
 from mudy.extraction import results
 from mudy.extraction.extractor import Extractor
@@ -75,14 +75,14 @@ def test_a_file_that_cannot_be_scored_costs_no_other_its_result(batches: list[li
 def test_a_result_that_cannot_be_written_costs_no_other_its_place(
     batches: list[list[str | None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = formats.ResultFormat.one
+    written = ResultFormat.one
 
-    def fragile(self: formats.ResultFormat, result: results.Result) -> str:
+    def fragile(self: ResultFormat, result: results.Result) -> str:
         if result.source == "c.txt":
             raise ValueError("not JSON")
         return written(self, result)
 
-    monkeypatch.setattr(formats.ResultFormat, "one", fragile)
+    monkeypatch.setattr(ResultFormat, "one", fragile)
     ended = run("*.txt")
     assert ended.exit_code == 1
     assert sources(ended) == ["a.txt", "b.txt", "d.txt"]

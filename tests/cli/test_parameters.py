@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mudy.cli import parameters, sources
+from mudy.cli import parameters
 from mudy.errors import SettingError
 
 
@@ -37,4 +37,4 @@ def test_a_setting_of_the_wrong_type_is_refused(pair: str) -> None:
 
 def test_phrases_are_read_one_a_line_without_comments_and_blanks(folder: Path) -> None:
     (folder / "phrases.txt").write_bytes("\ufeff# mine\r\n  B2B \r\n\r\nC# language\r\n".encode())
-    assert sources.phrases_in("phrases.txt") == ["B2B", "C# language"]
+    assert parameters.phrases_option("--candidates", "phrases.txt") == ["B2B", "C# language"]

@@ -11,7 +11,7 @@ import torch
 import transformers
 from click.testing import CliRunner, Result
 
-from mudy.cli.evaluate_command import data_command
+from mudy.cli.data_commands import data_command
 from mudy.engines import Compute
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.torch_encoder import TorchEncoder

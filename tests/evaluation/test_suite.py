@@ -85,9 +85,7 @@ def test_a_toy_method_is_entered_by_its_adapter(boats: Path, monkeypatch: pytest
 
 
 def test_methods_of_mudy_are_entered_by_name(boats: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "mudy.cli.evaluation_options.sentence_encoder", lambda *_: type("Encoder", (), {"embed": embed})
-    )
+    monkeypatch.setattr("mudy.cli.data_commands.sentence_encoder", lambda *_: type("Encoder", (), {"embed": embed}))
     found = run(boats, "--suite", "yake.json", "-m", "yake", "-f", "json")
     assert found.exit_code == 0, found.stderr
     assert "boats has no document of the suite" in found.stderr

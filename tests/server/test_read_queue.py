@@ -11,10 +11,10 @@ import pytest
 from starlette.types import Message
 
 from mudy.reading.formats import Limits
+from mudy.server.answers import MAX_WAITING_FILES, READER_PROCESSES, ReadQueue, reader_limits
 from mudy.server.app import create_app
 from mudy.server.config import Config
 from mudy.server.problems import HttpProblem
-from mudy.server.read_queue import MAX_WAITING_FILES, READER_PROCESSES, ReadQueue, reader_limits
 from mudy.server.telemetry import Metrics
 from tests import hostile
 from tests.reading.test_pool import RIVER, gone, slow_file, unsupported

@@ -1,21 +1,24 @@
-"""What a person sees while waiting. All of it goes to standard error: standard output holds data alone."""
+"""What commands write: data to standard output or a file, messages and progress to standard error."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from mudy._support.progress import reported_to
+from mudy._support.storage import atomic_write, encode_text, same_file
 from mudy._support.validation import SHORT
-from mudy.cli.formats import printable
+from mudy.cli.parameters import STDIN
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress, TaskID
 
     from mudy.extraction.extractor import Extractor
@@ -39,7 +42,10 @@ def first_phrases(phrases: Iterable[str]) -> str:
     return first_names([SHORT.repr(phrase) for phrase in phrases])
 
 
-class Screen:
+# -- Messages and progress --------------------------------------------------------------------------------------------
+
+
+class Screen(AbstractContextManager["Screen"]):
     """Messages, and on a terminal a line that moves while work goes on.
 
     `quiet` leaves errors, and the licence of a model at its first pull. With `lines`, progress is written where there
@@ -55,9 +61,6 @@ class Screen:
         self._task: TaskID | None = None
         self._step: str | None = None
         self._named: set[str] = set()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self._progress is not None:
@@ -100,12 +103,12 @@ class Screen:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Take the moving line off the terminal while something else is written to it."""
-        if self._progress is None:
-            yield
-            return
-        self._progress.stop()
+        progress = self._progress
+        if progress is not None:
+            progress.stop()
         yield
-        self._progress.start()
+        if progress is not None:
+            progress.start()
 
 
 def made_extractor(screen: Screen, **arguments: Any) -> Extractor:
@@ -135,3 +138,139 @@ def _progress() -> Progress:
     return Progress(
         *columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False
     )
+
+
+# -- Tables -----------------------------------------------------------------------------------------------------------
+
+
+def printable(text: str) -> str:
+    """The text without characters that would act on a terminal instead of showing on it."""
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+
+
+def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: set[str], drawn: bool | None = None) -> str:
+    """Rows under a head: drawn for a terminal, else plain, aligned and never cut. `right`: columns set to the right."""
+    safe = [[printable(cell) for cell in row] for row in rows]
+    drawn = sys.stdout.isatty() if drawn is None else drawn
+    return _drawn(head, safe, right) if drawn else _aligned(head, safe, right)
+
+
+def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]], right: set[str]) -> str:
+    from rich.cells import cell_len  # Chinese characters are two columns wide
+
+    widths = [max(map(cell_len, column)) for column in zip(head, *rows, strict=True)]
+    lines = []
+    for row in (head, *rows):
+        padding = [" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [p + c if name in right else c + p for name, c, p in zip(head, row, padding, strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]], right: set[str]) -> str:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawing = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in head:
+        drawing.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        drawing.add_row(*map(Text, row))
+    return captured(Console(), drawing)
+
+
+def captured(console: Console, drawing: Any) -> str:
+    with console.capture() as capture:
+        console.print(drawing)
+    return capture.get()
+
+
+# -- Files and standard output ----------------------------------------------------------------------------------------
+
+
+class Output(AbstractContextManager["Output"]):
+    """Standard output, or a file that is written when the `with` block ends without an error: whole, or not at all.
+
+    `streaming` writes to the file itself as data comes, and opens it when the first is there.
+    """
+
+    def __init__(self, path: str | None, streaming: bool = False, option: str = "--output") -> None:
+        self.path = Path(path).resolve() if path is not None else None
+        self._option = option  # that named it
+        special = self.path is not None and self.path.exists() and not self.path.is_file()  # a pipe, /dev/null
+        self._direct = self.path is None or streaming or special
+        self._stream: IO[bytes] | None = None
+        self._content: list[bytes] = []  # of a file that is written at the end
+
+    @property
+    def terminal(self) -> bool:
+        return self.path is None and sys.stdout is not None and sys.stdout.isatty()
+
+    def check(self, inputs: Iterable[str | None]) -> None:
+        """Say before the work, not after it, that the file cannot be written, or is one of the inputs."""
+        if self.path is None:
+            if sys.stdout is None:
+                raise click.UsageError(f"Standard output is closed; use {self._option} FILE.")
+            return
+        if self.path.is_dir():
+            raise click.UsageError(f"{self._option} {self.path} is a directory; a file is needed.")
+        if not self.path.parent.is_dir():
+            raise click.UsageError(f"{self._option} {self.path}: the folder {self.path.parent} does not exist.")
+        place = self.path if self._direct and self.path.exists() else self.path.parent
+        if not os.access(place, os.W_OK):
+            raise click.UsageError(f"{self._option} {self.path}: {place} may not be written (permission denied).")
+        same = [name for name in inputs if name and self.path.is_file() and _is_input(name, self.path)]
+        if same:
+            raise click.UsageError(f"{self._option} {self.path} is also an input ({same[0]}) and would be overwritten.")
+
+    def write(self, data: str) -> None:
+        if not data:
+            return
+        if not self._direct:
+            self._content.append(encode_text(data))
+            return
+        with writing(self.path):
+            if self._stream is None:
+                self._stream = sys.stdout.buffer if self.path is None else self.path.open("wb")
+            self._stream.write(encode_text(data))
+            self._stream.flush()
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if self.path is not None and self._stream is not None:
+            with suppress(OSError) if error else writing(self.path):
+                self._stream.close()
+        if self.path is not None and self._content and not error:
+            with writing(self.path), atomic_write(self.path) as unfinished:
+                unfinished.write_bytes(b"".join(self._content))
+
+
+@contextmanager
+def writing(path: Path | None) -> Iterator[None]:
+    """Report an error of writing to a file, or to standard output, in words; a broken pipe ends the command."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if path is None:
+            silence_stdout()
+        name = path or "standard output"
+        raise click.ClickException(f"{name} cannot be written: {error.strerror or error}") from error
+
+
+def _is_input(name: str, output: Path) -> bool:
+    """Whether a file that is read is the output, through whatever links."""
+    if name != STDIN:
+        return same_file(name, output)
+    try:
+        return os.path.samestat(os.fstat(sys.stdin.fileno()), output.stat())
+    except (OSError, ValueError, AttributeError):  # it is closed, or no file at all
+        return False
+
+
+def silence_stdout() -> None:
+    """Let what is still buffered go nowhere, so that Python's own last flush does not fail too."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,9 +12,9 @@ import click
 
 from mudy._support.storage import atomic_output, dump_json, real_path, same_file
 from mudy.cli import parameters
-from mudy.cli.console import Screen
+from mudy.cli.console import Output, Screen, printable, text_table
 from mudy.cli.extract_command import warn_of_vocabulary
-from mudy.cli.formats import Output, printable, text_table
+from mudy.cli.main import cli
 from mudy.errors import SettingError
 from mudy.extraction.options import Options, Setup
 from mudy.reading.candidates.vocabularies import Vocabulary
@@ -32,7 +32,7 @@ def also_written(name: str, what: str, metavar: str = "FILE") -> parameters.Deco
     return click.option(f"--{name}", metavar=metavar, help=f"Also write {what}.")
 
 
-@click.command("corpus")
+@cli.command("corpus")
 @click.argument("names", nargs=-1, required=True, metavar="INPUT... OUTPUT")
 @click.option("--text-column", default="text", metavar="NAME", help="Column with the text.")
 @click.option("--id-column", default="id", metavar="NAME", help="Column with the id, if any.")
@@ -70,8 +70,6 @@ def corpus_command(
     keep: str | None,
     form: str | None,
     new_terms: str | None,
-    method: str,
-    pairs: tuple[str, ...],
     quiet: bool,
     **given: Any,
 ) -> None:
@@ -84,13 +82,14 @@ def corpus_command(
     A row that fails has an `error` and does not stop the run; the exit code is then 1. After a kill, a crash or a full
     disk, run the same command to resume; at most one part is computed again. Other settings or inputs are refused.
     """
-    if len(names) < 2:
-        raise click.UsageError("An input and an output are needed: mudy corpus INPUT... OUTPUT")
-    options, focus = parameters.given_options(given)
-    if new_terms is not None:
-        _check_new_terms(new_terms, options)
     from mudy import corpus
 
+    if len(names) < 2:
+        raise click.UsageError("An input and an output are needed: mudy corpus INPUT... OUTPUT")
+    options = parameters.given_options(given)
+    if new_terms is not None:
+        _check_new_terms(new_terms, options)
+    setup = parameters.given_setup(given)
     with Screen(quiet, lines=True) as screen:
         warn_of_vocabulary(screen, options)
         screen.show("Reading")
@@ -103,9 +102,7 @@ def corpus_command(
                 report=partial(_show, screen),
                 warn=screen.warning,
                 options=options,
-                method=method,
-                **given,
-                **parameters.settings(method, pairs, focus.settings()),
+                **setup,
             )
         except KeyboardInterrupt:
             screen.warning("interrupted; run the same command to resume.")
@@ -169,7 +166,7 @@ def _told(summary: Any) -> str:
 # -- compare-corpora --------------------------------------------------------------------------------------------------
 
 
-@click.command("compare-corpora")
+@cli.command("compare-corpora")
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @click.option("--min-documents", **parameters.COUNT, default=3, help="Documents of A and B that have a phrase.")

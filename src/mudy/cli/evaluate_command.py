@@ -1,39 +1,89 @@
-"""The commands `evaluate`, `compare` and `data`: measure a method, the difference between two runs, and data sets."""
+"""The commands `evaluate` and `compare`: measure a method, and the difference between two runs."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from mudy._support.storage import dump_json, refuse_inputs
-from mudy.cli import evaluation_options as shared
-from mudy.cli import formats, parameters
-from mudy.cli.console import Screen, made_extractor
-from mudy.cli.evaluation_options import Measured
-from mudy.engines import Compute
-from mudy.errors import InputError
+from mudy.cli import data_commands as shared
+from mudy.cli import parameters
+from mudy.cli.console import Screen, made_extractor, text_table
+from mudy.cli.main import cli
+from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset
 from mudy.extraction.extractor import Extractor
-from mudy.extraction.options import DEFAULT_ENCODER, Setup
-from mudy.reading.tagging import Tagger
+from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
     from mudy.evaluation.comparison import Comparison
-    from mudy.evaluation.datasets import Description
-    from mudy.evaluation.measures import Measure
-    from mudy.evaluation.runs import Run
+    from mudy.evaluation.measures import Averaging, Measure, NamedMeasure
+    from mudy.evaluation.runs import GoldKind, Run
     from mudy.evaluation.suite import SuiteResult
 
 _SIGNIFICANT = 0.05  # p of a significant difference is below
 
 
-@click.command("evaluate")
+@dataclass(frozen=True)
+class Measured:
+    named: Sequence[NamedMeasure]
+    averaging: Averaging
+    gold: GoldKind
+    depths: Sequence[int]
+
+    @property
+    def title(self) -> str:
+        names = ", ".join(dict.fromkeys(name for name, _ in self.named))
+        gold = "" if self.gold == "all" else f", {self.gold} gold only"
+        return f"{self.averaging.name} {names} in per cent [95 % interval]{gold}"
+
+    def measures(self, embed: Callable[[Sequence[str]], Any]) -> list[Measure]:
+        from mudy.evaluation.measures import DEPTHS, PhraseVectors, named_measures
+
+        return named_measures(self.named, self.depths or DEPTHS, PhraseVectors(embed))
+
+
+def _parsed_measures(ctx: click.Context, param: click.Parameter, value: str) -> list[NamedMeasure]:
+    from mudy.evaluation.measures import parse_measure
+
+    try:
+        return [parse_measure(text) for text in value.split(",")]
+    except SettingError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+
+
+def measured(command: parameters.Command) -> parameters.Command:
+    """Add the options that say what is measured of a run; the command gets them as `measured`."""
+
+    @click.option(
+        "--measures",
+        "named",
+        metavar="NAME,NAME",
+        callback=_parsed_measures,
+        default="F1",
+        help="P, R, F1, MAP, nDCG, SemP, SemR or SemF1; with a depth: F1@10, F1@M (all) or F1@O (as many as gold).",
+    )
+    @click.option("--averaging", type=click.Choice(["micro", "macro"]), default="micro")
+    @click.option("--gold", type=click.Choice(["all", "present", "absent"]), default="all", help="Which gold counts.")
+    @click.option(
+        "-k", "depths", **parameters.COUNT, multiple=True, help="Measure the first K; repeatable.  [default: 5, 10, 15]"
+    )
+    @wraps(command)
+    def bundled(*arguments: Any, named: Any, averaging: str, gold: GoldKind, depths: Any, **options: Any) -> Any:
+        from mudy.evaluation.measures import AVERAGINGS
+
+        return command(*arguments, measured=Measured(named, AVERAGINGS[averaging], gold, depths), **options)
+
+    return bundled
+
+
+@cli.command("evaluate")
 @click.argument("paths", nargs=-1, required=True, metavar="DATA...")
 @parameters.with_method
 @parameters.with_options(Setup, "model")
@@ -49,7 +99,7 @@ _SIGNIFICANT = 0.05  # p of a significant difference is below
 @click.option("--name", metavar="NAME", help="With --suite: the name in the leaderboard.  [default: the method]")
 @shared.reading_texts
 @parameters.on_machine
-@shared.measured
+@measured
 @shared.reporting
 @click.pass_context
 def evaluate_command(
@@ -186,18 +236,15 @@ def _suite_report(result: SuiteResult, form: str) -> str:
         return dump_json({"suite": suite.VERSION, "name": result.name, "measures": rows}, indent=2) + "\n"
     head = ["Data set", "Documents", *next(iter(rows.values()))]
     cells = [[name, str(len(result.sets[name])), *(f"{v:.1f}" for v in row.values())] for name, row in rows.items()]
-    return f"{result.name}; suite {suite.VERSION}, in per cent\n" + formats.text_table(head, cells, {*head[1:]})
+    return f"{result.name}; suite {suite.VERSION}, in per cent\n" + text_table(head, cells, {*head[1:]})
 
 
-def _evaluated(
-    screen: Screen, sets: Sequence[Dataset], method: str, pairs: tuple[str, ...], output: str | None, **options: Any
-) -> tuple[Extractor, Run]:
+def _evaluated(screen: Screen, sets: Sequence[Dataset], output: str | None, **options: Any) -> tuple[Extractor, Run]:
     from mudy.evaluation.experiment import evaluate
 
     kept = {name: options.pop(name) for name in ("places", "restart")}
-    chosen = parameters.settings(method, pairs, parameters.given_focus(options).settings())
-    extractor = made_extractor(screen, method=method, **options, **chosen)
-    screen.show(f"Loading {method}")
+    extractor = made_extractor(screen, **parameters.given_setup(options))
+    screen.show(f"Loading {extractor.method}")
     try:
         return extractor, evaluate(extractor, sets, output, progress=shared.counting(screen, "Evaluating "), **kept)
     except KeyboardInterrupt:
@@ -236,14 +283,14 @@ def _table(run: Run, measures: Sequence[str], measurements: Mapping[str, Mapping
         cost = sum(document.cpu_seconds for document in documents) / len(documents)
         rows.append([name, f"{row['documents']:,}", *cells, f"{ceiling(documents):.1f}", f"{cost:.2f}"])
     probabilities = [f"\n{shared.brier_line(own, own.name)}{shared.reliability_table(own)}" for own in run.calibrations]
-    return formats.text_table(head, rows, set(head[1:])) + "".join(probabilities)
+    return text_table(head, rows, set(head[1:])) + "".join(probabilities)
 
 
-@click.command("compare")
+@cli.command("compare")
 @click.argument("first", metavar="A.json")
 @click.argument("second", metavar="B.json")
 @parameters.declared_option(Setup, "encoder", help="For SemP, SemR and SemF1.")
-@shared.measured
+@measured
 @shared.reporting
 def compare_command(first: str, second: str, encoder: str, measured: Measured, form: str, quiet: bool) -> None:
     """Compare two runs of `mudy evaluate`.
@@ -272,92 +319,36 @@ def compare_command(first: str, second: str, encoder: str, measured: Measured, f
         return
     head = ["Data set", "Documents", "Measure", "A", "B", "B - A", "p (t-test)", "p (bootstrap)", "Verdict"]
     click.echo(f"A: {a.title}\nB: {b.title}")
-    click.echo(formats.text_table(head, map(_cells, rows), {*head[1:2], *head[3:8]}), nl=False)
+    click.echo(text_table(head, map(_cells, rows), {*head[1:2], *head[3:8]}), nl=False)
 
 
-def _compared(a: Run, b: Run, name: str, measures: Sequence[Measure], measured: Measured) -> list[dict[str, Any]]:
+def _compared(a: Run, b: Run, name: str, measures: Sequence[Measure], measured: Measured) -> Iterator[dict[str, Any]]:
     from mudy.evaluation.comparison import compare
 
     one, other = a.predictions(name, measured.gold), b.predictions(name, measured.gold)
     if not one or not other:
         raise InputError(f"{name}: no document has gold that is {measured.gold}.")
-    return [_row(name, compare(measure, one, other, measured.averaging)) for measure in measures]
-
-
-def _row(name: str, comparison: Comparison) -> dict[str, Any]:
-    verdict = "B is better" if comparison.difference.value > 0 else "A is better"
-    if max(comparison.p_t_test, comparison.p_bootstrap) >= _SIGNIFICANT:
-        verdict = "no significant difference"
-    return {
-        "data": name,
-        "documents": comparison.documents,
-        "unmatched": comparison.unmatched,
-        "measure": str(comparison.measure),
-        "averaging": comparison.averaging.name,
-        "a": comparison.first,
-        "b": comparison.second,
-        "difference": comparison.difference.value,
-        "low": comparison.difference.low,
-        "high": comparison.difference.high,
-        "p_t_test": comparison.p_t_test,
-        "p_bootstrap": comparison.p_bootstrap,
-        "verdict": verdict,
-    }
+    for measure in measures:
+        found = compare(measure, one, other, measured.averaging)
+        difference, tests = found.difference, {"p_t_test": found.p_t_test, "p_bootstrap": found.p_bootstrap}
+        better = "B is better" if difference.value > 0 else "A is better"
+        yield {
+            "data": name,
+            "documents": found.documents,
+            "unmatched": found.unmatched,
+            "measure": str(measure),
+            "averaging": measured.averaging.name,
+            "a": found.first,
+            "b": found.second,
+            "difference": difference.value,
+            "low": difference.low,
+            "high": difference.high,
+            **tests,
+            "verdict": better if max(tests.values()) < _SIGNIFICANT else "no significant difference",
+        }
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
     numbers = [f"{row['a']:.2f}", f"{row['b']:.2f}", "{difference:+.2f} [{low:+.2f}, {high:+.2f}]".format(**row)]
     tests = [f"{row['p_t_test']:.4f}", f"{row['p_bootstrap']:.4f}", row["verdict"]]
     return [row["data"], f"{row['documents']:,}", row["measure"], *numbers, *tests]
-
-
-@click.group("data")
-def data_command() -> None:
-    """Inspect data sets with gold keyphrases."""
-
-
-@data_command.command("describe")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@shared.on_data
-@click.option("--no-drift", is_flag=True, help="Leave out the topic drift, which needs a sentence encoder.")
-@parameters.with_options(Compute, "threads")
-@shared.reporting
-@click.pass_context
-def describe_command(
-    ctx: click.Context,
-    paths: tuple[str, ...],
-    data_format: str | None,
-    limit: int | None,
-    no_drift: bool,
-    threads: int | None,
-    form: str,
-    quiet: bool,
-) -> None:
-    """Print the figures of the paper's Table 1 for data sets.
-
-    PATHS are files or folders: JSON lines with id, title, text and keyphrases, or SemEval2017, NUS, Krapivin,
-    SemEval2010, KP20k, KPTimes, StackExchange or WikiHow as they were published. Words, sentences and keyphrases are
-    means per document; absent and noun phrases are shares of the gold. The exit code is 1 if a path cannot be read.
-    """
-    from mudy.evaluation.datasets import describe
-
-    with Screen(quiet) as screen:
-        sets = shared.loaded(screen, paths, data_format, limit)
-        rows: list[Description] = []
-        if sets:
-            encoder = None if no_drift else shared.sentence_encoder(screen, threads, DEFAULT_ENCODER)
-            tagger, show = Tagger("en"), shared.counting(screen, "Reading ")
-            rows = [describe(data, tagger, encoder, show) for data in sets]
-    if rows and form == "json":
-        click.echo(dump_json([asdict(row) for row in rows], indent=2))
-    elif rows:
-        sizes = ["Documents", "Words", "Sentences", "Keyphrases", "Absent %", "Noun phrases %", "Topic drift"]
-        click.echo(formats.text_table(["Data set", *sizes], map(_description_cells, rows), set(sizes)), nl=False)
-    if len(sets) < len(paths):
-        ctx.exit(1)
-
-
-def _description_cells(row: Description) -> list[str]:
-    sizes = [f"{row.documents:,}", f"{row.words:,.0f}", f"{row.sentences:,.0f}", f"{row.keyphrases:.1f}"]
-    drift = "–" if row.drift is None else f"{row.drift:.2f}"
-    return [row.name, *sizes, f"{row.absent:.1f}", f"{row.noun_phrases:.1f}", drift]

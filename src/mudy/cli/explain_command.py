@@ -10,10 +10,10 @@ import click
 from mudy._support.storage import dump_json
 from mudy._support.validation import TopN
 from mudy.cli import parameters
-from mudy.cli.console import Screen, first_phrases, made_extractor
+from mudy.cli.console import Output, Screen, captured, first_phrases, made_extractor
 from mudy.cli.extract_command import warn_of_vocabulary
-from mudy.cli.formats import Output, captured
-from mudy.cli.sources import STDIN, text_sources
+from mudy.cli.main import cli
+from mudy.cli.parameters import STDIN, text_sources
 from mudy.errors import InputError, MissingExtra
 from mudy.extraction.explanation import Explanation, gold_places
 from mudy.extraction.options import DEFAULT_METHOD, Options, Setup
@@ -30,7 +30,7 @@ Examples:
 """
 
 
-@click.command("explain", epilog=_EXAMPLES)
+@cli.command("explain", epilog=_EXAMPLES)
 @click.argument("file", required=False, metavar="[FILE|-]")
 @click.option("--text", help="Explain this text instead of a file.")
 @click.option(
@@ -83,8 +83,8 @@ def explain_command(
     outputs = _outputs(html, as_json, whole)
     for target, _ in outputs:
         target.check([source.label, gold, *(given[name] for name in parameters.PHRASE_FILES)])
-    options, focus = parameters.given_options(given, encoding)
-    settings = parameters.settings_of_each(methods, pairs, focus)
+    options = parameters.given_options(given, encoding)
+    settings = parameters.settings_of_each(methods, pairs, parameters.given_focus(given))
     gold_phrases = _gold(gold, encoding)
     try:
         reading = source.read(encoding)

@@ -1,22 +1,31 @@
 """The command `mudy extract`: a failure stays with its input, and the others are still written."""
 
+from __future__ import annotations
+
+import csv
+import io
+import os
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
+from itertools import chain, count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mudy._support.progress import reported_to
-from mudy.cli import formats, parameters
-from mudy.cli.console import Screen, debugging, first_names, first_phrases, made_extractor
-from mudy.cli.sources import Source, text_sources
+from mudy._support.storage import atomic_write, dump_json, encode_text, same_file
+from mudy.cli import console, parameters
+from mudy.cli.console import Output, Screen, first_names, first_phrases, made_extractor, printable, text_table
+from mudy.cli.main import cli
+from mudy.cli.parameters import Source, text_sources
 from mudy.engines import may_have_gpu
 from mudy.errors import InputError, MissingExtra, MudyError
 from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, Outcome, error_message, outcomes
-from mudy.extraction.results import number_of
+from mudy.extraction.results import Keyphrase, Result, keyphrase_row, number_of
 from mudy.methods import is_batched
 from mudy.reading.formats import is_pattern
 
@@ -26,8 +35,12 @@ if TYPE_CHECKING:
 _Numbered = tuple[int, Source]  # an input and its number
 MANY = 50  # inputs, from which on worker processes are worth their start
 
+OUTPUT_FORMATS = ("table", "json", "jsonl", "csv")
+CSV_COLUMNS = ("source", "rank", "text", "score", "variants", "start", "end", "page", "occurrences")
+CONCEPT_COLUMNS = ("concept_id", "concept_label", "concept_match", "concept_similarity")
 
-@click.command("extract")
+
+@cli.command("extract")
 @click.argument("files", nargs=-1, metavar="[FILES|-]...")
 @click.option("--text", help="Extract from this text instead of files.")
 @parameters.with_method
@@ -35,7 +48,7 @@ MANY = 50  # inputs, from which on worker processes are worth their start
 @parameters.with_options(Options)
 @parameters.with_focus
 @parameters.with_settings
-@click.option("-f", "--format", "form", type=click.Choice(formats.OUTPUT_FORMATS), default="table")
+@click.option("-f", "--format", "form", type=click.Choice(OUTPUT_FORMATS), default="table")
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
 @click.option("--save-text", metavar="FOLDER", help="Save the texts that offsets refer to here, as NAME.txt.")
 @parameters.with_encoding
@@ -45,8 +58,6 @@ MANY = 50  # inputs, from which on worker processes are worth their start
 def extract_command(
     files: tuple[str, ...],
     text: str | None,
-    method: str,
-    pairs: tuple[str, ...],
     form: str,
     output: str | None,
     save_text: str | None,
@@ -66,17 +77,17 @@ def extract_command(
     count characters (Unicode code points) of the file, without a byte-order mark.
     """
     inputs = text_sources(files, text)
-    target = formats.Output(None if output == "-" else output, streaming=form == "jsonl")
+    target = Output(None if output == "-" else output, streaming=form == "jsonl")
     read = [source.name for source in inputs if source.text is None] + [given[name] for name in parameters.PHRASE_FILES]
     target.check(read)
-    texts = formats.Texts(save_text, read) if save_text is not None else None
-    options, focus = parameters.given_options(given, encoding)
+    texts = Texts(save_text, read) if save_text is not None else None
+    options = parameters.given_options(given, encoding)
     if options.per_section and form == "csv":
         raise click.UsageError("--per-section has no effect on csv; use --format table, json or jsonl.")
     several = len(inputs) > 1 or any(map(is_pattern, files))
     concepts = options.concepts is not None or given["history"] is not None
-    written_as = formats.ResultFormat(form, several, target.terminal, concepts=concepts)
-    arguments = {"method": method, **given, **parameters.settings(method, pairs, focus.settings())}
+    written_as = ResultFormat(form, several, target.terminal, concepts=concepts)
+    arguments = parameters.given_setup(given)
     with Screen(quiet) as screen:
         run = ExtractRun(screen, written_as, target, options, texts, len(inputs))
         with target:
@@ -89,10 +100,10 @@ def extract_command(
 @dataclass
 class ExtractRun:
     screen: Screen
-    form: formats.ResultFormat
-    target: formats.Output
+    form: ResultFormat
+    target: Output
     options: Options
-    texts: formats.Texts | None  # where the texts that offsets refer to are kept
+    texts: Texts | None  # where the texts that offsets refer to are kept
     total: int  # inputs
     failed: int = 0
     _at_work: Sequence[Item[_Numbered]] = ()
@@ -135,7 +146,7 @@ class ExtractRun:
             raise
         except Exception as error:  # of whatever kind: the other inputs are still written
             self.failed += 1
-            if debugging() and not isinstance(error, MudyError):
+            if console.debugging() and not isinstance(error, MudyError):
                 traceback.print_exception(error)
             self.screen.error(f"{source.shown_name}: {error_message(error)}")
             return
@@ -178,7 +189,7 @@ class ExtractRun:
             self.screen.warning(f"{count} of the model not in the text, or excluded: {phrases}")
 
 
-def default_workers(extractor: "Extractor", inputs: int) -> int:
+def default_workers(extractor: Extractor, inputs: int) -> int:
     """One per CPU for many inputs: one text on several threads leaves them idle while it is tagged and ranked."""
     from mudy._support.onnx import default_threads
 
@@ -190,3 +201,117 @@ def default_workers(extractor: "Extractor", inputs: int) -> int:
 def warn_of_vocabulary(screen: Screen, options: Options) -> None:
     for note in options.concepts.notes if options.concepts is not None else ():
         screen.warning(f"vocabulary: {note}")
+
+
+# -- What is written --------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class ResultFormat:
+    """Results as text, in one of OUTPUT_FORMATS; JSON is written at the end, so that it is whole or absent."""
+
+    name: str
+    several: bool  # more than one result may come
+    terminal: bool  # a person looks on
+    concepts: bool = False  # CSV has columns for them
+    _begun: bool = False
+    _results: list[dict[str, Any]] = field(default_factory=list)  # for JSON
+
+    def one(self, result: Result) -> str:
+        forms = {"table": self._table, "json": self._json, "jsonl": self._json_line, "csv": self._csv}
+        written = forms[self.name](result)
+        self._begun = True
+        return written
+
+    def end(self) -> str:
+        if not self._results:
+            return ""
+        return dump_json(self._results if self.several else self._results[0], indent=2) + "\n"
+
+    def _json_line(self, result: Result) -> str:
+        return dump_json(result.to_dict()) + "\n"
+
+    def _json(self, result: Result) -> str:
+        self._json_line(result)  # what cannot be written fails here, alone
+        self._results.append(result.to_dict())
+        return ""
+
+    def _csv(self, result: Result) -> str:
+        """One row per keyphrase, at its best occurrence."""
+        lines = io.StringIO()
+        columns = CSV_COLUMNS + CONCEPT_COLUMNS if self.concepts else CSV_COLUMNS
+        rows = csv.DictWriter(lines, columns, extrasaction="ignore", lineterminator="\n")
+        if not self._begun:
+            rows.writeheader()
+        for keyphrase in result.keyphrases:
+            variants = ";".join(keyphrase.variants)
+            rows.writerow({"source": result.source, **keyphrase_row(keyphrase), "variants": variants})
+        return lines.getvalue()
+
+    def _table(self, result: Result) -> str:
+        phrases = result.keyphrases
+        columns = {
+            "#": [str(phrase.rank) for phrase in phrases],
+            "Keyphrase": [phrase.text for phrase in phrases],
+            "Score": [f"{phrase.score:.4f}" for phrase in phrases],
+            "Count": [str(len(phrase.occurrences)) for phrase in phrases],
+            "Also as": ["; ".join(phrase.variants) for phrase in phrases],
+            "Concept": [_concept(phrase) for phrase in phrases],
+        }
+        filled = {name: cells for name, cells in columns.items() if any(cells)}
+        parts = ["\n"] if self._begun else []
+        if self.several:
+            parts.append(f"{printable(result.source or '')}\n")
+        table = text_table([*filled], zip(*filled.values(), strict=True), {"#", "Score", "Count"}, self.terminal)
+        parts.append(table if phrases else "No keyphrases.\n")
+        if not result.coverage.complete:
+            parts.append(f"{result.coverage}.\n")
+        if len(result.sections) > 1:
+            rows = [
+                (section.heading or f"Part {number}", "; ".join(phrase.text for phrase in section.keyphrases))
+                for number, section in enumerate(result.sections, start=1)
+            ]
+            parts.append("\n" + text_table(["Section", "Keyphrases"], rows, set(), self.terminal))
+        return "".join(parts)
+
+
+def _concept(keyphrase: Keyphrase) -> str:
+    """A concept for people: its label and id; a near one, or one that does not occur in the text, says so."""
+    concept = keyphrase.concept
+    if concept is None:
+        return ""
+    name = concept.label if concept.id == concept.label else f"{concept.label} ({concept.id})"
+    if keyphrase.source == "history":
+        return f"history: {name}"
+    return name if concept.similarity is None else f"near {name}, {concept.similarity:.2f}"
+
+
+class Texts:
+    """A folder of texts, each under the name of what it was read from; none is written over a file that is read.
+
+    The folder is made at once, so that one that cannot be made is reported before the work.
+    """
+
+    def __init__(self, folder: str, read: Iterable[str | None] = ()) -> None:
+        self.folder = Path(folder)
+        self._taken: set[str] = set()
+        self._read = [name for name in read if name]
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise click.UsageError(f"--save-text {self.folder}: {error.strerror or error}.") from error
+        if not os.access(self.folder, os.W_OK):
+            raise click.UsageError(f"--save-text {self.folder} may not be written (permission denied).")
+
+    def keep(self, source: Source, text: str) -> None:
+        """Write a text; line ends stay as they are, so that offsets count in it."""
+        base = {"-": "stdin", "--text": "text"}.get(source.name, Path(source.name).name)
+        names = chain([f"{base}.txt"], (f"{base}-{number}.txt" for number in count(2)))
+        name = next(name for name in names if name.casefold() not in self._taken and not self._is_read(name))
+        self._taken.add(name.casefold())  # Windows and macOS take A.txt for a.txt
+        with console.writing(self.folder / name), atomic_write(self.folder / name) as unfinished:
+            unfinished.write_bytes(encode_text(text))
+
+    def _is_read(self, name: str) -> bool:
+        path = self.folder / name
+        return path.exists() and any(same_file(path, other) for other in self._read)

@@ -9,8 +9,8 @@ import click
 
 from mudy import models
 from mudy._support.storage import dump_json
-from mudy.cli.console import Screen
-from mudy.cli.formats import text_table
+from mudy.cli.console import Screen, text_table
+from mudy.cli.main import cli
 from mudy.cli.parameters import KNOWN_MODEL, Decorator, with_format, with_quiet
 from mudy.errors import MudyError
 from mudy.methods import METHODS, description, settings_of
@@ -49,7 +49,7 @@ def add_cache_commands(group: click.Group, things: str, argument: Decorator, cac
             click.echo(f"Removed {name}." if remove(name) else f"{name} was not in the cache.", err=True)
 
 
-@click.group("models", invoke_without_command=True)
+@cli.group("models", invoke_without_command=True)
 @with_format
 @click.pass_context
 def models_command(ctx: click.Context, form: str) -> None:
@@ -105,7 +105,7 @@ _MODEL_NAMES = click.argument("names", nargs=-1, required=True, type=KNOWN_MODEL
 add_cache_commands(models_command, "models", _MODEL_NAMES, lambda: (models.pull, models.remove))
 
 
-@click.group("languages", invoke_without_command=True)
+@cli.group("languages", invoke_without_command=True)
 @with_format
 @click.pass_context
 def languages_command(ctx: click.Context, form: str) -> None:
@@ -127,7 +127,7 @@ _CODES = click.argument("names", nargs=-1, required=True, metavar="CODE...")
 add_cache_commands(languages_command, "taggers", _CODES, lambda: (pull_tagger, remove_tagger))
 
 
-@click.command("methods")
+@cli.command("methods")
 @click.argument("names", nargs=-1, type=click.Choice(list(METHODS)), metavar="[NAME]...")
 @with_format
 def methods_command(names: tuple[str, ...], form: str) -> None:
@@ -170,7 +170,7 @@ Set it up:
 """
 
 
-@click.command("completion", epilog=_COMPLETION_SETUP)
+@cli.command("completion", epilog=_COMPLETION_SETUP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:

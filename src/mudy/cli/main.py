@@ -18,16 +18,7 @@ import click
 
 from mudy import __version__
 from mudy._support.loading import own_process
-from mudy.cli import formats
-from mudy.cli.console import debugging
-from mudy.cli.corpus_command import compare_corpora_command, corpus_command
-from mudy.cli.evaluate_command import compare_command, data_command, evaluate_command
-from mudy.cli.explain_command import explain_command
-from mudy.cli.extract_command import extract_command
-from mudy.cli.fit_command import fit_command
-from mudy.cli.list_commands import completion_command, languages_command, methods_command, models_command
-from mudy.cli.serve_command import mcp_command, serve_command
-from mudy.cli.tag_command import tag_command
+from mudy.cli.console import debugging, printable, silence_stdout
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extraction.outcomes import error_message
 
@@ -47,7 +38,7 @@ def run_cli() -> None:
         warnings.simplefilter("ignore")  # of libraries, for their authors
     own_process()
     if isinstance(sys.stdout, TextIOWrapper):  # a file or pipe on Windows has a code page, which few characters fit
-        sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # as `formats.Output` writes
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # as `Output` writes
     cli.main(prog_name="mudy")
 
 
@@ -74,7 +65,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            formats.silence_stdout()
+            silence_stdout()
             ctx.exit(BROKEN_PIPE)
 
 
@@ -92,7 +83,7 @@ def _explain(error: Exception) -> int:
         message, code = error_message(error), 1
         hint = "" if debugging() else "\nSet MUDY_DEBUG=1 to see where it came from."
     with suppress(OSError):
-        click.echo(f"mudy: {formats.printable(message)}{hint}", err=True)
+        click.echo(f"mudy: {printable(message)}{hint}", err=True)
     return code
 
 
@@ -120,23 +111,3 @@ def cli(ctx: click.Context) -> None:
     """Extract keyphrases from any text with a pre-trained language model, without training data."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-for command in (
-    extract_command,
-    explain_command,
-    corpus_command,
-    compare_corpora_command,
-    tag_command,
-    models_command,
-    languages_command,
-    methods_command,
-    data_command,
-    evaluate_command,
-    compare_command,
-    fit_command,
-    serve_command,
-    mcp_command,
-    completion_command,
-):
-    cli.add_command(command)

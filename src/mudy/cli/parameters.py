@@ -1,8 +1,12 @@
-"""The options of commands, derived from their declarations; and words of the command line -> values."""
+"""The options of commands, derived from their declarations; and words of the command line -> values and texts."""
 
+import errno
+import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import reduce
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import click
@@ -11,17 +15,18 @@ from click.shell_completion import CompletionItem
 
 from mudy import models
 from mudy._support.validation import Option, TopN, checked_top_n, options_of, parse_value, type_in_words
-from mudy.cli import sources
 from mudy.engines import Compute
 from mudy.errors import InputError, ModelError, SettingError, VocabularyWarning, unknown
 from mudy.extraction.options import Options, RankingFocus, Setup
 from mudy.methods import METHODS, check_settings, setting_types
 from mudy.reading.candidates import CandidateKind
 from mudy.reading.candidates.vocabularies import Vocabulary
+from mudy.reading.formats import Reading, matching_files, read
 from mudy.reading.languages import AUTO
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
+STDIN = "-"
 
 
 class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases
@@ -167,11 +172,8 @@ COUNT: dict[str, Any] = {"type": click.IntRange(1)}
 PHRASE_FILES = tuple(name for name, option in options_of(Options).items() if option.file)  # options that may name one
 
 
-def given_options(given: dict[str, Any], encoding: str | None = None) -> tuple[Options, RankingFocus]:
-    """The options of each text, and what a ranking is turned towards; files of phrases are read.
-
-    All of it is taken out of what a command was given; what is left makes an extractor.
-    """
+def given_options(given: dict[str, Any], encoding: str | None = None) -> Options:
+    """The options of each text, taken out of what a command was given; files of phrases are read."""
     source = click.get_current_context().get_parameter_source("max_candidate_words")
     limited = source not in (None, ParameterSource.DEFAULT)
     if limited and (_names_a_file(given["candidates"]) or given["protocol"]):
@@ -181,7 +183,13 @@ def given_options(given: dict[str, Any], encoding: str | None = None) -> tuple[O
         values["candidates"] = phrases_option("--candidates", values["candidates"], encoding)
     values["stop_phrases"] = phrases_option("--stop-phrases", values["stop_phrases"], encoding) or ()
     values["vocabulary"] = vocabulary_option(values["vocabulary"], given["language"], encoding)
-    return Options(**{"top_n": None, **values}), given_focus(given)
+    return Options(**{"top_n": None, **values})
+
+
+def given_setup(given: dict[str, Any]) -> dict[str, Any]:
+    """What makes an extractor: what is left of what a command was given, with the settings of the method."""
+    focus = given_focus(given)
+    return given | settings(given["method"], given.pop("pairs"), focus.settings())
 
 
 def given_focus(given: dict[str, Any]) -> RankingFocus:
@@ -205,13 +213,15 @@ def vocabulary_option(path: str | None, language: str, encoding: str | None) -> 
             raise click.BadParameter(str(error), param_hint="'--vocabulary'") from error
 
 
-def phrases_option(option: str, path: str | None, encoding: str | None) -> list[str] | None:
+def phrases_option(option: str, path: str | None, encoding: str | None = None) -> list[str] | None:
+    """The phrases of a file, one per line; blank lines and those that start with # are left out."""
     if path is None:
         return None
     try:
-        return sources.phrases_in(path, encoding)
+        lines = map(str.strip, read(_content(path), ".txt", encoding).text.splitlines())
     except InputError as error:
         raise click.BadParameter(f"{path}: {error}", param_hint=f"'{option}'") from error
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def settings(method: str, pairs: Iterable[str], focus: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -249,3 +259,67 @@ def settings_of_each(methods: Sequence[str], pairs: Iterable[str], focus: Rankin
         pairs_of[method].append(rest if named else pair)
     focus_of = focus.settings_of_each(methods)
     return {method: settings(method, chosen, focus_of[method]) for method, chosen in pairs_of.items()}
+
+
+# -- Texts ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where one text is to come from, or why it cannot."""
+
+    name: str
+    problem: str | None = None
+    text: str | None = None  # given by itself, not in a file
+
+    @property
+    def label(self) -> str | None:
+        return self.name if self.text is None else None
+
+    @property
+    def shown_name(self) -> str:
+        return self.name or repr(self.name)
+
+    def read(self, encoding: str | None = None) -> Reading:
+        """The text; InputError or MissingExtra says why there is none."""
+        if self.text is not None:
+            return Reading(self.text)
+        if self.problem:
+            raise InputError(self.problem)
+        return read(_content(self.name), self.name, encoding)
+
+
+def text_sources(files: Sequence[str], text: str | None) -> list[Source]:
+    """One source per file; a pattern that no shell has expanded gives its files in order."""
+    if text is not None:
+        if files:
+            raise click.UsageError("--text and FILES cannot be given together.")
+        return [Source("--text", text=text)]
+    if not files:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise click.UsageError("No input: give files, or - to type a text, or --text, or pipe a text in.")
+        files = [STDIN]
+    if files.count(STDIN) > 1:
+        raise click.UsageError("Standard input (-) can be read only once.")
+    missing = "no file matches this pattern"
+    found = {name: [Source(match) for match in matching_files(name)] for name in files}
+    return [source for name in files for source in found[name] or [Source(name, missing)]]
+
+
+def _content(name: str) -> bytes:
+    if name == STDIN and sys.stdin is None:
+        raise InputError("standard input is closed")
+    if not name:
+        raise InputError("an empty file name was given")
+    try:
+        return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+    except OSError as error:
+        perhaps_a_text = "; to extract from a text itself, use --text" if " " in name.strip() else ""
+        unreadable = f"cannot be read ({error.strerror or error})"
+        reasons = {
+            errno.ENOENT: f"no such file{perhaps_a_text}",
+            errno.EISDIR: f'is a directory; to read its files, pass "{name.rstrip("/") or "/"}/*.txt"',
+            errno.EACCES: "may not be read (permission denied)",
+            errno.ENAMETOOLONG: unreadable + perhaps_a_text,
+        }
+        raise InputError(reasons.get(error.errno or 0, unreadable)) from None

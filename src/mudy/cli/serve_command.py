@@ -7,6 +7,7 @@ import click
 from mudy._support.extras import from_extra
 from mudy._support.validation import options_of
 from mudy.cli.console import Screen
+from mudy.cli.main import cli
 from mudy.cli.parameters import COUNT, on_machine, with_method, with_options
 from mudy.engines import Compute
 from mudy.extraction.options import Setup
@@ -16,7 +17,7 @@ from mudy.server.config import Config
 SECONDS: dict[str, Any] = {"type": click.FloatRange(0, min_open=True), "metavar": "SECONDS"}
 
 
-@click.command("serve", context_settings={"default_map": {"speed": "fast"}})
+@cli.command("serve", context_settings={"default_map": {"speed": "fast"}})
 @click.option("--host", default="127.0.0.1", help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, help="0 for any free port.")
 @with_method
@@ -85,7 +86,7 @@ def serve_command(
         launcher.run_service(config, listening, host)
 
 
-@click.command("mcp")
+@cli.command("mcp")
 @with_method
 @with_options(Setup, "model", "encoder", "language", "history")
 @click.option("--folder", "folders", multiple=True, metavar="FOLDER", help="Let it read documents here; repeatable.")
@@ -97,6 +98,7 @@ def mcp_command(folders: tuple[str, ...], **settings: Any) -> None:
     also read documents there: plain text, PDF, HTML and Word, but no hidden files and nothing outside. Models are
     loaded with the first text.
     """
-    from mudy.integrations import mcp
+    from mudy.integrations.mcp import LocalBackend, keyphrase_server
+    from mudy.integrations.open_folders import OpenFolders
 
-    mcp.run_stdio(settings, folders)
+    keyphrase_server(LocalBackend(settings), OpenFolders.of(folders)).run("stdio")

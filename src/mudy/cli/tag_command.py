@@ -15,8 +15,8 @@ import click
 from mudy._support.storage import check_replaceable, real_path, rewrite
 from mudy._support.validation import TopN
 from mudy.cli import parameters
-from mudy.cli.console import Screen, made_extractor
-from mudy.cli.formats import printable
+from mudy.cli.console import Screen, made_extractor, printable
+from mudy.cli.main import cli
 from mudy.errors import InputError, VocabularyWarning
 from mudy.extraction.examples.front_matter import Note, NoteFile, is_within, read_note, visible_notes
 from mudy.extraction.options import Options, Setup
@@ -38,7 +38,7 @@ Examples:
 """
 
 
-@click.command("tag", epilog=_EXAMPLES)
+@cli.command("tag", epilog=_EXAMPLES)
 @click.argument("names", nargs=-1, required=True, metavar="NOTES...")
 @parameters.declared_option(Options, "top_n", default="5", help="Tags per note, including existing ones.")
 @click.option("--dry-run", is_flag=True, help="Print what would change, as a diff, and change no note.")
@@ -66,11 +66,9 @@ def tag_command(
     vocabulary: str | None,
     boost: float | None,
     only_known: bool,
-    method: str,
     min_score: float | None,
-    pairs: tuple[str, ...],
     quiet: bool,
-    **machine_and_model: Any,
+    **given: Any,
 ) -> None:
     """Write keyphrases into the front matter of Markdown files, as tags.
 
@@ -81,8 +79,8 @@ def tag_command(
     Nothing else in a file changes, not a byte. A file that cannot be edited safely (front matter other than YAML,
     read-only, linked, changed in the meantime) is reported and left alone, and the exit code is then 1.
     """
-    chosen = parameters.settings(method, pairs, parameters.given_focus(machine_and_model).settings())
-    vocabulary_given = parameters.vocabulary_option(vocabulary, machine_and_model["language"], None)
+    setup = parameters.given_setup(given)
+    vocabulary_given = parameters.vocabulary_option(vocabulary, given["language"], None)
     with Screen(quiet) as screen:
         files = _files(names)
         notes: list[NoteFile] = []  # that can be read and tagged
@@ -94,11 +92,11 @@ def tag_command(
         known = known_tags(notes, key, vocabulary_given)
         if only_known and known is None:
             raise click.UsageError("--only-known, but no note has a tag, and there is no --vocabulary.")
-        usual = BOOST if machine_and_model["history"] is None else 0.0
+        usual = BOOST if given["history"] is None else 0.0
         boost_given = None if only_known or known is None else usual if boost is None else boost
         options = Options(top_n, min_score=min_score, vocabulary=known, boost=boost_given)
         screen.show("Loading")
-        extractor = made_extractor(screen, method=method, **machine_and_model, **chosen)
+        extractor = made_extractor(screen, **setup)
         failed, changed = len(files) - len(notes), 0
         items = [Item(note, note.note.text, options.changed({"source": str(note.path)})) for note in notes]
         for number, outcome in enumerate(outcomes(extractor, items)):

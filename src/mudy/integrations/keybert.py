@@ -89,7 +89,8 @@ class KeyBERT:
         settings = {**self.settings, **wanted}
         seeds = _seeds_of_each(settings.get("seeds", ()) if seed_keywords is None else seed_keywords, len(texts))
         documents: Sequence[str | Document] = texts
-        words = _stop_words(stop_words)
+        named = stop_words is None or stop_words == "english"  # phrases have no stop words of a language at their ends
+        words = frozenset[str]() if named else frozenset(map(str.lower, phrases("stop_words", stop_words)))
         candidate_lists: CandidateLists = [None] * len(texts)
         if vectorizer is not None:
             candidate_lists = _ngrams_of_each(vectorizer, texts)
@@ -204,10 +205,3 @@ def _lengths(given: tuple[int, int] | None) -> tuple[int, int]:
     if not 1 <= least <= most:
         raise SettingError(f"keyphrase_ngram_range is {given!r}, but must be two numbers from 1 up, the smaller first.")
     return least, most
-
-
-def _stop_words(given: str | Iterable[str] | None) -> frozenset[str]:
-    """Words that no phrase may hold, in lower case; none for the name of a language."""
-    if given is None or given == "english":
-        return frozenset()
-    return frozenset(word.lower() for word in phrases("stop_words", given))

@@ -37,9 +37,7 @@ class KeyphraseExtractor(BaseExtractor):  # type: ignore[misc]  # not followed b
         return "KeyphraseExtractor"
 
     async def aextract(self, nodes: Sequence[BaseNode]) -> list[dict[str, str]]:
-        return await asyncio.to_thread(self._metadata, nodes)
-
-    def _metadata(self, nodes: Sequence[BaseNode]) -> list[dict[str, str]]:
         """The metadata of each node; empty for nodes without text."""
-        column = phrase_column((node.get_content(MetadataMode.NONE) or None for node in nodes), plain_settings(self))
+        texts = [node.get_content(MetadataMode.NONE) or None for node in nodes]
+        column = await asyncio.to_thread(phrase_column, texts, plain_settings(self))
         return [{} if phrases is None else {METADATA_KEY: ", ".join(phrases)} for phrases in column]

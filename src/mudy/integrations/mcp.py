@@ -197,39 +197,31 @@ def keyphrase_server(backend: KeyphraseBackend, folders: OpenFolders | None = No
     """An MCP server with the tools; files can be read only where folders are given, and only in these."""
     server = StrictServer("mudy", title="MUDY", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
 
-    def tool(title: str) -> Callable[[F], F]:
+    def tool(title: str, name: str | None = None) -> Callable[[F], F]:
         reads = {"read_only_hint": True, "destructive_hint": False, "idempotent_hint": True, "open_world_hint": False}
-        return cast(Callable[[F], F], server.tool(annotations=ToolAnnotations(title=title, **reads)))
+        return cast(Callable[[F], F], server.tool(name, annotations=ToolAnnotations(title=title, **reads)))
 
-    async def extracted(text: str, method: str | None, options: dict[str, Any]) -> PhraseList:
+    async def of_text(text: str, method: str | None = None, **options: Any) -> PhraseList:
+        """The keyphrases of a text, best first, each with its score and offsets. See list_methods."""
         return _phrase_list(await backend.extracted(text, options, _method(backend, method)))
 
-    if folders is None:
+    async def of_text_or_document(
+        text: str | None = None, path: str | None = None, method: str | None = None, **options: Any
+    ) -> PhraseList:
+        """The keyphrases of a text, or of the document at a path, best first, each with its score and offsets.
 
-        @tool("Extract keyphrases")
-        @with_declared(Options, RankingFocus)
-        async def extract_keyphrases(text: str, method: str | None = None, **options: Any) -> PhraseList:
-            """The keyphrases of a text, best first, each with its score and offsets. See list_methods."""
-            return await extracted(text, method, options)
+        Documents are plain text, mark-up, PDF, HTML, mail or office files in the folders that were opened; offsets
+        refer to the text that read_document returns. See list_methods.
+        """
+        if text is not None and path is None:
+            return await of_text(text, method, **options)
+        if folders is None or path is None or text is not None:
+            raise InputError("Give either text or path.")
+        reading = await anyio.to_thread.run_sync(folders.read, path)
+        return await of_text(reading.text, method, **options, blocks=reading.blocks)
 
-    else:
-
-        @tool("Extract keyphrases")
-        @with_declared(Options, RankingFocus)
-        async def extract_keyphrases(  # type: ignore[misc]  # another signature
-            text: str | None = None, path: str | None = None, method: str | None = None, **options: Any
-        ) -> PhraseList:
-            """The keyphrases of a text, or of the document at a path, best first, each with its score and offsets.
-
-            Documents are plain text, mark-up, PDF, HTML, mail or office files in the folders that were opened; offsets
-            refer to the text that read_document returns. See list_methods.
-            """
-            if text is not None and path is None:
-                return await extracted(text, method, options)
-            if path is None or text is not None:
-                raise InputError("Give either text or path.")
-            reading = await anyio.to_thread.run_sync(folders.read, path)
-            return await extracted(reading.text, method, {**options, "blocks": reading.blocks})
+    extract_keyphrases: Callable[..., Any] = of_text if folders is None else of_text_or_document
+    tool("Extract keyphrases", "extract_keyphrases")(with_declared(Options, RankingFocus)(extract_keyphrases))
 
     @tool("Explain a phrase")
     @with_declared(RankingFocus)
@@ -263,10 +255,6 @@ def keyphrase_server(backend: KeyphraseBackend, folders: OpenFolders | None = No
     return server
 
 
-def run_stdio(settings: dict[str, Any], folders: Sequence[str] = ()) -> None:
-    keyphrase_server(LocalBackend(settings), OpenFolders.of(folders)).run("stdio")
-
-
 def _method(backend: KeyphraseBackend, name: str | None) -> str:
     if name is not None and name not in backend.methods:
         raise InputError(f"There is no method {name!r}. Known: {', '.join(backend.methods)}.")
@@ -274,19 +262,16 @@ def _method(backend: KeyphraseBackend, name: str | None) -> str:
 
 
 def _phrase_list(result: dict[str, Any]) -> PhraseList:
-    sections = [section | {"keyphrases": _summaries(section)} for section in result.get("sections", [])]
+    sections = [part | {"keyphrases": [*map(_summary, part["keyphrases"])]} for part in result.get("sections", [])]
     about = {"words": result["coverage"]["words"], "warnings": result.get("warnings", []), "sections": sections}
-    return PhraseList(**result | about | {"keyphrases": _summaries(result)})
+    return PhraseList(**result | about | {"keyphrases": [*map(_summary, result["keyphrases"])]})
 
 
-def _summaries(result: dict[str, Any]) -> list[PhraseSummary]:
-    summaries = []
-    for keyphrase in result["keyphrases"]:
-        occurrences = keyphrase["occurrences"]
-        start, end = (occurrences[0][name] if occurrences else None for name in ("start", "end"))
-        about = {"start": start, "end": end, "occurrences": len(occurrences)}
-        summaries.append(PhraseSummary(**{"source": "text"} | keyphrase | about))
-    return summaries
+def _summary(keyphrase: dict[str, Any]) -> PhraseSummary:
+    occurrences = keyphrase["occurrences"]
+    best = occurrences[0] if occurrences else {"start": None, "end": None}
+    about = {"start": best["start"], "end": best["end"], "occurrences": len(occurrences)}
+    return PhraseSummary(**{"source": "text"} | keyphrase | about)
 
 
 def _explanation(explanation: dict[str, Any], text: str, phrase: str) -> PhraseExplanation:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 from mudy._support.extras import from_extra
@@ -72,10 +73,9 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """How often the phrase of each column occurs in each text."""
         check_is_fitted(self, "feature_names_")
         lookups = [_lookup(language, tuple(forms.items())) for language, forms in self.form_columns_.items()]
-        rows = [_counts(lookups, text, number) for number, text in enumerate(_texts(raw_documents))]
+        rows = [sorted(_counts(lookups, text, n).items()) for n, text in enumerate(_texts(raw_documents))]
         starts = np.cumsum([0, *map(len, rows)])
-        columns = np.array([column for row in rows for column in sorted(row)], dtype=np.int64)
-        counts = np.array([row[column] for row in rows for column in sorted(row)], dtype=np.int64)
+        columns, counts = np.array([*chain(*rows)], dtype=np.int64).reshape(-1, 2).T
         return csr_matrix((counts, columns, starts), shape=(len(rows), len(self.feature_names_)))
 
     def fit_transform(self, raw_documents: Iterable[str], y: Any = None) -> csr_matrix:

@@ -132,17 +132,13 @@ def _phrases(doc: Doc) -> list[RankedPhrase]:
     return [RankedPhrase(k.text, _spans(doc, k), len(k.occurrences), k.score) for k in _keyphrases(doc)]
 
 
-def _register() -> None:
-    """Register the extensions of Doc, and the factory with what `nlp.analyze_pipes` shows."""
-    Doc.set_extension("keyphrases", getter=_keyphrases, force=True)
-    Doc.set_extension("keyphrases_of", method=_keyphrases_of, force=True)
-    assigned = ["doc._.keyphrases", "doc._.keyphrases_of", "doc.spans", "doc.user_data"]
-    if not Doc.has_extension("phrases"):  # pytextrank's own, where that is in use
-        Doc.set_extension("phrases", getter=_phrases)
-        assigned.append("doc._.phrases")
-    default_config: dict[str, Any] = {"method": DEFAULT_METHOD, "speed": None, "top_n": 10, "settings": {}}
-    for language, tags in ((Language, "token.pos"), (English, "token.tag"), (Chinese, "token.tag")):
-        language.factory(NAME, default_config=default_config, requires=[tags], assigns=assigned, func=create_component)
-
-
-_register()
+# The extensions of Doc, and the factory with what `nlp.analyze_pipes` shows.
+Doc.set_extension("keyphrases", getter=_keyphrases, force=True)
+Doc.set_extension("keyphrases_of", method=_keyphrases_of, force=True)
+_ASSIGNED = ["doc._.keyphrases", "doc._.keyphrases_of", "doc.spans", "doc.user_data"]
+if not Doc.has_extension("phrases"):  # pytextrank's own, where that is in use
+    Doc.set_extension("phrases", getter=_phrases)
+    _ASSIGNED.append("doc._.phrases")
+_DEFAULTS: dict[str, Any] = {"method": DEFAULT_METHOD, "speed": None, "top_n": 10, "settings": {}}
+for _language, _tags in ((Language, "token.pos"), (English, "token.tag"), (Chinese, "token.tag")):
+    _language.factory(NAME, default_config=_DEFAULTS, requires=[_tags], assigns=_ASSIGNED, func=create_component)

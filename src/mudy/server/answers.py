@@ -1,13 +1,15 @@
-"""Jobs from requests, and their answers: checks limits and settings, waits for the outcome, and writes it as JSON."""
+"""Answers to requests: jobs for the queue, checked, awaited and written as JSON; and the texts of files."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from functools import partial
 from operator import call
 from typing import Any, cast
 
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import Receive
 
@@ -19,15 +21,24 @@ from mudy.extraction.examples import Examples
 from mudy.extraction.explanation import Explanation, gold_places
 from mudy.extraction.outcomes import Item
 from mudy.methods import Style, has_styles
+from mudy.reading import formats as readers
+from mudy.reading.formats import Limits, Reading
+from mudy.reading.formats.pool import FileRead, ReaderPool
 from mudy.server.config import Config
 from mudy.server.middleware import JSON
 from mudy.server.problems import HttpProblem, invalid, problem_of, problem_of_text
 from mudy.server.queue import ExtractionJob, QueuedText, RequestQueue
 from mudy.server.request_schemas import ExplainRequest, ExtractRequest, FitRequest, validated_settings
 from mudy.server.scorer import ExtractorKey
+from mudy.server.telemetry import Metrics
 
 NDJSON = "application/x-ndjson"
 PROGRESS_SECONDS = 0.3  # between two lines of progress
+READER_PROCESSES = 2  # files that are read at once
+MAX_WAITING_FILES = 16
+READ_SECONDS = 30.0  # for one file
+RETRY_SECONDS = MAX_WAITING_FILES // READER_PROCESSES  # most files take less than a second
+TEXT_FACTOR = 4  # a file may hold this many times the longest text, so that a person can choose a part of it
 
 
 def extraction_job(request: ExtractRequest, config: Config, request_id: str) -> ExtractionJob:
@@ -92,11 +103,8 @@ def _with_styles(settings: Mapping[str, Mapping[str, Any]], style: Style | None,
     if style is not None and any("style" in settings[name] for name in styled):
         raise invalid("style", "given twice: also among the settings")
     chosen = {"style": style or config.style} if style or config.style else {}
-    weighted = [name for name in styled if style is None and settings[name].get("weights") is not None]
-    return {
-        name: {**(chosen if name in styled and name not in weighted else {}), **given}
-        for name, given in settings.items()
-    }
+    takes_it = [name for name in styled if style is not None or settings[name].get("weights") is None]
+    return {name: {**(chosen if name in takes_it else {}), **given} for name, given in settings.items()}
 
 
 def _within_limits(texts: Mapping[str, str], config: Config) -> Mapping[str, str]:
@@ -127,53 +135,116 @@ def _to_json(answer: dict[str, Any]) -> bytes:
         raise FloatingPointError("a score is not finite") from error
 
 
-async def disconnected(receive: Receive) -> None:
-    """Wait until the client closes its connection."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
+# -- Waiting ----------------------------------------------------------------------------------------------------------
+
+
+async def until_gone(answer: asyncio.Future[Any], receive: Receive, seconds: float | None = None) -> bool:
+    """Wait for an answer until the client closes its connection, or time is up; whether the client is gone."""
+
+    async def disconnected() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    gone = asyncio.create_task(disconnected())
+    try:
+        await asyncio.wait([answer, gone], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        return gone.done()
+    finally:
+        gone.cancel()
 
 
 @asynccontextmanager
-async def watched(queue: RequestQueue, job: ExtractionJob) -> AsyncIterator[asyncio.Event]:
-    """An event that is set when the job is over; it is cancelled at its time limit, and when the block is left."""
-    loop, over = asyncio.get_running_loop(), asyncio.Event()
-
-    def notify(_: object) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(over.set)
-
-    job.answer.add_done_callback(notify)
-    timer = loop.call_later(queue.seconds, queue.cancel, job, "time-limit")
+async def watched(queue: RequestQueue, job: ExtractionJob) -> AsyncIterator[asyncio.Future[bytes]]:
+    """The answer to a job; the job is cancelled at its time limit, and when the block is left."""
+    answer = asyncio.wrap_future(job.answer)
+    timer = asyncio.get_running_loop().call_later(queue.seconds, queue.cancel, job, "time-limit")
     try:
-        yield over
+        yield answer
     finally:
         timer.cancel()
         queue.cancel(job, "client-gone")
+        if not answer.cancel():
+            answer.exception()  # asyncio logs one that nobody has looked at
 
 
 async def whole_answer(queue: RequestQueue, job: ExtractionJob, receive: Receive | None) -> Response:
     """The answer in one piece; raises what went wrong. `receive` tells when the client disconnects."""
-    async with watched(queue, job) as over:
-        tasks: list[asyncio.Task[Any]] = [asyncio.create_task(over.wait())]
-        if receive is not None:
-            tasks.append(asyncio.create_task(disconnected(receive)))
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
+    async with watched(queue, job) as answer:
+        if receive is None:
+            await asyncio.wait([answer])
+        else:
+            await until_gone(answer, receive)
     return Response(job.answer.result(), media_type=JSON)
 
 
 async def progress_lines(queue: RequestQueue, job: ExtractionJob, request_id: str) -> AsyncIterator[bytes]:
     """The answer as lines of JSON: the state of the job, at least twice a second, and finally the outcome."""
-    async with watched(queue, job) as over:
-        while not over.is_set():
+    async with watched(queue, job) as answer:
+        while not answer.done():
             yield json.dumps(queue.state(job)).encode() + b"\n"
-            with suppress(TimeoutError):
-                await asyncio.wait_for(over.wait(), PROGRESS_SECONDS)
-        if (error := job.answer.exception()) is None:
-            yield b'{"state": "done", "explanation": ' + job.answer.result() + b"}\n"
+            await asyncio.wait([answer], timeout=PROGRESS_SECONDS)
+        if (error := answer.exception()) is None:
+            yield b'{"state": "done", "explanation": ' + answer.result() + b"}\n"
         else:
             failed = {"state": "failed", "problem": problem_of(error).to_dict(request_id)}
             yield json.dumps(failed).encode() + b"\n"
+
+
+# -- Files ------------------------------------------------------------------------------------------------------------
+
+
+def reader_limits(max_characters: int, timeout: float) -> Limits:
+    return Limits(seconds=min(READ_SECONDS, timeout), characters=TEXT_FACTOR * max_characters)
+
+
+class ReadQueue:
+    """Reads files in turn, each within `timeout` seconds including the wait; a file whose client is gone is dropped."""
+
+    def __init__(self, limits: Limits, timeout: float, metrics: Metrics) -> None:
+        self.pool = ReaderPool(READER_PROCESSES, limits)
+        self._timeout, self._metrics = timeout, metrics
+        self._free = asyncio.Semaphore(READER_PROCESSES)
+        self._threads = ThreadPoolExecutor(READER_PROCESSES, "mudy-reader")
+        self._closed = False
+        self._inside = 0  # files that are read or waiting
+
+    async def read(self, data: bytes, name: str, receive: Receive) -> Reading:
+        """The text of a file; raises HttpProblem if too many wait, the client is gone, or time is up."""
+        if readers.kind_of(data, name) == "plain":
+            return await run_in_threadpool(readers.read, data, name)
+        if self._inside >= READER_PROCESSES + MAX_WAITING_FILES:
+            self._metrics.refused.labels("queue-full").inc()
+            raise HttpProblem("queue-full", retry_after=RETRY_SECONDS)
+        self._inside += 1
+        reading = asyncio.create_task(self._read(data, name))
+        try:
+            gone = await until_gone(reading, receive, self._timeout)
+            if reading.done():
+                return reading.result()
+            raise HttpProblem("client-gone") if gone else HttpProblem("time-limit", retry_after=RETRY_SECONDS)
+        except HttpProblem as reason:
+            self._metrics.cancelled.labels(reason.name, "reading").inc()
+            raise
+        finally:
+            self._inside -= 1
+            reading.cancel()  # which kills the process that reads the file
+
+    async def _read(self, data: bytes, name: str) -> Reading:
+        async with self._free:
+            file, loop = FileRead(), asyncio.get_running_loop()
+            try:
+                return await loop.run_in_executor(
+                    self._threads, lambda: readers.read(data, name, pool=self.pool, file=file)
+                )
+            except asyncio.CancelledError:
+                file.stop()
+                raise
+            except InputError:
+                if self._closed:
+                    raise HttpProblem("shutting-down") from None
+                raise
+
+    def close(self) -> None:
+        self._closed = True
+        self.pool.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -18,19 +18,17 @@ from starlette.responses import Response, StreamingResponse
 from starlette.staticfiles import StaticFiles
 
 from mudy import __version__
+from mudy.server import answers
 from mudy.server import response_schemas as schemas
-from mudy.server.answers import NDJSON, explanation_job, extraction_job, fit_job, progress_lines, whole_answer
 from mudy.server.config import Config
 from mudy.server.middleware import JSON, OCTETS, RequestInfo, RequestMiddleware
-from mudy.server.openapi import ANY_ROUTE, DESCRIPTION, POST_ROUTE, extend_openapi, problem_responses
 from mudy.server.problems import HttpProblem, problem_of
 from mudy.server.queue import RequestQueue
-from mudy.server.read_queue import ReadQueue, reader_limits
 from mudy.server.request_schemas import ExplainRequest, ExtractRequest, FitRequest, served_methods
 from mudy.server.scorer import Scorer, scorers
 
 _LINES = {"schema": {"type": "string"}, "example": '{"state": "waiting", "ahead": 0, "elapsed": 0.1}\n'}
-_EXPLAINED: dict[str, Any] = {"model": schemas.Explanation, "content": {NDJSON: _LINES}}
+_EXPLAINED: dict[str, Any] = {"model": schemas.Explanation, "content": {answers.NDJSON: _LINES}}
 _FILE = {"requestBody": {"required": True, "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}}
 
 
@@ -46,7 +44,8 @@ def create_app(
 
     queue = RequestQueue(load, config, loaded)
     queue.metrics.model.labels(__version__, config.method, config.model, config.encoder, config.speed).set(1)
-    read_queue = ReadQueue(reader_limits(config.max_characters, config.timeout), config.timeout, queue.metrics)
+    limits = answers.reader_limits(config.max_characters, config.timeout)
+    read_queue = answers.ReadQueue(limits, config.timeout, queue.metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -60,7 +59,7 @@ def create_app(
     app = FastAPI(
         title="MUDY",
         version=__version__,
-        description=DESCRIPTION,
+        description=schemas.DESCRIPTION,
         servers=[{"url": "/"}],
         lifespan=lifespan,
         docs_url=None,  # it would load scripts from another site; ours is web/docs.html
@@ -76,7 +75,7 @@ def create_app(
         from mudy.server.mcp_route import add_mcp_route
 
         mcp = add_mcp_route(app, config, queue)
-    extend_openapi(app, config)
+    schemas.extend_openapi(app, config)
     _add_page(app)
     app.add_middleware(RequestMiddleware, config=config, metrics=queue.metrics, routes=app.routes)
     return app
@@ -87,15 +86,15 @@ async def _raise_problem(_: Request, error: Exception) -> Response:
     raise problem_of(error) from error
 
 
-def _add_text_routes(app: FastAPI, config: Config, queue: RequestQueue, files: ReadQueue) -> None:
-    problems = problem_responses(*POST_ROUTE)
+def _add_text_routes(app: FastAPI, config: Config, queue: RequestQueue, files: answers.ReadQueue) -> None:
+    problems = schemas.problem_responses(*schemas.POST_ROUTE)
 
     @app.post("/v1/extract", responses={200: {"model": schemas.Extracted}, **problems}, tags=["keyphrases"])
     async def extract(request: Request, body: ExtractRequest) -> Response:
         """The keyphrases of one text or of several."""
         info = RequestInfo.of(request.scope, body.by_place.values())
-        job = queue.admit(extraction_job(body, config, info.request_id))
-        return await whole_answer(queue, job, request.receive)
+        job = queue.admit(answers.extraction_job(body, config, info.request_id))
+        return await answers.whole_answer(queue, job, request.receive)
 
     @app.post("/v1/explain", responses={200: _EXPLAINED, **problems}, tags=["keyphrases"])
     async def explain(request: Request, body: ExplainRequest) -> Response:
@@ -106,11 +105,11 @@ def _add_text_routes(app: FastAPI, config: Config, queue: RequestQueue, files: R
         times in seconds, and finally `{"state": "done", "explanation": ...}` or `{"state": "failed", "problem": ...}`.
         """
         info = RequestInfo.of(request.scope, [body.text])
-        job = queue.admit(explanation_job(body, config, info.request_id))
-        if NDJSON in request.headers.get("accept", ""):
-            lines = progress_lines(queue, job, info.request_id)
-            return StreamingResponse(lines, media_type=NDJSON, headers={"X-Accel-Buffering": "no"})
-        return await whole_answer(queue, job, request.receive)
+        job = queue.admit(answers.explanation_job(body, config, info.request_id))
+        if answers.NDJSON in request.headers.get("accept", ""):
+            lines = answers.progress_lines(queue, job, info.request_id)
+            return StreamingResponse(lines, media_type=answers.NDJSON, headers={"X-Accel-Buffering": "no"})
+        return await answers.whole_answer(queue, job, request.receive)
 
     @app.post("/v1/fit", responses={200: {"model": schemas.FitResult}, **problems}, tags=["keyphrases"])
     async def fit(request: Request, body: FitRequest) -> Response:
@@ -120,8 +119,8 @@ def _add_text_routes(app: FastAPI, config: Config, queue: RequestQueue, files: R
         left out, the weights are those of the style.
         """
         info = RequestInfo.of(request.scope, [example.text for example in body.examples])
-        job = queue.admit(fit_job(body, config, info.request_id))
-        return await whole_answer(queue, job, request.receive)
+        job = queue.admit(answers.fit_job(body, config, info.request_id))
+        return await answers.whole_answer(queue, job, request.receive)
 
     @app.post("/v1/read", responses={200: {"model": schemas.FileText}, **problems}, openapi_extra=_FILE, tags=["files"])
     async def read(request: Request, name: Annotated[str, Query(max_length=255)] = "") -> Response:
@@ -136,8 +135,8 @@ def _add_text_routes(app: FastAPI, config: Config, queue: RequestQueue, files: R
 
 
 def _add_other_routes(app: FastAPI, config: Config, queue: RequestQueue) -> None:
-    about: dict[str, Any] = {"responses": problem_responses(*ANY_ROUTE), "tags": ["about"]}
-    health: dict[str, Any] = {"responses": problem_responses(500, 503), "tags": ["health"]}
+    about: dict[str, Any] = {"responses": schemas.problem_responses(*schemas.ANY_ROUTE), "tags": ["about"]}
+    health: dict[str, Any] = {"responses": schemas.problem_responses(500, 503), "tags": ["health"]}
 
     @app.get("/v1/service", **about)
     async def service() -> schemas.ServiceInfo:
@@ -168,7 +167,7 @@ def _add_other_routes(app: FastAPI, config: Config, queue: RequestQueue) -> None
             raise HttpProblem("not-ready")
         return schemas.Health(status="ready")
 
-    @app.get("/metrics", response_class=Response, responses=problem_responses(*ANY_ROUTE), tags=["health"])
+    @app.get("/metrics", response_class=Response, **about | {"tags": ["health"]})
     async def metrics() -> Response:
         """Metrics for Prometheus."""
         return Response(queue.metrics.text(), media_type=queue.metrics.content_type)

@@ -52,19 +52,16 @@ def protocol_with_head_timeout(seconds: float) -> type[H11Protocol]:
             self._watch_head()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._stop_timer()
+            self._watch_head(closed=True)
             super().connection_lost(exc)
 
-        def _watch_head(self) -> None:
-            if self.conn.their_state is not h11.IDLE:
-                self._stop_timer()
-            elif self._timer is None:
-                self._timer = self.loop.call_later(seconds, self.transport.abort)
-
-        def _stop_timer(self) -> None:
-            if self._timer is not None:
+        def _watch_head(self, closed: bool = False) -> None:
+            waits = self.conn.their_state is h11.IDLE and not closed
+            if self._timer is not None and not waits:
                 self._timer.cancel()
                 self._timer = None
+            elif self._timer is None and waits:
+                self._timer = self.loop.call_later(seconds, self.transport.abort)
 
     return HeadTimeoutProtocol
 

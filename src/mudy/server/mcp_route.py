@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -37,18 +37,18 @@ class QueueBackend:
         return served_methods()
 
     async def extracted(self, text: str, options: dict[str, Any], method: str) -> dict[str, Any]:
-        body = {"text": text, **options, "method": method}
-        answer = await self._answer(lambda: extraction_job(ExtractRequest.model_validate(body), self.config, LOG_ID))
+        answer = await self._answer(extraction_job, ExtractRequest, {"text": text, **options, "method": method})
         return dict(answer["results"][0])
 
     async def explained(self, text: str, phrase: str, focus: dict[str, Any], method: str) -> dict[str, Any]:
         body = {"text": text, **focus, "methods": [method], "gold": [phrase]}
-        return await self._answer(lambda: explanation_job(ExplainRequest.model_validate(body), self.config, LOG_ID))
+        return await self._answer(explanation_job, ExplainRequest, body)
 
-    async def _answer(self, job: Callable[[], ExtractionJob]) -> dict[str, Any]:
-        """The answer to a job; what goes wrong is told in the words of the service's problems."""
+    async def _answer(self, made: Callable[..., ExtractionJob], schema: type[BaseModel], body: Any) -> dict[str, Any]:
+        """The answer to a request; what goes wrong is told in the words of the service's problems."""
         try:
-            response = await whole_answer(self.queue, self.queue.admit(job()), None)  # its request has been read
+            job = self.queue.admit(made(schema.model_validate(body), self.config, LOG_ID))
+            response = await whole_answer(self.queue, job, None)  # its HTTP request has been read
         except ValidationError as error:
             raise InputError("; ".join(str(detail["msg"]) for detail in error.errors(include_input=False))) from None
         except Exception as error:

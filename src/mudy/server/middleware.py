@@ -127,7 +127,7 @@ class RequestMiddleware:
         try:
             check_access(scope["path"], asked, self.config)
             if match is Match.FULL and scope["method"] in BODY_METHODS:
-                _check_content(asked, _body_type(route))
+                _check_content(asked, route)
             body = await self._read_body(asked, incoming.receive)
             await self._answer(inner_scope, body, incoming.receive, send_with_headers)
         except Exception as error:
@@ -213,12 +213,6 @@ def _template(route: BaseRoute) -> str:
     return route.path if isinstance(route, Route) else "other"
 
 
-def _body_type(route: BaseRoute) -> str:
-    """The Content-Type that the body of a request must have: JSON, unless the route declares another to OpenAPI."""
-    declared = (route.openapi_extra or {}).get("requestBody", {}) if isinstance(route, APIRoute) else {}
-    return str(next(iter(declared.get("content", {JSON: None}))))
-
-
 def _is_page(path: str) -> bool:
     return path in PAGE_PATHS or path.startswith(STATIC_PREFIX)
 
@@ -242,12 +236,14 @@ def check_access(path: str, headers: Headers, config: Config) -> None:
         raise HttpProblem("key-needed", detail, headers={"WWW-Authenticate": "Bearer"})
 
 
-def _check_content(headers: Headers, required: str) -> None:
-    """Refuse a body of another type, or a compressed one.
+def _check_content(headers: Headers, route: BaseRoute) -> None:
+    """Refuse a compressed body, or one of another type than JSON, unless the route declares that to OpenAPI.
 
     The Content-Type also keeps pages of other sites from posting: for these types browsers first ask for permission,
     which is never given.
     """
+    declared = (route.openapi_extra or {}).get("requestBody", {}) if isinstance(route, APIRoute) else {}
+    required = next(iter(declared.get("content", {JSON: None})))
     if headers.get("content-type", "").partition(";")[0].strip().lower() != required:
         raise HttpProblem("wrong-type", f"Send the body with 'Content-Type: {required}'.")
     if headers.get("content-encoding", "identity").strip().lower() != "identity":

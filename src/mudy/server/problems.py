@@ -80,16 +80,9 @@ class HttpProblem(Exception):
             self.headers["Retry-After"] = str(seconds)
 
     def to_dict(self, request_id: str) -> dict[str, Any]:
-        problem: dict[str, Any] = {
-            "type": f"/problems/{self.name}",
-            "title": self.title,
-            "status": self.status,
-            "detail": self.detail,
-            "request_id": request_id,
-        }
-        if self.errors:
-            problem["errors"] = [{"where": where, "message": message} for where, message in self.errors]
-        return problem
+        about = {"type": f"/problems/{self.name}", "title": self.title, "status": self.status, "detail": self.detail}
+        errors = [{"where": where, "message": message} for where, message in self.errors]
+        return {**about, "request_id": request_id, **({"errors": errors} if errors else {})}
 
     def response(self, request_id: str) -> Response:
         body = json.dumps(self.to_dict(request_id)).encode()

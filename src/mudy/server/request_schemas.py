@@ -1,6 +1,7 @@
 """The schemas of requests. Nothing is coerced, and unknown fields are refused."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any, Self, get_args
 
@@ -20,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from mudy._support.validation import Option, TopN, checked, options_of
+from mudy._support.validation import Option, TopN, checked, checked_top_n, options_of
 from mudy.errors import SettingError, unknown
 from mudy.extraction.examples import LEAST
 from mudy.extraction.options import Options, RankingFocus
@@ -97,13 +98,10 @@ def _whole(value: Any) -> Any:
 
 
 def _top_n(value: Any) -> TopN:
-    value = _whole(value)
-    if isinstance(value, str) and value == "auto":
-        return "auto"
-    if isinstance(value, bool) or not isinstance(value, int | float | None):
-        raise ValueError("must be a number, 'auto' or null")
-    if value is None or (isinstance(value, int) and 1 <= value <= MAX_TOP_N) or 0 < value < 1:
-        return value
+    with suppress(SettingError):
+        top_n = checked_top_n(_whole(value))
+        if not isinstance(top_n, int) or top_n <= MAX_TOP_N:
+            return top_n
     raise ValueError(f"must be a whole number from 1 to {MAX_TOP_N:,}, a share between 0 and 1, 'auto' or null")
 
 
@@ -148,8 +146,6 @@ def _plain_type(option: Option) -> Any:
     (kind,) = option.types
     limits = Field(ge=option.least, le=option.most if option.most_served is None else option.most_served)
     limited = Annotated[kind, limits, BeforeValidator(_whole)] if kind is int else Annotated[kind, limits]
-    if kind not in (int, float):
-        limited = kind
     return limited if option.default is not None and not option.none else limited | None
 
 
@@ -350,24 +346,13 @@ def _check_bounds(name: str, value: Any) -> None:
 
 
 def settings_schema(method: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "title": f"Settings of {method}",
-        "properties": {name: _setting_schema(method, name, default) for name, default in settings_of(method).items()},
-        "additionalProperties": False,
-    }
-
-
-def _setting_schema(method: str, name: str, default: Any) -> dict[str, Any]:
-    maximum = {"maximum": LARGEST_VALUES[name]} if name in LARGEST_VALUES else {}
-    kind: Any = dict[str, Any] | None if name in FILE_SETTINGS else setting_types(method)[name]
-    schema = TypeAdapter(kind).json_schema()
-    if entries := schema.pop("prefixItems", None):  # a tuple, which generators and linters know as a list of one type
-        assert all(entry == entries[0] for entry in entries)
-        schema["items"] = entries[0]
-    return {
-        **schema,
-        "description": descriptions_of(method)[name],
-        "default": list(default) if isinstance(default, tuple) else default,
-        **maximum,
-    }
+    kinds, descriptions, properties = setting_types(method), descriptions_of(method), {}
+    for name, default in settings_of(method).items():
+        kind: Any = dict[str, Any] | None if name in FILE_SETTINGS else kinds[name]
+        schema = TypeAdapter(kind).json_schema()
+        if entries := schema.pop("prefixItems", None):  # a tuple, which generators know as a list of one type
+            schema["items"] = entries[0]
+        default = list(default) if isinstance(default, tuple) else default
+        maximum = {"maximum": LARGEST_VALUES[name]} if name in LARGEST_VALUES else {}
+        properties[name] = {**schema, "description": descriptions[name], "default": default, **maximum}
+    return {"type": "object", "title": f"Settings of {method}", "properties": properties, "additionalProperties": False}

@@ -1,21 +1,25 @@
-"""The schemas of answers, and the answers that describe the service, its methods and its models.
+"""The schemas of answers, the answers that describe the service, its methods and its models, and the OpenAPI document.
 
-Their names are those of the components of the OpenAPI document.
+The names of schemas are those of the components of the document.
 """
 
 from operator import attrgetter
 from typing import Any, Literal
 
+from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import models_json_schema
 
 from mudy import __version__, models
 from mudy.extraction.examples import LEAST
-from mudy.methods import METHODS, STYLES, Style, description, model_fields
+from mudy.methods import METHODS, STYLES, Style, description, method_class, model_fields
 from mudy.reading import formats as readers
 from mudy.reading.document import BlockKind
 from mudy.reading.languages import LANGUAGE_NAMES
 from mudy.server.config import Config
-from mudy.server.request_schemas import served_methods
+from mudy.server.middleware import HEALTH_PATHS
+from mudy.server.problems import MEDIA_TYPE
+from mudy.server.request_schemas import served_methods, settings_schema
 
 
 class ResponseSchema(BaseModel):
@@ -252,21 +256,16 @@ class Models(ResponseSchema):
 
 
 def file_text(reading: readers.Reading) -> FileText:
-    blocks = [
-        BlockPlace(start=block.span.start, end=block.span.end, kind=block.kind, level=block.level)
-        for block in reading.blocks or ()
-    ]
-    return FileText(text=reading.text, pages=list(reading.pages), blocks=None if reading.blocks is None else blocks)
+    blocks = reading.blocks or ()
+    places = [BlockPlace(start=b.span.start, end=b.span.end, kind=b.kind, level=b.level) for b in blocks]
+    return FileText(text=reading.text, pages=list(reading.pages), blocks=None if reading.blocks is None else places)
 
 
 def service_info(config: Config) -> ServiceInfo:
     return ServiceInfo(
+        **{name: getattr(config, name) for name in ("model", "encoder", "speed", "default_style")},
         version=__version__,
-        model=config.model,
-        encoder=config.encoder,
-        speed=config.speed,
         default_method=config.method,
-        default_style=config.default_style,
         styles=STYLES,
         limits=Limits(
             body_bytes=config.max_body,
@@ -299,3 +298,79 @@ def model_list(config: Config, loaded: frozenset[str]) -> Models:
     rows += map(attrgetter(*fields), models.status())
     listed = [dict(zip(fields, row, strict=True)) | {"loaded": served.get(row[0]) in loaded} for row in rows]
     return Models.model_validate({"models": listed})
+
+
+# -- The OpenAPI document: as FastAPI writes it, with the limits, key, problems and settings of this service -----------
+
+COMPONENT = "#/components/schemas/"
+DESCRIPTION = """
+Keyphrases of any text, found by a pre-trained language model without training data.
+
+Requests wait in one queue for one model, and waiting texts are computed together; no answer depends on that. Errors are
+`application/problem+json`. The computation stops when a client closes its connection.
+"""
+MEANING = {
+    401: "The key is missing or wrong.",
+    408: "The body arrived too slowly.",
+    413: "The body is too large.",
+    415: "Unsupported Content-Type or Content-Encoding.",
+    421: "The host in the Host header is not allowed.",
+    422: "The request is invalid, a text is too long, or a method or setting is unknown.",
+    500: "Internal error.",
+    503: "The queue is full, the request timed out, or the service is starting or shutting down. See Retry-After.",
+}
+# Problems and the lines of a stream, which no route returns as JSON.
+UNROUTED = (ProblemDetails, Waiting, Working, Done, FailedLine)
+ANY_ROUTE = (401, 421, 500)
+POST_ROUTE = (*ANY_ROUTE, 408, 413, 415, 422, 503)
+
+
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    content = {MEDIA_TYPE: {"schema": {"$ref": f"{COMPONENT}ProblemDetails"}}}
+    return {status: {"description": MEANING[status], "content": content} for status in statuses}
+
+
+def extend_openapi(app: FastAPI, config: Config) -> None:
+    """Extend the document of FastAPI, which is written when it is first asked for and after a route was added."""
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = generate()
+        if "securitySchemes" not in document["components"]:  # written just now
+            components = document["components"]["schemas"]
+            template = f"{COMPONENT}{{model}}"
+            _, further = models_json_schema([(m, "serialization") for m in UNROUTED], ref_template=template)
+            components |= further["$defs"]
+            _add_limits(components, config)
+            _add_settings(components)
+            _add_key(document, required=config.api_key is not None)
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _add_limits(components: dict[str, Any], config: Config) -> None:
+    names = ("ExtractRequest", "ExplainRequest", "FitRequest", "FitExample")
+    extract, explain, fit, example = (components[name]["properties"] for name in names)
+    extract["texts"]["maxItems"] = fit["examples"]["maxItems"] = config.max_texts
+    for text in (extract["text"], extract["texts"]["items"], explain["text"], example["text"]):
+        text["maxLength"] = config.max_characters
+
+
+def _add_settings(components: dict[str, Any]) -> None:
+    """The settings of each method with their types; ranges are checked by the methods."""
+    names = {method: f"{method_class(method).__name__}Settings" for method in served_methods()}
+    references = {method: {"$ref": f"{COMPONENT}{name}"} for method, name in names.items()}
+    components |= {name: settings_schema(method) for method, name in names.items()}
+    extract = components["ExtractRequest"]["properties"]["settings"]
+    extract |= {"anyOf": list(references.values())}
+    del extract["default"]  # {}, which generators refuse beside anyOf
+    components["ExplainRequest"]["properties"]["settings"] |= {"properties": references, "additionalProperties": False}
+
+
+def _add_key(document: dict[str, Any], required: bool) -> None:
+    """The key; where none is required it is optional, so that a generated client can always be given one."""
+    document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    document["security"] = [{"key": []}] if required else [{"key": []}, {}]
+    for path in HEALTH_PATHS:
+        document["paths"][path]["get"]["security"] = []

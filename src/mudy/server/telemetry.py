@@ -28,11 +28,8 @@ LONGEST_RETRY_AFTER = 60  # seconds
 
 class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        line = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname.lower(),
-            "message": record.getMessage(),
-        }
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line = {"time": time, "level": record.levelname.lower(), "message": record.getMessage()}
         if record.exc_info and record.exc_info[1] is not None:
             line |= _describe_error(record.exc_info[1])
         return json.dumps(line | getattr(record, "fields", {}))

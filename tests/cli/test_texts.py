@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mudy.cli import sources
+from mudy.cli.parameters import text_sources
 from mudy.errors import InputError
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import Options
@@ -19,7 +19,7 @@ def test_patterns_give_their_files_in_order_and_names_with_brackets_are_files(fo
     (folder / "deep" / "er" / "b[1].txt").touch()
     (folder / "deep" / "a.txt").touch()
     patterns = ["-", "deep/**/*.txt", "deep/er/b[1].txt", "vision.txt"]
-    names = [source.name for source in sources.text_sources(patterns, None)]
+    names = [source.name for source in text_sources(patterns, None)]
     assert names == ["-", "deep/a.txt", "deep/er/b[1].txt", "deep/er/b[1].txt", "vision.txt"]
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from mudy._support.storage import dump_json
-from mudy.cli import console, formats
-from mudy.cli.console import Screen
+from mudy.cli import console
+from mudy.cli.console import Output, Screen
+from mudy.cli.extract_command import ResultFormat
 from mudy.extraction import results
 
 
@@ -25,7 +26,7 @@ def result(source: str | None = "a.txt") -> results.Result:
 
 
 def test_json_and_json_lines_hold_what_the_result_holds() -> None:
-    lines, whole = formats.ResultFormat("jsonl", True, False), formats.ResultFormat("json", True, False)
+    lines, whole = ResultFormat("jsonl", True, False), ResultFormat("json", True, False)
     assert json.loads(lines.one(result())) == result().to_dict()
     assert "\n" not in lines.one(result()).rstrip("\n")
     assert whole.one(result()) + whole.one(result("b.txt")) == ""
@@ -44,7 +45,7 @@ def test_sections_stand_below_the_table_those_without_a_heading_with_a_number() 
         results.SectionResult("2 Méthodes\x1b", 9, 20, phrases * 2),
         results.SectionResult("Empty", 20, 30, ()),
     )
-    form = formats.ResultFormat("table", False, False)
+    form = ResultFormat("table", False, False)
     written = form.one(replace(result(), sections=sections)).split("\n\n")[1]
     assert written.splitlines() == [
         "Section      Keyphrases",
@@ -56,7 +57,7 @@ def test_sections_stand_below_the_table_those_without_a_heading_with_a_number() 
 
 
 def test_csv_has_a_head_once_and_a_row_a_keyphrase_at_its_best_place() -> None:
-    form = formats.ResultFormat("csv", True, False)
+    form = ResultFormat("csv", True, False)
     rows = list(csv.DictReader(io.StringIO(form.one(result()) + form.one(result("b.txt")) + form.end())))
     assert [row["source"] for row in rows] == ["a.txt", "a.txt", "b.txt", "b.txt"]
     assert rows[0] == {
@@ -76,12 +77,12 @@ def test_csv_names_the_page_of_the_best_place_in_a_pdf_file() -> None:
     first, *others = result().keyphrases
     best, *rest = first.occurrences
     paged = replace(first, occurrences=(replace(best, page=3), *rest))
-    written = formats.ResultFormat("csv", False, False).one(replace(result(), keyphrases=(paged, *others)))
+    written = ResultFormat("csv", False, False).one(replace(result(), keyphrases=(paged, *others)))
     assert [row["page"] for row in csv.DictReader(io.StringIO(written))] == ["3", ""]
 
 
 def test_a_plain_table_is_aligned_uncut_and_free_of_control_characters() -> None:
-    written = formats.ResultFormat("table", False, False).one(result())
+    written = ResultFormat("table", False, False).one(result())
     assert written.splitlines() == [
         "#  Keyphrase          Score  Count  Also as",
         "1  naïve Bayes      -1.5000      2  Naïve Bayes; naïve-Bayes",
@@ -94,11 +95,11 @@ def test_an_output_file_appears_whole_or_not_at_all(folder: Path) -> None:
     path = folder / "out.json"
     path.write_text("old", encoding="utf-8")
     path.chmod(0o640)
-    with suppress(ValueError), formats.Output(str(path)) as output:
+    with suppress(ValueError), Output(str(path)) as output:
         output.write("new")
         raise ValueError("an error before the end")
     assert path.read_text(encoding="utf-8") == "old"
-    with formats.Output(str(path)) as output:
+    with Output(str(path)) as output:
         output.write("new")
         assert path.read_text(encoding="utf-8") == "old"
     assert path.read_text(encoding="utf-8") == "new"
@@ -107,7 +108,7 @@ def test_an_output_file_appears_whole_or_not_at_all(folder: Path) -> None:
 
 
 def test_json_lines_stream_into_their_file(folder: Path) -> None:
-    with formats.Output(str(folder / "out.jsonl"), streaming=True) as output:
+    with Output(str(folder / "out.jsonl"), streaming=True) as output:
         output.write("{}\n")
         assert (folder / "out.jsonl").read_text(encoding="utf-8") == "{}\n"
 
