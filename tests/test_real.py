@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from mudy import Extractor, models
-from mudy.engines.backbone import Backbone
+from mudy.engines.interfaces import Backbone
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.transformer import CausalBackbone
 from mudy.errors import UnsupportedModel

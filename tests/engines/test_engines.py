@@ -12,7 +12,7 @@ import pytest
 
 from mudy import Extractor, engines
 from mudy.engines import Compute, may_have_gpu
-from mudy.engines.light.light_decoder_backbone import LightDecoder
+from mudy.engines.light.backbone import LightDecoder
 from mudy.engines.torch.transformer import CausalBackbone
 from mudy.errors import MissingExtra, UnsupportedModel
 from tests import small

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from mudy import Extractor, SettingError
-from mudy.engines.backbone import Question, TextRange
+from mudy.engines.interfaces import Question, TextRange
 from mudy.engines.torch import transformer
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.transformer import CausalBackbone

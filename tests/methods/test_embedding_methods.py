@@ -13,7 +13,7 @@ import torch
 import transformers
 from torch import Tensor
 
-from mudy.engines.encoder import SentenceEncoder
+from mudy.engines.interfaces import SentenceEncoder
 from mudy.engines.torch.torch_encoder import TorchEncoder
 from mudy.errors import SettingError, UnsupportedModel
 from mudy.methods import METHODS, method_class

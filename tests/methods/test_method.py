@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from mudy import Extractor, SettingError
-from mudy.engines.encoder import SentenceEncoder
+from mudy.engines.interfaces import SentenceEncoder
 from mudy.engines.torch.transformer import CausalBackbone
 from mudy.extraction.preparation import PreparedText, score_texts
 from mudy.extraction.ranking import rank

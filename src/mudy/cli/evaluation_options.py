@@ -19,7 +19,7 @@ from mudy.evaluation.datasets import DATASET_FORMATS, Dataset, load
 from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
-    from mudy.engines.encoder import SentenceEncoder
+    from mudy.engines.interfaces import SentenceEncoder
     from mudy.evaluation.measures import Averaging, Calibration, Measure, NamedMeasure
     from mudy.evaluation.runs import GoldKind
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy._support.cancellation import check
-from mudy._support.onnx import Array, Graph, Sessions
+from mudy._support.onnx import Array, Graph, ThreadMap
 from mudy.engines.tokens import encodable
 
 WIDTH = 512
@@ -37,7 +37,7 @@ class UniversalEncoder:
     table: NDArray[np.uint8]  # (tokens, width), to be scaled
     ranges: Array  # what the numbers of each part of the table are multiplied by, and what is added; (2, parts, 1)
     epsilon: float
-    sessions: Sessions
+    threads: ThreadMap
     path: Path
     name: str
 
@@ -52,11 +52,15 @@ class UniversalEncoder:
             weights = {key: stored[key].astype(np.float32) for key in keys}
         ranges = np.stack([weights.pop("scale"), weights.pop("lo")])[..., None]
         epsilon = float(weights.pop("eps"))
-        return cls(weights, table, ranges, epsilon, Sessions(threads), Path(folder), name)
+        return cls(weights, table, ranges, epsilon, ThreadMap(threads), Path(folder), name)
 
     @cached_property
     def tokenizer(self) -> Any:
         return _tokenizer((self.path / "sp.model").read_bytes())
+
+    @cached_property
+    def _graph(self) -> Graph:
+        return _vector_graph(self.epsilon)
 
     def embed(self, texts: Sequence[str]) -> Array:
         """(texts, width); each is computed alone, so that no vector depends on its neighbours.
@@ -64,7 +68,7 @@ class UniversalEncoder:
         Lone surrogates are read as other encoders read them.
         """
         ids = [self.tokenizer.encode(encodable(text), add_special_tokens=False).ids for text in texts]
-        return np.stack(self.sessions.map(self._vector, [[BEGIN, *own[:MOST_TOKENS], END] for own in ids]))
+        return np.stack(self.threads(self._vector, [[BEGIN, *own[:MOST_TOKENS], END] for own in ids]))
 
     def end_of_window(self, text: str) -> int:
         """Where reading ends in a text, in characters: at its end, unless it has too many tokens."""
@@ -75,7 +79,7 @@ class UniversalEncoder:
         check()
         scale, lowest = self.ranges[:, np.array(ids) % PARTS]
         feeds = {"embedded": self.table[ids] * scale + lowest, "count": np.array([len(ids)], np.float32)}
-        (rows,) = self.sessions.run("vector", partial(_vector_graph, self.epsilon), {**self.weights, **feeds})
+        (rows,) = self._graph.run({**self.weights, **feeds})
         return np.asarray(rows[0] / np.linalg.norm(rows[0]))
 
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from mudy.engines.encoder import SentenceEncoder
+from mudy.engines.interfaces import SentenceEncoder
 from mudy.evaluation.datasets import Dataset
 from mudy.evaluation.measures import are_present
 from mudy.reading.candidates import candidates

@@ -16,7 +16,7 @@ from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.vocabularies import Concept, Vocabulary
 
 if TYPE_CHECKING:
-    from mudy.engines.encoder import SentenceEncoder
+    from mudy.engines.interfaces import SentenceEncoder
 
 MOST_PHRASES = 50  # of a text, the best ones, that are compared with labels
 MOST_LABELS = 250_000  # that are encoded

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
     from mudy.engines import Chat
-    from mudy.engines.backbone import Backbone
-    from mudy.engines.encoder import SentenceEncoder
+    from mudy.engines.interfaces import Backbone, SentenceEncoder
     from mudy.engines.universal_encoder import UniversalEncoder
     from mudy.extraction.history import History
     from mudy.models import Report

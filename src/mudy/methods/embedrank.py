@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.engines.encoder import SentenceEncoder, mean_state, unit_length
+from mudy.engines.interfaces import SentenceEncoder, mean_state, unit_length
 from mudy.methods.chunks import EncoderChunk, encoder_chunks, scored_alike
 from mudy.methods.method import Method, ScorePart, Scores, same_at_each, setting
 from mudy.reading.candidates import Candidate

@@ -10,17 +10,21 @@ The header is read here and not by gguf.GGUFReader, which makes an array of each
 
 import json
 import mmap
+import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mudy.models.cache import TOKEN_TABLE, safetensors_header
 from mudy.models.fetch import Report, silent
-from mudy.models.token_table import TOKEN_TABLE, write_token_table
 
 _NUMBER_FORMATS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 STRING, ARRAY = 8, 9
@@ -171,23 +175,6 @@ def write_weights(path: Path, metadata: dict[str, Any], tensors: list[Tensor], d
                 report("Converting", done, total)
 
 
-def safetensors_header(
-    tensors: Iterable[tuple[str, str, Sequence[int]]], metadata: Mapping[str, str], alignment: int = 8
-) -> bytes:
-    """The head of a safetensors file: the names, types and shapes of its tensors, which begin at a multiple.
-
-    `alignment` is that multiple, in bytes.
-    """
-    table: dict[str, Any] = {"__metadata__": dict(metadata)}
-    end = 0
-    for name, dtype, shape in tensors:
-        start, end = end, end + (4 if dtype == "F32" else 1) * prod(shape)
-        table[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
-    text = json.dumps(table).encode()
-    text += b" " * (-(8 + len(text)) % alignment)
-    return struct.pack("<Q", len(text)) + text
-
-
 def restored(values: NDArray[Any], name: str, metadata: dict[str, Any]) -> NDArray[Any]:
     """Weights as transformers wants them, with what GGUF did to them undone."""
     architecture = metadata["general.architecture"]
@@ -326,3 +313,25 @@ def byte_level_tokenizer(tokens: list[str], metadata: dict[str, Any]) -> Any:
     )
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
+
+
+def write_token_table(path: Path, tokens: Sequence[str], added: Sequence[int], prefix: Sequence[int]) -> None:
+    """Write a vocabulary, given by id, as a TokenTable reads it."""
+    coded = [token.encode() for token in tokens]
+    slots = array("i", [-1]) * (1 << ((4 * len(coded)).bit_length() - 1))  # at least half of them stay -1
+    for number, token in enumerate(coded):
+        slot = crc32(token) & (len(slots) - 1)
+        while slots[slot] >= 0:
+            slot = (slot + 1) & (len(slots) - 1)
+        slots[slot] = number
+    starts = array("i", accumulate(map(len, coded), initial=0))
+    inner = re.compile("[^▁](?=▁)")
+    header = {
+        "added": added,
+        "prefix": prefix,
+        "characters": [number for number, token in enumerate(tokens) if len(token) == 1],
+        "joints": "".join(sorted({character for token in tokens for character in inner.findall(token)})),
+        "tokens": len(coded),
+        "slots": len(slots),
+    }
+    path.write_bytes(json.dumps(header).encode() + b"\n" + starts.tobytes() + slots.tobytes() + b"".join(coded))

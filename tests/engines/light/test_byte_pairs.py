@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mudy import models
-from mudy.engines.light.light_tokenizer import BytePairTokenizer, LightTokenizer
-from mudy.models.gguf import gemma_tokenizer
-from mudy.models.token_table import SPACE, TOKEN_TABLE, TokenTable, write_token_table
+from mudy.engines.tokens import SPACE, BytePairTokenizer, LightTokenizer, TokenTable
+from mudy.models.cache import TOKEN_TABLE
+from mudy.models.gguf import gemma_tokenizer, write_token_table
 
 WORDS = [
     "ri",

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from mudy._support.cancellation import check
-from mudy.engines.backbone import Floats, MapObserver, Rule, Weighting
+from mudy.engines.interfaces import Floats, MapObserver, Rule, Weighting
 
 NAME = "mudy"
 

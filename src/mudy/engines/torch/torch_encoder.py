@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from mudy._support.cancellation import check
-from mudy.engines.batches import length_batches
-from mudy.engines.encoder import SentenceEncoder, States
+from mudy.engines.interfaces import Floats, SentenceEncoder
 from mudy.engines.tokens import fast_tokenizer
 from mudy.engines.torch.machine import Machine
 
@@ -35,9 +34,9 @@ class TorchEncoder(SentenceEncoder):
         return cls(model, fast_tokenizer(path), machine, name)
 
     def states(
-        self, rows: Sequence[Sequence[int]], layer: int = -1, pool: Callable[[States], States] = lambda state: state
-    ) -> list[States]:
-        def work(batch: list[int]) -> list[States]:
+        self, rows: Sequence[Sequence[int]], layer: int = -1, pool: Callable[[Floats], Floats] = lambda state: state
+    ) -> list[Floats]:
+        def work(batch: list[int]) -> list[Floats]:
             check()
             some = [torch.tensor(rows[i], device=self.machine.device) for i in batch]
             ids = pad_sequence(some, batch_first=True, padding_value=int(self.tokenizer.pad_token_id or 0))
@@ -47,8 +46,20 @@ class TorchEncoder(SentenceEncoder):
             every = found.float().cpu().numpy()
             return [pool(state[: len(row)]) for state, row in zip(every, some, strict=True)]
 
-        results: dict[int, States] = {}
+        results: dict[int, Floats] = {}
         with self.machine.at_work():
             for batch in length_batches([len(row) for row in rows], self.machine.batch_tokens):
                 results.update(zip(batch, work(batch), strict=True))
         return [results[i] for i in range(len(rows))]
+
+
+def length_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Indices of similar length together, each batch within a budget of padded tokens (at least one item)."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda i: (lengths[i], i)):
+        if batch and (len(batch) + 1) * lengths[index] > budget:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch

@@ -7,8 +7,9 @@ are computed once, and all candidates look at them.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, DynamicCache, EncoderDecoderCache
 
 from mudy._support.cancellation import check
-from mudy.engines.backbone import (
+from mudy.engines.interfaces import (
     Backbone,
     DecoderOnly,
     Encoding,
@@ -29,8 +30,7 @@ from mudy.engines.backbone import (
     TextRange,
     Weighting,
 )
-from mudy.engines.batches import of_one_shape
-from mudy.engines.tokens import LONGEST_PROMPT, WORD_MARKS, Prompt, Tokens, fast_tokenizer, prompts_of, tokenise
+from mudy.engines.tokens import LONGEST_PROMPT, WORD_MARKS, Prompt, Tokens, fast_tokenizer, packs, prompts_of, tokenise
 from mudy.engines.torch.attention import NAME, Edit, Following, Observer, register, soft_cap
 from mudy.engines.torch.machine import Machine
 from mudy.reading.document import Span
@@ -140,6 +140,13 @@ class Transformer(Backbone):
             logits = soft_cap(self.model.lm_head(some_states).float(), cap)  # (states, vocabulary)
             values.append(logits.log_softmax(-1).gather(1, some_words[:, None])[:, 0])
         return torch.cat(values)
+
+
+def of_one_shape(prompts: Sequence[Prompt], budget: int) -> Iterator[list[int]]:
+    """Indices of prompts with equally many tokens and the candidate in the same place, within a budget of tokens."""
+    order = sorted(range(len(prompts)), key=lambda i: (prompts[i].shape, i))
+    for (length, _, _), same in groupby(order, key=lambda i: prompts[i].shape):
+        yield from packs(same, lambda _, length=length: length, budget)  # type: ignore[misc]
 
 
 # --- Decoder-only models: the prompt follows the document --------------------------------------------------------

@@ -9,7 +9,7 @@ from math import log, log1p
 from typing import Any, ClassVar, NamedTuple
 
 from mudy.engines import ENCODER_DECODERS
-from mudy.engines.backbone import Encoding, Question, TextRange
+from mudy.engines.interfaces import Encoding, Question, TextRange
 from mudy.errors import SettingError
 from mudy.methods.chunks import Chunk, scored_in_chunks
 from mudy.methods.method import Architecture, ModelField, OccurrenceScore, ScorePart, Scores, Work

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Protocol
 
-from mudy.engines.backbone import AlignedRows, Floats, Rule
+from mudy.engines.interfaces import AlignedRows, Floats, Rule
 from mudy.methods.method import setting
 from mudy.methods.promptrank import PromptMethod
 from mudy.reading.document import Span

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.engines.backbone import Encoding, Floats, Weighting
-from mudy.engines.encoder import unit_length
+from mudy.engines.interfaces import Encoding, Floats, Weighting, unit_length
 from mudy.errors import SettingError
 from mudy.methods.chunks import Chunk
 from mudy.methods.mudy.settings import MudySettings

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log1p
 
-from mudy.engines.backbone import Backbone, Question, Received, TextRange
+from mudy.engines.interfaces import Backbone, Question, Received, TextRange
 from mudy.methods.mudy.settings import SAM_LAYERS
 from mudy.methods.mudyplus.digest import Digest
 from mudy.reading.candidates import Candidate
