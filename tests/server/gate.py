@@ -9,7 +9,7 @@ from typing import Any, cast
 from starlette.types import Message
 
 from mudy import Extractor, InputError
-from mudy._support.cancellation import check
+from mudy._support.callbacks import check
 from mudy.engines.torch.machine import Machine
 from mudy.engines.torch.transformer import Seq2SeqBackbone
 from mudy.extraction.options import Options

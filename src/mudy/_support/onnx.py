@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.processes import usable_cpus
+from mudy._support.this_process import usable_cpus
 
 ElementType = Literal["float32", "uint8", "int8", "int32", "int64"]
 ELEMENT_TYPES: Mapping[str, int] = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}  # TensorProto.DataType

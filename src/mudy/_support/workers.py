@@ -14,8 +14,9 @@ from queue import SimpleQueue
 from threading import Lock, RLock, Thread, current_thread
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from mudy._support.processes import ChildProcess, how_it_ended, python_environment, usable_cpus
-from mudy._support.progress import report_share
+from mudy._support.callbacks import report_share
+from mudy._support.processes import ChildProcess, how_it_ended, python_environment
+from mudy._support.this_process import usable_cpus
 from mudy.errors import WorkerError
 
 Item = TypeVar("Item")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from mudy._support.progress import reported_to
+from mudy._support.callbacks import reported_to
 from mudy._support.validation import SHORT
 from mudy.cli.formats import printable
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mudy._support.progress import reported_to
+from mudy._support.callbacks import reported_to
 from mudy.cli import formats, parameters
 from mudy.cli.console import Screen, debugging, first_names, first_phrases, made_extractor
 from mudy.cli.sources import Source, text_sources

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import click
 
-from mudy._support.storage import atomic_write, dump_json, encode_text, same_file
+from mudy._support.storage import atomic_write, dump_json, same_file
 from mudy.cli.sources import STDIN, Source
 from mudy.extraction.results import Keyphrase, Result, keyphrase_row
 
@@ -192,12 +192,12 @@ class Output:
         if not data:
             return
         if not self._direct:
-            self._content.append(encode_text(data))
+            self._content.append(data.encode(errors="replace"))
             return
         with _writing(self.path):
             if self._stream is None:
                 self._stream = sys.stdout.buffer if self.path is None else self.path.open("wb")
-            self._stream.write(encode_text(data))
+            self._stream.write(data.encode(errors="replace"))
             self._stream.flush()
 
     def __enter__(self) -> Self:
@@ -260,7 +260,7 @@ class Texts:
         name = next(name for name in names if name.casefold() not in self._taken and not self._is_read(name))
         self._taken.add(name.casefold())  # Windows and macOS take A.txt for a.txt
         with _writing(self.folder / name), atomic_write(self.folder / name) as unfinished:
-            unfinished.write_bytes(encode_text(text))
+            unfinished.write_bytes(text.encode(errors="replace"))
 
     def _is_read(self, name: str) -> bool:
         path = self.folder / name

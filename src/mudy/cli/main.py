@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from mudy import __version__
-from mudy._support.loading import own_process
+from mudy._support.this_process import own_process
 from mudy.cli import formats
 from mudy.cli.console import debugging
 from mudy.cli.corpus_command import compare_corpora_command, corpus_command

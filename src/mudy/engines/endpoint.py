@@ -20,7 +20,6 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
-from mudy._support.storage import encode_text
 from mudy.errors import EndpointError, EndpointRefused, SettingError
 from mudy.reading.document import squeeze
 
@@ -95,10 +94,10 @@ class Endpoint:
         ) from passing
 
     def _try(self, system: str, user: str, max_new_tokens: int, seconds: float) -> str:
-        roles = {"system": system, "user": user}
+        turns = (("system", system), ("user", user))
         request: dict[str, Any] = {
             "model": self.name,
-            "messages": [{"role": role, "content": encode_text(content).decode()} for role, content in roles.items()],
+            "messages": [{"role": role, "content": text.encode(errors="replace").decode()} for role, text in turns],
             self._limit: max_new_tokens if self._limit == "max_tokens" else max_new_tokens + THOUGHT,
         }
         if self._temperature:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.cancellation import check
+from mudy._support.callbacks import check
 from mudy._support.onnx import Array, Graph, ThreadMap
 from mudy.engines.tokens import encodable
 

@@ -8,7 +8,7 @@ from math import exp, log
 from statistics import pstdev
 from typing import TYPE_CHECKING, Any, Literal
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy.errors import SettingError
 from mudy.extraction.results import ConceptMatch, Keyphrase
 from mudy.methods.method import OccurrenceScore

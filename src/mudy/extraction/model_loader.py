@@ -9,7 +9,7 @@ from hashlib import sha256
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mudy._support.loading import loading
+from mudy._support.this_process import loading
 from mudy.engines import Compute, Speed
 from mudy.errors import UnsupportedModel
 from mudy.extraction.options import DEFAULT_ENCODER, Setup

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.cancellation import cancellable, check
+from mudy._support.callbacks import cancellable, check
 from mudy.methods.word_index import WordRange
 
 Vector = NDArray[np.float64]

@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy.engines.interfaces import Floats, SentenceEncoder, mean_state
 from mudy.methods.chunks import EncoderChunk, IndexedOccurrence, chunk_at, encoder_chunks, indexed_occurrences
 from mudy.methods.graphs import blocks

@@ -10,7 +10,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from mudy._support.progress import reported
+from mudy._support.callbacks import reported
 from mudy.engines.interfaces import Backbone, Floats, MapObserver, Maps
 from mudy.engines.tokens import Tokens
 from mudy.methods.chunks import Chunk, IndexedOccurrence, chunks, everywhere

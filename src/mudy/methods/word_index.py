@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy.reading.candidates import QUOTES, Candidate
 from mudy.reading.document import Document
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from starlette.responses import Response
 from starlette.types import Receive
 
-from mudy._support.cancellation import check
+from mudy._support.callbacks import check
 from mudy._support.storage import dump_json
 from mudy.errors import InputError
 from mudy.extraction.adaptation import Adaptation

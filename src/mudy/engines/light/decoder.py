@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.cancellation import check
+from mudy._support.callbacks import check
 from mudy._support.onnx import CONTRIB, Array, Feeds, Graph, ThreadMap
 from mudy.engines.light.weights import MIDDLE, Bound, LightWeights, Products, Table, round_rows, row_scales
 from mudy.errors import UnsupportedModel

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mudy._support.cancellation import check
+from mudy._support.callbacks import check
 from mudy._support.onnx import CONTRIB, Array, Graph, ThreadMap
 from mudy.engines import Compute, read_config
 from mudy.engines.interfaces import SentenceEncoder

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from mudy._support.cancellation import check
+from mudy._support.callbacks import check
 from mudy.engines.interfaces import Floats, SentenceEncoder
 from mudy.engines.tokens import fast_tokenizer
 from mudy.engines.torch.machine import Machine

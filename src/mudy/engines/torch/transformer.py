@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, DynamicCache, EncoderDecoderCache
 
-from mudy._support.cancellation import check
+from mudy._support.callbacks import check
 from mudy.engines.interfaces import (
     Backbone,
     DecoderOnly,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy._support.storage import atomic_write
 
 VERSION = 1  # of how texts become vectors; raised when that changes

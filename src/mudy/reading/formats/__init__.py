@@ -13,7 +13,6 @@ from importlib.util import find_spec
 from pathlib import Path, PurePath
 
 from mudy._support.extras import missing_extra
-from mudy._support.storage import encode_text
 from mudy.errors import InputError, MudyError
 from mudy.reading.formats.pool import FileRead as FileRead
 from mudy.reading.formats.pool import ReaderPool as ReaderPool
@@ -69,7 +68,7 @@ def read(
     if not _installed(kind):
         raise missing_extra("readers", f"is {kind.upper()}, which", NEEDED[kind])
     if kind in MARKUP:
-        data = encode_text(_decoded(data, encoding))
+        data = _decoded(data, encoding).encode(errors="replace")
     return (pool or _shared_pool()).read(kind, data, file)
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from mudy._support.processes import child_streams, receive, send
-from mudy._support.storage import encode_text
 from mudy.errors import InputError
 from mudy.reading.formats.reading import Limits, Reading
 
@@ -46,7 +45,7 @@ def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], b
             if len(reading.text) > limits.characters:
                 raise InputError(limits.too_long())
             blocks = reading.blocks and [(b.span.start, b.span.end, b.kind, b.level) for b in reading.blocks]
-            return {"pages": reading.pages, "blocks": blocks}, encode_text(reading.text)
+            return {"pages": reading.pages, "blocks": blocks}, reading.text.encode(errors="replace")
     except InputError as error:
         return {"error": str(error)}, b""
     except ImportError as error:

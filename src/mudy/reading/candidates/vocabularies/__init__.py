@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy._support.validation import seen, several
 from mudy.errors import InputError, VocabularyWarning
 from mudy.reading.candidates.stemming import SNOWBALL

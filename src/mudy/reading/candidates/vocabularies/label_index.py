@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy.reading.candidates import stands_alone
 from mudy.reading.candidates.phrase_index import PhraseIndex
 from mudy.reading.candidates.stemming import UNSPACED, stem_of

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 from xml.parsers import expat
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy._support.extras import from_extra
 from mudy.errors import InputError
 from mudy.reading.candidates.vocabularies import Concept
