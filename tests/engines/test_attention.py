@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mudy.engines.interfaces import TextRange
 from mudy.engines.torch.attention import keep_aligned, received_sums, reweighted
-from mudy.engines.torch.torch_encoder import length_batches
+from mudy.engines.torch.transformer import length_batches
 from mudy.reading.document import Span
 from tests import small
 

@@ -104,7 +104,7 @@ def test_a_gpu_is_taken_by_torch_where_it_is_installed(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mudy.engines.may_have_gpu", lambda: True)
-    monkeypatch.setattr("mudy.engines.torch.machine.best_device", lambda: "cuda")
+    monkeypatch.setattr("mudy.engines.torch.best_device", lambda: "cuda")
     assert not engines.computes_lightly(str(folders["gemma3"]), Compute())
     assert engines.computes_lightly(str(folders["gemma3"]), Compute("cpu"))
 

@@ -106,7 +106,7 @@ def load_encoder(path: str, compute: Compute, name: str, report: Report | None =
 
         return LightEncoder(Path(path), compute, name, report or silent)
     what = f"{name} (of the family {family!r})"
-    encoder: SentenceEncoder = _by_torch("torch_encoder", "TorchEncoder", what, path, compute, name, report=report)
+    encoder: SentenceEncoder = _by_torch("transformer", "TorchEncoder", what, path, compute, name, report=report)
     return encoder
 
 
@@ -130,11 +130,11 @@ def _by_torch(
             raise missing_extra("torch", what, package)
     from transformers.utils import logging
 
-    from mudy.engines.torch.machine import Machine
+    from mudy.engines.torch import Machine
 
     load = getattr(import_module(f"mudy.engines.torch.{module}"), kind).load
     float32_source(Path(path), report or silent)
-    machine = Machine.of(compute.device, compute.dtype, compute.threads, compute.batch_tokens)
+    machine = Machine.of(compute)
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
@@ -206,7 +206,7 @@ def computes_lightly(path: str, compute: Compute) -> bool:
         return False
     if compute.device == "cpu" or find_spec("torch") is None or not may_have_gpu():  # else torch is imported to see
         return True
-    from mudy.engines.torch.machine import best_device
+    from mudy.engines.torch import best_device
 
     return best_device() == "cpu"
 

@@ -204,7 +204,7 @@ class SentenceEncoder(ABC):
 
     def room(self) -> int:
         """How many tokens of text fit into one reading."""
-        return max(1, self.positions - int(self.tokenizer.num_special_tokens_to_add()) - _SPARE)
+        return max(1, self.positions - len(self.read_alone("")) - _SPARE)
 
     def token_ends(self, text: str) -> list[int]:
         """Where each token of a text ends, in characters: for planning windows."""

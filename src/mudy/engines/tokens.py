@@ -149,13 +149,10 @@ class LightTokenizer:
     """Cuts texts into tokens, and knows where in the text each stands."""
 
     def __init__(self, folder: Path) -> None:
-        path = folder / "tokenizer.json"
-        if not path.is_file():
-            raise UnsupportedModel(f"{folder} holds no tokenizer.json, which is needed for character offsets.")
         try:
             self._inner = _opened(folder)
         except Exception as error:  # the package raises nothing narrower
-            raise ModelUnavailable(f"{path} cannot be read: {error}.") from error
+            raise ModelUnavailable(f"{folder / 'tokenizer.json'} cannot be read: {error}.") from error
         self._settings = read_settings(folder)
 
     def __call__(
@@ -173,17 +170,11 @@ class LightTokenizer:
         every = [self._inner.encode(one, add_special_tokens=add_special_tokens) for one in text]  # on one thread
         return {"input_ids": [each.ids for each in every], "offset_mapping": [each.offsets for each in every]}
 
-    def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]:
-        return [self._inner.id_to_token(token) or "" for token in ids]
-
     def single_characters(self) -> list[int]:
         """The tokens that are one character, in their order."""
         if hasattr(self._inner, "single_characters"):
             return list(self._inner.single_characters())
         return sorted(token for text, token in self._inner.get_vocab().items() if len(text) == 1)
-
-    def num_special_tokens_to_add(self) -> int:
-        return int(self._inner.num_special_tokens_to_add(False))
 
     @property
     def mask_token_id(self) -> int | None:
@@ -246,17 +237,8 @@ class BytePairTokenizer:
                     at += length
         return Cut(ids, offsets)
 
-    def id_to_token(self, token: int) -> str:
-        return self._table.token(token)
-
-    def token_to_id(self, token: str) -> int | None:
-        return self._table.number(token)
-
     def single_characters(self) -> list[int]:
         return self._table.characters
-
-    def num_special_tokens_to_add(self, pair: bool) -> int:
-        return len(self._prefix) * (2 if pair else 1)
 
     # --- Parts of a text -----------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import Any
 from mudy.engines import Compute
 from mudy.engines.light.backbone import LightDecoder
 from mudy.engines.light.encoder import LightEncoder
-from mudy.engines.torch.machine import Machine
+from mudy.engines.torch import Machine
 from mudy.engines.torch.transformer import CausalBackbone
 from tests import small
 
@@ -38,7 +38,7 @@ def light_encoder(folder: Path, **compute: Any) -> LightEncoder:
 
 
 def torch_decoder(folder: Path, **compute: Any) -> CausalBackbone:
-    return CausalBackbone.load(str(folder), Machine.of("cpu", **compute), "small")
+    return CausalBackbone.load(str(folder), Machine.of(Compute("cpu", **compute)), "small")
 
 
 def change_config(folder: Path, **changes: Any) -> None:

@@ -12,9 +12,8 @@ from mudy.engines.interfaces import Backbone, Question, TextRange
 from mudy.engines.light.backbone import LightDecoder
 from mudy.engines.light.encoder import LightEncoder
 from mudy.engines.tokens import LightTokenizer, fast_tokenizer
-from mudy.engines.torch.machine import Machine
-from mudy.engines.torch.torch_encoder import TorchEncoder
-from mudy.engines.torch.transformer import CausalBackbone
+from mudy.engines.torch import Machine
+from mudy.engines.torch.transformer import CausalBackbone, TorchEncoder
 from mudy.reading.document import Span
 
 pytestmark = pytest.mark.real
@@ -32,7 +31,7 @@ def decoder(name: str, speed: Speed = "exact") -> LightDecoder:
 def test_float32_agrees_with_torch(name: str) -> None:
     both: tuple[Backbone, Backbone] = (
         decoder(name),
-        CausalBackbone.load(models.locate(name), Machine.of("cpu", threads=1), name),
+        CausalBackbone.load(models.locate(name), Machine.of(Compute("cpu", threads=1)), name),
     )
     text = TextRange(EXAMPLE, Span(0, 1200))
     ours, theirs = (backbone.encode([text], (6,))[0] for backbone in both)
@@ -58,7 +57,7 @@ def test_8_bits_put_phrases_in_much_the_same_order(name: str) -> None:
 def test_sentence_vectors_agree_with_torch() -> None:
     texts = [EXAMPLE, *PHRASES]
     ours = LightEncoder(Path(models.locate("minilm-l6")), Compute(threads=1), "minilm-l6")
-    theirs = TorchEncoder.load(models.locate("minilm-l6"), Machine.of("cpu", threads=1), "minilm-l6")
+    theirs = TorchEncoder.load(models.locate("minilm-l6"), Machine.of(Compute("cpu", threads=1)), "minilm-l6")
     np.testing.assert_allclose(ours.embed(texts), theirs.embed(texts), atol=1e-5)
 
 

@@ -13,7 +13,7 @@ import torch
 
 from mudy.engines import no_template
 from mudy.engines.tokens import encodable, fast_tokenizer
-from mudy.engines.torch.machine import Machine
+from mudy.engines.torch import Machine
 from mudy.errors import UnsupportedModel
 
 
