@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import count
 from queue import SimpleQueue
 from threading import Lock, RLock, Thread, current_thread
@@ -70,18 +69,14 @@ def pickled_work(work: object, what: str = "The settings") -> bytes:
 _numbers = count(1)  # of tasks
 
 
-@dataclass(eq=False)
 class Task:
     """Some items, pickled, and a future for their outcomes."""
 
-    body: bytes
-    future: Future[Any] = field(default_factory=Future)
-    number: int = field(default_factory=lambda: next(_numbers))
-    share: float = 0.0  # that is computed
-
-    @classmethod
-    def of(cls, items: Any) -> Task:
-        return cls(pickled_work(items, "A text"))
+    def __init__(self, items: Any) -> None:
+        self.body = pickled_work(items, "A text")
+        self.future: Future[Any] = Future()
+        self.number = next(_numbers)
+        self.share = 0.0  # that is computed
 
     def settle(self, outcome: Any) -> None:
         """Set the outcomes, or the exception instead of them, unless they are set already."""
@@ -230,7 +225,7 @@ class WorkerPool(Generic[Item, Outcome]):
 
     def submit(self, items: Any, *, first: bool = False) -> Task:
         """Put items at the end of the queue, or in front of it; their outcomes come as the task's future."""
-        task = Task.of(items)
+        task = Task(items)
         with self._lock:
             self._queue.insert(0 if first else len(self._queue), task)
             self._assign()

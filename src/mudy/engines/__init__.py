@@ -1,4 +1,4 @@
-"""Language models behind one protocol, `backbone.Backbone`. Importing this package loads no model and no engine.
+"""Language models behind one protocol, `interfaces.Backbone`. Importing this package loads no model and no engine.
 
 Two engines compute them. The light one (`light`) needs no torch and takes every model that it can, on a CPU; torch
 takes the rest: other families, GPUs, half precision, and chat. Which one it is depends on the model and on what is

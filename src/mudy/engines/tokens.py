@@ -186,7 +186,7 @@ class LightTokenizer:
 def _opened(folder: Path) -> Any:
     """A tokeniser of our own that starts in a tenth of the time, where a pull wrote a table of the tokens."""
     if is_cached(folder) and (folder / TOKEN_TABLE).is_file():
-        return BytePairTokenizer(TokenTable.load(folder / TOKEN_TABLE))
+        return BytePairTokenizer(TokenTable(folder / TOKEN_TABLE))
     from tokenizers import Tokenizer
 
     found = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -315,23 +315,20 @@ class TokenTable:
     (`mudy.models.gguf`).
     """
 
-    def __init__(self, header: dict[str, Any], body: bytes | memoryview) -> None:
-        """`body` holds where each token begins, the slots of the hash table, and the tokens."""
+    def __init__(self, path: Path) -> None:
+        """The file holds a header, where each token begins, the slots of the hash table, and the tokens."""
+        with path.open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        body = data.find(b"\n") + 1
+        header = json.loads(data[:body])
         self.added: list[int] = header["added"]  # tokens that are found in a text before it is cut
         self.prefix: list[int] = header["prefix"]  # special tokens that stand before every text
         self.characters: list[int] = header["characters"]  # tokens of one character
         self.joints: str = header["joints"]  # characters that some token has before a space
         starts, slots = 4 * (header["tokens"] + 1), 4 * header["slots"]
-        view = memoryview(body)
+        view = memoryview(data)[body:]
         self._starts, self._slots = view[:starts].cast("i"), view[starts : starts + slots].cast("i")
         self._tokens, self._last_slot = view[starts + slots :], header["slots"] - 1
-
-    @classmethod
-    def load(cls, path: Path) -> TokenTable:
-        with path.open("rb") as file:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        start = data.find(b"\n") + 1
-        return cls(json.loads(data[:start]), memoryview(data)[start:])
 
     def __len__(self) -> int:
         return len(self._starts) - 1

@@ -130,7 +130,7 @@ class ModelLoader:
         if self.setup.endpoint is not None:
             from mudy.engines.endpoint import Endpoint
 
-            return Endpoint.of(self.setup.endpoint, self.setup.model)
+            return Endpoint(self.setup.endpoint, self.setup.model)
         from mudy import engines, models
         from mudy.engines import no_template
 

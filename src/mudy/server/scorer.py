@@ -160,7 +160,7 @@ class ProcessScorer:
         return outcomes
 
     def _computed(self, batch: Batch) -> Outcomes:
-        process, task = self._running(), Task.of(batch)
+        process, task = self._running(), Task(batch)
         process.submit(task)
         try:
             while not wait([task.future], CHECK_SECONDS).done:

@@ -88,18 +88,16 @@ def grow(paths: Sequence[Sequence[int]], shared: bool = True) -> tuple[Branches,
     depths: list[int] = []
     known: dict[tuple[int, int], int] = {}
     places = []
-    for path in paths:
+    for number, path in enumerate(paths):
         row, place = -1, []
         for depth, token in enumerate(path):
-            found = known.get((row, token)) if shared else None
-            if found is None:
-                found = len(ids)
+            key = (row, token) if shared else (number, depth)
+            if key not in known:
+                known[key] = len(ids)
                 ids.append(token)
                 parents.append(row)
                 depths.append(depth)
-                if shared:
-                    known[row, token] = found
-            place.append(row := found)
+            place.append(row := known[key])
         places.append(place)
     return Branches(ids, parents, depths), places
 

@@ -204,14 +204,10 @@ class LightDecoder(DecoderOnly):
         """A question's weighting as applied to the rows of some of its prompts."""
         if asked.weighting is None:
             return None
-        owners, counted = [], []
-        for owner, index in enumerate(prompts):
-            prompt = asked.prompts[index]
-            aligned = prompt.aligned(asked.weighting.aligned_rows)
-            for row in range(len(asked.path(prompt))):
-                owners.append(owner)
-                counted.append(row in aligned)
-        return LightEdit(asked.weighting, list(prompts), np.array(owners, np.intp), np.array(counted, bool))
+        rows = [len(asked.path(asked.prompts[i])) for i in prompts]
+        aligned = [asked.prompts[i].aligned(asked.weighting.aligned_rows) for i in prompts]
+        counted = [row in some for some, length in zip(aligned, rows, strict=True) for row in range(length)]
+        return LightEdit(asked.weighting, prompts, np.repeat(np.arange(len(prompts)), rows), np.array(counted))
 
     def _follow(self, runs: Sequence[LightRun], start: int, stop: int, known: Array | None = None) -> Array:
         """The states of all runs after some layers, one after the other; (rows, width)."""

@@ -7,6 +7,7 @@ continued), and do not follow it: gemma3-270m repeats the instruction, or one se
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import torch
@@ -74,21 +75,14 @@ class LocalChat:
         """The two turns in the model's template; in one turn where it knows no system message (Gemma 2)."""
         from jinja2 import TemplateError  # which transformers fills templates with
 
-        turns = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        given = {"chat_template": self.template, "tokenize": False, "add_generation_prompt": True}
+        fill = partial(
+            self.tokenizer.apply_chat_template, **given, enable_thinking=False
+        )  # as Qwen 3's template has it
         try:
-            return self._templated(turns)
+            return str(fill([{"role": "system", "content": system}, {"role": "user", "content": user}]))
         except TemplateError:
-            return self._templated([{"role": "user", "content": f"{system}\n\n{user}"}])
-
-    def _templated(self, turns: list[dict[str, str]]) -> str:
-        filled = self.tokenizer.apply_chat_template(
-            turns,
-            chat_template=self.template,
-            tokenize=False,
-            add_generation_prompt=True,
-            enable_thinking=False,  # a word of Qwen 3's template, which the others do not know
-        )
-        return str(filled)
+            return str(fill([{"role": "user", "content": f"{system}\n\n{user}"}]))
 
 
 def ends(ids: int | list[int] | None) -> set[int]:
