@@ -76,9 +76,8 @@ class LocalChat:
         from jinja2 import TemplateError  # which transformers fills templates with
 
         given = {"chat_template": self.template, "tokenize": False, "add_generation_prompt": True}
-        fill = partial(
-            self.tokenizer.apply_chat_template, **given, enable_thinking=False
-        )  # as Qwen 3's template has it
+        given["enable_thinking"] = False  # a word of Qwen 3's template, which the others do not know
+        fill = partial(self.tokenizer.apply_chat_template, **given)
         try:
             return str(fill([{"role": "system", "content": system}, {"role": "user", "content": user}]))
         except TemplateError:
