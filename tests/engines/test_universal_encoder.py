@@ -12,7 +12,7 @@ import pytest
 
 from mudy import Extractor
 from mudy._support.onnx import Array, ThreadMap
-from mudy.engines.universal_encoder import ORDERS, PARTS, WIDTH, UniversalEncoder
+from mudy.engines.light.encoders import ORDERS, PARTS, WIDTH, UniversalEncoder
 
 FEATURES, HIDDEN, EPSILON = 1280, 320, 1e-6
 SHAPES = {

@@ -7,7 +7,7 @@ import pytest
 
 from mudy import ModelUnavailable, models
 from mudy.engines import Compute
-from mudy.engines.light.encoder import LightEncoder
+from mudy.engines.light.encoders import LightEncoder
 from mudy.models import cache
 from mudy.models.cache import INT8, WEIGHTS
 from mudy.models.fetch import Report

@@ -102,7 +102,7 @@ def load_backbone(path: str, compute: Compute, name: str, report: Report | None 
 def load_encoder(path: str, compute: Compute, name: str, report: Report | None = None) -> SentenceEncoder:
     family = _family(path, name, ENCODER_FAMILIES, "an encoder")
     if computes_lightly(path, compute):
-        from mudy.engines.light.encoder import LightEncoder
+        from mudy.engines.light.encoders import LightEncoder
 
         return LightEncoder(Path(path), compute, name, report or silent)
     what = f"{name} (of the family {family!r})"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from mudy.engines import Chat
     from mudy.engines.interfaces import Backbone, SentenceEncoder
-    from mudy.engines.universal_encoder import UniversalEncoder
+    from mudy.engines.light.encoders import UniversalEncoder
     from mudy.extraction.history import History
     from mudy.models import Report
 
@@ -97,7 +97,7 @@ class ModelLoader:
         if self.setup.encoder != DEFAULT_ENCODER:
             return None
         from mudy import models
-        from mudy.engines.universal_encoder import UniversalEncoder
+        from mudy.engines.light.encoders import UniversalEncoder
 
         def load() -> UniversalEncoder:
             path = models.locate(MULTILINGUAL_ENCODER, report=self.report)

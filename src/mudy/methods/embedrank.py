@@ -17,7 +17,7 @@ from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
-    from mudy.engines.universal_encoder import UniversalEncoder
+    from mudy.engines.light.encoders import UniversalEncoder
 
 Vectors = NDArray[np.float64]
 PIECE = 300  # words that the multilingual encoder reads at once

@@ -6,7 +6,7 @@ from typing import Any
 
 from mudy.engines import Compute
 from mudy.engines.light.backbone import LightDecoder
-from mudy.engines.light.encoder import LightEncoder
+from mudy.engines.light.encoders import LightEncoder
 from mudy.engines.torch import Machine
 from mudy.engines.torch.transformer import CausalBackbone
 from tests import small

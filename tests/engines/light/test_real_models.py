@@ -10,7 +10,7 @@ from mudy import models
 from mudy.engines import Compute, Speed
 from mudy.engines.interfaces import Backbone, Question, TextRange
 from mudy.engines.light.backbone import LightDecoder
-from mudy.engines.light.encoder import LightEncoder
+from mudy.engines.light.encoders import LightEncoder
 from mudy.engines.tokens import LightTokenizer, fast_tokenizer
 from mudy.engines.torch import Machine
 from mudy.engines.torch.transformer import CausalBackbone, TorchEncoder

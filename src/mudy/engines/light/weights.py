@@ -52,23 +52,17 @@ class Prepared(NamedTuple):
     scales: str = ""
 
 
-class FloatProducts:
-    """float32, with weights as model files hold them: (out, in)."""
+class Products(NamedTuple):
+    """Linear layers of a graph, in float32 with weights as model files hold them, (out, in), or in 8 bits with weights
+    as (in, out) and one scale for each output.
+    """
 
-    def prepare(self, graph: Graph, states: str) -> Prepared:  # noqa: ARG002 (as in 8 bits)
-        """States (rows, width), ready for any number of products."""
-        return Prepared(states)
-
-    def product(self, graph: Graph, states: Prepared, weight: str, bias: str = "") -> str:
-        """A linear layer whose weight and bias are given under these names; (rows, out)."""
-        given = [graph.input(weight)] + ([graph.input(bias)] if bias else [])
-        return graph.add("Gemm", states.rows, *given, transB=1)
-
-
-class Int8Products:
-    """8 bits, with weights as (in, out) and one scale for each output."""
+    int8: bool
 
     def prepare(self, graph: Graph, states: str) -> Prepared:
+        """States (rows, width), ready for any number of products."""
+        if not self.int8:
+            return Prepared(states)
         highest, lowest = (graph.add(f"Reduce{which}", states, axes=(-1,), keepdims=1) for which in ("Max", "Min"))
         largest = graph.add("Max", highest, graph.add("Neg", lowest))  # three times as fast as Abs of all states
         scales = graph.add("Div", largest, graph.scalar(LARGEST))
@@ -78,13 +72,14 @@ class Int8Products:
         return Prepared(graph.add("QuantizeLinear", states, flat, middle, axis=0), scales)
 
     def product(self, graph: Graph, states: Prepared, weight: str, bias: str = "") -> str:
+        """A linear layer whose weight and bias are given under these names; (rows, out)."""
+        if not self.int8:
+            given = [graph.input(name) for name in (weight, bias) if name]
+            return graph.add("Gemm", states.rows, *given, transB=1)
         given = [graph.input(weight, "int8"), graph.scalar(1.0), graph.input(f"{weight}.scales")]
         product = graph.add("MatMulIntegerToFloat", states.rows, *given, graph.scalar(MIDDLE, "uint8"), domain=CONTRIB)
         product = graph.add("Mul", product, states.scales)
         return graph.add("Add", product, graph.input(bias)) if bias else product
-
-
-Products = FloatProducts | Int8Products
 
 
 @cache
@@ -174,7 +169,7 @@ class LightWeights:
         """`norm_offset` is added to the weights of norms: Gemma's are stored around 0."""
         self.int8 = compute.speed in ("fast", "quick") and compute.dtype is None and int8_is_exact()
         self.file = int8_weights(folder, report) if self.int8 else WeightFile(float32_source(folder, report))
-        self.products: Products = Int8Products() if self.int8 else FloatProducts()
+        self.products = Products(self.int8)
         self._norm_offset = np.float32(norm_offset)
 
     def bound(self, graph: Graph, prefix: str) -> Bound:

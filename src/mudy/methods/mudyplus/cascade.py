@@ -54,7 +54,7 @@ from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
     from mudy.engines.interfaces import SentenceEncoder
-    from mudy.engines.universal_encoder import UniversalEncoder
+    from mudy.engines.light.encoders import UniversalEncoder
 
 _WORDS = {  # what each contribution is, for people
     "base": "the same for all phrases",
