@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -51,7 +51,6 @@ class TorchEncoding(Encoding):
 class Transformer(Backbone):
     """A model, its tokeniser and a machine. A family says how a text is read and how a prompt follows it."""
 
-    kind: ClassVar[Any]  # the class of transformers that loads it
     special_in_prompt: ClassVar[bool]  # whether the tokeniser's special tokens belong to the prompt
 
     def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
@@ -63,11 +62,6 @@ class Transformer(Backbone):
         self.name, self.family = name, str(model.config.model_type)
         self.depth, self.heads = int(model.config.num_hidden_layers), int(model.config.num_attention_heads)
         self.prompt_depth = int(getattr(model.config, "num_decoder_layers", self.depth))
-
-    @classmethod
-    def load(cls, path: str, machine: Machine, name: str) -> Self:
-        model = cls.kind.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
-        return cls(model, fast_tokenizer(path), machine, name)
 
     # --- Reading -------------------------------------------------------------------------------------------------
 
@@ -161,8 +155,12 @@ def of_one_shape(prompts: Sequence[Prompt], budget: int) -> Iterator[list[int]]:
 
 
 class CausalBackbone(DecoderOnly, Transformer):
-    kind = AutoModelForCausalLM
     special_in_prompt = False
+
+    @classmethod
+    def load(cls, path: str, machine: Machine, name: str) -> CausalBackbone:
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        return cls(model, fast_tokenizer(path), machine, name)
 
     def room(self) -> int:
         return int(self.model.config.max_position_embeddings) - LONGEST_PROMPT
@@ -187,13 +185,17 @@ PROMPT_OPENING, PROMPT_CLOSING = 'Book:"', '"'
 
 
 class Seq2SeqBackbone(Transformer):
-    kind = AutoModelForSeq2SeqLM
     sink_token = None
     default_rule: Rule = "logit"
     small_sums = False
     template = "This book mainly talks about {} ."
     special_in_prompt = True
     special_in_window = False
+
+    @classmethod
+    def load(cls, path: str, machine: Machine, name: str) -> Seq2SeqBackbone:
+        model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        return cls(model, fast_tokenizer(path), machine, name)
 
     def room(self) -> int:
         """T5's relative positions allow any length, but it was trained on `n_positions` tokens (512)."""
