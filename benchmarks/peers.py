@@ -27,8 +27,7 @@ from mudy.reading.tagging import Tagger
 
 if TYPE_CHECKING:
     from mudy.engines import Chat
-    from mudy.engines.backbone import Backbone
-    from mudy.engines.encoder import SentenceEncoder
+    from mudy.engines.interfaces import Backbone, SentenceEncoder
 
 DEPTHS = (5, 10, 15)
 CHAT = "smollm2-135m"  # the one embedded model that chats

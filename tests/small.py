@@ -9,9 +9,9 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from mudy.engines.torch.machine import Machine
-from mudy.engines.torch.torch_encoder import TorchEncoder
-from mudy.engines.torch.transformer import CausalBackbone, Seq2SeqBackbone
+from mudy.engines import Compute
+from mudy.engines.torch import Machine
+from mudy.engines.torch.transformer import CausalBackbone, Seq2SeqBackbone, TorchEncoder
 
 TEXT = (
     "River ice is thin. The ice road closes in early spring. A radar map guides trucks over the ice. Old maps fail. "
@@ -76,7 +76,9 @@ def config(kind: str) -> Any:
 def decoder(kind: str, batch_tokens: int = 512) -> CausalBackbone:
     torch.manual_seed(7)
     model = transformers.AutoModelForCausalLM.from_config(config(kind))
-    return CausalBackbone(model, tokenizer("decoder"), Machine.of("cpu", batch_tokens=batch_tokens), f"small-{kind}")
+    return CausalBackbone(
+        model, tokenizer("decoder"), Machine.of(Compute("cpu", batch_tokens=batch_tokens)), f"small-{kind}"
+    )
 
 
 @cache
@@ -96,7 +98,7 @@ def t5(batch_tokens: int = 512) -> Seq2SeqBackbone:
         eos_token_id=1,
     )
     model = transformers.T5ForConditionalGeneration(shape)
-    return Seq2SeqBackbone(model, tokenizer("t5"), Machine.of("cpu", batch_tokens=batch_tokens), "small-t5")
+    return Seq2SeqBackbone(model, tokenizer("t5"), Machine.of(Compute("cpu", batch_tokens=batch_tokens)), "small-t5")
 
 
 @cache
@@ -126,5 +128,5 @@ def bert(batch_tokens: int = 512, mask: str | None = "[MASK]") -> TorchEncoder:
         max_position_embeddings=POSITIONS,
         initializer_range=0.2,
     )
-    machine = Machine.of("cpu", batch_tokens=batch_tokens)
+    machine = Machine.of(Compute("cpu", batch_tokens=batch_tokens))
     return TorchEncoder(transformers.BertModel(shape), wordpieces(mask), machine, "small-bert")

@@ -45,9 +45,8 @@ MADE = {
     ("mudy.reading.candidates", r"grammar.run or grammar.phrase"): UNIVERSAL.phrase,
     ("mudy.reading.candidates", r"grammar.inner"): r"[AN]{0,3}N",
     ("mudy.engines.torch.local_chat", r"marks"): r"<\|user\|>|</s>|<s>",
-    ("mudy.engines.light.light_tokenizer", r"self._added"): r"[<]",
-    ("mudy.models.token_table", r"(?={SPACE})"): r"[^▁](?=▁)",
-    ("mudy.engines.light.light_tokenizer", r"{joint}"): r"▁*(?:(?:[a]▁+)|[^▁])+|▁+",
+    ("mudy.engines.tokens", r"self._added"): r"[<]",
+    ("mudy.engines.tokens", r"{joint}"): r"▁*(?:(?:[a]▁+)|[^▁])+|▁+",
     ("mudy.engines.endpoint", r"parameter"): r"\bmax_tokens\b",
 }  # fmt: skip
 

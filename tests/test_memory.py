@@ -13,7 +13,7 @@ from threading import Barrier
 import pytest
 
 from mudy import Extractor, ModelUnavailable, SettingError
-from mudy._support.loading import give_back, loading
+from mudy._support.this_process import give_back, loading
 from tests.taggers import english
 
 
@@ -29,7 +29,7 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A process of our own, with a collector as Python starts with."""
     before = gc.get_threshold()
     gc.set_threshold(700, 10, 10)
-    monkeypatch.setattr("mudy._support.loading._owned", True)
+    monkeypatch.setattr("mudy._support.this_process._owned", True)
     yield
     gc.set_threshold(*before)
 

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from mudy import Extractor, models
-from mudy.engines.backbone import Backbone
-from mudy.engines.torch.machine import Machine
+from mudy.engines import Compute
+from mudy.engines.interfaces import Backbone
+from mudy.engines.torch import Machine
 from mudy.engines.torch.transformer import CausalBackbone
 from mudy.errors import UnsupportedModel
 from mudy.methods.mudy import Mudy
@@ -38,7 +39,7 @@ def test_sharing_the_document_equals_a_whole_forward_pass_per_occurrence(model: 
     document = found.read(EXAMPLE[: EXAMPLE.index("Instead of building")])
     phrases = candidates(document)[::3]  # the plain way takes a whole forward pass for each of their occurrences
     light = found.scorer.backbone  # type: ignore[attr-defined]
-    torch_engine = CausalBackbone.load(models.locate(model), Machine.of(threads=1), model)
+    torch_engine = CausalBackbone.load(models.locate(model), Machine.of(Compute(threads=1)), model)
     expected = oracle.scores(every_part(torch_engine), document, phrases)
     for backbone in (light, torch_engine):
         scores = every_part(backbone).score(document, phrases)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mudy._support import loading
+from mudy._support import this_process
 
 HEAVY = ("torch", "transformers", "onnxruntime", "spacy", "scipy", "ray", "fastapi", "matplotlib")
 RUN = f"""
@@ -68,18 +68,18 @@ def test_only_a_process_of_our_own_keeps_torch_from_thinc() -> None:
 def test_thinc_keeps_torch_where_a_pipeline_may_compute_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     before = list(sys.meta_path)
     monkeypatch.setattr(sys, "meta_path", list(before))
-    monkeypatch.setattr(loading, "find_spec", lambda name: ModuleSpec(name, None))
-    monkeypatch.setattr(loading, "_owned", False)
-    loading.own_process()
+    monkeypatch.setattr(this_process, "find_spec", lambda name: ModuleSpec(name, None))
+    monkeypatch.setattr(this_process, "_owned", False)
+    this_process.own_process()
     assert sys.meta_path[1:] == before
-    monkeypatch.setattr(loading, "find_spec", lambda _: None)
-    loading.own_process()
+    monkeypatch.setattr(this_process, "find_spec", lambda _: None)
+    this_process.own_process()
     assert sys.meta_path[3:] == before
 
 
 def test_only_a_process_of_our_own_shortens_spacy_and_its_command_line_can_still_be_imported() -> None:
     code = (
-        "import sys; from mudy._support import loading; loading.own_process(); import spacy; "
+        "import sys; from mudy._support import this_process; this_process.own_process(); import spacy; "
         "print('spacy.cli.download' in sys.modules, callable(spacy.load)); import spacy.cli.validate"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)

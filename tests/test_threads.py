@@ -14,9 +14,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are f
 MODEL = """
 import json, os, signal, sys, threading, time
 import torch
-from mudy.engines.torch.machine import Machine
+from mudy.engines import Compute
+from mudy.engines.torch import Machine
 
-machine = Machine.of("cpu", threads=2)
+machine = Machine.of(Compute("cpu", threads=2))
 ones = torch.ones(1 << 20)
 
 def work():

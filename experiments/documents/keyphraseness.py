@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mudy.engines.universal_encoder import UniversalEncoder
+from mudy.engines.light.encoders import UniversalEncoder
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.cascade import in_long_text, leading
 from mudy.methods.mudyplus.evidence_table import CHEAP, Numbers

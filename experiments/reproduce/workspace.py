@@ -14,8 +14,7 @@ from experiments.reproduce import paper
 from experiments.reproduce.markdown import Gap
 from mudy._support.storage import refuse_inputs
 from mudy.engines import Chat, Speed
-from mudy.engines.backbone import Backbone
-from mudy.engines.encoder import SentenceEncoder
+from mudy.engines.interfaces import Backbone, SentenceEncoder
 from mudy.errors import InputError, MissingExtra, ModelError, SettingError
 from mudy.evaluation.datasets import Dataset, load, recognised, set_name
 from mudy.evaluation.experiment import evaluate, run_request

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mudy import corpus
-from mudy._support.progress import reported_to
+from mudy._support.callbacks import reported_to
 from mudy.corpus import Columns, runner
 from mudy.extraction.extractor import Extractor
 from mudy.methods.chunks import scored_in_chunks

@@ -6,9 +6,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mudy.engines.backbone import TextRange
-from mudy.engines.batches import length_batches
+from mudy.engines.interfaces import TextRange
 from mudy.engines.torch.attention import keep_aligned, received_sums, reweighted
+from mudy.engines.torch.transformer import length_batches
 from mudy.reading.document import Span
 from tests import small
 

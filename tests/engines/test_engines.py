@@ -12,7 +12,7 @@ import pytest
 
 from mudy import Extractor, engines
 from mudy.engines import Compute, may_have_gpu
-from mudy.engines.light.light_decoder_backbone import LightDecoder
+from mudy.engines.light.backbone import LightDecoder
 from mudy.engines.torch.transformer import CausalBackbone
 from mudy.errors import MissingExtra, UnsupportedModel
 from tests import small
@@ -104,7 +104,7 @@ def test_a_gpu_is_taken_by_torch_where_it_is_installed(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mudy.engines.may_have_gpu", lambda: True)
-    monkeypatch.setattr("mudy.engines.torch.machine.best_device", lambda: "cuda")
+    monkeypatch.setattr("mudy.engines.torch.best_device", lambda: "cuda")
     assert not engines.computes_lightly(str(folders["gemma3"]), Compute())
     assert engines.computes_lightly(str(folders["gemma3"]), Compute("cpu"))
 

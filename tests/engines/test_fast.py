@@ -11,9 +11,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from mudy import Extractor, SettingError
-from mudy.engines.backbone import Question, TextRange
-from mudy.engines.torch import transformer
-from mudy.engines.torch.machine import Machine
+from mudy.engines.interfaces import Question, TextRange
+from mudy.engines.torch import Machine, transformer
 from mudy.engines.torch.transformer import CausalBackbone
 from mudy.methods.mudy import Mudy
 from mudy.reading.candidates import Candidate, candidates

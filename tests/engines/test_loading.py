@@ -8,7 +8,8 @@ import torch
 import transformers
 
 from mudy import Extractor, ModelUnavailable
-from mudy.engines.torch.machine import Machine
+from mudy.engines import Compute
+from mudy.engines.torch import Machine
 from mudy.engines.torch.transformer import Seq2SeqBackbone
 from mudy.methods.mudy import Mudy
 from mudy.reading.candidates import candidates
@@ -47,7 +48,7 @@ def test_a_random_model_of_t5_bases_size_runs_the_whole_path() -> None:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.uniform_(-0.05, 0.05)
-    backbone = Seq2SeqBackbone(model, small.tokenizer("t5"), Machine.of("cpu", threads=2), "random-t5-base")
+    backbone = Seq2SeqBackbone(model, small.tokenizer("t5"), Machine.of(Compute("cpu", threads=2)), "random-t5-base")
     method = Mudy(backbone, **Mudy.presets["t5-duc2001"])
     assert method.layers == (9,)
     document = english().document(small.TEXT)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from mudy import Extractor
-from mudy._support.onnx import Array, Sessions
-from mudy.engines.universal_encoder import ORDERS, PARTS, WIDTH, UniversalEncoder
+from mudy._support.onnx import Array, ThreadMap
+from mudy.engines.light.encoders import ORDERS, PARTS, WIDTH, UniversalEncoder
 
 FEATURES, HIDDEN, EPSILON = 1280, 320, 1e-6
 SHAPES = {
@@ -48,7 +48,7 @@ def encoder(threads: int = 1) -> UniversalEncoder:
     weights = {name: random.normal(0, 0.05, shape).astype(np.float32) for name, shape in SHAPES.items()}
     table = random.integers(0, 64, (6 * PARTS, WIDTH), dtype=np.uint8)
     ranges = random.uniform(-0.1, 0.1, (2, PARTS, 1)).astype(np.float32)
-    made = UniversalEncoder(weights, table, ranges, EPSILON, Sessions(threads), Path(), "random")
+    made = UniversalEncoder(weights, table, ranges, EPSILON, ThreadMap(threads), Path(), "random")
     vars(made)["tokenizer"] = Characters()
     return made
 

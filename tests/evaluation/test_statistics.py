@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 
 from mudy.cli.data_commands import data_command
 from mudy.engines import Compute
-from mudy.engines.torch.machine import Machine
-from mudy.engines.torch.torch_encoder import TorchEncoder
+from mudy.engines.torch import Machine
+from mudy.engines.torch.transformer import TorchEncoder
 from mudy.evaluation.datasets import Dataset, Record, describe, is_noun_phrase, topic_drift, units
 from mudy.reading.document import Span
 from tests.small import TEXT, tokenizer
@@ -37,7 +37,7 @@ def encoder(batch_tokens: int = 512) -> TorchEncoder:
         max_position_embeddings=64,
         initializer_range=0.2,
     )
-    machine = Machine.of("cpu", batch_tokens=batch_tokens)
+    machine = Machine.of(Compute("cpu", batch_tokens=batch_tokens))
     return TorchEncoder(transformers.BertModel(shape), tokenizer("decoder"), machine, "small-bert")
 
 

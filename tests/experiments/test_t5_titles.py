@@ -9,7 +9,7 @@ import pytest
 
 from experiments import t5_titles
 from mudy import Extractor
-from mudy.engines.backbone import Question, TextRange
+from mudy.engines.interfaces import Question, TextRange
 from mudy.reading.document import Span
 
 NODE, INITIALIZER, GRAPH = 1, 5, 7  # field numbers of ONNX

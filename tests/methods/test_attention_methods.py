@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mudy.engines.backbone import Backbone, TextRange
+from mudy.engines.interfaces import Backbone, TextRange
 from mudy.engines.tokens import Tokens, tokenise
 from mudy.engines.torch import attention
 from mudy.engines.torch.transformer import CausalBackbone

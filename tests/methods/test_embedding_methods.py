@@ -13,8 +13,8 @@ import torch
 import transformers
 from torch import Tensor
 
-from mudy.engines.encoder import SentenceEncoder
-from mudy.engines.torch.torch_encoder import TorchEncoder
+from mudy.engines.interfaces import SentenceEncoder
+from mudy.engines.torch.transformer import TorchEncoder
 from mudy.errors import SettingError, UnsupportedModel
 from mudy.methods import METHODS, method_class
 from mudy.methods.chunks import chunk_at, encoder_chunks, everywhere

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from mudy import Extractor, Result, SettingError, UnsupportedModel
+from mudy.engines import Compute
+from mudy.engines.torch import Machine
 from mudy.engines.torch.local_chat import LocalChat
-from mudy.engines.torch.machine import Machine
 from mudy.methods.empirical import Empirical, standing
 from mudy.models import KNOWN
 from mudy.reading.candidates import Candidate, Occurrence, candidates
@@ -290,7 +291,7 @@ def local(template: str = TEMPLATE) -> LocalChat:
 
     torch.manual_seed(7)
     model = transformers.AutoModelForCausalLM.from_config(small.config("llama"))
-    return LocalChat(model, small.tokenizer("decoder"), Machine.of("cpu"), "small", template)
+    return LocalChat(model, small.tokenizer("decoder"), Machine.of(Compute("cpu")), "small", template)
 
 
 def test_a_local_model_writes_the_same_every_time_within_its_limit() -> None:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from mudy import Extractor, SettingError
-from mudy.engines.encoder import SentenceEncoder
+from mudy.engines.interfaces import SentenceEncoder
 from mudy.engines.torch.transformer import CausalBackbone
 from mudy.extraction.ranking import PreparedText, rank, score_texts
 from mudy.methods import METHODS, check_settings, descriptions_of, method_class, model_fields, settings_of

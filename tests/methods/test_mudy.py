@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from mudy.engines.backbone import Floats, Question
-from mudy.engines.batches import of_one_shape
+from mudy.engines.interfaces import Floats, Question
 from mudy.engines.torch import attention
+from mudy.engines.torch.transformer import of_one_shape
 from mudy.errors import SettingError
 from mudy.methods.chunks import chunks
 from mudy.methods.method import Architecture

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from mudy import ModelUnavailable, models
-from mudy.engines import Compute, light
+from mudy.engines import Compute
+from mudy.engines.light.encoders import LightEncoder
 from mudy.models import cache
 from mudy.models.cache import INT8, WEIGHTS
 from mudy.models.fetch import Report
@@ -52,7 +53,7 @@ def test_float32_is_fetched_again_when_it_is_needed_and_then_kept(folder: Path) 
     steps: list[str] = []
     with pytest.raises(ModelUnavailable, match="float32 is needed now"):
         models.locate(MINILM.name, fetch=False)
-    light.load_light_encoder(folder, Compute(speed="exact"), "small", lambda step, *_: steps.append(step))
+    LightEncoder(folder, Compute(speed="exact"), "small", lambda step, *_: steps.append(step))
     assert any("again" in step and "float32" in step for step in steps)
     assert (folder / WEIGHTS).exists()
     assert (folder / INT8).exists()
@@ -76,7 +77,7 @@ def test_damaged_float32_weights_are_fetched_again_before_they_are_converted(fol
     expected = saved.light_encoder(folder, speed="exact").embed(["ice road"])
     (folder / WEIGHTS).write_bytes(whole[:-4] + b"abcd")
     steps: list[str] = []
-    light.load_light_encoder(folder, Compute(speed="fast"), "small", lambda step, *_: steps.append(step))
+    LightEncoder(folder, Compute(speed="fast"), "small", lambda step, *_: steps.append(step))
     assert any("again" in step and "is damaged" in step for step in steps)
     assert (saved.light_encoder(folder, speed="exact").embed(["ice road"]) == expected).all()
 

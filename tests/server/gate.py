@@ -9,8 +9,9 @@ from typing import Any, cast
 from starlette.types import Message
 
 from mudy import Extractor, InputError
-from mudy._support.cancellation import check
-from mudy.engines.torch.machine import Machine
+from mudy._support.callbacks import check
+from mudy.engines import Compute
+from mudy.engines.torch import Machine
 from mudy.engines.torch.transformer import Seq2SeqBackbone
 from mudy.extraction.options import Options
 from mudy.extraction.outcomes import BATCH_WORDS, Item
@@ -108,7 +109,9 @@ def extractor() -> Extractor:
     """MUDY on a small random T5."""
     made = Extractor("mudy", "small", language=english())
     known = small.t5()
-    made.loader.in_memory["backbone"] = Seq2SeqBackbone(known.model, known.tokenizer, Machine.of("cpu"), "small")
+    made.loader.in_memory["backbone"] = Seq2SeqBackbone(
+        known.model, known.tokenizer, Machine.of(Compute("cpu")), "small"
+    )
     return made
 
 

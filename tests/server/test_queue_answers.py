@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mudy._support.cancellation import check
+from mudy._support.callbacks import check
 from mudy.engines.torch import transformer
 from mudy.extraction.options import Options
 from mudy.extraction.outcomes import Item

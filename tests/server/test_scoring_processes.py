@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mudy import Extractor, ModelError
-from mudy._support.cancellation import checked_by
+from mudy._support.callbacks import checked_by
 from mudy._support.workers import Cancelling
 from mudy.engines import Compute
 from mudy.errors import WorkerError

@@ -7,7 +7,7 @@ from threading import Event, Thread, get_ident
 
 import pytest
 
-from mudy._support.cancellation import check
+from mudy._support.callbacks import check
 from mudy.server import scorer
 from mudy.server.answers import whole_answer
 from mudy.server.config import Config

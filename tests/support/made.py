@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mudy._support.cancellation import check
+from mudy._support.callbacks import check
 from mudy.errors import InputError, WorkerError
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mudy import Extractor
-from mudy._support import cancellation
+from mudy._support import callbacks
 from mudy.extraction.explanation import gold_places
 from mudy.methods import METHODS, model_fields
 from mudy.reading.candidates import candidates, given
@@ -48,7 +48,7 @@ def steps_between_checks() -> Iterator[list[int]]:
         if event in ("call", "c_call"):
             steps[-1] += 1
 
-    with cancellation.checked_by(lambda: steps.append(0)):
+    with callbacks.checked_by(lambda: steps.append(0)):
         sys.setprofile(count)
         try:
             yield steps
@@ -79,7 +79,7 @@ def test_work_ends_where_a_check_raises_and_leaves_nothing_behind(
 
     made = extractor(models, family, method)
     expected = made.extract(small.TEXT, None)
-    with cancellation.checked_by(callback):
+    with callbacks.checked_by(callback):
         assert made.extract(small.TEXT, None) == expected
         checks, seen = seen, 0
         for allowed in {0, checks // 2, checks - 1}:
@@ -93,11 +93,11 @@ def test_work_ends_where_a_check_raises_and_leaves_nothing_behind(
 
 def test_each_caller_is_asked_for_its_own_work_alone() -> None:
     asked: list[str] = []
-    with cancellation.checked_by(lambda: asked.append("outer")):
-        with cancellation.checked_by(lambda: asked.append("inner")):
-            cancellation.check()
-        cancellation.check()
-    cancellation.check()
+    with callbacks.checked_by(lambda: asked.append("outer")):
+        with callbacks.checked_by(lambda: asked.append("inner")):
+            callbacks.check()
+        callbacks.check()
+    callbacks.check()
     assert asked == ["inner", "outer"]
 
 

@@ -7,7 +7,7 @@ from threading import Barrier, get_ident
 
 import pytest
 
-from mudy._support.cancellation import check, checked_by
+from mudy._support.callbacks import check, checked_by
 from mudy._support.onnx import ThreadMap
 
 

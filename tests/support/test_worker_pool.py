@@ -220,17 +220,17 @@ def test_whoever_waits_when_the_pool_is_closed_is_told(tmp_path: Path) -> None:
 
 def test_a_task_can_be_cancelled_and_its_process_goes_on(tmp_path: Path) -> None:
     process = WorkerProcess(pickled_work(Squares(str(tmp_path))), lambda _: None)
-    task = Task.of(["wait"])
+    task = Task(["wait"])
     process.submit(task)
     until(lambda: (tmp_path / "waiting").exists())
     process.cancel(task)
     with pytest.raises(Cancelling):
         task.future.result(60)
-    again = Task.of([3])
+    again = Task([3])
     process.submit(again)
     assert again.future.result(60) == [9]
     process.close()
-    late = Task.of([4])
+    late = Task([4])
     process.submit(late)
     with pytest.raises(WorkerError):
         late.future.result(0)

@@ -20,12 +20,14 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.processes import usable_cpus
+from mudy._support.this_process import usable_cpus
 
 ElementType = Literal["float32", "uint8", "int8", "int32", "int64"]
 ELEMENT_TYPES: Mapping[str, int] = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}  # TensorProto.DataType
 IR_VERSION, OPSET, CONTRIB_OPSET = 8, 17, 1
 CONTRIB = "com.microsoft"  # onnxruntime's own operators, part of every build of it
+Array = NDArray[np.float32]
+Feeds = Mapping[str, NDArray[Any]]
 Attribute = int | float | str | tuple[int, ...]
 _ATTRIBUTE_FIELDS = {float: (2, 1), int: (3, 2), str: (4, 3), tuple: (8, 7)}  # of AttributeProto, with its own type
 
@@ -40,6 +42,8 @@ class Graph:
         self.inputs: dict[str, ElementType] = {}
         self._outputs: list[bytes] = []
         self._count = 0
+        self._session: Any = None
+        self._opening = Lock()
 
     def input(self, name: str, kind: ElementType = "float32") -> str:
         """A tensor that is given at each run, of whatever shape."""
@@ -75,6 +79,14 @@ class Graph:
         self._nodes.append(_node(operator, inputs, names, domain, attributes))
         return names
 
+    def run(self, feeds: Feeds) -> list[Array]:
+        """The outputs for these inputs; the first run opens a session, which is kept."""
+        if self._session is None:
+            with self._opening:
+                self._session = self._session or open_session(self)
+        results: list[Array] = self._session.run(None, feeds)
+        return results
+
     def model(self) -> bytes:
         graph = _fields(1, self._nodes) + _field(2, self.name) + _fields(5, self._constants)
         graph += _fields(11, (_value_info(*pair) for pair in self.inputs.items())) + _fields(12, self._outputs)
@@ -86,40 +98,12 @@ class Graph:
         return f"{stem}_{self._count}"
 
 
-# --- Sessions ----------------------------------------------------------------------------------------------------
+# --- Running -----------------------------------------------------------------------------------------------------
 
 
 MOST_THREADS = 8  # of one process, unless more are asked for: products are small
-Array = NDArray[np.float32]
-Feeds = Mapping[str, NDArray[Any]]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-
-class Sessions:
-    """The graphs of one model, each with its session.
-
-    onnxruntime could use several threads within each operator, but would wake them a thousand times for one text.
-    Whoever has several pieces gives them to `map`.
-    """
-
-    def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads or default_threads()
-        self.map = ThreadMap(self.threads)
-        self._made: dict[str, Any] = {}
-        self._making = Lock()
-
-    def run(self, name: str, graph: Callable[[], Graph], feeds: Feeds) -> list[Array]:
-        """The results of a graph, which is built under its name at the first run."""
-        session = self._made.get(name) or self._make(name, graph)
-        results: list[Array] = session.run(None, feeds)
-        return results
-
-    def _make(self, name: str, graph: Callable[[], Graph]) -> Any:
-        with self._making:
-            if name not in self._made:
-                self._made[name] = open_session(graph())
-            return self._made[name]
 
 
 def default_threads() -> int:
@@ -143,11 +127,12 @@ def open_session(graph: Graph) -> Any:
 class ThreadMap:
     """Up to `threads` threads, of which the caller's is one; the others are started when they are first needed.
 
-    The function should spend its time where Python's lock is not held, as onnxruntime and numpy do.
+    The function should spend its time where Python's lock is not held, as onnxruntime and numpy do. onnxruntime could
+    use several threads within each operator, but would wake them a thousand times for one text.
     """
 
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads or default_threads()
 
     def __call__(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """What the function makes of each item. Whoever is free takes the next one."""

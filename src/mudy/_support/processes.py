@@ -31,11 +31,6 @@ def python_environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join([*given, home]), **more}
 
 
-def usable_cpus() -> int:
-    affinity: Any = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
 # -- Child processes --------------------------------------------------------------------------------------------------
 
 

@@ -218,11 +218,6 @@ def dump_json(
     return text
 
 
-def encode_text(text: str) -> bytes:
-    """UTF-8, with "?" for lone surrogates, which it cannot hold."""
-    return text.encode(errors="replace")
-
-
 def file_sha256(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -18,10 +18,9 @@ from threading import Event, Lock
 from time import monotonic
 from typing import Any
 
-from mudy._support.cancellation import checked_by
-from mudy._support.loading import give_back, own_process
+from mudy._support.callbacks import checked_by, reported_to
 from mudy._support.processes import child_streams, receive, send
-from mudy._support.progress import reported_to
+from mudy._support.this_process import give_back, own_process
 from mudy._support.workers import Cancelling
 from mudy.errors import MudyError, WorkerError
 

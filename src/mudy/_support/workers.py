@@ -8,14 +8,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import count
 from queue import SimpleQueue
 from threading import Lock, RLock, Thread, current_thread
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from mudy._support.processes import ChildProcess, how_it_ended, python_environment, usable_cpus
-from mudy._support.progress import report_share
+from mudy._support.callbacks import report_share
+from mudy._support.processes import ChildProcess, how_it_ended, python_environment
+from mudy._support.this_process import usable_cpus
 from mudy.errors import WorkerError
 
 Item = TypeVar("Item")
@@ -69,18 +69,14 @@ def pickled_work(work: object, what: str = "The settings") -> bytes:
 _numbers = count(1)  # of tasks
 
 
-@dataclass(eq=False)
 class Task:
     """Some items, pickled, and a future for their outcomes."""
 
-    body: bytes
-    future: Future[Any] = field(default_factory=Future)
-    number: int = field(default_factory=lambda: next(_numbers))
-    share: float = 0.0  # that is computed
-
-    @classmethod
-    def of(cls, items: Any) -> Task:
-        return cls(pickled_work(items, "A text"))
+    def __init__(self, items: Any) -> None:
+        self.body = pickled_work(items, "A text")
+        self.future: Future[Any] = Future()
+        self.number = next(_numbers)
+        self.share = 0.0  # that is computed
 
     def settle(self, outcome: Any) -> None:
         """Set the outcomes, or the exception instead of them, unless they are set already."""
@@ -229,7 +225,7 @@ class WorkerPool(Generic[Item, Outcome]):
 
     def submit(self, items: Any, *, first: bool = False) -> Task:
         """Put items at the end of the queue, or in front of it; their outcomes come as the task's future."""
-        task = Task.of(items)
+        task = Task(items)
         with self._lock:
             self._queue.insert(0 if first else len(self._queue), task)
             self._assign()

@@ -12,8 +12,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from mudy._support.progress import reported_to
-from mudy._support.storage import atomic_write, encode_text, same_file
+from mudy._support.callbacks import reported_to
+from mudy._support.storage import atomic_write, same_file
 from mudy._support.validation import SHORT
 from mudy.cli.parameters import STDIN
 
@@ -229,12 +229,12 @@ class Output(AbstractContextManager["Output"]):
         if not data:
             return
         if not self._direct:
-            self._content.append(encode_text(data))
+            self._content.append(data.encode(errors="replace"))
             return
         with writing(self.path):
             if self._stream is None:
                 self._stream = sys.stdout.buffer if self.path is None else self.path.open("wb")
-            self._stream.write(encode_text(data))
+            self._stream.write(data.encode(errors="replace"))
             self._stream.flush()
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:

@@ -20,10 +20,10 @@ from mudy.extraction.options import DEFAULT_ENCODER, Setup
 from mudy.reading.tagging import Tagger
 
 if TYPE_CHECKING:
-    from mudy.engines.encoder import SentenceEncoder
+    from mudy.engines.interfaces import SentenceEncoder
+    from mudy.evaluation.datasets import Description
     from mudy.evaluation.fit import FittedWeights
     from mudy.evaluation.measures import Calibration
-    from mudy.evaluation.datasets import Description
 
 _PROBLEMS_SHOWN = 5  # per data set
 _FORM = parameters.KnownName("form", lambda: DATASET_FORMATS)

@@ -22,7 +22,6 @@ from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import Setup
 
 if TYPE_CHECKING:
-    from mudy.evaluation.comparison import Comparison
     from mudy.evaluation.measures import Averaging, Measure, NamedMeasure
     from mudy.evaluation.runs import GoldKind, Run
     from mudy.evaluation.suite import SuiteResult

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mudy._support.progress import reported_to
-from mudy._support.storage import atomic_write, dump_json, encode_text, same_file
+from mudy._support.callbacks import reported_to
+from mudy._support.storage import atomic_write, dump_json, same_file
 from mudy.cli import console, parameters
 from mudy.cli.console import Output, Screen, first_names, first_phrases, made_extractor, printable, text_table
 from mudy.cli.main import cli
@@ -310,7 +310,7 @@ class Texts:
         name = next(name for name in names if name.casefold() not in self._taken and not self._is_read(name))
         self._taken.add(name.casefold())  # Windows and macOS take A.txt for a.txt
         with console.writing(self.folder / name), atomic_write(self.folder / name) as unfinished:
-            unfinished.write_bytes(encode_text(text))
+            unfinished.write_bytes(text.encode(errors="replace"))
 
     def _is_read(self, name: str) -> bool:
         path = self.folder / name

@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from mudy import __version__
-from mudy._support.loading import own_process
+from mudy._support.this_process import own_process
 from mudy.cli.console import debugging, printable, silence_stdout
 from mudy.errors import MudyError, SettingError, unknown
 from mudy.extraction.outcomes import error_message

@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from mudy._support.storage import encode_text, file_sha256
+from mudy._support.storage import file_sha256
 from mudy.corpus.checkpoint import MANIFEST_NAME, read_manifest
 from mudy.corpus.rows import (
     BATCH_ROWS,
@@ -163,7 +163,7 @@ class Table:
         names = self.table.schema.names
         digest = hashlib.sha256(str(names).encode())
         for values in self._values([name for name in names if names.count(name) == 1]):
-            digest.update(encode_text(repr(values)))
+            digest.update(repr(values).encode(errors="replace"))
         return [{"name": "table", "rows": self.table.num_rows, "hash": digest.hexdigest()}]
 
     def refuse_changes(self) -> None:

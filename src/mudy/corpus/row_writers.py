@@ -10,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, get_type_hints
 
-from mudy._support.storage import dump_json, encode_text
+from mudy._support.storage import dump_json
 from mudy.corpus.rows import BATCH_ROWS, LONGEST_CELL, OURS, arrow, carried
 from mudy.errors import SettingError
 
@@ -257,7 +257,7 @@ def _text(value: Any) -> str | None:
     if value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return encode_text(text).decode()
+    return text.encode(errors="replace").decode()
 
 
 WRITERS: Mapping[str, Callable[[], RowWriter]] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
 
-from mudy._support.progress import reported_to
+from mudy._support.callbacks import reported_to
 from mudy._support.storage import output_lock
 from mudy._support.validation import checked, known_names, seen
 from mudy.corpus.checkpoint import Parts, Reached

@@ -16,7 +16,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from mudy._support.storage import encode_text
 from mudy.corpus.row_writers import Row
 from mudy.extraction.ranking import variant_key
 
@@ -166,4 +165,4 @@ def term_key(phrase: Mapping[str, Any]) -> str:
 
 def _plain(text: str) -> str:
     """A text that UTF-8 can hold."""
-    return encode_text(text).decode()
+    return text.encode(errors="replace").decode()

@@ -1,4 +1,4 @@
-"""Language models behind one protocol, `backbone.Backbone`. Importing this package loads no model and no engine.
+"""Language models behind one protocol, `interfaces.Backbone`. Importing this package loads no model and no engine.
 
 Two engines compute them. The light one (`light`) needs no torch and takes every model that it can, on a CPU; torch
 takes the rest: other families, GPUs, half precision, and chat. Which one it is depends on the model and on what is
@@ -7,6 +7,7 @@ asked, never on what happens to be installed, but for a GPU, which only torch ca
 
 from __future__ import annotations
 
+import json
 import platform
 import sys
 from dataclasses import dataclass
@@ -18,13 +19,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from mudy._support.extras import missing_extra
 from mudy._support.validation import check_options, declared
-from mudy.errors import ModelUnavailable, UnsupportedModel
-from mudy.models.cache import float32_source
+from mudy.errors import ModelError, ModelUnavailable, UnsupportedModel
+from mudy.models.cache import INT8, WEIGHTS, float32_source
 from mudy.models.fetch import Report, silent
 
 if TYPE_CHECKING:
-    from mudy.engines.backbone import Backbone
-    from mudy.engines.encoder import SentenceEncoder
+    from mudy.engines.interfaces import Backbone, SentenceEncoder
 
 ENCODER_DECODERS = frozenset({"t5"})  # families of models that have an encoder of their own
 CAUSAL_FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3", "mistral"})
@@ -90,9 +90,9 @@ def no_template(name: str) -> str:
 def load_backbone(path: str, compute: Compute, name: str, report: Report | None = None) -> Backbone:
     family = _family(path, name, CAUSAL_FAMILIES | ENCODER_DECODERS, "a language model")
     if computes_lightly(path, compute):
-        from mudy.engines import light
+        from mudy.engines.light.backbone import LightDecoder
 
-        return light.load_light_decoder(path, compute, name, report or silent)
+        return LightDecoder(Path(path), compute, name, report or silent)
     kind = "Seq2SeqBackbone" if family in ENCODER_DECODERS else "CausalBackbone"
     what = f"{name} (of the family {family!r})"
     backbone: Backbone = _by_torch("transformer", kind, what, path, compute, name, report=report)
@@ -102,11 +102,11 @@ def load_backbone(path: str, compute: Compute, name: str, report: Report | None 
 def load_encoder(path: str, compute: Compute, name: str, report: Report | None = None) -> SentenceEncoder:
     family = _family(path, name, ENCODER_FAMILIES, "an encoder")
     if computes_lightly(path, compute):
-        from mudy.engines import light
+        from mudy.engines.light.encoders import LightEncoder
 
-        return light.load_light_encoder(path, compute, name, report or silent)
+        return LightEncoder(Path(path), compute, name, report or silent)
     what = f"{name} (of the family {family!r})"
-    encoder: SentenceEncoder = _by_torch("torch_encoder", "TorchEncoder", what, path, compute, name, report=report)
+    encoder: SentenceEncoder = _by_torch("transformer", "TorchEncoder", what, path, compute, name, report=report)
     return encoder
 
 
@@ -130,11 +130,11 @@ def _by_torch(
             raise missing_extra("torch", what, package)
     from transformers.utils import logging
 
-    from mudy.engines.torch.machine import Machine
+    from mudy.engines.torch import Machine
 
     load = getattr(import_module(f"mudy.engines.torch.{module}"), kind).load
     float32_source(Path(path), report or silent)
-    machine = Machine.of(compute.device, compute.dtype, compute.threads, compute.batch_tokens)
+    machine = Machine.of(compute)
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
@@ -155,8 +155,6 @@ def _by_torch(
 
 def _family(path: str, name: str, known: frozenset[str] | None = None, kind: str = "") -> str:
     """The family that a model's config.json names; one that is not known, or brings code of its own, raises."""
-    from mudy.engines.light import read_config, read_settings
-
     config = read_config(Path(path))
     family = str(config.get("model_type"))
     other = known is not None and family not in known
@@ -176,22 +174,59 @@ def _brings_code(name: str) -> str:
     )
 
 
+# --- A model's folder --------------------------------------------------------------------------------------------
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    return _read_json(folder / "config.json")
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """A model's tokenizer_config.json; empty if there is none."""
+    path = folder / "tokenizer_config.json"
+    return _read_json(path) if path.is_file() else {}
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelUnavailable(f"{path} cannot be read: {error}.") from error
+    return content
+
+
 # --- Which engine ------------------------------------------------------------------------------------------------
 
 
 def computes_lightly(path: str, compute: Compute) -> bool:
     """Whether the light engine computes a model: it can, and neither a GPU nor half precision is called for."""
-    from mudy.engines import light
-
     if compute.device not in (None, "cpu") or compute.dtype not in (None, "float32"):
         return False
-    if not light.supports(path):
+    if not supported_lightly(Path(path)):
         return False
     if compute.device == "cpu" or find_spec("torch") is None or not may_have_gpu():  # else torch is imported to see
         return True
-    from mudy.engines.torch.machine import best_device
+    from mudy.engines.torch import best_device
 
     return best_device() == "cpu"
+
+
+def supported_lightly(folder: Path) -> bool:
+    """Whether the light engine can load a model's folder: one weight file, of a family that it computes."""
+    from mudy.engines.light.decoder import decoder_config
+
+    weights = (folder / WEIGHTS).is_file() or (folder / INT8).is_file()
+    if not weights or not (folder / "tokenizer.json").is_file():
+        return False
+    try:
+        config = read_config(folder)
+        if config.get("model_type") == "bert":
+            kinds = config.get("position_embedding_type", "absolute"), config.get("hidden_act")
+            return kinds == ("absolute", "gelu")
+        decoder_config(config)
+    except (ModelError, KeyError):
+        return False
+    return True
 
 
 def may_have_gpu(devices: Path = Path("/dev")) -> bool:

@@ -20,7 +20,6 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
-from mudy._support.storage import encode_text
 from mudy.errors import EndpointError, EndpointRefused, SettingError
 from mudy.reading.document import squeeze
 
@@ -46,7 +45,7 @@ class Endpoint:
         url: str,
         name: str,
         *,
-        key: str = "",
+        key: str | None = None,
         timeout: float = 300.0,
         patience: float = 900.0,
         tries: int = 5,
@@ -55,7 +54,7 @@ class Endpoint:
     ) -> None:
         self.url, self.name = completions_url(url), name
         self.timeout, self.patience, self.tries, self.pause, self.sleep = timeout, patience, tries, pause, sleep
-        self._key = key.strip()
+        self._key = (os.environ.get(KEY, "") if key is None else key).strip()
         if not self._key.isascii() or not self._key.isprintable():
             raise SettingError(f"{KEY} holds characters that no key has. Set it again; white space around it is fine.")
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "mudy"}
@@ -67,10 +66,6 @@ class Endpoint:
         )
         logging.getLogger("httpx").addFilter(_without_queries)
         self._temperature, self._limit = True, "max_tokens"
-
-    @classmethod
-    def of(cls, url: str, name: str) -> Endpoint:
-        return cls(url, name, key=os.environ.get(KEY, ""))
 
     def length(self, system: str, user: str) -> int:
         raise NotImplementedError("An endpoint tells neither its room nor what takes it.")
@@ -95,10 +90,10 @@ class Endpoint:
         ) from passing
 
     def _try(self, system: str, user: str, max_new_tokens: int, seconds: float) -> str:
-        roles = {"system": system, "user": user}
+        turns = (("system", system), ("user", user))
         request: dict[str, Any] = {
             "model": self.name,
-            "messages": [{"role": role, "content": encode_text(content).decode()} for role, content in roles.items()],
+            "messages": [{"role": role, "content": text.encode(errors="replace").decode()} for role, text in turns],
             self._limit: max_new_tokens if self._limit == "max_tokens" else max_new_tokens + THOUGHT,
         }
         if self._temperature:

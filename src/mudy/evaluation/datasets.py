@@ -21,7 +21,7 @@ from mudy.reading.document import Document, squeeze
 from mudy.reading.tagging import Tagger
 
 if TYPE_CHECKING:
-    from mudy.engines.encoder import SentenceEncoder
+    from mudy.engines.interfaces import SentenceEncoder
 
 __all__ = ["DATASET_FORMATS", "PROTOCOLS", "Dataset", "Record", "load", "recognised", "set_name"]
 

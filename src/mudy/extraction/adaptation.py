@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mudy._support.progress import report_share
+from mudy._support.callbacks import report_share
 from mudy.errors import InputError
 from mudy.extraction.examples import LEAST, Examples
 from mudy.extraction.ranking import rank

@@ -8,14 +8,14 @@ from math import exp, log
 from statistics import pstdev
 from typing import TYPE_CHECKING, Any, Literal
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy.errors import SettingError
 from mudy.extraction.results import ConceptMatch, Keyphrase
 from mudy.methods.method import OccurrenceScore
 from mudy.reading.candidates.vocabularies import Concept, Vocabulary
 
 if TYPE_CHECKING:
-    from mudy.engines.encoder import SentenceEncoder
+    from mudy.engines.interfaces import SentenceEncoder
 
 MOST_PHRASES = 50  # of a text, the best ones, that are compared with labels
 MOST_LABELS = 250_000  # that are encoded

@@ -13,8 +13,7 @@ from threading import Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
 
-from mudy._support.loading import loading
-from mudy._support.progress import with_bar
+from mudy._support.this_process import loading
 from mudy._support.validation import TopN, checked, options_of, phrases, seen, several
 from mudy.engines import Compute, Precision, Speed
 from mudy.errors import ExampleWarning, InputError, LanguageWarning, SettingError, TextWarning
@@ -275,7 +274,7 @@ class Extractor:
         """
         wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, **options})
         several("texts", texts, "texts")
-        tracked = with_bar(texts) if checked("progress", progress, bool) else texts
+        tracked = _with_bar(texts) if checked("progress", progress, bool) else texts
         extractor = self.towards(seeds, query, style)
         items = text_items(tracked, candidates_of_each(candidates), wanted)
         return _results(outcomes(extractor, items, workers=checked("workers", workers, int, least=1)))
@@ -470,3 +469,12 @@ def _warn(messages: Iterable[str]) -> None:
             warnings.warn(message, kind, stacklevel=3)
         if message in ADVICE.values():
             _GIVEN.add(message)
+
+
+def _with_bar(texts: Iterable[Any]) -> Iterable[Any]:
+    """The same texts, with a bar on standard error that shows how many are done."""
+    from rich.console import Console
+    from rich.progress import track
+
+    total = len(texts) if isinstance(texts, Sequence) else None
+    return track(texts, "Extracting", total=total, console=Console(stderr=True))

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy._support.storage import atomic_write, real_path
 from mudy.errors import InputError, SettingError
 from mudy.extraction.concepts import TagVote

@@ -9,7 +9,7 @@ from hashlib import sha256
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mudy._support.loading import loading
+from mudy._support.this_process import loading
 from mudy.engines import Compute, Speed
 from mudy.errors import UnsupportedModel
 from mudy.extraction.options import DEFAULT_ENCODER, Setup
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
     from mudy.engines import Chat
-    from mudy.engines.backbone import Backbone
-    from mudy.engines.encoder import SentenceEncoder
-    from mudy.engines.universal_encoder import UniversalEncoder
+    from mudy.engines.interfaces import Backbone, SentenceEncoder
+    from mudy.engines.light.encoders import UniversalEncoder
     from mudy.extraction.history import History
     from mudy.models import Report
 
@@ -98,7 +97,7 @@ class ModelLoader:
         if self.setup.encoder != DEFAULT_ENCODER:
             return None
         from mudy import models
-        from mudy.engines.universal_encoder import UniversalEncoder
+        from mudy.engines.light.encoders import UniversalEncoder
 
         def load() -> UniversalEncoder:
             path = models.locate(MULTILINGUAL_ENCODER, report=self.report)
@@ -131,7 +130,7 @@ class ModelLoader:
         if self.setup.endpoint is not None:
             from mudy.engines.endpoint import Endpoint
 
-            return Endpoint.of(self.setup.endpoint, self.setup.model)
+            return Endpoint(self.setup.endpoint, self.setup.model)
         from mudy import engines, models
         from mudy.engines import no_template
 

@@ -14,7 +14,6 @@ from itertools import chain, islice, repeat
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 
-from mudy._support.storage import encode_text
 from mudy._support.validation import seen, several
 from mudy.errors import EndpointRefused, InputError, MudyError, SettingError, WorkerError
 from mudy.extraction.explanation import Explained
@@ -58,7 +57,7 @@ class Item(Generic[K]):
 
 def text_size(text: str) -> int:
     """The number of words; estimated from bytes for scripts without spaces."""
-    return max(len(text.split()), len(encode_text(text)) // BYTES_PER_WORD)
+    return max(len(text.split()), len(text.encode(errors="replace")) // BYTES_PER_WORD)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from heapq import heapify, heappop, heappush
 from math import ceil
 from types import MappingProxyType
 
-from mudy._support.cancellation import cancellable, check
+from mudy._support.callbacks import cancellable, check
 from mudy._support.validation import TopN, checked_top_n
 from mudy.errors import SettingError
 from mudy.extraction.concepts import (

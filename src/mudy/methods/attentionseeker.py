@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from mudy.engines.backbone import Backbone, Floats, MapObserver, Maps
+from mudy.engines.interfaces import Backbone, Floats, MapObserver, Maps
 from mudy.engines.tokens import Tokens
 from mudy.methods.chunks import Chunk
 from mudy.methods.method import Method, ScorePart, Scores, setting

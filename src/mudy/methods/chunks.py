@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from math import ceil, inf
 from typing import NamedTuple
 
-from mudy._support.cancellation import cancellable
-from mudy._support.progress import reported
-from mudy.engines.backbone import Backbone, TextRange
-from mudy.engines.batches import packs
-from mudy.engines.encoder import SentenceEncoder
-from mudy.engines.tokens import Tokens
+from mudy._support.callbacks import cancellable, reported
+from mudy.engines.interfaces import Backbone, SentenceEncoder, TextRange
+from mudy.engines.tokens import Tokens, packs
 from mudy.methods.method import OccurrenceScore, Scores, Work, same_at_each
 from mudy.reading.candidates import Candidate, Occurrence, given
 from mudy.reading.document import Document, Span

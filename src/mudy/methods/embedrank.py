@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.engines.encoder import SentenceEncoder, mean_state, unit_length
+from mudy.engines.interfaces import SentenceEncoder, mean_state, unit_length
 from mudy.methods.chunks import EncoderChunk, encoder_chunks, scored_alike
 from mudy.methods.method import Method, ScorePart, Scores, same_at_each, setting
 from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
-    from mudy.engines.universal_encoder import UniversalEncoder
+    from mudy.engines.light.encoders import UniversalEncoder
 
 Vectors = NDArray[np.float64]
 PIECE = 300  # words that the multilingual encoder reads at once

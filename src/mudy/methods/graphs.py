@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.cancellation import cancellable, check
+from mudy._support.callbacks import cancellable, check
 from mudy.reading.candidates import QUOTES, Candidate
 from mudy.reading.document import Document
 

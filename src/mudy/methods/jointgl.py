@@ -10,8 +10,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.cancellation import cancellable
-from mudy.engines.encoder import SentenceEncoder, States, mean_state
+from mudy._support.callbacks import cancellable
+from mudy.engines.interfaces import Floats, SentenceEncoder, mean_state
 from mudy.methods.chunks import EncoderChunk, IndexedOccurrence, chunk_at, encoder_chunks, indexed_occurrences
 from mudy.methods.graphs import blocks
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, Scores, setting
@@ -98,8 +98,8 @@ class JointGL(Method):
 
 
 def occurrence_vectors(
-    document: Document, ordered: Sequence[IndexedOccurrence], chunks: Sequence[EncoderChunk], states: Sequence[States]
-) -> Iterator[States]:
+    document: Document, ordered: Sequence[IndexedOccurrence], chunks: Sequence[EncoderChunk], states: Sequence[Floats]
+) -> Iterator[Floats]:
     """The element-wise maximum over an occurrence's words of the mean over their pieces; (width,) each."""
     starts = [word.span.start for word in document.words]
     ends = [word.span.end for word in document.words]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mudy.engines.encoder import SentenceEncoder, States, unit_length
+from mudy.engines.interfaces import Floats, SentenceEncoder, unit_length
 from mudy.engines.tokens import Tokens
 from mudy.methods.chunks import EncoderChunk, encoder_chunks, everywhere, scored_alike
 from mudy.methods.method import Method, ScorePart, Scores, setting
@@ -42,7 +42,7 @@ class MDERank(Method):
             for parts in self._masked(chunks, c)
         ]
         maxima = self._maxima([ids for _, _, ids in masked])
-        changed: list[dict[int, States]] = [{} for _ in candidates]
+        changed: list[dict[int, Floats]] = [{} for _ in candidates]
         for (index, window, _), vector in zip(masked, maxima, strict=True):
             changed[index][window] = vector
         scores = [distance(original, vectors) for vectors in changed]
@@ -58,7 +58,7 @@ class MDERank(Method):
             if inside:
                 yield index, [mask if i in inside else token for i, token in enumerate(window.tokens.ids)]
 
-    def _maxima(self, rows: Sequence[Sequence[int]]) -> list[States]:
+    def _maxima(self, rows: Sequence[Sequence[int]]) -> list[Floats]:
         return self.encoder.states(rows, self.layer, lambda state: state.max(0))
 
 
@@ -67,7 +67,7 @@ def held(tokens: Tokens, span: Span) -> list[int]:
     return [i for i in tokens.of(span) if max(tokens.starts[i], span.start) < min(tokens.ends[i], span.end)]
 
 
-def distance(original: States, changed: Mapping[int, States]) -> float:
+def distance(original: Floats, changed: Mapping[int, Floats]) -> float:
     """1 - the cosine of the document's vector before and after some windows change; 0 if none does."""
     if not changed:
         return 0.0

@@ -18,7 +18,7 @@ from mudy.reading.candidates import Candidate, CandidateKind, Occurrence
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
-    from mudy.engines.backbone import Backbone
+    from mudy.engines.interfaces import Backbone
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-from mudy.engines.backbone import Backbone, Question
+from mudy.engines.interfaces import Backbone, Question
 from mudy.methods.chunks import Chunk, scored_in_chunks
 from mudy.methods.method import BatchMethod, OccurrenceScore, ScorePart, Scores, Work, prompted, setting
 

@@ -10,8 +10,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from mudy._support.progress import reported
-from mudy.engines.backbone import Backbone, Floats, MapObserver, Maps
+from mudy._support.callbacks import reported
+from mudy.engines.interfaces import Backbone, Floats, MapObserver, Maps
 from mudy.engines.tokens import Tokens
 from mudy.methods.chunks import Chunk, IndexedOccurrence, chunks, everywhere
 from mudy.methods.method import Method, ScorePart, Scores, require, same_at_each, setting

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy.methods.graphs import Indices, Nearness, Vector, WordIndex, pagerank
 from mudy.methods.method import Method, OccurrenceScore, same_at_each, setting
 from mudy.reading.candidates import Candidate

@@ -13,7 +13,7 @@ from itertools import pairwise
 from math import log, prod
 from statistics import fmean, median, pstdev
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy.methods.graphs import WordIndex, is_word
 from mudy.methods.method import Method, OccurrenceScore, ScorePart, same_at_each, setting
 from mudy.reading.candidates import Candidate

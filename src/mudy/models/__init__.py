@@ -7,7 +7,6 @@ HF_HUB_OFFLINE are honoured.
 """
 
 from mudy.models.cache import (
-    ModelStatus,
     architecture,
     check_name,
     home,
@@ -24,7 +23,6 @@ from mudy.models.fetch import Report
 __all__ = [
     "KNOWN",
     "KnownModel",
-    "ModelStatus",
     "PackageFile",
     "Report",
     "architecture",

@@ -14,9 +14,10 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,13 +26,13 @@ from mudy.errors import ModelUnavailable, unknown
 from mudy.models import hub
 from mudy.models.catalogue import KNOWN, KnownModel
 from mudy.models.fetch import FULL, OTHERWISE, Report, download, join, no_room, silent, unpack
-from mudy.models.token_table import TOKEN_TABLE
 
 CONVERSION = 2  # raise it when the files written change: caches of another number are pulled again
 ACCEPTED = "An id on the Hugging Face hub (OWNER/NAME) or the path of a local folder is accepted too."
 CheckDepth = Literal["sizes", "all but weights", "all"]  # how closely a cached model is looked at
 WEIGHTS, INT8 = "model.safetensors", "int8.safetensors"
 KEEP_FLOAT32 = ".keep-float32"
+TOKEN_TABLE = "tokens.table"  # of tokenisers that are read without the `tokenizers` package
 _CHUNK_BYTES = 1 << 20
 
 logger = logging.getLogger("mudy")
@@ -288,7 +289,7 @@ def leftovers(model: KnownModel) -> list[Path]:
     return sorted((home() / "models").glob(f".partial-{model.name}-[0-9]*-*"))
 
 
-# --- Weights in 8 bits -------------------------------------------------------------------------------------------
+# --- Files with weights ------------------------------------------------------------------------------------------
 
 
 def is_cached(folder: Path) -> bool:
@@ -327,6 +328,23 @@ def int8_metadata(path: Path) -> dict[str, str] | None:
         return metadata if metadata["xxh3_128"] == quick_hash(path, 8 + size) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def safetensors_header(
+    tensors: Iterable[tuple[str, str, Sequence[int]]], metadata: Mapping[str, str], alignment: int = 8
+) -> bytes:
+    """The head of a safetensors file: the names, types and shapes of its tensors, which begin at a multiple.
+
+    `alignment` is that multiple, in bytes.
+    """
+    table: dict[str, Any] = {"__metadata__": dict(metadata)}
+    end = 0
+    for name, dtype, shape in tensors:
+        start, end = end, end + (4 if dtype == "F32" else 1) * prod(shape)
+        table[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
+    text = json.dumps(table).encode()
+    text += b" " * (-(8 + len(text)) % alignment)
+    return len(text).to_bytes(8, "little") + text
 
 
 # --- Hashes ------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 import spacy
 from thinc.api import NumpyOps
 
-from mudy._support.onnx import Graph, Sessions
+from mudy._support.onnx import Graph
 from mudy.errors import MissingExtra, SettingError
 from mudy.models.cache import cached
 from mudy.models.fetch import Report, silent
@@ -83,20 +83,16 @@ class OnnxOps(NumpyOps):  # type: ignore[misc]
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self._sessions = Sessions(threads=1)
+        self._product = Graph("product")
+        product = self._product.add("Gemm", self._product.input("x"), self._product.input("y"), transB=1)
+        self._product.output("product", product)
 
     def gemm(self, x: Any, y: Any, out: Any = None, trans1: bool = False, trans2: bool = False) -> Any:
         """Multiply x by the transpose of y. Short inputs, and the calls of training, go to thinc."""
         if len(x) < FEW_ROWS or out is not None or trans1 or not trans2 or not x.dtype == y.dtype == np.float32:
             return super().gemm(x, y, out=out, trans1=trans1, trans2=trans2)
         feeds = {"x": np.ascontiguousarray(x), "y": np.ascontiguousarray(y)}
-        return self._sessions.run("product", self._product, feeds)[0]
-
-    @staticmethod
-    def _product() -> Graph:
-        graph = Graph("product")
-        graph.output("product", graph.add("Gemm", graph.input("x"), graph.input("y"), transB=1))
-        return graph
+        return self._product.run(feeds)[0]
 
 
 def use_onnx_products(nlp: Any) -> None:

@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mudy._support.cancellation import cancellable, check
+from mudy._support.callbacks import cancellable, check
 from mudy.errors import InputError, SettingError
 from mudy.models.fetch import Report
 from mudy.reading.document import Block, Document, Span, Word

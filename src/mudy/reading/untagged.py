@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from threading import Lock
 
-from mudy._support.cancellation import check
+from mudy._support.callbacks import check
 from mudy.reading.document import CONTENT, MODIFIER
 from mudy.reading.languages import ALL_FUNCTION_WORDS, UNDETERMINED, name_of, stop_words
 from mudy.reading.languages.segmenters import Morpheme, Segmenter, segmenter_of

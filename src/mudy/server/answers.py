@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import Receive
 
-from mudy._support.cancellation import check
+from mudy._support.callbacks import check
 from mudy._support.storage import dump_json
 from mudy.errors import InputError
 from mudy.extraction.adaptation import Adaptation

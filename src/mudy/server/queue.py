@@ -16,8 +16,8 @@ from threading import Condition, Thread
 from time import monotonic
 from typing import Any
 
-from mudy._support.cancellation import checked_by
-from mudy._support.loading import give_back
+from mudy._support.callbacks import checked_by
+from mudy._support.this_process import give_back
 from mudy._support.workers import Cancelling
 from mudy.errors import MudyError, SettingError
 from mudy.extraction.outcomes import BATCH_WORDS, Item, Outcome, batch_size, text_size

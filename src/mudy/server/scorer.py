@@ -10,7 +10,7 @@ from threading import Condition, Lock
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple, cast
 
-from mudy._support.cancellation import check, checked_by, current_check
+from mudy._support.callbacks import check, checked_by, current_check
 from mudy._support.workers import Task, WorkerEnded, WorkerProcess, pickled_work, threads_each
 from mudy.extraction.adaptation import adapt
 from mudy.extraction.examples import Examples
@@ -160,7 +160,7 @@ class ProcessScorer:
         return outcomes
 
     def _computed(self, batch: Batch) -> Outcomes:
-        process, task = self._running(), Task.of(batch)
+        process, task = self._running(), Task(batch)
         process.submit(task)
         try:
             while not wait([task.future], CHECK_SECONDS).done:

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mudy.engines import Compute, light
-from mudy.engines.light.light_decoder_backbone import LightDecoder
-from mudy.engines.light.light_encoder import LightEncoder
-from mudy.engines.torch.machine import Machine
+from mudy.engines import Compute
+from mudy.engines.light.backbone import LightDecoder
+from mudy.engines.light.encoders import LightEncoder
+from mudy.engines.torch import Machine
 from mudy.engines.torch.transformer import CausalBackbone
 from tests import small
 
@@ -30,15 +30,15 @@ def encoder_folder(folder: Path) -> Path:
 
 
 def light_decoder(folder: Path, **compute: Any) -> LightDecoder:
-    return light.load_light_decoder(folder, Compute(**compute), "small")
+    return LightDecoder(folder, Compute(**compute), "small")
 
 
 def light_encoder(folder: Path, **compute: Any) -> LightEncoder:
-    return light.load_light_encoder(folder, Compute(**compute), "small")
+    return LightEncoder(folder, Compute(**compute), "small")
 
 
 def torch_decoder(folder: Path, **compute: Any) -> CausalBackbone:
-    return CausalBackbone.load(str(folder), Machine.of("cpu", **compute), "small")
+    return CausalBackbone.load(str(folder), Machine.of(Compute("cpu", **compute)), "small")
 
 
 def change_config(folder: Path, **changes: Any) -> None:

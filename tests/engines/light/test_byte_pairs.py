@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mudy import models
-from mudy.engines.light.light_tokenizer import BytePairTokenizer, LightTokenizer
-from mudy.models.gguf import gemma_tokenizer
-from mudy.models.token_table import SPACE, TOKEN_TABLE, TokenTable, write_token_table
+from mudy.engines.tokens import SPACE, BytePairTokenizer, LightTokenizer, TokenTable
+from mudy.models.cache import TOKEN_TABLE
+from mudy.models.gguf import gemma_tokenizer, write_token_table
 
 WORDS = [
     "ri",
@@ -56,7 +56,7 @@ def token_table() -> TokenTable:
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # Windows deletes no file that is mapped
         path = Path(folder) / TOKEN_TABLE
         write_token_table(path, TOKENS, [TOKENS.index(token) for token in ADDED], [TOKENS.index("<bos>")])
-        return TokenTable.load(path)
+        return TokenTable(path)
 
 
 @cache
@@ -96,7 +96,7 @@ def test_a_table_outside_the_cache_is_not_trusted(tmp_path: Path) -> None:
 @pytest.mark.real
 def test_a_pull_writes_the_tokens_of_gemmas_tokeniser() -> None:
     folder = models.pull("gemma3-270m")
-    table, content = TokenTable.load(folder / TOKEN_TABLE), json.loads((folder / "tokenizer.json").read_text())
+    table, content = TokenTable(folder / TOKEN_TABLE), json.loads((folder / "tokenizer.json").read_text())
     assert {table.token(number): number for number in range(len(table))} == content["model"]["vocab"]
     assert table.added == sorted(token["id"] for token in content["added_tokens"])
     assert table.prefix == content["post_processor"]["special_tokens"]["<bos>"]["ids"]

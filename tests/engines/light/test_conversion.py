@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mudy.engines.light import conversion
-from mudy.engines.light.conversion import WeightFile, converted_path, int8_weights
+from mudy.engines.light import weights
+from mudy.engines.light.weights import WeightFile, converted_path, int8_weights
 from mudy.errors import ModelUnavailable
 from mudy.models import home
 
@@ -35,7 +35,7 @@ def test_every_weight_is_within_half_a_step_of_what_it_was(model: Path) -> None:
 
 def test_what_was_converted_is_used_again(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     int8_weights(model)
-    monkeypatch.setattr(conversion, "convert_to_int8", None)
+    monkeypatch.setattr(weights, "convert_to_int8", None)
     assert "model.norm.weight" in int8_weights(model)
 
 
@@ -68,19 +68,19 @@ def test_weights_of_another_source_are_made_again(model: Path) -> None:
 def test_a_copy_of_the_cache_is_used_as_it_is(model: Path) -> None:
     source = model / "model.safetensors"
     (model / "manifest.json").write_text('{"files": {"model.safetensors": {"size": 1, "xxh3_128": "abc"}}}')
-    before = conversion.source_identity(source)
+    before = weights.source_identity(source)
     os.utime(source, ns=(1, 1))
-    assert conversion.source_identity(source) == before
+    assert weights.source_identity(source) == before
 
 
 def test_two_that_convert_at_once_do_the_work_once(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, convert = [], conversion.convert_to_int8
+    made, convert = [], weights.convert_to_int8
 
     def counted(*given: Any) -> None:
         made.append(given)
         convert(*given)
 
-    monkeypatch.setattr(conversion, "convert_to_int8", counted)
+    monkeypatch.setattr(weights, "convert_to_int8", counted)
     with ThreadPoolExecutor(2) as threads:
         files = list(threads.map(int8_weights, [model, model]))
     assert len(made) == 1
@@ -91,7 +91,7 @@ def test_a_full_disk_is_an_error_of_ours_and_leaves_nothing(model: Path, monkeyp
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(conversion, "safetensors_header", full)
+    monkeypatch.setattr(weights, "safetensors_header", full)
     with pytest.raises(ModelUnavailable, match=r"No space left.*quarter of the model's size.*MUDY_HOME"):
         int8_weights(model)
     assert [path for path in converted_path(model).parent.iterdir() if path.suffix != ".lock"] == []

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from mudy._support.processes import python_environment
-from mudy.engines.light.conversion import converted_path
+from mudy.engines.light.weights import converted_path
 from tests.engines.light import saved
 
 CONVERT = """
 import sys
 from pathlib import Path
-from mudy.engines.light.conversion import int8_weights
+from mudy.engines.light.weights import int8_weights
 told = []
 weights = int8_weights(Path(sys.argv[1]), lambda words, done, total: told.append(words))
 print(sum(int(weights.tensor(name).sum()) for name in weights), sum("Rounding" in words for words in told) > 0)
@@ -25,12 +25,12 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # a larger file cannot 
 UNTIL_CUT = """
 import sys
 from pathlib import Path
-from mudy.engines.light import conversion
+from mudy.engines.light import weights
 print("started", flush=True)
 sys.stdin.readline()
 try:
-    conversion.int8_weights(Path(sys.argv[1]))
-except conversion.ModelUnavailable as error:
+    weights.int8_weights(Path(sys.argv[1]))
+except weights.ModelUnavailable as error:
     print(error)
 """
 

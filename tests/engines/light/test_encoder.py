@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mudy.engines.light import supports
+from mudy.engines import supported_lightly
 from mudy.reading.document import Span
 from tests import small
 from tests.engines.light import saved
@@ -69,6 +69,6 @@ def test_no_texts_give_no_vectors(encoder_folder: Path) -> None:
 
 def test_other_encoders_are_left_to_torch(tmp_path: Path) -> None:
     folder = saved.encoder_folder(tmp_path / "model")
-    assert supports(folder)
+    assert supported_lightly(folder)
     saved.change_config(folder, model_type="roberta")
-    assert not supports(folder)
+    assert not supported_lightly(folder)

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from mudy import models
-from mudy.engines import Compute, Speed, light
-from mudy.engines.backbone import Backbone, Question, TextRange
-from mudy.engines.light.light_decoder_backbone import LightDecoder
-from mudy.engines.light.light_tokenizer import LightTokenizer
-from mudy.engines.tokens import fast_tokenizer
-from mudy.engines.torch.machine import Machine
-from mudy.engines.torch.torch_encoder import TorchEncoder
-from mudy.engines.torch.transformer import CausalBackbone
+from mudy.engines import Compute, Speed
+from mudy.engines.interfaces import Backbone, Question, TextRange
+from mudy.engines.light.backbone import LightDecoder
+from mudy.engines.light.encoders import LightEncoder
+from mudy.engines.tokens import LightTokenizer, fast_tokenizer
+from mudy.engines.torch import Machine
+from mudy.engines.torch.transformer import CausalBackbone, TorchEncoder
 from mudy.reading.document import Span
 
 pytestmark = pytest.mark.real
@@ -25,14 +24,14 @@ DECODERS = ("gemma3-270m", "smollm2-135m")
 
 @cache
 def decoder(name: str, speed: Speed = "exact") -> LightDecoder:
-    return light.load_light_decoder(models.locate(name), Compute(threads=1, speed=speed), name)
+    return LightDecoder(Path(models.locate(name)), Compute(threads=1, speed=speed), name)
 
 
 @pytest.mark.parametrize("name", DECODERS)
 def test_float32_agrees_with_torch(name: str) -> None:
     both: tuple[Backbone, Backbone] = (
         decoder(name),
-        CausalBackbone.load(models.locate(name), Machine.of("cpu", threads=1), name),
+        CausalBackbone.load(models.locate(name), Machine.of(Compute("cpu", threads=1)), name),
     )
     text = TextRange(EXAMPLE, Span(0, 1200))
     ours, theirs = (backbone.encode([text], (6,), middle=True)[0] for backbone in both)
@@ -58,8 +57,8 @@ def test_8_bits_put_phrases_in_much_the_same_order(name: str) -> None:
 
 def test_sentence_vectors_agree_with_torch() -> None:
     texts = [EXAMPLE, *PHRASES]
-    ours = light.load_light_encoder(models.locate("minilm-l6"), Compute(threads=1), "minilm-l6")
-    theirs = TorchEncoder.load(models.locate("minilm-l6"), Machine.of("cpu", threads=1), "minilm-l6")
+    ours = LightEncoder(Path(models.locate("minilm-l6")), Compute(threads=1), "minilm-l6")
+    theirs = TorchEncoder.load(models.locate("minilm-l6"), Machine.of(Compute("cpu", threads=1)), "minilm-l6")
     np.testing.assert_allclose(ours.embed(texts), theirs.embed(texts), atol=1e-5)
 
 

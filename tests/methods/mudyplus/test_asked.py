@@ -5,7 +5,7 @@ from math import log
 import numpy as np
 import pytest
 
-from mudy.engines.backbone import Question, Received, TextRange
+from mudy.engines.interfaces import Question, Received, TextRange
 from mudy.engines.tokens import tokenise
 from mudy.methods.mudyplus.asked import (
     LEAST,

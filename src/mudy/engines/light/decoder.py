@@ -1,45 +1,175 @@
-"""A decoder-only network: word vectors, layers, and the norm at the end. Attention is computed for whom it is told."""
+"""A decoder-only network: word vectors, layers, and the probabilities of words. Attention is computed by the caller.
+
+Weights are inputs of the graphs under the names that model files give them within a layer, so one graph serves all
+layers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.cancellation import check
-from mudy._support.onnx import Array, Sessions
-from mudy.engines.light import graphs
-from mudy.engines.light.conversion import LightWeights, Table
-from mudy.engines.light.graphs import DecoderConfig
-from mudy.engines.light.light_attention import Block, LightEdit
+from mudy._support.callbacks import check
+from mudy._support.onnx import CONTRIB, Array, Feeds, Graph, ThreadMap
+from mudy.engines.light.weights import MIDDLE, Bound, LightWeights, Products, Table, round_rows, row_scales
+from mudy.errors import UnsupportedModel
+
+FAMILIES = frozenset({"llama", "gemma3_text"})
+SOFT_CAPS = ("attn_logit_softcapping", "final_logit_softcapping")
+VARIANTS = ("attention_bias", "mlp_bias", *SOFT_CAPS, "use_bidirectional_attention")  # that are not computed here
+ACTIVATIONS: Mapping[str, tuple[str, dict[str, float]]] = {
+    "silu": ("QuickGelu", {"alpha": 1.0}),  # x sigmoid(x)
+    "gelu_pytorch_tanh": ("FastGelu", {}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderConfig:
+    """What a forward pass needs to know."""
+
+    family: str
+    depth: int
+    heads: int
+    kv_heads: int
+    head_width: int
+    positions: int  # how many tokens the model reads at most
+    epsilon: float  # of its norms
+    activation: str
+    scaling: float  # of attention scores
+    embedding_factor: float  # of word vectors
+    gemma: bool  # norms of queries and keys, and after each half of a layer
+    windows: tuple[int | None, ...]  # for each layer, how far back it looks
+    thetas: tuple[float, ...]  # for each layer, the base of its rotary positions
+
+    @property
+    def groups(self) -> int:
+        return self.heads // self.kv_heads
+
+
+def decoder_config(config: Mapping[str, Any]) -> DecoderConfig:
+    """The shape that a config.json describes; UnsupportedModel for what this engine does not compute."""
+    family = str(config.get("model_type"))
+    if family not in FAMILIES:
+        raise UnsupportedModel(family)
+    gemma = family == "gemma3_text"
+    depth, heads, width = (int(config[key]) for key in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
+    head_width = int(config.get("head_dim") or width // heads)
+    sliding = [kind == "sliding_attention" for kind in config.get("layer_types") or ["full_attention"] * depth]
+    key, usual = ("hidden_activation", "gelu_pytorch_tanh") if gemma else ("hidden_act", "silu")
+    activation = str(config.get(key) or usual)
+    if activation not in ACTIVATIONS:
+        raise UnsupportedModel(activation)
+    if variants := [key for key in VARIANTS if config.get(key)]:
+        raise UnsupportedModel(", ".join(variants))
+    return DecoderConfig(
+        family,
+        depth,
+        heads,
+        int(config.get("num_key_value_heads") or heads),
+        head_width,
+        int(config.get("max_position_embeddings", 2048)),
+        float(config["rms_norm_eps"]),
+        activation,
+        float(config.get("query_pre_attn_scalar", 256) if gemma else head_width) ** -0.5,
+        width**0.5 if gemma else 1.0,
+        gemma,
+        tuple(int(config["sliding_window"]) if slides else None for slides in sliding),
+        tuple(_theta(config, slides, gemma) for slides in sliding),
+    )
+
+
+def _theta(config: Mapping[str, Any], slides: bool, gemma: bool) -> float:
+    """The base of rotary positions; older files name it otherwise."""
+    rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    rope = rope.get("sliding_attention" if slides else "full_attention", rope)
+    if rope.get("rope_type", rope.get("type", "default")) not in ("default", None):
+        raise UnsupportedModel("scaled rotary positions")
+    if "rope_theta" in rope:
+        return float(rope["rope_theta"])
+    if gemma and slides:
+        return float(config.get("rope_local_base_freq", 10_000))
+    return float(config.get("rope_theta", 1_000_000 if gemma else 10_000))
+
+
+def before_attention(config: DecoderConfig, products: Products) -> Graph:
+    """States (rows, width) -> query, key, value with positions in them; (1, rows, heads x head_width)."""
+    graph = Graph("before_attention")
+    place = [graph.input("positions", "int64"), graph.input("cos"), graph.input("sin")]
+    states = rms_norm(graph, graph.input("states"), graph.input("input_layernorm.weight"), config)
+    prepared = products.prepare(graph, states)
+    for part, heads in (("q", config.heads), ("k", config.kv_heads)):
+        found = products.product(graph, prepared, f"self_attn.{part}_proj.weight")
+        if config.gemma:
+            found = graph.add("Reshape", found, graph.shape(-1, heads, config.head_width))
+            found = rms_norm(graph, found, graph.input(f"self_attn.{part}_norm.weight"), config)
+        found = graph.add("Reshape", found, graph.shape(1, -1, heads * config.head_width))
+        found = graph.add("RotaryEmbedding", found, *place, domain=CONTRIB, num_heads=0, interleaved=0)
+        graph.output({"q": "query", "k": "key"}[part], found)
+    graph.output("value", products.product(graph, prepared, "self_attn.v_proj.weight"))
+    return graph
+
+
+def after_attention(config: DecoderConfig, products: Products) -> Graph:
+    """Attended (rows, heads x head_width), states (rows, width) -> the states after this layer."""
+    graph = Graph("after_attention")
+    states = graph.input("states")
+    norm = graph.input("post_attention_layernorm.weight")
+    found = linear(graph, products, graph.input("attended"), "self_attn.o_proj.weight")
+    if config.gemma:
+        states = graph.add("Add", states, rms_norm(graph, found, norm, config))
+        norm = graph.input("pre_feedforward_layernorm.weight")
+    else:
+        states = graph.add("Add", states, found)
+    prepared = products.prepare(graph, rms_norm(graph, states, norm, config))
+    operator, attributes = ACTIVATIONS[config.activation]
+    gate = products.product(graph, prepared, "mlp.gate_proj.weight")
+    gate = graph.add(operator, gate, domain=CONTRIB, **attributes)
+    gated = graph.add("Mul", gate, products.product(graph, prepared, "mlp.up_proj.weight"))
+    found = linear(graph, products, gated, "mlp.down_proj.weight")
+    if config.gemma:
+        found = rms_norm(graph, found, graph.input("post_feedforward_layernorm.weight"), config)
+    graph.output("states_after", graph.add("Add", states, found))
+    return graph
+
+
+def final_norm(config: DecoderConfig) -> Graph:
+    graph = Graph("final_norm")
+    graph.output("normed", rms_norm(graph, graph.input("states"), graph.input("norm.weight"), config))
+    return graph
+
+
+def linear(graph: Graph, products: Products, states: str, weight: str) -> str:
+    return products.product(graph, products.prepare(graph, states), weight)
+
+
+def rms_norm(graph: Graph, states: str, weight: str, config: DecoderConfig) -> str:
+    return graph.add("SimplifiedLayerNormalization", states, weight, axis=-1, epsilon=float(config.epsilon))
+
+
+# --- The network ---------------------------------------------------------------------------------------------------
+
 
 ROWS = 160  # that pass through the linear layers at once: more take more memory, and fewer more time to lay out weights
 FEWEST_ROWS = 32  # that are worth a thread of their own
 Attend = Callable[[int, Array, Array, Array], Array | None]  # layer, query, key, value -> attended, or None: enough
-_Feeds = dict[str, NDArray[Any]]
 
 
 class Decoder:
-    def __init__(self, config: DecoderConfig, weights: LightWeights, sessions: Sessions) -> None:
-        self.config, self.sessions = config, sessions
-        self._graphs = {
-            "before": graphs.before_attention(config, weights.products),
-            "after": graphs.after_attention(config, weights.products),
-            "final_norm": graphs.final_norm(config),
-        }
+    def __init__(self, config: DecoderConfig, weights: LightWeights, threads: ThreadMap) -> None:
+        self.config, self._threads = config, threads
         self._before, self._after = (
-            [weights.feeds(self._graphs[name], f"model.layers.{layer}.") for layer in range(config.depth)]
-            for name in ("before", "after")
+            [weights.bound(graph, f"model.layers.{layer}.") for layer in range(config.depth)]
+            for graph in (before_attention(config, weights.products), after_attention(config, weights.products))
         )
-        self._norm = weights.feeds(self._graphs["final_norm"], "model.")
+        self._norm = weights.bound(final_norm(config), "model.")
         self._words = weights.table("model.embed_tokens.weight")
         self.vocabulary: Table = weights.table("lm_head.weight") if "lm_head.weight" in weights.file else self._words
         self._rotations: dict[float, tuple[Array, Array]] = {}
-
-    # --- A forward pass ------------------------------------------------------------------------------------------
 
     def embed(self, ids: Sequence[int]) -> Array:
         """Word vectors; (rows, width)."""
@@ -54,20 +184,20 @@ class Decoder:
             if attended is None:
                 return None
             given = {"attended": attended, "states": states}
-            (states,) = self._run_rows("after", self._after[layer], given, [states.shape[1]])
+            (states,) = self._by_rows(self._after[layer], given, [states.shape[1]])
         if stop == self.config.depth:
-            (states,) = self._run("final_norm", {"states": states, **self._norm})
+            (states,) = self._norm(states=states)
         return states
 
     def _queries(self, layer: int, states: Array, positions: NDArray[np.int64]) -> list[Array]:
         """Query, key and value of all rows; (rows, heads x head_width)."""
         config = self.config
         cos, sin = self._rotation(config.thetas[layer], int(positions.max()) + 1)
-        weights = {**self._before[layer], "cos": cos, "sin": sin}
         widths = [heads * config.head_width for heads in (config.heads, config.kv_heads, config.kv_heads)]
-        return self._run_rows("before", weights, {"states": states, "positions": positions}, widths)
+        before = partial(self._before[layer], cos=cos, sin=sin)
+        return self._by_rows(before, {"states": states, "positions": positions}, widths)
 
-    def _run_rows(self, name: str, weights: _Feeds, states: _Feeds, widths: Sequence[int]) -> list[Array]:
+    def _by_rows(self, compute: Bound, states: Feeds, widths: Sequence[int]) -> list[Array]:
         """The results of one of a layer's graphs, so many columns each, some rows at a time."""
         count = len(next(iter(states.values())))
         results = [np.empty((count, width), np.float32) for width in widths]
@@ -76,14 +206,11 @@ class Decoder:
             given = {key: value[part] for key, value in states.items()}
             if "positions" in given:
                 given["positions"] = given["positions"][None]
-            for result, rows in zip(results, self._run(name, {**weights, **given}), strict=True):
+            for result, rows in zip(results, compute(**given), strict=True):
                 result[part] = rows.reshape(-1, result.shape[1])
 
-        self.sessions.map(run, row_blocks(count, self.sessions.threads))
+        self._threads(run, row_blocks(count, self._threads.threads))
         return results
-
-    def _run(self, name: str, feeds: _Feeds) -> list[Array]:
-        return self.sessions.run(name, lambda: self._graphs[name], feeds)
 
     def _rotation(self, theta: float, positions: int) -> tuple[Array, Array]:
         """Cosines and sines of rotary positions, for at least so many of them; (positions, head_width / 2)."""
@@ -95,96 +222,6 @@ class Decoder:
             angles = np.arange(size, dtype=np.float32)[:, None] * turns.astype(np.float32)
             known = self._rotations[theta] = np.cos(angles), np.sin(angles)
         return known
-
-    # --- Attention -----------------------------------------------------------------------------------------------
-
-    def by_heads(self, rows: Array) -> Array:
-        """Keys or values (rows, kv_heads x head_width) as (kv_heads, rows, head_width)."""
-        config = self.config
-        return np.ascontiguousarray(rows.reshape(-1, config.kv_heads, config.head_width).transpose(1, 0, 2))
-
-    def attend(
-        self,
-        layer: int,
-        query: Array,
-        keys: Array,
-        values: Array,
-        blocks: Iterable[Block],
-        sums: Array | None = None,
-        edit: LightEdit | None = None,
-        text: int = 0,
-    ) -> Array:
-        """Rows of queries that look at the tokens that their blocks say; (rows, heads x head_width).
-
-        `sums`, of the length of a text, is added the attention that its tokens receive from its own rows, averaged over
-        heads. An `edit` changes the scores over the first `text` tokens.
-        """
-        config, rows = self.config, len(query)
-        shape = config.kv_heads, config.groups, config.head_width
-        query = query.reshape(rows, *shape).transpose(1, 0, 2, 3)  # (kv_heads, rows, groups, head_width)
-        attended = np.empty((rows, *shape), np.float32)
-
-        def attend(block: Block) -> Array | None:
-            some = np.ascontiguousarray(query[:, block.rows]).reshape(shape[0], -1, shape[-1])
-            key, value = (np.ascontiguousarray(each[:, block.first : block.stop]) for each in (keys, values))
-            summed = sums is not None and block.stop <= len(sums)
-            if edit is None:
-                found, received = self._attend_block(some, key, value, block, summed)
-            else:
-                found, received = self._attend_edited(layer, some, key, value, block, edit, text), None
-            attended[block.rows] = found.reshape(shape[0], -1, *shape[1:]).transpose(1, 0, 2, 3)
-            return received
-
-        every = list(blocks)[::-1]  # the longest first
-        for block, received in reversed(list(zip(every, self.sessions.map(attend, every), strict=True))):
-            if received is not None and sums is not None:
-                sums[block.first : block.stop] += received / np.float32(config.heads)
-        return attended.reshape(rows, -1)
-
-    def maps(
-        self, query: Array, keys: Array, blocks: Iterable[Block], head: int | None = None
-    ) -> Iterator[tuple[slice, Array]]:
-        """The attention maps of a text in blocks of rows, of all heads or of one; (heads, rows, tokens)."""
-        config, length = self.config, keys.shape[1]
-        by_head = query.reshape(length, config.heads, -1).transpose(1, 0, 2)
-        heads = range(config.heads) if head is None else [head]
-        for block in blocks:
-            found = np.zeros((len(heads), *block.mask.shape[:1], length), np.float32)
-            for row, index in zip(found, heads, strict=True):
-                key = keys[index // config.groups, block.first : block.stop]
-                scores = by_head[index, block.rows] @ key.T * np.float32(config.scaling) + block.mask
-                powers = np.exp(scores - scores.max(-1, keepdims=True))
-                row[:, block.first : block.stop] = powers / powers.sum(-1, keepdims=True)
-            yield block.rows, found
-
-    def _attend_block(
-        self, query: Array, key: Array, value: Array, block: Block, summed: bool
-    ) -> tuple[Array, Array | None]:
-        """What the rows of a block see, and with `summed`, the attention that each token receives from all heads."""
-        count, tokens = block.mask.shape
-        feeds = {
-            "query": query,
-            "key": key,
-            "value": value,
-            "mask": block.mask[:, None],
-            "shape": np.array([len(query), count, self.config.groups, tokens]),
-            "flat_shape": np.array([len(query), count * self.config.groups, tokens]),
-        }
-        name = "attention_summed" if summed else "attention"
-        attended, *more = self.sessions.run(name, partial(graphs.attention_graph, self.config, summed), feeds)
-        return attended, more[0] if summed else None
-
-    def _attend_edited(
-        self, layer: int, query: Array, key: Array, value: Array, block: Block, edit: LightEdit, text: int
-    ) -> Array:
-        (scores,) = self.sessions.run("scores", partial(graphs.scores, self.config), {"query": query, "key": key})
-        rows, tokens = block.mask.shape
-        every = scores.reshape(len(query), rows, self.config.groups, tokens).transpose(0, 2, 1, 3)  # the same memory
-        edit(layer, every, block.first, text)
-        every += block.mask
-        feeds = {"scores": scores, "value": value}
-        (attended,) = self.sessions.run("weighted_sum", graphs.weighted_sum, feeds)
-        return attended
 
 
 def row_blocks(rows: int, threads: int = 1) -> Iterator[slice]:
@@ -198,3 +235,117 @@ def row_blocks(rows: int, threads: int = 1) -> Iterator[slice]:
     size = -(-rows // count)
     for start in range(0, rows, size):
         yield slice(start, min(start + size, rows))
+
+
+# --- The vocabulary ------------------------------------------------------------------------------------------------
+
+
+_LARGE = 1 << 17  # a vocabulary worth shortening
+_COMMON, _CHARACTERS = 1 << 16, 1 << 10  # to so many words, and so many single characters
+_STATES = 1024  # multiplied at once
+_WORDS = 2048  # with so many words of the vocabulary: a block of logits stays in a CPU's cache
+
+
+class LightHead:
+    """The last layer of a language model, states to logits, which are laid out as (words, states), so that a stretch of
+    the vocabulary is used where it lies in the file. In 8 bits, words are unsigned and states signed.
+    """
+
+    def __init__(self, table: Table, threads: ThreadMap) -> None:
+        self.table, self.threads, self.words = table, threads, len(table.values)
+
+    def blocks(self, states: Array) -> list[Callable[[], Array]]:
+        """What gives the logits of some words each, of all words in all; (words, states). They may be written over."""
+        weight, scales = self.table
+        given = {"states": states}
+        if scales is not None:
+            given = {"states": np.ascontiguousarray(round_rows(states).T), "scales": row_scales(states)}
+
+        def logits(words: slice) -> Array:
+            if scales is None:
+                return _float_graph().run({**given, "weight": np.ascontiguousarray(weight[words], np.float32)})[0]
+            return _int8_graph().run({**given, "weight": weight[words], "word_scales": scales[words, None]})[0]
+
+        return [partial(logits, slice(start, start + _WORDS)) for start in range(0, self.words, _WORDS)]
+
+    def logit(self, states: Array, words: NDArray[np.intp]) -> Array:
+        """The logit of one word after each state; (states,).
+
+        In 8 bits as `blocks` has it, to the last bit: else a word could be likelier than all words together.
+        """
+        if self.table.scales is None:
+            return np.asarray((states * self.table.values[words]).sum(-1))
+        weight = self.table.values[words].astype(np.int32) - MIDDLE
+        sums = (round_rows(states).astype(np.int32) * weight).sum(-1, dtype=np.int32).astype(np.float32)
+        return np.asarray(sums * row_scales(states) * self.table.scales[words])
+
+    def only(self, words: slice | NDArray[np.intp]) -> LightHead:
+        """The same with fewer words."""
+        weight, scales = self.table
+        return LightHead(Table(weight[words], None if scales is None else scales[words]), self.threads)
+
+
+@cache
+def _float_graph() -> Graph:
+    graph = Graph("vocabulary")
+    graph.output("logits", graph.add("Gemm", graph.input("weight"), graph.input("states"), transB=1))
+    return graph
+
+
+@cache
+def _int8_graph() -> Graph:
+    graph = Graph("vocabulary")
+    given = [graph.input("weight", "uint8"), graph.input("states", "int8"), graph.scalar(1.0)]
+    given += [graph.input("scales"), graph.scalar(MIDDLE, "uint8")]
+    product = graph.add("MatMulIntegerToFloat", *given, domain=CONTRIB)
+    graph.output("logits", graph.add("Mul", product, graph.input("word_scales")))
+    return graph
+
+
+class VocabularySum:
+    """What the softmax over a vocabulary divides by.
+
+    A large vocabulary in 8 bits is summed up over its commonest words, its commonest characters, and the words that
+    the text itself says: tokenisers number their words from common to rare. What is left out holds some 2% of the sum.
+    """
+
+    def __init__(self, head: LightHead, single_characters: Callable[[], Sequence[int]] = list) -> None:
+        """`single_characters` gives the words of one character, common ones first."""
+        self.head, self._parts = head, [head]
+        self._summed = np.ones(head.words, bool)
+        if head.table.scales is not None and head.words > _LARGE:
+            rest = np.array([word for word in single_characters() if word >= _COMMON][:_CHARACTERS], np.intp)
+            self._parts = [head.only(slice(_COMMON)), *([head.only(rest)] if len(rest) else [])]
+            self._summed[_COMMON:] = False
+            self._summed[rest] = True
+
+    def log_mass(self, states: Array) -> Array:
+        """The logarithm of the sum after each state, without the words that a text says; (states,)."""
+        parts = [states[start : start + _STATES] for start in range(0, len(states), _STATES)]
+        return np.concatenate([reduce(np.logaddexp, [log_sum(head, part) for head in self._parts]) for part in parts])
+
+    def with_said(self, mass: Array, states: Array, said: Iterable[int]) -> Array:
+        """The same with the words that a text says; (states,)."""
+        added = [word for word in sorted(said) if not self._summed[word]]
+        return np.logaddexp(mass, log_sum(self.head.only(np.array(added)), states)) if added else mass
+
+
+def log_sum(head: LightHead, states: Array) -> Array:
+    """The logarithm of what a softmax divides by, added up over blocks of words; (states,)."""
+    if len(states) == 1:  # numpy adds up a single column in another order, and no state's sum depends on its company
+        return log_sum(head, np.repeat(states, 2, axis=0))[:1]
+    tops, masses = zip(*head.threads(_top_and_mass, head.blocks(states)), strict=True)
+    top: Array = np.max(tops, axis=0)
+    mass = np.zeros(len(states), np.float32)
+    for own_top, own_mass in zip(tops, masses, strict=True):
+        mass += own_mass * np.exp(own_top - top)
+    return np.asarray(top + np.log(mass))
+
+
+def _top_and_mass(block: Callable[[], Array]) -> tuple[Array, Array]:
+    """The highest logit after each state, and the sum of the exponentials of all, which are taken below it."""
+    check()
+    logits = block()
+    top = logits.max(0)
+    np.subtract(logits, top, out=logits)
+    return top, np.exp(logits, out=logits).sum(0)

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mudy._support.cancellation import check
-from mudy.engines.backbone import Floats, MapObserver, Rule, Weighting
+from mudy._support.callbacks import check
+from mudy.engines.interfaces import Floats, MapObserver, Rule, Weighting
 
 NAME = "mudy"
 

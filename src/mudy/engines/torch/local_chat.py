@@ -7,13 +7,14 @@ continued), and do not follow it: gemma3-270m repeats the instruction, or one se
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import torch
 
 from mudy.engines import no_template
 from mudy.engines.tokens import encodable, fast_tokenizer
-from mudy.engines.torch.machine import Machine
+from mudy.engines.torch import Machine
 from mudy.errors import UnsupportedModel
 
 
@@ -74,21 +75,13 @@ class LocalChat:
         """The two turns in the model's template; in one turn where it knows no system message (Gemma 2)."""
         from jinja2 import TemplateError  # which transformers fills templates with
 
-        turns = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        given = {"chat_template": self.template, "tokenize": False, "add_generation_prompt": True}
+        given["enable_thinking"] = False  # a word of Qwen 3's template, which the others do not know
+        fill = partial(self.tokenizer.apply_chat_template, **given)
         try:
-            return self._templated(turns)
+            return str(fill([{"role": "system", "content": system}, {"role": "user", "content": user}]))
         except TemplateError:
-            return self._templated([{"role": "user", "content": f"{system}\n\n{user}"}])
-
-    def _templated(self, turns: list[dict[str, str]]) -> str:
-        filled = self.tokenizer.apply_chat_template(
-            turns,
-            chat_template=self.template,
-            tokenize=False,
-            add_generation_prompt=True,
-            enable_thinking=False,  # a word of Qwen 3's template, which the others do not know
-        )
-        return str(filled)
+            return str(fill([{"role": "user", "content": f"{system}\n\n{user}"}]))
 
 
 def ends(ids: int | list[int] | None) -> set[int]:

@@ -1,23 +1,25 @@
-"""Language models by torch and transformers: Llama, Gemma 2 and 3, Qwen 2 and 3, Mistral, and T5.
+"""Models by torch and transformers: Llama, Gemma 2 and 3, Qwen 2 and 3, Mistral, and T5; and sentence encoders.
 
-What all share comes first: a tokeniser, prompts, observers, and log-probabilities. The keys and values of a document
-are computed once, and all candidates look at them.
+What all language models share comes first: a tokeniser, prompts, observers, and log-probabilities. The keys and
+values of a document are computed once, and all candidates look at them.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, DynamicCache, EncoderDecoderCache
+from torch.nn.utils.rnn import pad_sequence
+from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM, DynamicCache, EncoderDecoderCache
 
-from mudy._support.cancellation import check
-from mudy.engines.backbone import (
+from mudy._support.callbacks import check
+from mudy.engines.interfaces import (
     Backbone,
     DecoderOnly,
     Encoding,
@@ -26,13 +28,13 @@ from mudy.engines.backbone import (
     Question,
     Received,
     Rule,
+    SentenceEncoder,
     TextRange,
     Weighting,
 )
-from mudy.engines.batches import of_one_shape
-from mudy.engines.tokens import LONGEST_PROMPT, WORD_MARKS, Prompt, Tokens, fast_tokenizer, prompts_of, tokenise
+from mudy.engines.tokens import LONGEST_PROMPT, WORD_MARKS, Prompt, Tokens, fast_tokenizer, packs, prompts_of, tokenise
+from mudy.engines.torch import Machine
 from mudy.engines.torch.attention import NAME, Edit, Following, Observer, register, soft_cap
-from mudy.engines.torch.machine import Machine
 from mudy.reading.document import Span
 
 STATES = 64  # projected to the vocabulary at once
@@ -149,6 +151,13 @@ class Transformer(Backbone):
         return torch.cat(values)
 
 
+def of_one_shape(prompts: Sequence[Prompt], budget: int) -> Iterator[list[int]]:
+    """Indices of prompts with equally many tokens and the candidate in the same place, within a budget of tokens."""
+    order = sorted(range(len(prompts)), key=lambda i: (prompts[i].shape, i))
+    for (length, _, _), same in groupby(order, key=lambda i: prompts[i].shape):
+        yield from packs(same, lambda _, length=length: length, budget)  # type: ignore[misc]
+
+
 # --- Decoder-only models: the prompt follows the document --------------------------------------------------------
 
 
@@ -241,3 +250,53 @@ class Seq2SeqBackbone(Transformer):
     @property
     def _start(self) -> int:
         return int(self.model.config.decoder_start_token_id or 0)
+
+
+# --- Sentence encoders: BERT and its kin ---------------------------------------------------------------------------
+
+
+OFFSET_FAMILIES = frozenset({"roberta", "xlm-roberta", "mpnet"})  # whose positions count on from the padding token's id
+
+
+class TorchEncoder(SentenceEncoder):
+    def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
+        self.model = model.eval().to(machine.device)
+        self.tokenizer = tokenizer
+        self.machine = machine
+        self.name = name
+        self.width = int(model.config.hidden_size)
+        offset = int(model.config.pad_token_id or 0) + 1 if model.config.model_type in OFFSET_FAMILIES else 0
+        self.positions = int(model.config.max_position_embeddings) - offset
+
+    @classmethod
+    def load(cls, path: str, machine: Machine, name: str) -> TorchEncoder:
+        model = AutoModel.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        return cls(model, fast_tokenizer(path), machine, name)
+
+    def states(
+        self, rows: Sequence[Sequence[int]], layer: int = -1, pool: Callable[[Floats], Floats] = lambda state: state
+    ) -> list[Floats]:
+        results: dict[int, Floats] = {}
+        with self.machine.at_work():
+            for batch in length_batches([len(row) for row in rows], self.machine.batch_tokens):
+                check()
+                some = [torch.tensor(rows[i], device=self.machine.device) for i in batch]
+                ids = pad_sequence(some, batch_first=True, padding_value=int(self.tokenizer.pad_token_id or 0))
+                mask = pad_sequence([torch.ones_like(row) for row in some], batch_first=True)
+                output = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=layer != -1)
+                found = output.last_hidden_state if layer == -1 else output.hidden_states[layer]
+                for i, state in zip(batch, found.float().cpu().numpy(), strict=True):  # (tokens, width)
+                    results[i] = pool(state[: len(rows[i])])
+        return [results[i] for i in range(len(rows))]
+
+
+def length_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Indices of similar length together, each batch within a budget of padded tokens (at least one item)."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda i: (lengths[i], i)):
+        if batch and (len(batch) + 1) * lengths[index] > budget:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch

@@ -9,8 +9,7 @@ from math import log, log1p
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from mudy.engines import ENCODER_DECODERS
-from mudy.engines.backbone import AlignedRows, Encoding, Question, Rule, TextRange
-from mudy.engines.encoder import SentenceEncoder
+from mudy.engines.interfaces import AlignedRows, Encoding, Question, Rule, SentenceEncoder, TextRange
 from mudy.errors import SettingError
 from mudy.methods.chunks import Chunk, scored_in_chunks
 from mudy.methods.method import Architecture, ModelField, OccurrenceScore, ScorePart, Scores, Work, setting

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy.engines.backbone import Encoding, Floats, Weighting
-from mudy.engines.encoder import unit_length
+from mudy.engines.interfaces import Encoding, Floats, Weighting, unit_length
 from mudy.errors import SettingError
 from mudy.methods.chunks import Chunk
 from mudy.reading.candidates.stemming import stems_of

@@ -12,7 +12,7 @@ from math import log1p
 
 import numpy as np
 
-from mudy.engines.backbone import Backbone, Encoding, Question, Received, TextRange
+from mudy.engines.interfaces import Backbone, Encoding, Question, Received, TextRange
 from mudy.methods.mudy.algorithm import SAM_LAYERS
 from mudy.methods.mudyplus.digest import Digest
 from mudy.methods.mudyplus.evidence_table import Numbers

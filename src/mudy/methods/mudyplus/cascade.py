@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mudy.engines.backbone import Backbone
-from mudy.engines.batches import packs
+from mudy.engines.interfaces import Backbone
+from mudy.engines.tokens import packs
 from mudy.methods import DEFAULT_STYLE, STYLES, Style
 from mudy.methods.method import (
     Architecture,
@@ -54,8 +54,8 @@ from mudy.reading.candidates.stemming import stem_parts
 from mudy.reading.document import Document, Span
 
 if TYPE_CHECKING:
-    from mudy.engines.encoder import SentenceEncoder
-    from mudy.engines.universal_encoder import UniversalEncoder
+    from mudy.engines.interfaces import SentenceEncoder
+    from mudy.engines.light.encoders import UniversalEncoder
 
 _WORDS = {  # what each contribution is, for people
     "base": "the same for all phrases",

@@ -25,7 +25,7 @@ from mudy.reading.document import Document, Span
 from mudy.reading.languages import stop_words
 
 if TYPE_CHECKING:
-    from mudy.engines.encoder import SentenceEncoder
+    from mudy.engines.interfaces import SentenceEncoder
 
 Embed = Callable[[Sequence[str]], Numbers]  # texts -> their vectors; (texts, width)
 Pair = tuple[int, int, float]  # two rows, and how much nearer than ALIKE they are

@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy.errors import InputError, SettingError
 from mudy.reading.candidates.grammar import ACRONYMS, PRONOUNS, grammar_of, no_prose
 from mudy.reading.candidates.grammar import MAX_PHRASE_WORDS as MAX_PHRASE_WORDS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.stemming import base_form
 from mudy.reading.document import squeeze

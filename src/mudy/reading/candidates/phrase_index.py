@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from mudy._support.cancellation import cancellable, check
+from mudy._support.callbacks import cancellable, check
 from mudy.errors import InputError
 
 AT_ONCE, PER_UNIT = 10_000, 2  # at most so many matches in any stretch of a text, and so many for each of its units

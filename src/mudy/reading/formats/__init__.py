@@ -20,7 +20,6 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from mudy._support.extras import missing_extra
-from mudy._support.storage import encode_text
 from mudy.errors import InputError, SettingError
 from mudy.reading.document import Block, BlockKind, Span
 from mudy.reading.structure import PROMPT, finished
@@ -162,7 +161,7 @@ def read(
     if not _installed(kind):
         raise missing_extra("readers", f"is {kind.upper()}, which", FORMATS[kind].needs)
     if FORMATS[kind].in_text:
-        data = encode_text(decode(data, encoding))
+        data = decode(data, encoding).encode(errors="replace")
     return (pool or _shared_pool()).read(kind, data, file)
 
 

@@ -18,7 +18,6 @@ from typing import Any, Self
 
 from mudy._support.extras import missing_extra
 from mudy._support.processes import ChildProcess, child_streams, how_it_ended, python_environment, receive, send
-from mudy._support.storage import encode_text
 from mudy.errors import InputError
 from mudy.reading.document import Block, Span
 from mudy.reading.formats import FORMATS, Limits, Reading, TextBuilder
@@ -206,7 +205,7 @@ def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], b
             if len(reading.text) > limits.characters:
                 raise InputError(limits.too_long())
             blocks = reading.blocks and [(b.span.start, b.span.end, b.kind, b.level) for b in reading.blocks]
-            return {"pages": reading.pages, "blocks": blocks}, encode_text(reading.text)
+            return {"pages": reading.pages, "blocks": blocks}, reading.text.encode(errors="replace")
     except InputError as error:
         return {"error": str(error)}, b""
     except ImportError as error:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy._support.validation import seen, several
 from mudy.errors import InputError, VocabularyWarning
 from mudy.reading.candidates import stands_alone

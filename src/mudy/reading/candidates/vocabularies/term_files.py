@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from mudy._support.cancellation import cancellable
+from mudy._support.callbacks import cancellable
 from mudy._support.extras import from_extra
 from mudy.errors import InputError, MudyError, SettingError
 from mudy.reading.candidates.vocabularies import Concept, concept_of

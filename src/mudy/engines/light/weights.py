@@ -1,15 +1,18 @@
-"""model.safetensors in float32 -> the same weights in 8 bits, written once and checked at every use.
+"""The weights of a model in float32 or 8 bits, and the linear layers that multiply by them.
 
-Linear layers are stored as (in, out) in int8 with a scale for each output, word vectors as (words, width) in uint8
-around 128 with a scale for each word: they serve both to look a word up and, as the left side of a product, to score
-the vocabulary. Norms and biases stay in float32.
+Those in 8 bits are made of model.safetensors, written once, and checked at every use. Linear layers are stored as
+(in, out) in int8 with a scale for each output, word vectors as (words, width) in uint8 around 128 with a scale for each
+word: they serve both to look a word up and, as the left side of a product, to score the vocabulary. Norms and biases
+stay in float32. Each row of states has a scale of its own too, so one large value coarsens no row but its own. States
+are unsigned around 128 and weights signed: onnxruntime multiplies signed by signed forty times slower.
 """
 
 from __future__ import annotations
 
 import json
 import mmap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from hashlib import sha256
 from math import prod
 from pathlib import Path
@@ -18,13 +21,77 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mudy._support.onnx import Graph
+from mudy._support.onnx import CONTRIB, Array, Graph
 from mudy._support.storage import atomic_write, exclusive_lock
-from mudy.engines.light.graphs import LARGEST, MIDDLE, FloatProducts, Int8Products, Products
+from mudy.engines import Compute
 from mudy.errors import ModelUnavailable
-from mudy.models.cache import INT8, WEIGHTS, drop_float32, float32_source, home, int8_metadata, is_cached, quick_hash
+from mudy.models.cache import (
+    INT8,
+    WEIGHTS,
+    drop_float32,
+    float32_source,
+    home,
+    int8_metadata,
+    is_cached,
+    quick_hash,
+    safetensors_header,
+)
 from mudy.models.fetch import FULL, Report, silent
-from mudy.models.gguf import safetensors_header
+
+# --- Linear layers -------------------------------------------------------------------------------------------------
+
+
+LARGEST, MIDDLE = 127, 128
+SMALLEST_SCALE = 1e-12 / LARGEST
+
+
+class Prepared(NamedTuple):
+    """States as products want them."""
+
+    rows: str
+    scales: str = ""
+
+
+class Products(NamedTuple):
+    """Linear layers of a graph, in float32 with weights as model files hold them, (out, in), or in 8 bits with weights
+    as (in, out) and one scale for each output.
+    """
+
+    int8: bool
+
+    def prepare(self, graph: Graph, states: str) -> Prepared:
+        """States (rows, width), ready for any number of products."""
+        if not self.int8:
+            return Prepared(states)
+        highest, lowest = (graph.add(f"Reduce{which}", states, axes=(-1,), keepdims=1) for which in ("Max", "Min"))
+        largest = graph.add("Max", highest, graph.add("Neg", lowest))  # three times as fast as Abs of all states
+        scales = graph.add("Div", largest, graph.scalar(LARGEST))
+        scales = graph.add("Max", scales, graph.scalar(SMALLEST_SCALE))  # (rows, 1)
+        flat = graph.add("Reshape", scales, graph.shape(-1))
+        middle = graph.add("Expand", graph.scalar(MIDDLE, "uint8"), graph.add("Shape", flat))
+        return Prepared(graph.add("QuantizeLinear", states, flat, middle, axis=0), scales)
+
+    def product(self, graph: Graph, states: Prepared, weight: str, bias: str = "") -> str:
+        """A linear layer whose weight and bias are given under these names; (rows, out)."""
+        if not self.int8:
+            given = [graph.input(name) for name in (weight, bias) if name]
+            return graph.add("Gemm", states.rows, *given, transB=1)
+        given = [graph.input(weight, "int8"), graph.scalar(1.0), graph.input(f"{weight}.scales")]
+        product = graph.add("MatMulIntegerToFloat", states.rows, *given, graph.scalar(MIDDLE, "uint8"), domain=CONTRIB)
+        product = graph.add("Mul", product, states.scales)
+        return graph.add("Add", product, graph.input(bias)) if bias else product
+
+
+@cache
+def int8_is_exact() -> bool:
+    """Whether this CPU adds up products of bytes without loss: without VNNI, 16 bits hold two of them and overflow."""
+    graph = Graph("check")
+    given = graph.input("a", "uint8"), graph.input("b", "int8"), graph.scalar(MIDDLE, "uint8")
+    graph.output("sums", graph.add("MatMulInteger", *given), "int32")
+    feeds = {"a": np.full((4, 64), 255, np.uint8), "b": np.full((64, 16), LARGEST, np.int8)}
+    (sums,) = graph.run(feeds)
+    return bool((sums == 64 * (255 - MIDDLE) * LARGEST).all())
+
 
 # --- Reading: a start maps the file and reads nothing ------------------------------------------------------------
 
@@ -92,17 +159,23 @@ class Table(NamedTuple):
         return rows
 
 
+Bound = Callable[..., list[Array]]
+
+
 class LightWeights:
-    """The weights of a model in float32 or 8 bits, and how they are multiplied."""
+    """The weights of a model, in 8 bits if that is asked for, and how they are multiplied."""
 
-    def __init__(self, file: WeightFile, int8: bool, norm_offset: float = 0.0) -> None:
+    def __init__(self, folder: Path, compute: Compute, report: Report, norm_offset: float = 0.0) -> None:
         """`norm_offset` is added to the weights of norms: Gemma's are stored around 0."""
-        self.file, self.int8, self._norm_offset = file, int8, np.float32(norm_offset)
-        self.products: Products = Int8Products() if int8 else FloatProducts()
+        self.int8 = compute.speed in ("fast", "quick") and compute.dtype is None and int8_is_exact()
+        self.file = int8_weights(folder, report) if self.int8 else WeightFile(float32_source(folder, report))
+        self.products = Products(self.int8)
+        self._norm_offset = np.float32(norm_offset)
 
-    def feeds(self, graph: Graph, prefix: str) -> dict[str, NDArray[Any]]:
-        """The weights that a graph takes, under the names that it gives them; its other inputs have no dot."""
-        return {name: self._weight(prefix + name, kind) for name, kind in graph.inputs.items() if "." in name}
+    def bound(self, graph: Graph, prefix: str) -> Bound:
+        """A graph with its weights, which have the names that the graph gives them; its other inputs have no dot."""
+        weights = {name: self._weight(prefix + name, kind) for name, kind in graph.inputs.items() if "." in name}
+        return lambda **states: graph.run(weights | states)
 
     def _weight(self, name: str, kind: str) -> NDArray[Any]:
         weight = self.file.floats(name) if kind == "float32" else self.file.tensor(name)

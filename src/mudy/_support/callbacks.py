@@ -1,8 +1,9 @@
-"""Cancellation: long computations call `check` often, and whoever started them may make it raise.
+"""What a long computation and whoever started it tell each other: it asks whether to go on, and reports its progress.
 
 Everything that can take more than a moment calls `check` between its steps: tagging, looking up candidates, passes
 through a model, iterations of PageRank, ranking. A caller that wants to be asked runs the work within `checked_by`, and
-what its callback raises ends the work. Each thread has its own callback; without one a check costs next to nothing.
+what its callback raises ends the work. Within `reported_to`, it is told what share of a text is done. Each thread has
+its own callbacks; without them, both cost next to nothing.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from typing import TypeVar
 
 T = TypeVar("T")
 Check = Callable[[], None]
+Listener = Callable[[float], None]  # takes the share that is done, from 0 to 1
 
 _callback: ContextVar[Check | None] = ContextVar("cancellation", default=None)
+_listener: ContextVar[Listener | None] = ContextVar("progress", default=None)
 
 
 def check() -> None:
@@ -46,3 +49,27 @@ def cancellable(items: Iterable[T], every: int = 1) -> Iterator[T]:
         if number % every == 0:
             check()
         yield item
+
+
+@contextmanager
+def reported_to(listener: Listener) -> Iterator[None]:
+    """Have progress of this thread reported to a listener while the block runs."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def report_share(share: float) -> None:
+    if (listener := _listener.get()) is not None:
+        listener(share)
+
+
+def reported(items: Iterable[T], size: Callable[[T], int], total: int) -> Iterator[T]:
+    """The same items; each counts as done, with its share of a total, when the next one is asked for."""
+    done = 0
+    for item in items:
+        yield item
+        done += size(item)
+        report_share(min(1.0, done / max(1, total)))

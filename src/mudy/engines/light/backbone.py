@@ -11,18 +11,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mudy._support.onnx import Array
-from mudy.engines.backbone import DecoderOnly, Encoding, MapObserver, Question, Received, TextRange, Weighting
-from mudy.engines.batches import consecutive, packs
-from mudy.engines.light.decoder import Decoder
-from mudy.engines.light.light_attention import Block, Branches, LightEdit, branch_blocks, causal_blocks, grow
-from mudy.engines.light.light_tokenizer import LightTokenizer
-from mudy.engines.light.light_vocabulary import LightHead, VocabularySum
-from mudy.engines.tokens import LONGEST_PROMPT, Prompt, Tokens, prompts_of
+from mudy._support.onnx import Array, ThreadMap
+from mudy.engines import Compute, read_config
+from mudy.engines.interfaces import DecoderOnly, Encoding, MapObserver, Question, Received, TextRange, Weighting
+from mudy.engines.light.attention import Attention, Block, Branches, LightEdit, branch_blocks, causal_blocks, grow
+from mudy.engines.light.decoder import Decoder, LightHead, VocabularySum, decoder_config
+from mudy.engines.light.weights import LightWeights
+from mudy.engines.tokens import LONGEST_PROMPT, LightTokenizer, Prompt, Tokens, consecutive, packs, prompts_of
+from mudy.models.fetch import Report, silent
 
 _BATCH_TOKENS = 640
 _Memory = dict[int, tuple[Array, Array]]  # layer -> keys and values of one text; (kv_heads, tokens, head_width)
@@ -64,16 +65,19 @@ _Places = list[list[list[int]]]  # question, prompt -> rows of an array of state
 
 
 class LightDecoder(DecoderOnly):
-    def __init__(self, decoder: Decoder, tokenizer: LightTokenizer, name: str, batch_tokens: int | None = None) -> None:
-        self.decoder, self.tokenizer, self.name = decoder, tokenizer, name
-        self.batch_tokens = batch_tokens or _BATCH_TOKENS
-        self.head = LightHead(decoder.vocabulary, decoder.sessions)
-        self._sum = VocabularySum(self.head, tokenizer.single_characters)
-        self.family, self.heads = decoder.config.family, decoder.config.heads
-        self.depth = self.prompt_depth = decoder.config.depth
+    def __init__(self, folder: Path, compute: Compute, name: str, report: Report = silent) -> None:
+        config, threads = decoder_config(read_config(folder)), ThreadMap(compute.threads)
+        weights = LightWeights(folder, compute, report, norm_offset=1.0 if config.gemma else 0.0)
+        self.tokenizer, self.name, self.family = LightTokenizer(folder), name, config.family
+        self.batch_tokens = compute.batch_tokens or _BATCH_TOKENS
+        self._decoder, self._attend = Decoder(config, weights, threads), Attention(config, threads)
+        self._head = LightHead(self._decoder.vocabulary, threads)
+        self._sum = VocabularySum(self._head, self.tokenizer.single_characters)
+        self.heads, self.windows, self.positions = config.heads, config.windows, config.positions
+        self.depth = self.prompt_depth = config.depth
 
     def room(self) -> int:
-        return self.decoder.config.positions - LONGEST_PROMPT
+        return self.positions - LONGEST_PROMPT
 
     # --- Reading -------------------------------------------------------------------------------------------------
 
@@ -98,18 +102,18 @@ class LightDecoder(DecoderOnly):
         return found
 
     def observe(self, tokens: Tokens, observer: MapObserver) -> None:
-        decoder, length = self.decoder, len(tokens)
+        length = len(tokens)
 
         def attend(layer: int, query: Array, key: Array, value: Array) -> Array | None:
-            blocks = list(causal_blocks(length, decoder.config.windows[layer]))
-            keys = decoder.by_heads(key)
+            blocks = list(causal_blocks(length, self.windows[layer]))
+            keys = self._attend.by_heads(key)
             if layer in observer.layers:
-                observer.see(layer, partial(decoder.maps, query, keys, blocks))
+                observer.see(layer, partial(self._attend.maps, query, keys, blocks))
             if layer == max(observer.layers):
                 return None
-            return decoder.attend(layer, query, keys, decoder.by_heads(value), blocks)
+            return self._attend(layer, query, keys, self._attend.by_heads(value), blocks)
 
-        decoder.layers(0, self.depth, decoder.embed(tokens.ids), range(length), attend)
+        self._decoder.layers(0, self.depth, self._decoder.embed(tokens.ids), range(length), attend)
 
     def _read(
         self, texts: Sequence[Tokens], last: int, layers: Sequence[int], memories: Sequence[_Memory] = ()
@@ -118,30 +122,30 @@ class LightDecoder(DecoderOnly):
 
         The mean attention in some layers, and the states after half of the layers, or as far as it was read.
         """
-        decoder, lengths = self.decoder, [len(text) for text in texts]
+        lengths = [len(text) for text in texts]
         sums = [np.zeros(length, np.float32) for length in lengths]
         masks: dict[int | None, list[list[Block]]] = {}
 
         def attend(layer: int, query: Array, key: Array, value: Array) -> Array | None:
-            window, observed = decoder.config.windows[layer], layer in layers
+            window, observed = self.windows[layer], layer in layers
             if window not in masks:
                 masks[window] = [list(causal_blocks(length, window)) for length in lengths]
             parts = []
             for text, rows in enumerate(consecutive(lengths)):
-                keys, values = decoder.by_heads(key[rows]), decoder.by_heads(value[rows])
+                keys, values = self._attend.by_heads(key[rows]), self._attend.by_heads(value[rows])
                 if memories:
                     memories[text][layer] = keys, values
                 if layer < last or observed:
                     blocks, seen = masks[window][text], sums[text] if observed else None
-                    parts.append(decoder.attend(layer, query[rows], keys, values, blocks, seen))
+                    parts.append(self._attend(layer, query[rows], keys, values, blocks, seen))
             return None if layer == last else np.concatenate(parts)
 
         ids = [token for text in texts for token in text.ids]
         positions = [place for length in lengths for place in range(length)]
         half = min(self.depth // 2, last)
-        middle = decoder.layers(0, half, decoder.embed(ids), positions, attend)
+        middle = self._decoder.layers(0, half, self._decoder.embed(ids), positions, attend)
         assert middle is not None  # attention is enough in the last layer alone
-        decoder.layers(half, last + 1, middle, positions, attend)
+        self._decoder.layers(half, last + 1, middle, positions, attend)
         return [each / np.float32(max(1, len(set(layers)))) for each in sums], middle
 
     # --- Prompting -----------------------------------------------------------------------------------------------
@@ -166,7 +170,7 @@ class LightDecoder(DecoderOnly):
         """How many layers there are below the first one that a weighting edits."""
         if weighting is None:
             return self.depth
-        windows = enumerate(self.decoder.config.windows)
+        windows = enumerate(self.windows)
         return next((layer for layer, window in windows if weighting.edits(layer, window)), self.depth)
 
     def _alike(self, asked: Sequence[LightQuestion], layers: int) -> tuple[Array, _Places]:
@@ -209,14 +213,10 @@ class LightDecoder(DecoderOnly):
         """A question's weighting as applied to the rows of some of its prompts."""
         if asked.weighting is None:
             return None
-        owners, counted = [], []
-        for owner, index in enumerate(prompts):
-            prompt = asked.prompts[index]
-            aligned = prompt.aligned(asked.weighting.aligned_rows)
-            for row in range(len(asked.path(prompt))):
-                owners.append(owner)
-                counted.append(row in aligned)
-        return LightEdit(asked.weighting, list(prompts), np.array(owners, np.intp), np.array(counted, bool))
+        rows = [len(asked.path(asked.prompts[i])) for i in prompts]
+        aligned = [asked.prompts[i].aligned(asked.weighting.aligned_rows) for i in prompts]
+        counted = [row in some for some, length in zip(aligned, rows, strict=True) for row in range(length)]
+        return LightEdit(asked.weighting, prompts, np.repeat(np.arange(len(prompts)), rows), np.array(counted))
 
     def _follow(self, runs: Sequence[LightRun], start: int, stop: int, known: Array | None = None) -> Array:
         """The states of all runs after some layers, one after the other; (rows, width)."""
@@ -224,31 +224,31 @@ class LightDecoder(DecoderOnly):
         for pack in packs(runs, lambda run: len(run.branches), self.batch_tokens):
             positions = [len(run.prefix.tokens) + depth for run in pack for depth in run.branches.depths]
             if known is None:
-                states = self.decoder.embed([token for run in pack for token in run.branches.ids])
+                states = self._decoder.embed([token for run in pack for token in run.branches.ids])
             else:
                 states = known[[row for run in pack for row in run.given]]
-            after = self.decoder.layers(start, stop, states, positions, self._looking_at_texts(pack))
+            after = self._decoder.layers(start, stop, states, positions, self._looking_at_texts(pack))
             assert after is not None
             found.append(after)
         return np.concatenate(found)
 
     def _looking_at_texts(self, pack: Sequence[LightRun]) -> Any:
         """Attention of prompts to the text that each follows and to its own earlier rows."""
-        decoder, lengths = self.decoder, [len(run.branches) for run in pack]
+        lengths = [len(run.branches) for run in pack]
         masks: dict[tuple[int, int | None, bool], list[Block]] = {}
 
         def attend(layer: int, query: Array, key: Array, value: Array) -> Array:
-            window, parts = decoder.config.windows[layer], []
+            window, parts = self.windows[layer], []
             for index, (run, rows) in enumerate(zip(pack, consecutive(lengths), strict=True)):
                 edit = run.edit if run.edit is not None and run.edit.weighting.edits(layer, window) else None
                 text, kind = len(run.prefix.tokens), (index, window, edit is not None)
                 if kind not in masks:
                     masks[kind] = list(branch_blocks(run.branches, text, window, whole=edit is not None))
                 keys, values = (
-                    np.concatenate([known, decoder.by_heads(own[rows])], axis=1)
+                    np.concatenate([known, self._attend.by_heads(own[rows])], axis=1)
                     for known, own in zip(run.prefix.memory[layer], (key, value), strict=True)
                 )
-                parts.append(decoder.attend(layer, query[rows], keys, values, masks[kind], edit=edit, text=text))
+                parts.append(self._attend(layer, query[rows], keys, values, masks[kind], edit=edit, text=text))
             return np.concatenate(parts)
 
         return attend
@@ -266,7 +266,7 @@ class LightDecoder(DecoderOnly):
             words = np.array([prompt.ids[token] for prompt in each.prompts for token in prompt.scored])
             sums = self._sum.with_said(mass[part], states[own], said)
             at = {row: i for i, row in enumerate(own)}
-            values = self.head.logit(states[rows], words) - sums[[at[row] for row in rows]]
+            values = self._head.logit(states[rows], words) - sums[[at[row] for row in rows]]
             scored = iter(np.minimum(values, 0).tolist())
             found += [list(islice(scored, len(prompt.scored))) for prompt in each.prompts]
         return found

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from mudy._support.onnx import Array, Sessions
-from mudy.engines.light import light_vocabulary
-from mudy.engines.light.conversion import Table, round_rows, row_scales
-from mudy.engines.light.graphs import MIDDLE
-from mudy.engines.light.light_vocabulary import LightHead, VocabularySum
+from mudy._support.onnx import Array, ThreadMap
+from mudy.engines.light import decoder
+from mudy.engines.light.decoder import LightHead, VocabularySum
+from mudy.engines.light.weights import MIDDLE, Table, round_rows, row_scales
 
 WORDS, WIDTH = 300, 16
 
@@ -16,7 +15,7 @@ WORDS, WIDTH = 300, 16
 def head() -> LightHead:
     weights = np.random.default_rng(1).normal(size=(WORDS, WIDTH)).astype(np.float32)
     rounded = (round_rows(weights).astype(np.int16) + MIDDLE).astype(np.uint8)
-    return LightHead(Table(rounded, row_scales(weights)), Sessions(1))
+    return LightHead(Table(rounded, row_scales(weights)), ThreadMap(1))
 
 
 @pytest.fixture
@@ -39,9 +38,9 @@ def test_a_small_vocabulary_is_summed_up_whole(head: LightHead, states: Array) -
 def test_of_a_large_one_common_words_common_characters_and_words_said_are_counted_once(
     head: LightHead, states: Array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(light_vocabulary, "_LARGE", 100)
-    monkeypatch.setattr(light_vocabulary, "_COMMON", 40)
-    monkeypatch.setattr(light_vocabulary, "_CHARACTERS", 2)
+    monkeypatch.setattr(decoder, "_LARGE", 100)
+    monkeypatch.setattr(decoder, "_COMMON", 40)
+    monkeypatch.setattr(decoder, "_CHARACTERS", 2)
     sums = VocabularySum(head, lambda: [7, 200, 201, 202])
     np.testing.assert_allclose(sums.log_mass(states), summed(head, states, [*range(40), 200, 201]), atol=1e-5)
     with_said = sums.with_said(sums.log_mass(states), states, {3, 200, 250})
@@ -57,6 +56,6 @@ def test_a_sum_does_not_depend_on_the_states_beside_it(count: int, head: LightHe
 def test_a_sum_does_not_depend_on_how_many_threads_add_it_up(
     head: LightHead, states: Array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(light_vocabulary, "_WORDS", 32)
-    threaded = LightHead(head.table, Sessions(3))
+    monkeypatch.setattr(decoder, "_WORDS", 32)
+    threaded = LightHead(head.table, ThreadMap(3))
     np.testing.assert_array_equal(VocabularySum(head).log_mass(states), VocabularySum(threaded).log_mass(states))

@@ -1,10 +1,11 @@
-"""Memory and start-up of processes that belong to MUDY: the command line and its workers. Other processes that import
-MUDY keep their garbage collection, allocator and imports as they are.
+"""The CPUs of this process, and its memory and start-up if it belongs to MUDY: the command line and its workers. Other
+processes that import MUDY keep their garbage collection, allocator and imports as they are.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -12,9 +13,15 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 USES_TORCH = ("spacy_transformers", "spacy_curated_transformers")  # spaCy pipelines that compute with torch
 _owned = False  # whether this process belongs to MUDY
+
+
+def usable_cpus() -> int:
+    affinity: Any = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def own_process() -> None:
