@@ -16,7 +16,7 @@ from pathlib import Path
 
 from experiments.by_hand import ByHand, by_hand_fits
 from experiments.documents import TOP, Figures, Gold, by_genre, load_gold
-from experiments.documents.keyphraseness import keyphraseness, to_dict
+from experiments.documents.keyphraseness import to_dict, with_keyphraseness
 from experiments.mudyplus import fit_options, predictions
 from mudy import Extractor
 from mudy._support.storage import dump_json
@@ -47,7 +47,7 @@ def main() -> None:
         replace(text, dataset="documents", part=text.dataset)
         for text in gather(extractor, by_genre(documents), arguments.cache, show)
     ]
-    texts, directions = keyphraseness(texts, extractor.scorer, NOT_USED, ENGLISH_ONLY, RIDGE)  # type: ignore[arg-type]
+    texts, directions = with_keyphraseness(texts, extractor.scorer, NOT_USED, ENGLISH_ONLY, RIDGE)  # type: ignore[arg-type]
     if arguments.output:
         shipped = dump_json(to_dict(directions)) + "\n"
         (arguments.output / "keyphraseness.json").write_text(shipped, encoding="utf-8")

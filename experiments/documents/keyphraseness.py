@@ -1,122 +1,175 @@
-"""The direction of an encoder in which phrases are keyphrases, whatever their document: fitted on documents with gold.
+"""The directions of vectors in which phrases are keyphrases, whatever their document: fitted on documents with gold.
 
-It is fitted beside the evidence that needs no language model, which is held as it is, so that it says what that
-evidence does not. The weights of MUDY+ are fitted afterwards, on values of directions that have not seen the genre of
-a text.
+There is one for each encoder, whose vectors are of phrases alone, and one for the language model, whose states are of
+phrases in their sentences. Each is fitted beside the evidence that the method has before, which is held as it is, so
+that it says what that evidence does not. The weights of MUDY+ are fitted afterwards, on values of directions that have
+not seen the part of a text, such as its genre.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from mudy.engines.light.encoders import UniversalEncoder
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.cascade import in_long_text, leading
-from mudy.methods.mudyplus.evidence_table import CHEAP, Numbers
+from mudy.methods.mudyplus.cascade import in_long_text, leading, model_key
+from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, Numbers
 from mudy.methods.mudyplus.fit_texts import START, FitText
 from mudy.methods.mudyplus.fitting import Sample, ranking_weights
-from mudy.methods.mudyplus.near import Embed, Keyphraseness, vectors_alone
+from mudy.methods.mudyplus.near import Embed, Keyphraseness, unit_vectors, vectors_alone
 
-RIDGE = 1.0  # on each number of the direction, in units of what it varies
-FOLDS = 12  # of the genres, left out in turn
-DIGITS = 3
+RIDGE = 1.0  # on each number of an encoder's direction, in units of what it varies
+RIDGE_IN_CONTEXT = 20.0  # on each of a language model's
+FOLDS = 12  # of the parts, left out in turn
+DIGITS = 3  # that are kept of each number
 ENGLISH = frozenset({"en"})
 MULTILINGUAL = frozenset(  # languages of the encoder for others
     ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")
 )
+FITTED = ("keyphraseness", "in_context")  # the evidence that directions give
 
-Vectors = Mapping[str, tuple[list[int], Numbers]]  # text -> the rows that are encoded, and their vectors
+Vectors = Mapping[str, tuple[Sequence[int], Numbers]]  # text -> rows of its table, and their vectors
 
 
-def keyphraseness(
+@dataclass(frozen=True)
+class Beside:
+    """The evidence that a direction is fitted beside, by language, and the ridge of its weights."""
+
+    names: Sequence[str]
+    english_only: Sequence[str]
+    ridge: float
+
+    def samples(self, texts: Sequence[FitText], rows: Mapping[str, Sequence[int]]) -> dict[str, Sample]:
+        """The evidence of each text that tells right phrases from wrong ones, as one sum."""
+        samples: dict[str, Sample] = {}
+        for english in (True, False):
+            names = [name for name in self.names if english or name not in self.english_only]
+            own = {t.id: t.sample(names, rows[t.id]) for t in texts if (t.language == "en") == english}
+            telling = {key: sample for key, sample in own.items() if sample.tells}
+            if telling:
+                weights = ranking_weights(list(telling.values()), self.ridge)
+                for key, sample in telling.items():
+                    samples[key] = replace(sample, evidence=sample.evidence @ weights[:, None], context=np.zeros(0))
+        return samples
+
+
+def with_keyphraseness(
     texts: Sequence[FitText], method: MudyPlus, unused: Sequence[str], english_only: Sequence[str], ridge: float
 ) -> tuple[list[FitText], dict[str, Keyphraseness]]:
-    """The texts with a column of their keyphraseness, and the directions of both encoders.
+    """The texts with columns of their keyphraseness, alone and in context, and the directions of all models.
 
     The direction of the encoder for other languages is fitted on English documents too, and used for the others.
     """
+    names = [name for name in CHEAP if name not in (*unused, *FITTED)]
     foreign = method.multilingual() if method.multilingual is not None else None
-    english = [text for text in texts if text.language == "en"]
-    names = [name for name in CHEAP if name not in (*unused, "keyphraseness")]
-    shared = [name for name in names if name not in english_only]
-    by_english = _fitted(english, method, partial(vectors_alone, method.encoder), ENGLISH, names, ridge)
-    directions = {method.encoder.name: by_english[1]}
-    columns = {text.id: np.zeros(len(text.candidates)) for text in texts}
+    directions: dict[str, Keyphraseness] = {}
+    columns: dict[str, Numbers] = {}
     if foreign is not None:
-        embed = partial(_embedded, foreign)
-        by_foreign = _fitted(texts, method, embed, MULTILINGUAL, shared, ridge)
-        columns |= by_foreign[0]
-        directions[foreign.name] = by_foreign[1]
-    columns |= by_english[0]
-    return [replace(text, table=text.table.adding(keyphraseness=columns[text.id])) for text in texts], directions
+        everywhere = Beside([name for name in names if name not in english_only], (), ridge)
+        vectors = _encoded(texts, method, lambda phrases: foreign.embed(phrases).astype(np.float64))
+        columns, directions[foreign.name] = cross_fitted(texts, vectors, MULTILINGUAL, everywhere, RIDGE)
+    english = [text for text in texts if text.language == "en"]
+    vectors = _encoded(english, method, partial(vectors_alone, method.encoder))
+    own, directions[method.encoder.name] = cross_fitted(english, vectors, ENGLISH, Beside(names, (), ridge), RIDGE)
+    texts = _adding(texts, "keyphraseness", {**columns, **own})
+
+    names = [name for name in EVIDENCE if name not in (*unused, "in_context")]
+    languages = frozenset(text.language for text in texts)
+    beside = Beside(names, english_only, ridge)
+    columns, direction = cross_fitted(texts, states_of(texts), languages, beside, RIDGE_IN_CONTEXT)
+    directions[model_key(method.prompted)] = direction
+    return _adding(texts, "in_context", columns), directions
 
 
-def _embedded(encoder: UniversalEncoder, phrases: Sequence[str]) -> Numbers:
-    return encoder.embed(phrases).astype(np.float64)
-
-
-def _fitted(
-    texts: Sequence[FitText],
-    method: MudyPlus,
-    embed: Embed,
-    languages: frozenset[str],
-    names: Sequence[str],
-    ridge: float,
-) -> tuple[dict[str, Numbers], Keyphraseness]:
-    """The keyphraseness of each text by a direction fitted on other genres, and the direction fitted on all texts."""
-    vectors = {text.id: _encoded(text, method, embed) for text in texts}
-    genres = sorted({text.part for text in texts})
-    columns = {}
-    for fold in range(min(FOLDS, len(genres))):
-        left_out = set(genres[fold::FOLDS])
-        known = _direction([text for text in texts if text.part not in left_out], vectors, languages, names, ridge)
-        for text in texts:
-            if text.part in left_out:
-                rows, states = vectors[text.id]
-                columns[text.id] = np.zeros(len(text.candidates))
-                columns[text.id][rows] = known.of(states)
-    return columns, _direction(texts, vectors, languages, names, ridge)
-
-
-def _encoded(text: FitText, method: MudyPlus, embed: Embed) -> tuple[list[int], Numbers]:
-    """The rows of a text that were encoded for its evidence, with their vectors."""
-    names = [name for name in START.evidence if name != "similarity"]
-    values = text.table.rows(names) @ np.array([START.evidence[name] for name in names])
-    rows = leading(values, in_long_text(method.encoded, text.words))
-    return rows, embed([text.candidates[row].phrase for row in rows])
-
-
-def _direction(
-    texts: Sequence[FitText], vectors: Vectors, languages: frozenset[str], names: Sequence[str], ridge: float
-) -> Keyphraseness:
-    telling = [text for text in texts if text.sample(names, vectors[text.id][0]).tells]
-    evidence = [text.sample(names, vectors[text.id][0]) for text in telling]
-    weights = ranking_weights(evidence, ridge)
-    whole = Keyphraseness(languages, np.eye(vectors[telling[0].id][1].shape[1]), 0.0)
-    units = [whole.of(vectors[text.id][1]) for text in telling]
-    samples = [
-        Sample(sample.dataset, np.column_stack([sample.evidence @ weights, states]), sample.hits, np.zeros(0))
-        for sample, states in zip(evidence, units, strict=True)
+def _adding(texts: Sequence[FitText], name: str, columns: Mapping[str, Numbers]) -> list[FitText]:
+    return [
+        replace(text, table=text.table.adding(**{name: columns.get(text.id, np.zeros(len(text.candidates)))}))
+        for text in texts
     ]
-    direction = ranking_weights(samples, RIDGE, {0: 1.0})[1:].round(DIGITS)
-    return Keyphraseness(languages, direction, round(float((np.concatenate(units) @ direction).mean()), DIGITS))
+
+
+def cross_fitted(
+    texts: Sequence[FitText], vectors: Vectors, languages: frozenset[str], beside: Beside, ridge: float
+) -> tuple[dict[str, Numbers], Keyphraseness]:
+    """A column for each text by a direction fitted on other parts, and the direction fitted on all texts."""
+    parts = sorted({text.part for text in texts})
+    columns = {}
+    for fold in range(min(FOLDS, len(parts))):
+        left_out = set(parts[fold::FOLDS])
+        known = fitted_direction(
+            [text for text in texts if text.part not in left_out], vectors, languages, beside, ridge
+        )
+        columns |= columns_by(known, (text for text in texts if text.part in left_out), vectors)
+    return columns, fitted_direction(texts, vectors, languages, beside, ridge)
+
+
+def columns_by(known: Keyphraseness, texts: Iterable[FitText], vectors: Vectors) -> dict[str, Numbers]:
+    """What a direction says about the phrases of each text; 0 for those without a vector."""
+    columns = {}
+    for text in texts:
+        rows, states = vectors[text.id]
+        columns[text.id] = np.zeros(len(text.candidates))
+        columns[text.id][list(rows)] = known.of(states)
+    return columns
+
+
+def _encoded(texts: Sequence[FitText], method: MudyPlus, embed: Embed) -> Vectors:
+    """The vectors of the phrases of each text that were encoded for its evidence."""
+
+    def rows_of(text: FitText) -> list[int]:
+        names = [name for name in START.evidence if name != "similarity"]
+        values = text.table.rows(names) @ np.array([START.evidence[name] for name in names])
+        return leading(values, in_long_text(method.encoded, text.words))
+
+    rows = {text.id: rows_of(text) for text in texts}
+    return {
+        text.id: (rows[text.id], unit_vectors(embed([text.candidates[row].phrase for row in rows[text.id]])))
+        for text in texts
+    }
+
+
+def states_of(texts: Sequence[FitText]) -> Vectors:
+    """The states of the phrases of each text that the language model read."""
+    width = max(text.states.shape[1] for text in texts if text.states is not None)
+    vectors: dict[str, tuple[Sequence[int], Numbers]] = {}
+    for text in texts:
+        states = np.zeros((0, width)) if text.states is None else text.states.astype(np.float64)
+        read = np.flatnonzero(states.any(axis=1))
+        vectors[text.id] = [text.asked[index] for index in read], states[read]
+    return vectors
+
+
+def fitted_direction(
+    texts: Sequence[FitText], vectors: Vectors, languages: frozenset[str], beside: Beside, ridge: float
+) -> Keyphraseness:
+    known = beside.samples(texts, {key: rows for key, (rows, _) in vectors.items()})
+    samples = [
+        replace(sample, evidence=np.column_stack([sample.evidence, vectors[key][1]])) for key, sample in known.items()
+    ]
+    direction = rounded(ranking_weights(samples, ridge, {0: 1.0})[1:])
+    mean = float((np.concatenate([vectors[key][1] for key in known]) @ direction).mean())
+    return Keyphraseness(languages, direction, round(mean, DIGITS))
+
+
+def rounded(numbers: Numbers) -> Numbers:
+    """So many digits of each number, however small it is: states differ much in what they vary."""
+    return np.array([float(f"{number:.{DIGITS}g}") for number in numbers])
 
 
 def to_dict(directions: Mapping[str, Keyphraseness]) -> dict[str, Any]:
-    """Directions as they are shipped, by the names of their encoders."""
+    """Directions as they are shipped, by the names of their models."""
     return {
         "about": "Fitted by `python -m experiments.documents` on documents with readers' gold.",
         "directions": {
-            encoder: {
+            model: {
                 "languages": sorted(known.languages),
                 "offset": known.offset,
                 "direction": known.direction.tolist(),
             }
-            for encoder, known in directions.items()
+            for model, known in directions.items()
         },
     }
