@@ -33,7 +33,6 @@ from mudy.methods.mudyplus.asked import NOT_READ, TEMPLATE, Answer, Inquiry, ask
 from mudy.methods.mudyplus.counted import counted
 from mudy.methods.mudyplus.digest import COVERED, LEAST_WORDS, digest, stretches
 from mudy.methods.mudyplus.evidence_table import ANSWERS, ENCODED, UNKNOWN_SIMILARITY, Numbers, Table, long
-from mudy.methods.mudyplus.fitting import expit
 from mudy.methods.mudyplus.near import (
     MOST_PHRASES,
     Embed,
@@ -48,7 +47,7 @@ from mudy.methods.mudyplus.near import (
     vectors_of,
     windows,
 )
-from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
+from mudy.methods.mudyplus.weights import Sum, Weights, expit, load_weights
 from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.stemming import stem_parts
 from mudy.reading.document import Document, Span
