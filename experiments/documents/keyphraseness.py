@@ -17,7 +17,7 @@ import numpy as np
 from mudy.engines.light.encoders import UniversalEncoder
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.cascade import in_long_text, leading
-from mudy.methods.mudyplus.evidence_table import CHEAP, Numbers
+from mudy.methods.mudyplus.evidence import CHEAP, Numbers
 from mudy.methods.mudyplus.fit_texts import START, FitText
 from mudy.methods.mudyplus.fitting import Sample, ranking_weights
 from mudy.methods.mudyplus.near import Embed, Keyphraseness, vectors_alone

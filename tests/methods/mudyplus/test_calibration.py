@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.methods.mudyplus.evidence import Numbers
 from mudy.methods.mudyplus.fitting import SLOPES, calibrate
 from mudy.methods.mudyplus.weights import KNEE, Bend, expit
 

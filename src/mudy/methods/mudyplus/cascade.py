@@ -29,10 +29,19 @@ from mudy.methods.method import (
     require,
     setting,
 )
-from mudy.methods.mudyplus.asked import NOT_READ, TEMPLATE, Answer, Inquiry, ask, best_of
-from mudy.methods.mudyplus.counted import counted
-from mudy.methods.mudyplus.digest import COVERED, LEAST_WORDS, digest, stretches
-from mudy.methods.mudyplus.evidence_table import ANSWERS, ENCODED, UNKNOWN_SIMILARITY, Numbers, Table, long
+from mudy.methods.mudyplus.evidence import ANSWERS, ENCODED, UNKNOWN_SIMILARITY, Numbers, Table, counted, long
+from mudy.methods.mudyplus.language_model import (
+    COVERED,
+    LEAST_WORDS,
+    NOT_READ,
+    TEMPLATE,
+    Answer,
+    Inquiry,
+    ask,
+    best_of,
+    digest,
+    stretches,
+)
 from mudy.methods.mudyplus.near import (
     MOST_PHRASES,
     Embed,

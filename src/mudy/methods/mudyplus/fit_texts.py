@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mudy._support.callbacks import cancellable
 from mudy.errors import InputError
 from mudy.methods.mudyplus.cascade import MOST, MudyPlus, in_long_text, leading, not_asked, ordered, totals
-from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE, Numbers, Table
+from mudy.methods.mudyplus.evidence import CHEAP, CONTEXT, EVIDENCE, Numbers, Table
 from mudy.methods.mudyplus.fitting import PULL, Fit, Sample, calibrate, fit, text_shares
 from mudy.methods.mudyplus.near import Pair, repeated
 from mudy.methods.mudyplus.weights import Bend, Sum, Weights, built_in_styles, expit

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mudy.errors import InputError
-from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.methods.mudyplus.evidence import Numbers
 from mudy.methods.mudyplus.weights import KNEE, Bend, expit
 
 RIDGE = 0.03  # penalty on a squared weight, in units of what its evidence varies

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.methods.mudyplus.evidence import Numbers
 from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
 from mudy.reading.languages import stop_words

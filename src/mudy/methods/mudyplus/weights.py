@@ -17,7 +17,7 @@ from mudy._support.storage import atomic_output, dump_json, real_path
 from mudy._support.validation import seen
 from mudy.errors import SettingError
 from mudy.methods import DEFAULT_STYLE, STYLES, Style
-from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE, Numbers
+from mudy.methods.mudyplus.evidence import CHEAP, CONTEXT, EVIDENCE, Numbers
 
 VERSION = 4  # raise it when a kind of evidence changes its meaning: weights of another version are refused
 SUMS = ("quick", "full")
