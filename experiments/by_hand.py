@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE
+from mudy.methods.mudyplus.evidence import CHEAP, EVIDENCE
 from mudy.methods.mudyplus.fit_texts import FitSum, as_sum
 from mudy.methods.mudyplus.fitting import RIDGE, Sample, fit
 from mudy.methods.mudyplus.weights import Sum

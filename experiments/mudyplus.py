@@ -32,7 +32,7 @@ from mudy.evaluation.runs import Run
 from mudy.extraction.adaptation import ranked
 from mudy.extraction.ranking import LIKELY
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.methods.mudyplus.evidence import Numbers
 from mudy.methods.mudyplus.fit_texts import FitText
 from mudy.methods.mudyplus.fitting import RIDGE
 from mudy.methods.mudyplus.weights import load_weights

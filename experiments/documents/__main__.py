@@ -22,7 +22,7 @@ from mudy import Extractor
 from mudy._support.storage import dump_json
 from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, gather
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, PLAIN_PREFIX
+from mudy.methods.mudyplus.evidence import CHEAP, EVIDENCE, PLAIN_PREFIX
 from mudy.methods.mudyplus.fit_texts import FitText
 from mudy.methods.mudyplus.weights import Weights
 

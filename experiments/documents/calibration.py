@@ -27,7 +27,7 @@ from mudy.evaluation.fit import FittedWeights, fit_on_texts, gather
 from mudy.evaluation.measures import have_stems_of, reliability_bins
 from mudy.extraction.adaptation import ranked
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.methods.mudyplus.evidence import Numbers
 
 FIRST = 15  # phrases of a document
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

@@ -17,7 +17,7 @@ import numpy as np
 
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.cascade import in_long_text, leading, model_key
-from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, Numbers
+from mudy.methods.mudyplus.evidence import CHEAP, EVIDENCE, Numbers
 from mudy.methods.mudyplus.fit_texts import START, FitText
 from mudy.methods.mudyplus.fitting import Sample, ranking_weights
 from mudy.methods.mudyplus.near import Embed, Keyphraseness, unit_vectors, vectors_alone

@@ -25,7 +25,7 @@ from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.fit import FittedWeights, FitText, fit_on_texts, gather
 from mudy.evaluation.measures import F1, Predictions
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, PLAIN_PREFIX
+from mudy.methods.mudyplus.evidence import CHEAP, EVIDENCE, PLAIN_PREFIX
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
 from mudy.reading.candidates.stemming import stems_of
 from mudy.reading.untagged import UntaggedReader

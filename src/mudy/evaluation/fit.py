@@ -26,7 +26,7 @@ from mudy.extraction.adaptation import Adaptation, f1, prior_of, ranked
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.run_identity import differences, json_values, model_fingerprints, requested_settings
 from mudy.methods.mudyplus.cascade import MudyPlus
-from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE, Numbers, Table
+from mudy.methods.mudyplus.evidence import CHEAP, EVIDENCE, Numbers, Table
 from mudy.methods.mudyplus.fit_texts import ASKED, START, Fits, FitSum, FitText, fit_parts, from_prior, only
 from mudy.methods.mudyplus.fitting import PULL, text_shares
 from mudy.methods.mudyplus.near import ALIKE

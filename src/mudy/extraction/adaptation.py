@@ -16,7 +16,7 @@ from mudy.extraction.ranking import rank
 from mudy.extraction.results import Keyphrase
 from mudy.methods.method import same_at_each
 from mudy.methods.mudyplus.cascade import MudyPlus
-from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.methods.mudyplus.evidence import Numbers
 from mudy.methods.mudyplus.fit_texts import Fits, FitText, fit_parts, from_prior
 from mudy.methods.mudyplus.weights import Weights, load_weights
 

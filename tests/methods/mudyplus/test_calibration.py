@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from mudy.methods.mudyplus.evidence_table import Numbers
-from mudy.methods.mudyplus.fitting import KNEE, SLOPES, Bend, calibrate, expit
+from mudy.methods.mudyplus.evidence import Numbers
+from mudy.methods.mudyplus.fitting import SLOPES, calibrate
+from mudy.methods.mudyplus.weights import KNEE, Bend, expit
 
 
 def test_a_bend_keeps_order_and_low_sums() -> None:

@@ -13,13 +13,12 @@ from mudy.methods.mudyplus.fitting import (
     Fit,
     Loss,
     Sample,
-    expit,
     fit,
     minimised,
     ranking_weights,
     text_shares,
 )
-from mudy.methods.mudyplus.weights import Sum
+from mudy.methods.mudyplus.weights import Sum, expit
 
 
 def samples(dataset: str, texts: int, seed: int) -> list[Sample]:

@@ -12,12 +12,11 @@ from mudy import Extractor
 from mudy.errors import SettingError
 from mudy.methods.method import OccurrenceScore, Scores
 from mudy.methods.mudyplus import MudyPlus, near
-from mudy.methods.mudyplus.asked import NOT_READ, Answer
 from mudy.methods.mudyplus.cascade import TextEvidence, in_long_text
-from mudy.methods.mudyplus.evidence_table import EVIDENCE, Table
-from mudy.methods.mudyplus.fitting import expit
+from mudy.methods.mudyplus.evidence import EVIDENCE, Table
+from mudy.methods.mudyplus.language_model import NOT_READ, Answer
 from mudy.methods.mudyplus.near import Keyphraseness, WindowCosines, windows
-from mudy.methods.mudyplus.weights import Sum, load_weights
+from mudy.methods.mudyplus.weights import Sum, expit, load_weights
 from mudy.reading.candidates import nested_candidates
 from mudy.reading.document import Document, Span
 from tests import small

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mudy import Extractor, InputError, SettingError
 from mudy.methods.mudy import Mudy
-from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.methods.mudyplus.evidence import Numbers
 from mudy.methods.mudyplus.near import (
     SHORT,
     WINDOW,

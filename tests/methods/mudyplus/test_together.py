@@ -8,7 +8,7 @@ import pytest
 from mudy.extraction.outcomes import BATCH_TEXTS, batch_size
 from mudy.methods.method import OccurrenceScore, Work
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.asked import Inquiry, ask
+from mudy.methods.mudyplus.language_model import Inquiry, ask
 from mudy.reading.candidates import nested_candidates
 from tests import small
 from tests.tagged import many_words, tagged

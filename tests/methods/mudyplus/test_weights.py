@@ -7,7 +7,7 @@ import pytest
 
 from mudy.errors import SettingError
 from mudy.methods import STYLES, Style
-from mudy.methods.mudyplus.evidence_table import CHEAP, EVIDENCE
+from mudy.methods.mudyplus.evidence import CHEAP, EVIDENCE
 from mudy.methods.mudyplus.weights import Weights, built_in_styles, load_weights
 
 FITTED = Path(str(files("mudy.methods.mudyplus") / "fitted"))

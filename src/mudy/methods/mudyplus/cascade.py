@@ -29,11 +29,19 @@ from mudy.methods.method import (
     require,
     setting,
 )
-from mudy.methods.mudyplus.asked import NOT_READ, TEMPLATE, Answer, Inquiry, ask, best_of
-from mudy.methods.mudyplus.counted import counted
-from mudy.methods.mudyplus.digest import COVERED, LEAST_WORDS, digest, stretches
-from mudy.methods.mudyplus.evidence_table import ANSWERS, ENCODED, UNKNOWN_SIMILARITY, Numbers, Table, long
-from mudy.methods.mudyplus.fitting import expit
+from mudy.methods.mudyplus.evidence import ANSWERS, ENCODED, UNKNOWN_SIMILARITY, Numbers, Table, counted, long
+from mudy.methods.mudyplus.language_model import (
+    COVERED,
+    LEAST_WORDS,
+    NOT_READ,
+    TEMPLATE,
+    Answer,
+    Inquiry,
+    ask,
+    best_of,
+    digest,
+    stretches,
+)
 from mudy.methods.mudyplus.near import (
     MOST_PHRASES,
     Embed,
@@ -48,7 +56,7 @@ from mudy.methods.mudyplus.near import (
     vectors_of,
     windows,
 )
-from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
+from mudy.methods.mudyplus.weights import Sum, Weights, load_weights, probabilities
 from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.stemming import stem_parts
 from mudy.reading.document import Document, Span
@@ -98,7 +106,6 @@ _WORDS = {  # what each contribution is, for people
 TOGETHER = 350  # words that the language model remembers at once, at 50 kB each
 FAST_WORDS = 350  # from here on a text counts as long
 LONG_TEXT = 3  # times as many phrases, at most, are encoded and scored in a long text
-MOST = 1 - 1e-6  # a probability is never quite 0 or 1
 
 
 @dataclass(frozen=True)
@@ -217,7 +224,7 @@ class MudyPlus(BatchMethod):
     def with_similarities(self, texts: Sequence[TextEvidence], weights: Sequence[Sum]) -> list[TextEvidence]:
         """The texts with the similarity of those of their phrases that lead without it."""
         chosen = [
-            leading(totals(text.neutral, quick), in_long_text(self.encoded, text.document.word_count))
+            leading(quick.totals(text.neutral), in_long_text(self.encoded, text.document.word_count))
             for text, quick in zip(texts, weights, strict=True)
         ]
         cut = [windows(text.document) for text in texts]
@@ -263,7 +270,7 @@ class MudyPlus(BatchMethod):
         """What seeds and query add to the log-odds of each phrase; nothing if there are none."""
         if not self.seeds and not self.query:
             return [{} for _ in text.candidates]
-        leaders = leading(totals(text.table, self.weights_for(text.document).quick), MOST_PHRASES)
+        leaders = leading(self.weights_for(text.document).quick.totals(text.table), MOST_PHRASES)
         return self._steering.added(self._embed(text.document), text.document, text.candidates, leaders)
 
     @property
@@ -402,14 +409,14 @@ class QuickSums:
 
     @classmethod
     def of(cls, text: TextEvidence, weights: Sum, steered: list[dict[str, float]]) -> QuickSums:
-        parts = [{**contributions(text.table, weights, row), **added} for row, added in enumerate(steered)]
+        parts = [{**weights.contributions(text.table, row), **added} for row, added in enumerate(steered)]
         return cls(parts, np.array([sum(part.values()) for part in parts]), steered)
 
     def corrected(self, text: TextEvidence, weights: Sum) -> QuickSums:
         """With the answers about some phrases; the others rank below them."""
         parts, log_odds, asked = list(self.parts), self.log_odds.copy(), list(text.answers)
         for row in asked:
-            parts[row] = {**contributions(text.table, weights, row), **self.steered[row]}
+            parts[row] = {**weights.contributions(text.table, row), **self.steered[row]}
             log_odds[row] = sum(parts[row].values())
         rest, lead = not_asked(log_odds, asked)
         for row in rest:
@@ -431,7 +438,7 @@ def finished(text: TextEvidence, sums: QuickSums, weights: Sum) -> Iterator[Occu
     for row, candidate in enumerate(text.candidates):
         log_odds = sums.log_odds[row] + (local := text.local(row, weights))
         bent = weights.calibration.bent(log_odds)
-        chances = np.clip(expit(bent), 1 - MOST, MOST).tolist()
+        chances = probabilities(bent).tolist()
         for occurrence, chance, less, bend in zip(
             candidate.occurrences, chances, local.tolist(), (bent - log_odds).tolist(), strict=True
         ):
@@ -440,15 +447,6 @@ def finished(text: TextEvidence, sums: QuickSums, weights: Sum) -> Iterator[Occu
 
 
 # -- Sums -------------------------------------------------------------------------------------------------------------
-
-
-def contributions(table: Table, weights: Sum, row: int) -> dict[str, float]:
-    """What each kind of evidence adds to the log-odds of one phrase; `base` is the same for all phrases of a text."""
-    base = weights.intercept + sum(weight * table.context[name] for name, weight in weights.context.items())
-    return {
-        "base": base,
-        **{name: weight * float(table.columns[name][row]) for name, weight in weights.evidence.items()},
-    }
 
 
 def model_key(backbone: Backbone) -> str:
@@ -460,11 +458,6 @@ def not_asked(log_odds: Numbers, asked: Sequence[int]) -> tuple[list[int], float
     """The rows that were not asked about, and how much to subtract so that they rank below the others."""
     rest = sorted(set(range(len(log_odds))).difference(asked))
     return rest, max(0.0, max(log_odds[rest], default=-np.inf) - min(log_odds[list(asked)]))
-
-
-def totals(table: Table, weights: Sum) -> Numbers:
-    """The weighted sum of the evidence for each phrase."""
-    return np.asarray(table.rows(list(weights.evidence)) @ np.array(list(weights.evidence.values())))
 
 
 def in_long_text(phrases: int, words: int) -> int:

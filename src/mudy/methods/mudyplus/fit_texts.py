@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from mudy._support.callbacks import cancellable
 from mudy.errors import InputError
-from mudy.methods.mudyplus.cascade import MOST, MudyPlus, in_long_text, leading, not_asked, ordered, totals
-from mudy.methods.mudyplus.evidence_table import CHEAP, CONTEXT, EVIDENCE, Numbers, Table
-from mudy.methods.mudyplus.fitting import PULL, Bend, Fit, Sample, calibrate, expit, fit, text_shares
+from mudy.methods.mudyplus.cascade import MudyPlus, in_long_text, leading, not_asked, ordered
+from mudy.methods.mudyplus.evidence import CHEAP, CONTEXT, EVIDENCE, Numbers, Table
+from mudy.methods.mudyplus.fitting import PULL, Fit, Sample, calibrate, fit, text_shares
 from mudy.methods.mudyplus.near import Pair, repeated
-from mudy.methods.mudyplus.weights import Sum, Weights, built_in_styles
+from mudy.methods.mudyplus.weights import Bend, Sum, Weights, built_in_styles, probabilities
 from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.stemming import stems_of
 from mudy.reading.document import Document
@@ -83,7 +83,7 @@ class FitText:
         asking = replace(method, leaders=round(ASKED * method.leaders))
         (text,) = asking.with_similarities([method.counted(document, candidates)], [START])
         if method.asks:
-            (text,) = asking.with_answers([text], [ordered(totals(text.table, START))])
+            (text,) = asking.with_answers([text], [ordered(START.totals(text.table))])
         answered = replace(empty, table=text.table, asked=tuple(text.answers), words=document.word_count)
         states = [answer.state for answer in text.answers.values()]
         width = max((len(state) for state in states if state is not None), default=0)
@@ -120,16 +120,16 @@ class FitText:
 
     def leaders(self, weights: Sum, most: int) -> list[int]:
         """The rows that lead by a sum, of those that the language model was asked about."""
-        rows = leading(sums(self.table, weights), in_long_text(most, self.words))
+        rows = leading(weights.log_odds(self.table), in_long_text(most, self.words))
         return sorted(set(rows).intersection(self.asked))
 
     def log_odds(self, weights: Weights, leaders: int) -> Numbers:
         """Those that MUDY+ gives every candidate: by `quick`, and those of the leaders by `full` if there is one."""
         if not self.candidates:
             return np.zeros(0)
-        values, last = sums(self.table, weights.quick), weights.full or weights.quick
+        values, last = weights.quick.log_odds(self.table), weights.full or weights.quick
         if weights.full is not None and (asked := self.leaders(weights.quick, leaders)):
-            values[asked] = sums(self.table, weights.full)[asked]
+            values[asked] = weights.full.log_odds(self.table)[asked]
             rest, lead = not_asked(values, asked)
             values[rest] -= lead
         return values - repeated(values, self.alike, last.repeats)
@@ -137,13 +137,7 @@ class FitText:
     def chances(self, weights: Weights, leaders: int) -> Numbers:
         """The probabilities that MUDY+ gives every candidate."""
         bent = (weights.full or weights.quick).calibration.bent(self.log_odds(weights, leaders))
-        return np.clip(expit(bent), 1 - MOST, MOST)
-
-
-def sums(table: Table, weights: Sum) -> Numbers:
-    """The log-odds of every row by one sum."""
-    base = weights.intercept + sum(weight * table.context[name] for name, weight in weights.context.items())
-    return np.asarray(totals(table, weights) + base)
+        return probabilities(bent)
 
 
 # -- Fits -------------------------------------------------------------------------------------------------------------

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mudy.errors import InputError
-from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.methods.mudyplus.evidence import Numbers
+from mudy.methods.mudyplus.weights import KNEE, Bend, expit
 
 RIDGE = 0.03  # penalty on a squared weight, in units of what its evidence varies
 PULL = 10.0  # penalty on a squared change of a prior's weight, over the number of texts
@@ -28,7 +29,6 @@ CALIBRATION_RIDGE = 0.01  # share of the ridge towards a prior that holds its sc
 LEAST_DEVIATION = 0.4  # of evidence beside a prior: in short texts some varies little, and its weight would run away
 FLAT_EVIDENCE = 1e-9  # evidence that varies less is the same for all phrases
 LEAST_SCALE = 0.01  # of the ranking's weights in the log-odds
-KNEE = -0.6  # log-odds: a probability of 0.35
 SLOPES = tuple(np.linspace(0.2, 1.0, 17).round(2).tolist())  # that are tried; below, scores would all look alike
 
 _STEPS = 100  # of Newton's method; about ten are needed
@@ -184,25 +184,6 @@ class Contest:
 # -- Calibration ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Bend:
-    """Above a knee, log-odds grow more slowly; a bend keeps their order.
-
-    The weights are fitted on some kinds of texts, and others differ. On data sets left out of the fit, probabilities up
-    to about a third are accurate, and higher ones are too high.
-    """
-
-    knee: float = KNEE
-    slope: float = 1.0  # above 0, so that the order stays; 1: no bend
-
-    def bent(self, sums: Numbers) -> Numbers:
-        """Log-odds of sums."""
-        return np.asarray(sums - (1 - self.slope) * np.maximum(0.0, sums - self.knee))
-
-    def to_dict(self) -> dict[str, float]:
-        return asdict(self)
-
-
 def calibrate(sums: Sequence[Numbers], hits: Sequence[NDArray[np.bool_]], shares: Sequence[float]) -> Bend:
     """The bend under which the hits are likeliest; for sums of texts that were left out of the fit.
 
@@ -264,9 +245,3 @@ def minimised(loss: Loss, weights: Numbers) -> Numbers:
     raise InputError(
         f"The weights do not settle within {_STEPS} steps of Newton's method. Check the data for extremes."
     )
-
-
-def expit(values: Numbers) -> Numbers:
-    """Log-odds -> probability, without overflow."""
-    found: Numbers = 0.5 * (1 + np.tanh(values / 2))
-    return found

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mudy.methods.mudyplus.evidence_table import Numbers
+from mudy.methods.mudyplus.evidence import Numbers
 from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
 from mudy.reading.languages import stop_words
@@ -199,11 +199,8 @@ def vectors_of(embed: Embed, texts: Sequence[Sequence[str]]) -> list[Numbers]:
 
 def vectors_alone(encoder: SentenceEncoder, texts: Sequence[str]) -> Numbers:
     """Texts as vectors, each read alone; (texts, width)."""
-    return np.stack(_means(encoder, [tuple(encoder.read_alone(text)) for text in texts]))
-
-
-def _means(encoder: SentenceEncoder, rows: Sequence[tuple[int, ...]]) -> list[Numbers]:
-    return [state.astype(np.float64) for state in encoder.states(rows, pool=lambda state: state.mean(0))]
+    rows = [tuple(encoder.read_alone(text)) for text in texts]
+    return np.stack([state.astype(np.float64) for state in encoder.states(rows, pool=lambda state: state.mean(0))])
 
 
 # -- Similarity to seeds and a query ----------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""Evidence that needs no model: counts of a phrase's occurrences, its position, its form and its words.
+"""The table of all evidence of a text, and the evidence that needs no model: counts, position, form and words.
 
-Every function returns one number per candidate; its docstring says what the number detects.
+Every function of one kind of evidence returns one number per candidate; its docstring says what the number detects.
 """
 
 from __future__ import annotations
@@ -8,23 +8,52 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mudy.methods.mudyplus.evidence_table import Numbers, Table, long
 from mudy.reading.candidates import Candidate, candidates
 from mudy.reading.candidates.grammar import GRAMMARS, UNIVERSAL
 from mudy.reading.candidates.phrase_index import PhraseIndex
 from mudy.reading.candidates.stemming import stem_of, stems_of
 from mudy.reading.document import Document, Span
 
+Numbers = NDArray[np.float64]
 Key = tuple[str, ...]
 
+COUNTED = (
+    "own_frequency",
+    "nested_frequency",
+    "cohesion",
+    "first_position",
+    "first_mention",
+    "in_heading",
+    "is_heading",
+    "noun_phrase",
+    "one_word",
+    "one_word_noun_phrase",
+    "usual_length",
+    "digit",
+    "symbol",
+    "capitalised",
+    "acronym",
+    "generic",
+    "rare_words",
+)
+PLAIN_PREFIX = "plain_"  # before the name of evidence that counts for more or less in plain language
+ENCODED = ("similarity", "keyphraseness")  # from the sentence encoder
+CHEAP = (*COUNTED, "plain_generic", "plain_own_frequency", "plain_one_word", *ENCODED, "plain_similarity")
+ANSWERS = ("likelihood", "ending", "attention", "in_context")  # from the language model
+EVIDENCE = (*CHEAP, *ANSWERS, "plain_ending")
+CONTEXT = ("words",)
+
+LONG = 400  # words; in shorter texts position, usual length, similarity and attention tell less
+UNKNOWN_SIMILARITY = -1.0  # of a phrase that was not encoded: below the middle
 LONGEST = 4  # words; longer phrases count as phrases of four
 FEWEST_WORDS, MOST_WORDS = 2, 6  # of a part that rows of words have in common
 COMMON, RARE = 2_200, 10_000  # ranks: up to the first a word is everyday, from the second on it is not
@@ -32,6 +61,30 @@ UNKNOWN = 30_000  # rank of a word that is cut into pieces
 ENOUGH = 60  # occurrences at which a word is taken for a subject
 _SYMBOL = re.compile(r"[^\w\s\-'’.&]")
 FEW_NOUNS, MANY_NOUNS = 0.2, 0.3  # of all words and marks: with the first a text is plain, with the second it is not
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of evidence, one row per candidate, and what is the same for all of them."""
+
+    columns: Mapping[str, Numbers]
+    context: Mapping[str, float]
+    plainness: float = 0.0
+
+    def rows(self, names: Sequence[str]) -> Numbers:
+        """Some columns as a matrix; (candidates, names)."""
+        return np.column_stack([self.columns[name] for name in names])
+
+    def adding(self, **columns: Numbers) -> Table:
+        """The table with more columns, each also as it counts in plain language, where it does."""
+        scaled = {PLAIN_PREFIX + name: self.plainness * column for name, column in columns.items()}
+        plain = {name: column for name, column in scaled.items() if name in EVIDENCE}
+        return Table({**self.columns, **plain, **columns}, self.context, self.plainness)
+
+
+def long(words: int) -> float:
+    """How long a text is, between 0 and 1."""
+    return min(1.0, words / LONG)
 
 
 def counted(document: Document, phrases: Sequence[Candidate], tokenizer: Any) -> Table:
