@@ -12,8 +12,8 @@ from mudy.methods.mudyplus.weights import Sum
 REPEATS = "repeats"  # its weight is set by hand, or 0: it depends on the ranking, which is fitted
 ByHand = Mapping[str, Mapping[str, float]]  # sum -> evidence -> its weight
 SET_BY_HAND: ByHand = {  # before the calibration scales all
-    "quick": {"generic": -2.5, "plain_generic": -1.0, "nested_frequency": 0.3},
-    "full": {"generic": -3.0, "plain_generic": -1.5, "nested_frequency": 0.18},
+    "quick": {"generic": -2.5, "plain_generic": -1.0},
+    "full": {"generic": -3.0, "plain_generic": -1.5},
 }
 
 

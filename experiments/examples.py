@@ -15,11 +15,13 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from experiments.by_hand import by_hand_fits
+from experiments.documents.keyphraseness import with_keyphraseness_in_context
 from experiments.mudyplus import STYLES, predictions
 from mudy import Extractor
 from mudy.evaluation.datasets import load
@@ -28,8 +30,8 @@ from mudy.evaluation.measures import F1
 from mudy.extraction.adaptation import Adaptation
 from mudy.extraction.examples import LEAST
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.fit_texts import FitText, fit_parts, fitted_weights, from_prior
-from mudy.methods.mudyplus.fitting import PULL
+from mudy.methods.mudyplus.fit_texts import FitText, fit_parts, fitted_weights, from_prior, in_parts
+from mudy.methods.mudyplus.fitting import PULL, RIDGE
 from mudy.methods.mudyplus.weights import Weights, load_weights
 
 TITLES = {
@@ -50,8 +52,9 @@ HEAD = f"""# What a few examples are worth
 
 F1@10 in per cent (StackExchange: F1@5) on {MEASURED} texts of each set, mean and deviation over {DRAWS} draws of
 examples from 50 others, by `python -m experiments.examples DATA --cache evidence`. `subjects` is the default style,
-which saw none of these sets; the others are fitted for this table without the set measured, on at most {TEXTS} texts
-of each set of their kind. The form and the strength of the prior were chosen on these sets.
+whose weights saw none of these sets. The other styles are fitted for this table without the set measured, on at most
+{TEXTS} texts of each set of their kind, and the direction of the language model on all other sets. The form and the
+strength of the prior were chosen on these sets.
 Weights that do not help examples left out are not used, as in `Extractor(examples=...)`."""
 
 
@@ -64,8 +67,9 @@ def main() -> None:
     arguments = parser.parse_args()
     extractor = Extractor("mudyplus", protocol="promptrank", threads=1)
     sets = [load(arguments.data / f"{name}.jsonl", limit=TEXTS) for name in KINDS]
-    gathered = gather(extractor, sets, arguments.cache, lambda *_: None)
-    texts = {name: [text for text in gathered if text.dataset == name] for name in KINDS}
+    gathered = in_parts(gather(extractor, sets, arguments.cache, lambda *_: None))
+    gathered, _ = with_keyphraseness_in_context(gathered, extractor.scorer, RIDGE)  # type: ignore[arg-type]
+    texts = {name: [replace(text, part="") for text in gathered if text.dataset == name] for name in KINDS}
     styles = {name: styles_without(name, texts) for name in TITLES}
     if arguments.pulls:
         print("\n".join(pull_table(texts, styles, arguments.pulls)))

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from experiments.by_hand import SET_BY_HAND, ByHand, by_hand_fits
+from experiments.documents.keyphraseness import to_dict, with_keyphraseness_in_context
 from experiments.lists.readability import overlapping
 from mudy import Extractor
 from mudy._support.storage import dump_json
@@ -33,7 +34,7 @@ from mudy.extraction.adaptation import ranked
 from mudy.extraction.ranking import LIKELY
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence import Numbers
-from mudy.methods.mudyplus.fit_texts import FitText
+from mudy.methods.mudyplus.fit_texts import FitText, in_parts
 from mudy.methods.mudyplus.fitting import RIDGE
 from mudy.methods.mudyplus.weights import load_weights
 from mudy.reading.candidates.stemming import stems_of as stems
@@ -98,6 +99,11 @@ def main() -> None:
     if whole:
         print("\n".join(whole_page(texts, peers)))
         return
+    texts, directions = with_keyphraseness_in_context(in_parts(texts), extractor.scorer, RIDGE)
+    if arguments.output:
+        about = "Fitted by `python -m experiments.mudyplus` on the development halves of public data sets."
+        shipped = dump_json(to_dict(directions, about)) + "\n"
+        (arguments.output / "keyphraseness_in_context.json").write_text(shipped, encoding="utf-8")
     leaders, options = extractor.scorer.leaders, fit_options(extractor)
     for style, names in STYLES.items():
         chosen = [text for text in texts if text.dataset in names]

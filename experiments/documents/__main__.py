@@ -16,7 +16,11 @@ from pathlib import Path
 
 from experiments.by_hand import ByHand, by_hand_fits
 from experiments.documents import TOP, Figures, Gold, by_genre, load_gold
-from experiments.documents.keyphraseness import to_dict, with_keyphraseness
+from experiments.documents.keyphraseness import (
+    to_dict,
+    with_keyphraseness,
+    with_shipped_keyphraseness_in_context,
+)
 from experiments.mudyplus import fit_options, predictions
 from mudy import Extractor
 from mudy._support.storage import dump_json
@@ -48,8 +52,10 @@ def main() -> None:
         for text in gather(extractor, by_genre(documents), arguments.cache, show)
     ]
     texts, directions = with_keyphraseness(texts, extractor.scorer, NOT_USED, ENGLISH_ONLY, RIDGE)  # type: ignore[arg-type]
+    texts = with_shipped_keyphraseness_in_context(texts, extractor.scorer)  # type: ignore[arg-type]
     if arguments.output:
-        shipped = dump_json(to_dict(directions)) + "\n"
+        about = "Fitted by `python -m experiments.documents` on documents with readers' gold."
+        shipped = dump_json(to_dict(directions, about)) + "\n"
         (arguments.output / "keyphraseness.json").write_text(shipped, encoding="utf-8")
     golds = {gold.id: gold for gold in documents}
     english = [text for text in texts if golds[text.id].language == "en"]

@@ -20,7 +20,7 @@ import numpy as np
 from experiments.by_hand import by_hand_fits
 from experiments.documents import Gold, by_genre, load_gold
 from experiments.documents.__main__ import ENGLISH_ONLY, NOT_USED, REPEATS, RIDGE, set_by_hand, show
-from experiments.documents.keyphraseness import with_keyphraseness
+from experiments.documents.keyphraseness import with_keyphraseness, with_shipped_keyphraseness_in_context
 from experiments.reproduce.markdown import markdown_table
 from mudy import Extractor
 from mudy.evaluation.fit import FittedWeights, fit_on_texts, gather
@@ -47,6 +47,7 @@ def main() -> None:
         for text in gather(extractor, by_genre(golds.values()), arguments.cache, show)
     ]
     texts, _ = with_keyphraseness(texts, extractor.scorer, NOT_USED, ENGLISH_ONLY, RIDGE)  # type: ignore[arg-type]
+    texts = with_shipped_keyphraseness_in_context(texts, extractor.scorer)  # type: ignore[arg-type]
     fits = by_hand_fits(set_by_hand(NOT_USED, REPEATS), RIDGE)
     fitted = fit_on_texts(texts, extractor.scorer.loaded_weights, MudyPlus.leaders, fits)  # type: ignore[attr-defined]
     judged = {name: judgements(fitted, golds, name) for name in ("full", "quick")}

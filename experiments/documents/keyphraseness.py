@@ -1,9 +1,9 @@
 """The directions of vectors in which phrases are keyphrases, whatever their document: fitted on documents with gold.
 
-There is one for each encoder, whose vectors are of phrases alone, and one for the language model, whose states are of
-phrases in their sentences. Each is fitted beside the evidence that the method has before, which is held as it is, so
-that it says what that evidence does not. The weights of MUDY+ are fitted afterwards, on values of directions that have
-not seen the part of a text, such as its genre.
+There is one for each encoder, whose vectors are of phrases alone, fitted on documents; and one for the language model,
+whose states are of phrases in their sentences, fitted on data sets. Each is fitted beside the evidence that the method
+has before, which is held as it is, so that it says what that evidence does not. The weights of MUDY+ are fitted
+afterwards, on values of directions that have not seen the part of a text: its genre, or its data set.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mudy.methods.mudyplus.cascade import in_long_text, leading, model_key
 from mudy.methods.mudyplus.evidence import CHEAP, EVIDENCE, Numbers
 from mudy.methods.mudyplus.fit_texts import START, FitText
 from mudy.methods.mudyplus.fitting import Sample, ranking_weights
-from mudy.methods.mudyplus.near import Embed, Keyphraseness, unit_vectors, vectors_alone
+from mudy.methods.mudyplus.near import Embed, Keyphraseness, keyphraseness_for, unit_vectors, vectors_alone
 
 RIDGE = 1.0  # on each number of an encoder's direction, in units of what it varies
 RIDGE_IN_CONTEXT = 20.0  # on each of a language model's
@@ -32,72 +32,87 @@ MULTILINGUAL = frozenset(  # languages of the encoder for others
 )
 FITTED = ("keyphraseness", "in_context")  # the evidence that directions give
 
-Vectors = Mapping[str, tuple[Sequence[int], Numbers]]  # text -> rows of its table, and their vectors
+Key = tuple[str, str]  # the data set of a text, and its id
+Vectors = Mapping[Key, tuple[Sequence[int], Numbers]]  # text -> rows of its table, and their vectors
+
+
+def key_of(text: FitText) -> Key:
+    return text.dataset, text.id
 
 
 @dataclass(frozen=True)
 class Beside:
-    """The evidence that a direction is fitted beside, by language, and the ridge of its weights."""
+    """The evidence that a direction is fitted beside, and the ridge of its weights."""
 
     names: Sequence[str]
-    english_only: Sequence[str]
     ridge: float
 
-    def samples(self, texts: Sequence[FitText], rows: Mapping[str, Sequence[int]]) -> dict[str, Sample]:
+    def samples(self, texts: Sequence[FitText], vectors: Vectors) -> dict[Key, Sample]:
         """The evidence of each text that tells right phrases from wrong ones, as one sum."""
-        samples: dict[str, Sample] = {}
-        for english in (True, False):
-            names = [name for name in self.names if english or name not in self.english_only]
-            own = {t.id: t.sample(names, rows[t.id]) for t in texts if (t.language == "en") == english}
-            telling = {key: sample for key, sample in own.items() if sample.tells}
-            if telling:
-                weights = ranking_weights(list(telling.values()), self.ridge)
-                for key, sample in telling.items():
-                    samples[key] = replace(sample, evidence=sample.evidence @ weights[:, None], context=np.zeros(0))
-        return samples
+        samples = {key_of(text): text.sample(self.names, vectors[key_of(text)][0]) for text in texts}
+        telling = {key: sample for key, sample in samples.items() if sample.tells}
+        weights = ranking_weights(list(telling.values()), self.ridge)
+        return {
+            key: replace(sample, evidence=sample.evidence @ weights[:, None], context=np.zeros(0))
+            for key, sample in telling.items()
+        }
 
 
 def with_keyphraseness(
     texts: Sequence[FitText], method: MudyPlus, unused: Sequence[str], english_only: Sequence[str], ridge: float
 ) -> tuple[list[FitText], dict[str, Keyphraseness]]:
-    """The texts with columns of their keyphraseness, alone and in context, and the directions of all models.
+    """The texts with a column of their keyphraseness, and the directions of both encoders.
 
     The direction of the encoder for other languages is fitted on English documents too, and used for the others.
     """
     names = [name for name in CHEAP if name not in (*unused, *FITTED)]
     foreign = method.multilingual() if method.multilingual is not None else None
     directions: dict[str, Keyphraseness] = {}
-    columns: dict[str, Numbers] = {}
+    columns: dict[Key, Numbers] = {}
     if foreign is not None:
-        everywhere = Beside([name for name in names if name not in english_only], (), ridge)
+        everywhere = Beside([name for name in names if name not in english_only], ridge)
         vectors = _encoded(texts, method, lambda phrases: foreign.embed(phrases).astype(np.float64))
         columns, directions[foreign.name] = cross_fitted(texts, vectors, MULTILINGUAL, everywhere, RIDGE)
     english = [text for text in texts if text.language == "en"]
     vectors = _encoded(english, method, partial(vectors_alone, method.encoder))
-    own, directions[method.encoder.name] = cross_fitted(english, vectors, ENGLISH, Beside(names, (), ridge), RIDGE)
-    texts = _adding(texts, "keyphraseness", {**columns, **own})
-
-    names = [name for name in EVIDENCE if name not in (*unused, "in_context")]
-    languages = frozenset(text.language for text in texts)
-    beside = Beside(names, english_only, ridge)
-    columns, direction = cross_fitted(texts, states_of(texts), languages, beside, RIDGE_IN_CONTEXT)
-    directions[model_key(method.prompted)] = direction
-    return _adding(texts, "in_context", columns), directions
+    own, directions[method.encoder.name] = cross_fitted(english, vectors, ENGLISH, Beside(names, ridge), RIDGE)
+    return with_column(texts, "keyphraseness", {**columns, **own}), directions
 
 
-def _adding(texts: Sequence[FitText], name: str, columns: Mapping[str, Numbers]) -> list[FitText]:
+def with_keyphraseness_in_context(
+    texts: Sequence[FitText], method: MudyPlus, ridge: float
+) -> tuple[list[FitText], dict[str, Keyphraseness]]:
+    """The texts with a column of their keyphraseness in context, and the direction of the language model."""
+    beside = Beside([name for name in EVIDENCE if name != "in_context"], ridge)
+    columns, direction = cross_fitted(texts, states_of(texts), ENGLISH, beside, RIDGE_IN_CONTEXT)
+    return with_column(texts, "in_context", columns), {model_key(method.prompted): direction}
+
+
+def with_shipped_keyphraseness_in_context(texts: Sequence[FitText], method: MudyPlus) -> list[FitText]:
+    """The texts with a column by the shipped direction of the language model, which was fitted on data sets."""
+    vectors = states_of(texts)
+    width = next(states.shape[1] for _, states in vectors.values())
+    columns: dict[Key, Numbers] = {}
+    for text in texts:
+        known = keyphraseness_for(model_key(method.prompted), text.language, width)
+        columns |= {} if known is None else columns_by(known, [text], vectors)
+    return with_column(texts, "in_context", columns)
+
+
+def with_column(texts: Sequence[FitText], name: str, columns: Mapping[Key, Numbers]) -> list[FitText]:
+    """The texts with a column of evidence; 0 for all phrases of those that have none."""
     return [
-        replace(text, table=text.table.adding(**{name: columns.get(text.id, np.zeros(len(text.candidates)))}))
+        replace(text, table=text.table.adding(**{name: columns.get(key_of(text), np.zeros(len(text.candidates)))}))
         for text in texts
     ]
 
 
 def cross_fitted(
     texts: Sequence[FitText], vectors: Vectors, languages: frozenset[str], beside: Beside, ridge: float
-) -> tuple[dict[str, Numbers], Keyphraseness]:
+) -> tuple[dict[Key, Numbers], Keyphraseness]:
     """A column for each text by a direction fitted on other parts, and the direction fitted on all texts."""
     parts = sorted({text.part for text in texts})
-    columns = {}
+    columns: dict[Key, Numbers] = {}
     for fold in range(min(FOLDS, len(parts))):
         left_out = set(parts[fold::FOLDS])
         known = fitted_direction(
@@ -107,13 +122,13 @@ def cross_fitted(
     return columns, fitted_direction(texts, vectors, languages, beside, ridge)
 
 
-def columns_by(known: Keyphraseness, texts: Iterable[FitText], vectors: Vectors) -> dict[str, Numbers]:
+def columns_by(known: Keyphraseness, texts: Iterable[FitText], vectors: Vectors) -> dict[Key, Numbers]:
     """What a direction says about the phrases of each text; 0 for those without a vector."""
-    columns = {}
+    columns: dict[Key, Numbers] = {}
     for text in texts:
-        rows, states = vectors[text.id]
-        columns[text.id] = np.zeros(len(text.candidates))
-        columns[text.id][list(rows)] = known.of(states)
+        rows, states = vectors[key_of(text)]
+        column = columns[key_of(text)] = np.zeros(len(text.candidates))
+        column[list(rows)] = known.of(states)
     return columns
 
 
@@ -125,9 +140,12 @@ def _encoded(texts: Sequence[FitText], method: MudyPlus, embed: Embed) -> Vector
         values = text.table.rows(names) @ np.array([START.evidence[name] for name in names])
         return leading(values, in_long_text(method.encoded, text.words))
 
-    rows = {text.id: rows_of(text) for text in texts}
+    rows = {key_of(text): rows_of(text) for text in texts}
     return {
-        text.id: (rows[text.id], unit_vectors(embed([text.candidates[row].phrase for row in rows[text.id]])))
+        key_of(text): (
+            rows[key_of(text)],
+            unit_vectors(embed([text.candidates[row].phrase for row in rows[key_of(text)]])),
+        )
         for text in texts
     }
 
@@ -135,18 +153,18 @@ def _encoded(texts: Sequence[FitText], method: MudyPlus, embed: Embed) -> Vector
 def states_of(texts: Sequence[FitText]) -> Vectors:
     """The states of the phrases of each text that the language model read."""
     width = max(text.states.shape[1] for text in texts if text.states is not None)
-    vectors: dict[str, tuple[Sequence[int], Numbers]] = {}
+    vectors: dict[Key, tuple[Sequence[int], Numbers]] = {}
     for text in texts:
         states = np.zeros((0, width)) if text.states is None else text.states.astype(np.float64)
         read = np.flatnonzero(states.any(axis=1))
-        vectors[text.id] = [text.asked[index] for index in read], states[read]
+        vectors[key_of(text)] = [text.asked[index] for index in read], states[read]
     return vectors
 
 
 def fitted_direction(
     texts: Sequence[FitText], vectors: Vectors, languages: frozenset[str], beside: Beside, ridge: float
 ) -> Keyphraseness:
-    known = beside.samples(texts, {key: rows for key, (rows, _) in vectors.items()})
+    known = beside.samples(texts, vectors)
     samples = [
         replace(sample, evidence=np.column_stack([sample.evidence, vectors[key][1]])) for key, sample in known.items()
     ]
@@ -160,10 +178,10 @@ def rounded(numbers: Numbers) -> Numbers:
     return np.array([float(f"{number:.{DIGITS}g}") for number in numbers])
 
 
-def to_dict(directions: Mapping[str, Keyphraseness]) -> dict[str, Any]:
+def to_dict(directions: Mapping[str, Keyphraseness], about: str) -> dict[str, Any]:
     """Directions as they are shipped, by the names of their models."""
     return {
-        "about": "Fitted by `python -m experiments.documents` on documents with readers' gold.",
+        "about": about,
         "directions": {
             model: {
                 "languages": sorted(known.languages),

@@ -179,11 +179,12 @@ def keyphraseness_for(model: str, language: str, width: int) -> Keyphraseness | 
 
 @cache
 def _directions() -> dict[str, Keyphraseness]:
-    file = files("mudy.methods.mudyplus") / "fitted" / "keyphraseness.json"
-    rows = json.loads(file.read_text(encoding="utf-8"))["directions"]
+    """By model: of the encoders, and of the language model's states in context."""
+    folder = files("mudy.methods.mudyplus") / "fitted"
     return {
         model: Keyphraseness(frozenset(row["languages"]), np.array(row["direction"]), row["offset"])
-        for model, row in rows.items()
+        for name in ("keyphraseness", "keyphraseness_in_context")
+        for model, row in json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))["directions"].items()
     }
 
 
