@@ -138,10 +138,10 @@ def test_the_weights_set_by_hand_are_those_of_the_shipped_file() -> None:
 def test_weights_set_by_hand_keep_their_proportions_but_a_prior_takes_their_place(quick: FittedWeights) -> None:
     alone = fit_on_texts(quick.texts, quick.before, 0, by_hand_fits()).weights
     by_hand = SET_BY_HAND["quick"]
-    ratio = by_hand["generic"] / by_hand["nested_frequency"]
+    ratio = by_hand["generic"] / by_hand["plain_generic"]
     for weights, same in ((alone, True), (quick.weights, False)):
         values = weights.quick.evidence
-        assert (values["generic"] == pytest.approx(ratio * values["nested_frequency"])) is same
+        assert (values["generic"] == pytest.approx(ratio * values["plain_generic"])) is same
 
 
 def test_the_model_is_asked_once_a_text_and_about_more_phrases_than_lead(

@@ -349,3 +349,15 @@ def test_texts_that_several_rows_share_are_embedded_once() -> None:
     first, second = vectors_of(embed, [["ice", "road"], ["road", "radar"]])
     assert embedded == [["ice", "road", "radar"]]
     assert (first.tolist(), second.tolist()) == ([[3.0], [4.0]], [[4.0], [5.0]])
+
+
+@pytest.mark.real
+def test_subjects_have_more_keyphraseness_in_context_than_what_is_mentioned_in_passing() -> None:
+    text = (
+        "Heat pumps move warmth from the ground into a house. A heat pump needs a third of the electricity of a heater. "
+        "Installers of heat pumps check the radiators first. On Monday the council also named a new chairman, and the "
+        "minutes of the last meeting were approved without discussion."
+    )
+    values = {keyphrase.text: keyphrase.parts["in_context"] for keyphrase in Extractor().extract(text, top_n=100)}
+    passing = max(values[phrase] for phrase in ("Installers", "new chairman", "last meeting"))
+    assert min(values["heat pump"], values["radiators"]) > passing
