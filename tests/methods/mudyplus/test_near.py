@@ -354,7 +354,7 @@ def test_texts_that_several_rows_share_are_embedded_once() -> None:
 @pytest.mark.real
 def test_subjects_have_more_keyphraseness_in_context_than_what_is_mentioned_in_passing() -> None:
     text = (
-        "Heat pumps move warmth from the ground into a house. A heat pump needs a third of the electricity of a heater. "
+        "Heat pumps move warmth from the ground into a house. A heat pump needs a third of a heater's electricity. "
         "Installers of heat pumps check the radiators first. On Monday the council also named a new chairman, and the "
         "minutes of the last meeting were approved without discussion."
     )
