@@ -85,12 +85,12 @@ THEIRS: dict[str, Callable[[], Columns]] = {"keybert": keybert, "yake": yake, "p
 
 
 def stands(phrase: str) -> bool:
-    """Whether a phrase stands in the text, in any casing and however its lines are broken."""
+    """Whether a phrase occurs in the text, in any casing and however its lines are broken."""
     return " ".join(phrase.casefold().split()) in " ".join(TEXT.casefold().split())
 
 
 def table(columns: Columns) -> str:
-    """A table of Markdown. A phrase that does not stand in the text is struck through."""
+    """A table of Markdown. A phrase that does not occur in the text is struck through."""
     cells = [[phrase if stands(phrase) else f"<s>{phrase}</s>" for phrase in column] for column in columns.values()]
     rows = [[str(rank), *row] for rank, row in enumerate(zip(*cells, strict=True), 1)]
     lines = [["", *columns], ["---:", *("---" for _ in columns)], *rows]

@@ -164,7 +164,7 @@ def test_a_run_of_opening_marks_is_walked_once() -> None:
 
 
 def nested(count: int) -> list[str]:
-    """Phrases that begin alike and never stand in the text."""
+    """Phrases that begin alike and never occur in the text."""
     return ["a " * length + "b" for length in range(1, count)]
 
 
