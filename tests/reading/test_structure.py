@@ -1,13 +1,14 @@
 """Headings, code, quotations and boilerplate are found in plain text, and prose has no blocks."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from mudy import Extractor, SettingError
 from mudy.extraction.options import Options
 from mudy.reading.candidates import candidates
-from mudy.reading.document import Block, Span, not_prose
+from mudy.reading.document import Block, Span, first_words, not_prose
 from mudy.reading.structure import blocks_of, cut_to, prose_of, unusual
 from tests.growth import is_linear
 from tests.taggers import english
@@ -231,3 +232,30 @@ def test_time_grows_with_the_text_alone(piece: str) -> None:
 def test_blocks_of_another_kind_are_refused() -> None:
     with pytest.raises(SettingError, match="must be a list of blocks"):
         Options(blocks=[(0, 1, "code")])  # type: ignore[list-item]
+
+
+LICENCE = Path("LICENSE").read_text(encoding="utf-8")
+STORY = (PROSE + "\n") * 8
+
+
+@pytest.mark.parametrize("words", [250, 450, None])
+def test_a_licence_beside_a_text_is_boilerplate(words: int | None) -> None:
+    licence, _ = first_words(LICENCE, words)
+    for text, story in (
+        (f"{licence}\n\nThin ice\n\n{STORY}", f"Thin ice\n\n{STORY}"),
+        (f"Thin ice\n\n{STORY}{licence}", f"Thin ice\n\n{STORY}"),
+    ):
+        assert prose_of(text, blocks_of(text)).split() == story.split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LICENCE,
+        f"{LICENCE}\n\nShort.",
+        STORY + "The shop sells copies of the map and a patented lamp. It grants a discount to members.\n",
+        "Permission is hereby granted, said the mayor.\n\n" + "Do copies of software need a licence? " * 30,
+    ],
+)
+def test_a_text_about_licences_is_read(text: str) -> None:
+    assert not any(block.kind == "boilerplate" for block in blocks_of(text))

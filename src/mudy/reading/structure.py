@@ -7,7 +7,7 @@ line and its neighbours, so time grows with the length of a text alone.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from mudy.reading.document import Block, BlockKind, Span, not_prose
@@ -44,6 +44,22 @@ REFERENCES = re.compile(  # headings of lists of other works
     re.I,
 )
 ENTRY = re.compile(r"\s+\S|[-*•?o]\s|\d{1,2}(?:\.\d{1,2})*[.)]?\s|.*\.{4}")
+GRANT = re.compile(  # what a licence says, and few other texts do
+    r"permission is hereby granted|permitted to copy|may be copied|redistribution and use|licensed under|"
+    r"without (?:any )?warranty|all rights reserved|under the terms of (?:the|this)|creative commons|"
+    r"(?:this|public) licen[sc]e",
+    re.I,
+)
+LICENCE_WORD = re.compile(
+    r"(?:sub)?licen[sc]\w*|copy(?:right|left)\w*|cop(?:y|ies)|(?:re)?distribut\w*|warrant\w*|merchantability|liab\w*|"
+    r"infring\w*|disclaim\w*|permi(?:t|ssion)\w*|patents?|software|programs?|derivative|modif\w*|rights|terms|"
+    r"grant\w*|hereby|herein|shall|notices?|convey\w*|covered work|source code|GNU|GPL|LGPL|AGPL|MIT|BSD|Apache|"
+    r"eBook|Gutenberg",
+    re.I,
+)
+LICENCE_SHARE = 0.04  # of the words of a licence, at least, are of these
+LICENCE_GAP = 150  # words of a licence without any of these, at most
+LEAST_TEXT = 60  # words beside a licence that make it an appendage, less than LICENCE_SHARE / 2 of them of a licence
 
 
 class Line(NamedTuple):
@@ -78,7 +94,7 @@ def blocks_of(text: str) -> tuple[Block, ...]:
     """The blocks of a plain text, in text order; none of ordinary prose."""
     lines = list(lines_of(text))
     kinds: dict[int, Block] = {}  # the number of a line -> its block
-    for rule in (_mail, _fenced, _quoted, _man_page, _stamped, _underlined, _numbered, _marked, _capitals, _contents):
+    for rule in RULES:
         rule(lines, kinds)
     if any(block.kind == "heading" for block in kinds.values()):
         _first_line(lines, kinds)
@@ -176,6 +192,35 @@ def _mail(lines: Sequence[Line], kinds: dict[int, Block]) -> None:
         if name == "subject" and (value := lines[number].text[8:].strip()):
             start = lines[number].start + len(lines[number].text) - len(lines[number].text[8:].lstrip())
             kinds[number] = Block(Span(start, start + len(value)), "title", 1)
+
+
+def _licence(lines: Sequence[Line], kinds: dict[int, Block]) -> None:
+    """The licence before or after a text that is not about licences: the paragraphs that hold most of its words."""
+    if not GRANT.search(" ".join(line.words for line in lines)):
+        return
+    paragraphs = [list(rows) for filled, rows in groupby(range(len(lines)), lambda n: bool(lines[n].words)) if filled]
+    words = [sum(len(lines[n].words.split()) for n in rows) for rows in paragraphs]
+    hits = [sum(len(LICENCE_WORD.findall(lines[n].words)) for n in rows) for rows in paragraphs]
+    for order in (range(len(paragraphs)), range(len(paragraphs) - 1, -1, -1)):
+        run = _densest([hits[n] - LICENCE_SHARE * words[n] for n in order])
+        licence, rest = order[run], (*order[: run.start], *order[run.stop :])
+        left = sum(words[n] for n in rest)
+        foreign = left >= LEAST_TEXT and sum(hits[n] for n in rest) < LICENCE_SHARE / 2 * left
+        held = sorted(n for paragraph in licence for n in paragraphs[paragraph] if n not in kinds)
+        if foreign and GRANT.search(" ".join(lines[n].words for n in held)):
+            kinds.update({n: lines[n].block("boilerplate") for n in held})
+
+
+def _densest(excess: Sequence[float]) -> slice:
+    """The run of paragraphs with the highest sum, before the sum of all so far falls by a long gap."""
+    sums, end = [0.0], 0
+    for value in excess:
+        sums.append(sums[-1] + value)
+        if sums[-1] > sums[end]:
+            end = len(sums) - 1
+        elif sums[-1] < sums[end] - LICENCE_SHARE * LICENCE_GAP:
+            break
+    return slice(min(range(end + 1), key=sums.__getitem__), end)
 
 
 def _fenced(lines: Sequence[Line], kinds: dict[int, Block]) -> None:
@@ -323,3 +368,18 @@ def _first_line(lines: Sequence[Line], kinds: dict[int, Block]) -> None:
 def _is_heading(words: str) -> bool:
     letters = any(map(str.isalpha, words))
     return 1 < len(words) <= LONGEST_HEADING and letters and not words.startswith(">") and not COLUMNS.search(words)
+
+
+RULES = (
+    _mail,
+    _licence,
+    _fenced,
+    _quoted,
+    _man_page,
+    _stamped,
+    _underlined,
+    _numbered,
+    _marked,
+    _capitals,
+    _contents,
+)
