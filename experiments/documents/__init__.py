@@ -75,9 +75,14 @@ class Gold:
         )
 
     @property
+    def main_names(self) -> tuple[str, ...]:
+        """All names of the main subjects."""
+        return tuple(name for names in self.main for name in names)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """All names of all subjects, those of the main ones first."""
-        return tuple(name for subjects in (self.main, self.good) for names in subjects for name in names)
+        return (*self.main_names, *(name for names in self.good for name in names))
 
     def record(self) -> Record:
         """The document as a record of a data set."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,17 +47,14 @@ def main() -> None:
     documents = [gold for folder in arguments.folders for gold in load_gold(folder)]
     judged_ids = {gold.id for gold in load_gold(arguments.judged)} if arguments.judged else None
     extractor = Extractor(threads=1)
-    texts = [
-        replace(text, dataset="documents", part=text.dataset)
-        for text in gather(extractor, by_genre(documents), arguments.cache, show)
-    ]
+    golds = {gold.id: gold for gold in documents}
+    texts = as_documents(gather(extractor, by_genre(documents), arguments.cache, show), golds)
     texts, directions = with_keyphraseness(texts, extractor.scorer, NOT_USED, ENGLISH_ONLY, RIDGE)  # type: ignore[arg-type]
     texts = with_shipped_keyphraseness_in_context(texts, extractor.scorer)  # type: ignore[arg-type]
     if arguments.output:
         about = "Fitted by `python -m experiments.documents` on documents with readers' gold."
         shipped = dump_json(to_dict(directions, about)) + "\n"
         (arguments.output / "keyphraseness.json").write_text(shipped, encoding="utf-8")
-    golds = {gold.id: gold for gold in documents}
     english = [text for text in texts if golds[text.id].language == "en"]
     others = [text for text in texts if golds[text.id].language != "en"]
     for name, by_hand, chosen, ridge in (
@@ -80,6 +77,11 @@ def main() -> None:
         print(f"## {name}, fitted on {len(chosen)} documents\n")
         if shown:
             print("\n".join(table(fitted, shown, golds)), end="\n\n")
+
+
+def as_documents(texts: Iterable[FitText], golds: Mapping[str, Gold]) -> list[FitText]:
+    """The texts as one data set whose parts are genres, with the names of their main subjects."""
+    return [replace(text, dataset="documents", part=text.dataset, main=golds[text.id].main_names) for text in texts]
 
 
 def set_by_hand(unused: Sequence[str], repeats: float) -> ByHand:

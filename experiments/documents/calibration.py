@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import numpy as np
 
 from experiments.by_hand import by_hand_fits
 from experiments.documents import Gold, by_genre, load_gold
-from experiments.documents.__main__ import ENGLISH_ONLY, NOT_USED, REPEATS, RIDGE, set_by_hand, show
+from experiments.documents.__main__ import ENGLISH_ONLY, NOT_USED, REPEATS, RIDGE, as_documents, set_by_hand, show
 from experiments.documents.keyphraseness import with_keyphraseness, with_shipped_keyphraseness_in_context
 from experiments.reproduce.markdown import markdown_table
 from mudy import Extractor
@@ -42,10 +41,7 @@ def main() -> None:
     arguments = parser.parse_args()
     golds = {gold.id: gold for folder in arguments.folders for gold in load_gold(folder) if gold.language == "en"}
     extractor = Extractor(threads=1)
-    texts = [
-        replace(text, dataset="documents", part=text.dataset)
-        for text in gather(extractor, by_genre(golds.values()), arguments.cache, show)
-    ]
+    texts = as_documents(gather(extractor, by_genre(golds.values()), arguments.cache, show), golds)
     texts, _ = with_keyphraseness(texts, extractor.scorer, NOT_USED, ENGLISH_ONLY, RIDGE)  # type: ignore[arg-type]
     texts = with_shipped_keyphraseness_in_context(texts, extractor.scorer)  # type: ignore[arg-type]
     fits = by_hand_fits(set_by_hand(NOT_USED, REPEATS), RIDGE)

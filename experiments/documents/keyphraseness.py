@@ -22,7 +22,7 @@ from mudy.methods.mudyplus.fit_texts import START, FitText
 from mudy.methods.mudyplus.fitting import Sample, ranking_weights
 from mudy.methods.mudyplus.near import Embed, Keyphraseness, keyphraseness_for, unit_vectors, vectors_alone
 
-RIDGE = 1.0  # on each number of an encoder's direction, in units of what it varies
+RIDGE = 0.3  # on each number of an encoder's direction, in units of what it varies
 RIDGE_IN_CONTEXT = 20.0  # on each of a language model's
 FOLDS = 12  # of the parts, left out in turn
 DIGITS = 3  # that are kept of each number

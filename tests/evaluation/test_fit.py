@@ -16,7 +16,8 @@ from mudy.evaluation.fit import FittedWeights, fit_on_texts, fit_weights, gather
 from mudy.evaluation.measures import DEPTHS, F1
 from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.fit_texts import ASKED, FitText, in_parts
+from mudy.methods.mudyplus.evidence import CHEAP
+from mudy.methods.mudyplus.fit_texts import ASKED, MAIN, FitText, in_parts
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
 from mudy.reading.candidates.stemming import stems_of as stems
 from mudy.reading.document import Block, Span
@@ -62,6 +63,15 @@ def extractor(speed: Any = "quick", **settings: Any) -> Extractor:
 def evidence(record: Record = RIVERS.documents[0]) -> FitText:
     (text,) = gather(extractor(), [replace(RIVERS, documents=(record,))], None, lambda *_: None)
     return text
+
+
+def test_names_of_main_subjects_are_worth_more_in_a_fit() -> None:
+    text = evidence()
+    assert set(text.sample(CHEAP).worth) == {1.0}
+    named = [candidate.phrase for candidate in text.candidates].index(text.gold[0])
+    worth = replace(text, main=(f"{text.gold[0]}s",)).sample(CHEAP).worth  # by its stems
+    assert worth[named] == MAIN
+    assert sorted(worth)[:-1] == [1.0] * (len(worth) - 1)
 
 
 @pytest.fixture(scope="module")

@@ -66,6 +66,16 @@ def test_the_surprise_of_equal_scores_is_that_of_a_draw() -> None:
     assert surprise == pytest.approx(np.log(4))
 
 
+def test_a_phrase_that_is_worth_three_others_counts_like_three_copies() -> None:
+    evidence = np.array([[1.0, 0.2], [0.1, 0.9], [0.4, 0.4], [0.0, 0.3]])
+    hits = np.array([True, True, False, False])
+    worth = Sample("a", evidence, hits, np.zeros(1), worth=np.array([3.0, 1.0, 1.0, 1.0]))
+    copies = Sample("a", evidence[[0, 0, 0, 1, 2, 3]], hits[[0, 0, 0, 1, 2, 3]], np.zeros(1))
+    weights = np.array([0.3, -0.7])
+    for one, other in zip(Contest.of([worth]).surprise(weights), Contest.of([copies]).surprise(weights), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+
+
 def test_a_weight_set_by_hand_stays_in_the_ranking() -> None:
     assert ranking_weights(samples("a", 30, 0), fixed={1: 0.7})[1] == 0.7
 

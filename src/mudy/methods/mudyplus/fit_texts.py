@@ -47,6 +47,7 @@ START = Sum(  # chooses the phrases that are encoded and asked about while fitti
     {},
     0.0,
 )
+MAIN = 3.0  # what a phrase that names a main subject is worth in a fit, beside one that names another
 FOLDS = 20  # of the texts, where there is one data set; up to so many are left out one by one
 LEAST_TEXTS = 3  # two to fit on, one to measure on
 FitSum = Callable[[Sequence[Sample], str], Sum]  # fits the sum of a name, "quick" or "full"
@@ -69,6 +70,7 @@ class FitText:
     language: str = "en"
     words: int = 0
     weight: float = 1.0  # of its data set in a fit, beside one of as many texts
+    main: tuple[str, ...] = ()  # gold phrases that name main subjects, where the gold tells them from others
 
     @classmethod
     def of(
@@ -95,18 +97,29 @@ class FitText:
         """Which candidates have the stems of a gold phrase."""
         return np.array([self.is_gold(candidate.phrase) for candidate in self.candidates], dtype=bool)
 
+    @cached_property
+    def worth(self) -> Numbers:
+        """What each candidate is worth if it is right."""
+        main = self._stems(self.main)
+        named = [bool(main) and stems_of(candidate.phrase, self.language) in main for candidate in self.candidates]
+        return np.where(named, MAIN, 1.0)
+
     def is_gold(self, phrase: str) -> bool:
         return stems_of(phrase, self.language) in self._gold_stems
 
     @cached_property
     def _gold_stems(self) -> frozenset[tuple[str, ...]]:
-        return frozenset(stems_of(phrase, self.language) for phrase in self.gold)
+        return self._stems(self.gold)
+
+    def _stems(self, phrases: Sequence[str]) -> frozenset[tuple[str, ...]]:
+        return frozenset(stems_of(phrase, self.language) for phrase in phrases)
 
     def sample(self, names: Sequence[str], rows: Sequence[int] | None = None) -> Sample:
         """Some evidence of some rows, or of all, to fit on."""
         chosen = slice(None) if rows is None else list(rows)
         context = np.array([self.table.context[name] for name in CONTEXT])
-        return Sample(self.dataset, self.table.rows(names)[chosen], self.hits[chosen], context, self.weight)
+        evidence, hits, worth = self.table.rows(names)[chosen], self.hits[chosen], self.worth[chosen]
+        return Sample(self.dataset, evidence, hits, context, self.weight, worth)
 
     @property
     def occurrences(self) -> int:

@@ -48,6 +48,7 @@ class Sample:
     hits: NDArray[np.bool_]  # (phrases,)
     context: Numbers  # (kinds of context,): what is the same for all phrases
     weight: float = 1.0  # of its data set, beside one of as many texts
+    worth: Numbers | None = None  # (phrases,): of each gold phrase, beside the others of its text; None: all the same
 
     @property
     def tells(self) -> bool:
@@ -154,12 +155,13 @@ class Contest:
     def of(cls, samples: Sequence[Sample]) -> Contest:
         """Of texts that each have right and wrong phrases."""
         each = list(zip(samples, text_shares(samples), strict=True))
+        worths = [np.ones(s.hits.sum()) if s.worth is None else s.worth[s.hits] for s in samples]
         return cls(
             np.concatenate([sample.evidence[sample.hits] for sample in samples]),
             np.concatenate([sample.evidence[~sample.hits] for sample in samples]),
             np.concatenate([np.full(sample.hits.sum(), i) for i, sample in enumerate(samples)]),
             np.concatenate([np.full((~sample.hits).sum(), i) for i, sample in enumerate(samples)]),
-            np.concatenate([np.full(sample.hits.sum(), share / sample.hits.sum()) for sample, share in each]),
+            np.concatenate([share * worth / worth.sum() for (_, share), worth in zip(each, worths, strict=True)]),
         )
 
     def surprise(self, weights: Numbers) -> tuple[float, Numbers, Numbers]:
