@@ -14,6 +14,7 @@ from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import evaluate
 from mudy.evaluation.fit import FittedWeights, fit_on_texts, fit_weights, gather
 from mudy.evaluation.measures import DEPTHS, F1
+from mudy.extraction.adaptation import with_best_repeats
 from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence import CHEAP
@@ -83,6 +84,27 @@ def quick() -> FittedWeights:
 @pytest.fixture(scope="module")
 def full() -> FittedWeights:
     return fit_weights(extractor("fast", leaders=4), [RIVERS, ROADS])
+
+
+@pytest.mark.parametrize(("wanted", "repeats"), [(True, 0.0), (False, 3.0)])
+def test_near_synonyms_lose_nothing_where_examples_want_them(
+    wanted: bool, repeats: float, quick: FittedWeights
+) -> None:
+    def penalised(weights: Weights) -> Weights:
+        return replace(weights, quick=replace(weights.quick, repeats=3.0))
+
+    def with_pairs(text: FitText) -> FitText:
+        """The right phrases of a text, or its wrong ones, are close in meaning to the phrase that leads."""
+        leader = int(np.argmax(quick.weights_without(text).quick.totals(text.table)))
+        others = [row for row in np.flatnonzero(text.hits == wanted).tolist() if row != leader]
+        return replace(text, alike=tuple((min(leader, row), max(leader, row), 0.5) for row in others))
+
+    if wanted:  # so that another phrase leads
+        quick = replace(quick, texts=[replace(text, gold=(text.candidates[-1].phrase,)) for text in quick.texts])
+    without = {part: penalised(weights) for part, weights in quick.without.items()}
+    texts = [with_pairs(text) for text in quick.texts]
+    fits = replace(quick, texts=texts, weights=penalised(quick.weights), without=without)
+    assert with_best_repeats(fits).weights.quick.repeats == repeats
 
 
 def written(weights: Weights, folder: Path) -> str:

@@ -160,8 +160,8 @@ def test_examples_that_do_not_help_leave_the_weights_as_they_were(arguments: dic
     plain = Extractor(**arguments)
     texts = [text for text, _ in PAIRS]
     lists = [[k.text for k in plain.extract(text, None, merge=False, distinct=False)] for text in texts]
-    mixed = [(text, phrases[:4]) for text, phrases in zip(texts[:4], lists[:4], strict=True)]
-    mixed += [(text, phrases[-4:]) for text, phrases in zip(texts[4:], lists[4:], strict=True)]  # the opposite
+    mixed = [(text, phrases[:5]) for text, phrases in zip(texts[:4], lists[:4], strict=True)]
+    mixed += [(text, phrases[-5:]) for text, phrases in zip(texts[4:], lists[4:], strict=True)]  # the opposite
     with pytest.warns(ExampleWarning, match="do not help, so the weights stay as they were") as caught:
         extractor = Extractor(**arguments, examples=mixed)
     assert caught[0].filename == __file__
