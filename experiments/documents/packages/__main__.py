@@ -70,7 +70,7 @@ def fetch(rows: Sequence[Row], folder: Path, download: Download | None = None) -
                 (download or download_package)(package, Path(temporary))
                 archive = read_archive(next(Path(temporary).iterdir()))
             except (OSError, LookupError, subprocess.CalledProcessError) as error:
-                print(f"  unavailable: {reason(error)}", flush=True)
+                print(f"  unavailable: {reason(error, name)}", flush=True)
                 continue
             for row in wanted:
                 write(row, archive, folder)
@@ -124,10 +124,12 @@ def run(command: Sequence[str], folder: Path) -> str:
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-def reason(error: Exception) -> str:
-    """The last line of what a command says, or the message of an exception."""
-    lines = error.stderr.strip().splitlines() if isinstance(error, subprocess.CalledProcessError) else []
-    return lines[-1] if lines else str(error)
+def reason(error: Exception, name: str) -> str:
+    """The message of an exception; of a command, the first line about the package, or the last line."""
+    if not isinstance(error, subprocess.CalledProcessError):
+        return str(error)
+    lines = str(error.stderr).strip().splitlines()
+    return next((line for line in lines if name in line), lines[-1] if lines else str(error))
 
 
 def read_archive(path: Path) -> bytes:
