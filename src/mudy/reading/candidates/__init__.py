@@ -1,11 +1,8 @@
 """Document -> candidates: the phrases that may be keyphrases, each with every occurrence.
 
-Noun phrases of maximal length miss a third to a half of the gold keyphrases that occur in a text: "fuzzy modeling" in
-"hybrid fuzzy modeling", "sliding mode control", "1990 census", "quality of service". Nested candidates are all runs of
-words that could be a phrase of their own; which of them is right is a question for the evidence.
+Noun phrases of maximal length miss a third to a half of the gold keyphrases that occur in a text, such as "fuzzy
+modeling" in "hybrid fuzzy modeling". Nested candidates are all runs of words that could be a phrase of their own.
 """
-
-from __future__ import annotations
 
 import re
 import unicodedata
@@ -56,9 +53,6 @@ def grouped(occurrences: Iterable[tuple[str, Occurrence]]) -> list[Candidate]:
     for phrase, occurrence in occurrences:
         by_phrase.setdefault(phrase, []).append(occurrence)
     return [Candidate(phrase, tuple(group)) for phrase, group in by_phrase.items()]
-
-
-# -- Candidates of a text ---------------------------------------------------------------------------------------------
 
 
 def candidates(
@@ -178,9 +172,6 @@ def _is_phrase(text: str) -> bool:
     """Whether a text can be a keyphrase: it has a letter, and two characters unless its script writes words in one."""
     long_enough = len(text) > 1 or (len(text) == 1 and is_unspaced(text))
     return any(map(str.isalpha, text)) and long_enough and len(text) <= MAX_CHARACTERS
-
-
-# -- Phrases given by the caller ---------------------------------------------------------------------------------------
 
 
 def given(document: Document, phrases: Iterable[str]) -> tuple[list[Candidate], tuple[str, ...]]:

@@ -1,11 +1,8 @@
 """Languages: their stop words, what is installed for them, and which one a text is in.
 
-The language is told by the script, by English function words, else by py3langid and all function words. A text is
-looked at in a few excerpts, so that a long one costs no more than a short one, and an abstract or a quotation in
-another language does not decide. The detector's model (0.6 s to load) is loaded only for excerpts that neither script
-nor function words settle: never for most English texts. A short text in a Romance language looks to the model as if it
-were in any of several; its function words decide between them. Where even those leave a doubt, the text is read by the
-likeliest language or by no one's rules, and the result says so.
+The language is told by the script, by English function words, else by py3langid (0.6 s to load) and all function words,
+which decide between Romance languages. A text is looked at in a few excerpts, so that a quotation in another language
+does not decide. Where a doubt is left, the result says so.
 """
 
 import re
@@ -218,11 +215,7 @@ class Detection:
 
 
 def detection_of(text: str) -> Detection:
-    """The language that a text is surely in, and the one to read it by.
-
-    A text that is not surely in one language is read as half of its excerpts are; else by the language that mostly
-    uses its script; else, if its letters or function words are not those of English, by the model's best guess.
-    """
+    """The language that a text is surely in, and the one to read it by: that of half of its excerpts, else a guess."""
     excerpts = _excerpts(text)
     known = [_by_script(excerpt) or _english(_prose(excerpt)) for excerpt in excerpts]
     found = _agreed(known)
