@@ -17,7 +17,7 @@ from mudy.extraction.options import Options
 from mudy.extraction.outcomes import Item
 from mudy.extraction.results import Result
 from mudy.server.config import Config
-from mudy.server.scorer import Batch, ExtractorKey, ProcessScorer, ScoringWork, process_scorers
+from mudy.server.scorer import Batch, ExtractorKey, ProcessScorer, ScoringWork, scorers
 from mudy.server.telemetry import Eta
 from tests import small
 from tests.extraction.test_outcomes_by_workers import children
@@ -106,7 +106,7 @@ def test_a_model_that_no_process_can_load_ends_the_service(tmp_path: Path) -> No
         assert broken.ended() == 1
     assert "could not be loaded" in broken.written.splitlines()[-1]
     with pytest.raises(ModelError):
-        process_scorers(Config(method="mudy", model="./missing", workers=2))
+        scorers(Config(method="mudy", model="./missing", workers=2))
 
 
 # -- One process ------------------------------------------------------------------------------------------------------
@@ -178,5 +178,5 @@ def test_the_key_of_the_service_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> 
     sent = []
     monkeypatch.setattr(ProcessScorer, "__init__", lambda _, work: sent.append(work))
     monkeypatch.setattr(ProcessScorer, "await_start", lambda _: None)
-    process_scorers(Config(method="yake", api_key="secret", workers=2, report=lambda *_: None))
+    scorers(Config(method="yake", api_key="secret", workers=2, report=lambda *_: None))
     assert [(work.config.api_key, work.config.report) for work in sent] == [(None, None)] * 2

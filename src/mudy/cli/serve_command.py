@@ -98,7 +98,6 @@ def mcp_command(folders: tuple[str, ...], **settings: Any) -> None:
     also read documents there: plain text, PDF, HTML and Word, but no hidden files and nothing outside. Models are
     loaded with the first text.
     """
-    from mudy.integrations.mcp import LocalBackend, keyphrase_server
-    from mudy.integrations.open_folders import OpenFolders
+    from mudy.integrations.mcp import LocalBackend, OpenFolders, keyphrase_server
 
     keyphrase_server(LocalBackend(settings), OpenFolders.of(folders)).run("stdio")

@@ -27,9 +27,9 @@ from mudy._support.callbacks import cancellable
 from mudy._support.storage import atomic_write, real_path
 from mudy.errors import InputError, SettingError
 from mudy.extraction.concepts import TagVote
+from mudy.extraction.examples import json_rows
 from mudy.extraction.examples.exports import table_rows
 from mudy.extraction.examples.front_matter import read_note, visible_notes
-from mudy.extraction.examples.record_formats import json_rows
 from mudy.extraction.options import Options
 from mudy.reading.candidates.vocabularies import Concept, Vocabulary
 from mudy.reading.document import Document, Span

@@ -6,6 +6,7 @@ authentication hold for every route; see `middleware`.
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,8 +45,7 @@ def create_app(
 
     queue = RequestQueue(load, config, loaded)
     queue.metrics.model.labels(__version__, config.method, config.model, config.encoder, config.speed).set(1)
-    limits = answers.reader_limits(config.max_characters, config.timeout)
-    read_queue = answers.ReadQueue(limits, config.timeout, queue.metrics)
+    read_queue = answers.ReadQueue(config, queue.metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -130,7 +130,8 @@ def _add_text_routes(app: FastAPI, config: Config, queue: RequestQueue, files: a
         text. A file that takes too long to read, needs too much memory, or holds too much text is answered with 422.
         """
         reading = await files.read(await request.body(), name, request.receive)
-        answer = schemas.file_text(reading)
+        blocks = reading.blocks and [{**asdict(b.span), "kind": b.kind, "level": b.level} for b in reading.blocks]
+        answer = schemas.FileText.model_validate({"text": reading.text, "pages": reading.pages, "blocks": blocks})
         return Response(await run_in_threadpool(answer.model_dump_json), media_type=JSON)
 
 

@@ -32,16 +32,11 @@ MARGIN_SECONDS = 5.0  # routes with a time limit of their own answer first
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
 HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
-PAGE_PATHS = frozenset({"/", "/docs"})
-STATIC_PREFIX = "/static/"
 HOST_HEADER = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\[\]:@/?#\s]+)(?::[0-9]{1,5})?")
 
-CONTENT_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
 SECURITY_HEADERS = {
-    "Content-Security-Policy": CONTENT_POLICY,
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -214,7 +209,7 @@ def _template(route: BaseRoute) -> str:
 
 
 def _is_page(path: str) -> bool:
-    return path in PAGE_PATHS or path.startswith(STATIC_PREFIX)
+    return path in ("/", "/docs") or path.startswith("/static/")
 
 
 def check_access(path: str, headers: Headers, config: Config) -> None:

@@ -13,17 +13,8 @@ from pathlib import Path
 
 from mudy._support.extras import from_extra
 from mudy.errors import InputError
+from mudy.extraction.examples import NEEDED, NOT_UTF8, Record, Row, bad, decoded, files_in, record_of
 from mudy.extraction.examples.front_matter import Note
-from mudy.extraction.examples.record_formats import (
-    NEEDED,
-    NOT_UTF8,
-    Record,
-    Row,
-    bad,
-    decoded,
-    files_in,
-    record_of,
-)
 
 _LONGEST_CELL = 1 << 26  # characters; a quote that is never closed must not fill the memory
 _ENTRY = re.compile(r"@(\w{1,40})[ \t]*\{[ \t]*([^,{}\s]{0,200})[ \t]*,")

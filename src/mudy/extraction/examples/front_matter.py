@@ -15,7 +15,7 @@ import yaml
 
 from mudy._support.storage import real_path
 from mudy.errors import InputError
-from mudy.extraction.examples.record_formats import files_in
+from mudy.extraction.examples import files_in
 from mudy.extraction.ranking import variant_key
 
 _FENCE = re.compile(r"---[ \t]*(\r\n|\n|\r)")
