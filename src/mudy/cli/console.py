@@ -16,13 +16,11 @@ from mudy._support.callbacks import reported_to
 from mudy._support.storage import atomic_write, same_file
 from mudy._support.validation import SHORT
 from mudy.cli.parameters import STDIN
+from mudy.extraction.extractor import Extractor
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
-
-    from mudy.extraction.extractor import Extractor
-
 
 _SECONDS_BETWEEN_LINES = 10
 _NAMED = 5  # inputs or phrases named in a warning
@@ -40,9 +38,6 @@ def first_names(names: Sequence[str]) -> str:
 def first_phrases(phrases: Iterable[str]) -> str:
     """The first few of many phrases, in quotes, long ones shortened."""
     return first_names([SHORT.repr(phrase) for phrase in phrases])
-
-
-# -- Messages and progress --------------------------------------------------------------------------------------------
 
 
 class Screen(AbstractContextManager["Screen"]):
@@ -113,7 +108,6 @@ class Screen(AbstractContextManager["Screen"]):
 
 def made_extractor(screen: Screen, **arguments: Any) -> Extractor:
     """An extractor, with progress; says what examples changed, and which texts of a history cannot be read."""
-    from mudy.extraction.extractor import Extractor
 
     def show(share: float) -> None:
         screen.show("Reading the examples", round(1000 * share), 1000, amount=f"{share:.0%}")
@@ -138,9 +132,6 @@ def _progress() -> Progress:
     return Progress(
         *columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False
     )
-
-
-# -- Tables -----------------------------------------------------------------------------------------------------------
 
 
 def printable(text: str) -> str:
@@ -185,9 +176,6 @@ def captured(console: Console, drawing: Any) -> str:
     with console.capture() as capture:
         console.print(drawing)
     return capture.get()
-
-
-# -- Files and standard output ----------------------------------------------------------------------------------------
 
 
 class Output(AbstractContextManager["Output"]):

@@ -15,13 +15,13 @@ from mudy.cli.console import Output, Screen, text_table
 from mudy.cli.main import cli
 from mudy.engines import Compute
 from mudy.errors import InputError
-from mudy.evaluation.datasets import DATASET_FORMATS, Dataset, load
+from mudy.evaluation.datasets import DATASET_FORMATS, Dataset, Description, describe, load
+from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import DEFAULT_ENCODER, Setup
 from mudy.reading.tagging import Tagger
 
 if TYPE_CHECKING:
     from mudy.engines.interfaces import SentenceEncoder
-    from mudy.evaluation.datasets import Description
     from mudy.evaluation.fit import FittedWeights
     from mudy.evaluation.measures import Calibration
 
@@ -93,9 +93,6 @@ def reliability_table(calibration: Calibration) -> str:
     return text_table(head, rows, {*head[1:]})
 
 
-# -- data describe -----------------------------------------------------------------------------------------------------
-
-
 @cli.group("data")
 def data_command() -> None:
     """Inspect data sets with gold keyphrases."""
@@ -124,8 +121,6 @@ def describe_command(
     SemEval2010, KP20k, KPTimes, StackExchange or WikiHow as they were published. Words, sentences and keyphrases are
     means per document; absent and noun phrases are shares of the gold. The exit code is 1 if a path cannot be read.
     """
-    from mudy.evaluation.datasets import describe
-
     with Screen(quiet) as screen:
         sets = loaded(screen, paths, data_format, limit)
         rows: list[Description] = []
@@ -146,9 +141,6 @@ def _description_cells(row: Description) -> list[str]:
     sizes = [f"{row.documents:,}", f"{row.words:,.0f}", f"{row.sentences:,.0f}", f"{row.keyphrases:.1f}"]
     drift = "–" if row.drift is None else f"{row.drift:.2f}"
     return [row.name, *sizes, f"{row.absent:.1f}", f"{row.noun_phrases:.1f}", drift]
-
-
-# -- fit --------------------------------------------------------------------------------------------------------------
 
 
 @cli.command("fit", context_settings={"default_map": {"protocol": "none"}})
@@ -184,7 +176,6 @@ def fit_command(
     Use the weights with `--set weights=FILE`, or Extractor(weights="FILE").
     """
     from mudy.evaluation.fit import fit_weights
-    from mudy.extraction.extractor import Extractor
 
     if output == "-":
         raise click.UsageError("--output must be a file: standard output holds the figures.")

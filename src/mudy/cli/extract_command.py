@@ -11,7 +11,7 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -23,14 +23,12 @@ from mudy.cli.main import cli
 from mudy.cli.parameters import Source, text_sources
 from mudy.engines import may_have_gpu
 from mudy.errors import InputError, MissingExtra, MudyError
+from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, Outcome, error_message, outcomes
 from mudy.extraction.results import Keyphrase, Result, keyphrase_row, number_of
 from mudy.methods import is_batched
 from mudy.reading.formats import is_pattern
-
-if TYPE_CHECKING:
-    from mudy.extraction.extractor import Extractor
 
 _Numbered = tuple[int, Source]  # an input and its number
 MANY = 50  # inputs, from which on worker processes are worth their start
@@ -201,9 +199,6 @@ def default_workers(extractor: Extractor, inputs: int) -> int:
 def warn_of_vocabulary(screen: Screen, options: Options) -> None:
     for note in options.concepts.notes if options.concepts is not None else ():
         screen.warning(f"vocabulary: {note}")
-
-
-# -- What is written --------------------------------------------------------------------------------------------------
 
 
 @dataclass

@@ -261,9 +261,6 @@ def settings_of_each(methods: Sequence[str], pairs: Iterable[str], focus: Rankin
     return {method: settings(method, chosen, focus_of[method]) for method, chosen in pairs_of.items()}
 
 
-# -- Texts ------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where one text is to come from, or why it cannot."""

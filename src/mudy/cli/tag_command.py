@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from glob import has_magic
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,11 +21,9 @@ from mudy.errors import InputError, VocabularyWarning
 from mudy.extraction.examples.front_matter import Note, NoteFile, is_within, read_note, visible_notes
 from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, error_message, outcomes
+from mudy.extraction.results import Keyphrase, Result
 from mudy.reading.candidates.vocabularies import Concept, Vocabulary
 from mudy.reading.formats import is_pattern, matching_files
-
-if TYPE_CHECKING:
-    from mudy.extraction.results import Keyphrase, Result
 
 BOOST = 2.0  # of tags that other notes have
 _EXAMPLES = """
@@ -118,9 +116,6 @@ def tag_command(
         click.get_current_context().exit(1)
 
 
-# -- Reading ----------------------------------------------------------------------------------------------------------
-
-
 def _files(names: Sequence[str]) -> list[tuple[Path, Path]]:
     """The files named by the arguments, each once, and the folder that links must not lead out of.
 
@@ -157,9 +152,6 @@ def known_tags(notes: Iterable[NoteFile], key: str, vocabulary: Vocabulary | Non
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VocabularyWarning)
         return Vocabulary.of(concepts)
-
-
-# -- Tags -------------------------------------------------------------------------------------------------------------
 
 
 def tag_note(file: NoteFile, result: Result, key: str, top_n: TopN, spaces: bool, dry_run: bool) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from mudy._support.callbacks import report_share
 from mudy.errors import InputError
 from mudy.extraction.examples import LEAST, Examples
-from mudy.extraction.ranking import rank
+from mudy.extraction.ranking import PhraseNames, rank
 from mudy.extraction.results import Keyphrase
 from mudy.methods.method import same_at_each
 from mudy.methods.mudyplus.cascade import MudyPlus
@@ -114,14 +114,12 @@ def prior_of(method: MudyPlus, texts: Sequence[FitText]) -> Weights:
     return load_weights(method.weights, method.style, languages[0][0] if languages else "en")
 
 
-# -- Lists ------------------------------------------------------------------------------------------------------------
-
-
-def ranked(text: FitText, chances: Numbers, top_n: int | None, **ranking: Any) -> tuple[Keyphrase, ...]:
+def ranked(
+    text: FitText, chances: Numbers, top_n: int | None, merge: bool = False, **ranking: Any
+) -> tuple[Keyphrase, ...]:
     """The best phrases of a text, as `mudy evaluate` ranks them; `ranking` are other arguments of `rank`."""
-    scores = same_at_each(text.candidates, chances.tolist())
-    arguments = {"merge": False, **ranking}
-    return rank(text.text, text.candidates, scores, top_n=top_n, language=text.language, **arguments)
+    scores, names = same_at_each(text.candidates, chances.tolist()), PhraseNames(merge, language=text.language)
+    return rank(text.text, text.candidates, scores, names=names, top_n=top_n, **ranking)
 
 
 def top(fits: Fits, weights_of: Callable[[FitText], Weights]) -> list[tuple[Keyphrase, ...]]:

@@ -112,9 +112,6 @@ def with_suggestions(
     return tuple(replace(keyphrase, rank=rank) for rank, keyphrase in enumerate(ordered, start=1))
 
 
-# -- Nearest labels ---------------------------------------------------------------------------------------------------
-
-
 class LabelVectors:
     """The labels of a vocabulary as vectors of one encoder.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from mudy._support.callbacks import cancellable
@@ -53,7 +53,7 @@ class Gold:
     spans: tuple[Span, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"text": self.text, "places": [{"start": span.start, "end": span.end} for span in self.spans]}
+        return {"text": self.text, "places": list(map(asdict, self.spans))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,12 @@ from threading import Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
 
+from mudy import models
 from mudy._support.this_process import loading
 from mudy._support.validation import TopN, checked, options_of, phrases, seen, several
 from mudy.engines import Compute, Precision, Speed
 from mudy.errors import ExampleWarning, InputError, LanguageWarning, SettingError, TextWarning
+from mudy.extraction.concepts import LabelVectors
 from mudy.extraction.examples import Examples
 from mudy.extraction.explanation import Explained, Explanation, gold_places
 from mudy.extraction.model_loader import MULTILINGUAL_ENCODER, ModelLoader
@@ -46,8 +48,9 @@ from mudy.methods import (
     settings_of,
     shared_speed,
 )
-from mudy.methods.method import Architecture, ScoredCandidates
+from mudy.methods.method import Architecture, Method, ScoredCandidates
 from mudy.reading.candidates import CandidateKind
+from mudy.reading.candidates.vocabularies import Vocabulary
 from mudy.reading.document import Block, Document, first_words
 from mudy.reading.languages import ADVICE, AUTO, mismatch, segmenter_advice
 from mudy.reading.structure import LOG, NUMBERS, blocks_of, cut_to, unusual
@@ -57,11 +60,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
     from mudy.extraction.adaptation import Adaptation
-    from mudy.extraction.concepts import LabelVectors
     from mudy.extraction.history import History
-    from mudy.methods.method import Method
-    from mudy.models import Report
-    from mudy.reading.candidates.vocabularies import Vocabulary
 
 
 class Extractor:
@@ -99,7 +98,7 @@ class Extractor:
         threads: int | None = None,
         batch_tokens: int | None = None,
         speed: Speed | None = None,
-        report: Report | None = None,
+        report: models.Report | None = None,
         **settings: Any,
     ) -> None:
         given = Setup(method, model, encoder, endpoint, preset, language, protocol, max_words, examples, history)  # type: ignore[arg-type]  # a path becomes a str
@@ -274,9 +273,14 @@ class Extractor:
         """
         wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, **options})
         several("texts", texts, "texts")
-        tracked = _with_bar(texts) if checked("progress", progress, bool) else texts
         extractor = self.towards(seeds, query, style)
-        items = text_items(tracked, candidates_of_each(candidates), wanted)
+        if checked("progress", progress, bool):
+            from rich.console import Console
+            from rich.progress import track
+
+            total = len(texts) if isinstance(texts, Sequence) else None
+            texts = track(texts, "Extracting", total=total, console=Console(stderr=True))
+        items = text_items(texts, candidates_of_each(candidates), wanted)
         return _results(outcomes(extractor, items, workers=checked("workers", workers, int, least=1)))
 
     def prepare(self, text: str | Document, options: Options = DEFAULT_OPTIONS, **changes: Any) -> PreparedText:
@@ -320,8 +324,6 @@ class Extractor:
 
     def _label_vectors(self, vocabulary: Vocabulary) -> LabelVectors:
         """The vectors of a vocabulary's labels, encoded on first use."""
-        from mudy.extraction.concepts import LabelVectors
-
         kept: LabelVectors | None = self.loader.in_memory.get("labels")
         if kept is None or kept.vocabulary != vocabulary:
             kept = LabelVectors(self.loader.encoder(), vocabulary)
@@ -395,14 +397,12 @@ class Extractor:
     def scorer(self) -> Method:
         """The method with its models, loaded now if they were not yet."""
         with loading():
-            kind = method_class(self.method)
-            quicker = kind.speeds.get(self.speed, {})
-            made: Method = kind.build(self.loader, self.preset, {**quicker, **self.settings})
+            quicker = self._kind.speeds.get(self.speed, {})
+            made: Method = self._kind.build(self.loader, self.preset, {**quicker, **self.settings})
         return made
 
     def model_names(self, *, fetch: bool = True) -> list[str]:
         """The models that the method asks. A language model may be fetched to know: settings may depend on it."""
-        from mudy import models
 
         def architecture() -> Architecture:
             return Architecture(*models.architecture(self.model, fetch=fetch))
@@ -424,7 +424,6 @@ class Extractor:
 
         What cannot be loaded there is tried again, and told of, when it is used.
         """
-        from mudy import models
 
         def load_if_here() -> None:
             with suppress(Exception):
@@ -469,12 +468,3 @@ def _warn(messages: Iterable[str]) -> None:
             warnings.warn(message, kind, stacklevel=3)
         if message in ADVICE.values():
             _GIVEN.add(message)
-
-
-def _with_bar(texts: Iterable[Any]) -> Iterable[Any]:
-    """The same texts, with a bar on standard error that shows how many are done."""
-    from rich.console import Console
-    from rich.progress import track
-
-    total = len(texts) if isinstance(texts, Sequence) else None
-    return track(texts, "Extracting", total=total, console=Console(stderr=True))

@@ -130,9 +130,6 @@ def text_items(texts: Iterable[str | Document], lists: Iterator[Any], options: O
         yield Item(number, text, options.changed({"candidates": candidates}))
 
 
-# -- One batch --------------------------------------------------------------------------------------------------------
-
-
 @cache
 def batch_size(method: str) -> int:
     """The largest number of texts that a method computes at once."""
@@ -159,17 +156,6 @@ def batches(items: Iterable[Item[K]], most_texts: int = BATCH_TEXTS) -> Iterator
         raise
     if batch:
         yield batch
-
-
-def prepare(
-    extractor: Extractor, item: Item[K], fatal: Errors = FATAL, clock: Callable[[], float] = perf_counter
-) -> Item[K]:
-    """The item with its text tagged and its candidates found, or with the exception that this raised."""
-    if isinstance(item.text, PreparedText | Exception):
-        return item
-    start = clock()
-    text = _attempted(fatal, extractor.prepare, item.text, item.options)
-    return replace(item, text=text, seconds=item.seconds + clock() - start)
 
 
 def _attempted(fatal: Errors, function: Callable[..., T], *arguments: Any) -> T | Exception:
@@ -200,11 +186,16 @@ def score_batch(
     prepared: list[Item[K]] = []
     problem: Exception | None = None
     for item in batch:
+        if isinstance(item.text, PreparedText | Exception):
+            prepared.append(item)
+            continue
+        start = clock()
         try:
-            prepared.append(prepare(extractor, item, fatal, clock))
+            text = _attempted(fatal, extractor.prepare, item.text, item.options)
         except Exception as error:  # a fatal one: what comes before it is computed first
             problem = error
             break
+        prepared.append(replace(item, text=text, seconds=item.seconds + clock() - start))
     if any(isinstance(item.text, PreparedText) and item.text.candidates for item in prepared):
         extractor.load()
     began(batch)
@@ -245,9 +236,6 @@ def _outcome(
         return Outcome(item.key, result, seconds)
     explained = Explained.of(result, extractor.scorer if text.candidates else None, text.options, seconds)
     return Outcome(item.key, result, seconds, explained, text.document)
-
-
-# -- Several processes ------------------------------------------------------------------------------------------------
 
 
 def _computed_by_workers(

@@ -47,9 +47,6 @@ LIKELY = 0.12  # the lowest probability from which top_n="auto" returns a phrase
 NEAR_BEST = 0.5  # and the lowest share of the best phrase's probability: about sixteen phrases of a real document
 
 
-# -- Candidates -------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class PreparedText:
     """A text that was read, with its candidates and what is asked for."""
@@ -171,14 +168,11 @@ def keyphrase_list(
         text.document.text,
         scored.candidates,
         scores,
-        merge=options.merge,
+        names=PhraseNames.of(text),
         top_n=None if options.near is not None else top_n,
         diversity=options.diversity,
         min_score=least,
         distinct=distinct if options.distinct is None else options.distinct,
-        groups_of={phrase: concept.id for phrase, concept in known.items()},
-        acronyms=text.acronyms,
-        language=text.document.language,
     )
     keyphrases = with_concepts(keyphrases, known) if known else keyphrases
     if options.concepts is not None and options.near is not None:
@@ -214,30 +208,24 @@ def rank(
     candidates: Sequence[Candidate],
     scores: Sequence[OccurrenceScore],
     *,
-    merge: bool = True,
+    names: PhraseNames | None = None,
     top_n: int | None = None,
     diversity: float = 0.0,
     min_score: float | None = None,
     distinct: bool = False,
-    groups_of: Mapping[str, Hashable] | None = None,
-    acronyms: Mapping[str, str] | None = None,
-    language: str = "en",
 ) -> tuple[Keyphrase, ...]:
-    """The best phrases, each with all its occurrences; inflections of one phrase are merged.
+    """The best phrases, each with all its occurrences; those that are one by `names` are merged.
 
-    `distinct` leaves out phrases that repeat a better one, and shows each phrase in its usual form. `groups_of` maps
-    phrases to a group, whatever their words: the labels of one concept are one phrase. `acronyms` are merged with
-    their long forms, which are shown.
+    `distinct` leaves out phrases that repeat a better one, and shows each phrase in its usual form.
     """
-    names = PhraseNames(merge, groups_of or {}, acronyms or {}, language)
+    names = names or PhraseNames()
     groups: dict[Hashable, Group] = {}
     spans = [score.occurrence.span for score in scores]
     order = sorted(range(len(scores)), key=lambda i: (-rounded(scores[i].score), spans[i].start, spans[i].end))
     for score in cancellable((scores[i] for i in order), every=1024):
         groups.setdefault(names.key(candidates[score.candidate].phrase), []).append(score)
-    ordered = [  # a group ranks as its best occurrence
-        group for group in groups.values() if min_score is None or group[0].score >= min_score
-    ]
+    # A group ranks as its best occurrence.
+    ordered = [group for group in groups.values() if min_score is None or group[0].score >= min_score]
     if distinct:  # all of them if a choice is still to come
         ordered = without_repetition(text, ordered, None if diversity else top_n, names)
     if diversity:
@@ -381,9 +369,6 @@ def _nested_spans(spans: Iterable[Span]) -> set[Span]:
             nested.add(span)
         end = max(end, span.end)
     return nested
-
-
-# -- Diversity --------------------------------------------------------------------------------------------------------
 
 
 def diversified(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -53,8 +53,7 @@ class ConceptMatch:
     similarity: float | None = None  # of a near one: the cosine of phrase and label
 
     def to_dict(self) -> dict[str, Any]:
-        similarity = {} if self.similarity is None else {"similarity": self.similarity}
-        return {"id": self.id, "label": self.label, "match": self.match, **similarity}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +147,7 @@ class ModelCoverage:
         return f"{self.model.replace('_', ' ')}: {percent}"
 
     def to_dict(self) -> dict[str, Any]:
-        spans = [{"start": span.start, "end": span.end} for span in self.spans]
-        return {"model": self.model, "share": self.share, "spans": spans}
+        return asdict(self) | {"spans": list(map(asdict, self.spans))}
 
 
 def merged_spans(text: str, spans: Iterable[Span]) -> tuple[Span, ...]:
@@ -199,13 +197,8 @@ class Coverage:
         return f"{self.words_read:,} of {self.words:,} words read{f' ({partly})' if partly else ''}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "words": self.words,
-            "words_read": self.words_read,
-            "share": self.share,
-            "sections": self.sections,
-            "models": [model.to_dict() for model in self.models],
-        }
+        words = {"words": self.words, "words_read": self.words_read, "share": self.share}
+        return words | {"sections": self.sections, "models": [model.to_dict() for model in self.models]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mudy import models
 from mudy._support.storage import file_sha256
 from mudy.methods import method_class, model_fields
 
@@ -44,8 +45,6 @@ def model_fingerprints(extractor: Extractor, *, fetch: bool = True, with_encoder
     A model that is not here yet is fetched first, or ModelUnavailable raised. What a server computes has none. A file
     of weights that the settings name counts as a model. `with_encoder`: one is asked whatever the method needs.
     """
-    from mudy import models
-
     names = extractor.model_names(fetch=fetch)
     names += [extractor.encoder_name] if with_encoder and extractor.encoder_name not in names else []
     here = [name for name in names if fetch or models.locate(name, fetch=False, check="sizes")]

@@ -135,9 +135,6 @@ def _to_json(answer: dict[str, Any]) -> bytes:
         raise FloatingPointError("a score is not finite") from error
 
 
-# -- Waiting ----------------------------------------------------------------------------------------------------------
-
-
 async def until_gone(answer: asyncio.Future[Any], receive: Receive, seconds: float | None = None) -> bool:
     """Wait for an answer until the client closes its connection, or time is up; whether the client is gone."""
 
@@ -188,9 +185,6 @@ async def progress_lines(queue: RequestQueue, job: ExtractionJob, request_id: st
         else:
             failed = {"state": "failed", "problem": problem_of(error).to_dict(request_id)}
             yield json.dumps(failed).encode() + b"\n"
-
-
-# -- Files ------------------------------------------------------------------------------------------------------------
 
 
 class ReadQueue:

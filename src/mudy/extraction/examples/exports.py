@@ -27,9 +27,6 @@ _MARKS = dict(
 )
 
 
-# -- Tables -----------------------------------------------------------------------------------------------------------
-
-
 def read_table(path: Path, phrases: Callable[[str], list[str]], titled: bool) -> Iterator[Row]:
     """Rows with a column of texts and one of phrases; `titled`: the title is read before the text."""
 
@@ -128,9 +125,6 @@ def _phrases(cell: str) -> list[str]:
     return re.split(r"[;|\n]", cell) if re.search(r"[;|\n]", cell) else cell.split(",")
 
 
-# -- Reference managers -----------------------------------------------------------------------------------------------
-
-
 def read_bibtex(path: Path) -> Iterator[Row]:
     """The entries of a .bib file with an abstract and keywords."""
     source = decoded(path)
@@ -171,9 +165,6 @@ def _plain(value: str) -> str:
     accented = _ACCENT.sub(lambda match: unicodedata.normalize("NFC", match[2] + _MARKS[match[1]]), value)
     without = _COMMAND.sub(lambda match: match[2] or "", accented)
     return " ".join(without.translate({ord("{"): None, ord("}"): None, ord("~"): " "}).split())
-
-
-# -- Notes ------------------------------------------------------------------------------------------------------------
 
 
 def read_notes(path: Path) -> Iterator[Row]:

@@ -214,9 +214,6 @@ def _end_of_line(text: str, index: int) -> int:
     return match.end() if match else len(text)
 
 
-# -- Files ------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class NoteFile:
     """A note, and the bytes it was read from."""

@@ -77,9 +77,6 @@ _MAIN = """\
 </div>"""
 
 
-# -- The page ---------------------------------------------------------------------------------------------------------
-
-
 def report(explanation: Explanation, top_n: int | None = 15) -> str:
     heading = explanation.source or squeeze(explanation.text)[:_TITLE] or "An empty text"
     sections = (_section(explanation, index, top_n) for index in range(len(explanation.methods)))
