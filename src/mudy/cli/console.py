@@ -142,16 +142,13 @@ def printable(text: str) -> str:
 def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: set[str], drawn: bool | None = None) -> str:
     """Rows under a head: drawn for a terminal, else plain, aligned and never cut. `right`: columns set to the right."""
     safe = [[printable(cell) for cell in row] for row in rows]
-    drawn = sys.stdout.isatty() if drawn is None else drawn
-    return _drawn(head, safe, right) if drawn else _aligned(head, safe, right)
-
-
-def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]], right: set[str]) -> str:
+    if sys.stdout.isatty() if drawn is None else drawn:
+        return _drawn(head, safe, right)
     from rich.cells import cell_len  # Chinese characters are two columns wide
 
-    widths = [max(map(cell_len, column)) for column in zip(head, *rows, strict=True)]
+    widths = [max(map(cell_len, column)) for column in zip(head, *safe, strict=True)]
     lines = []
-    for row in (head, *rows):
+    for row in (head, *safe):
         padding = [" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
         cells = [p + c if name in right else c + p for name, c, p in zip(head, row, padding, strict=True)]
         lines.append("  ".join(cells).rstrip())

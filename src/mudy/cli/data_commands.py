@@ -48,12 +48,16 @@ reading_texts = parameters.together(
 reporting = parameters.together(parameters.with_format, parameters.with_quiet)
 
 
-def loaded(screen: Screen, paths: Sequence[str], data_format: str | None, limit: int | None) -> list[Dataset]:
-    """The data sets that can be read; the others are reported, and rows that cannot be used."""
+def loaded(screen: Screen, paths: Sequence[str], given: dict[str, Any]) -> list[Dataset]:
+    """The data sets that can be read; the others are reported, and rows that cannot be used.
+
+    What `on_data` adds is taken out of what a command was given.
+    """
+    form, limit = given.pop("data_format"), given.pop("limit")
     sets: list[Dataset] = []
     for path in paths:
         try:
-            sets.append(load(path, data_format, limit=limit))
+            sets.append(load(path, form, limit=limit))
         except InputError as error:
             screen.error(str(error))
             continue
@@ -65,8 +69,8 @@ def loaded(screen: Screen, paths: Sequence[str], data_format: str | None, limit:
     return sets
 
 
-def all_loaded(screen: Screen, paths: Sequence[str], data_format: str | None, limit: int | None) -> list[Dataset]:
-    sets = loaded(screen, paths, data_format, limit)
+def all_loaded(screen: Screen, paths: Sequence[str], given: dict[str, Any]) -> list[Dataset]:
+    sets = loaded(screen, paths, given)
     if len(sets) < len(paths):
         screen.error("Nothing was computed: every data set must exist and have a known format.")
         click.get_current_context().exit(1)
@@ -104,16 +108,8 @@ def data_command() -> None:
 @click.option("--no-drift", is_flag=True, help="Leave out the topic drift, which needs a sentence encoder.")
 @parameters.with_options(Compute, "threads")
 @reporting
-@click.pass_context
 def describe_command(
-    ctx: click.Context,
-    paths: tuple[str, ...],
-    data_format: str | None,
-    limit: int | None,
-    no_drift: bool,
-    threads: int | None,
-    form: str,
-    quiet: bool,
+    paths: tuple[str, ...], no_drift: bool, threads: int | None, form: str, quiet: bool, **given: Any
 ) -> None:
     """Print the figures of the paper's Table 1 for data sets.
 
@@ -122,7 +118,7 @@ def describe_command(
     means per document; absent and noun phrases are shares of the gold. The exit code is 1 if a path cannot be read.
     """
     with Screen(quiet) as screen:
-        sets = loaded(screen, paths, data_format, limit)
+        sets = loaded(screen, paths, given)
         rows: list[Description] = []
         if sets:
             encoder = None if no_drift else sentence_encoder(screen, threads, DEFAULT_ENCODER)
@@ -134,7 +130,7 @@ def describe_command(
         sizes = ["Documents", "Words", "Sentences", "Keyphrases", "Absent %", "Noun phrases %", "Topic drift"]
         click.echo(text_table(["Data set", *sizes], map(_description_cells, rows), set(sizes)), nl=False)
     if len(sets) < len(paths):
-        ctx.exit(1)
+        click.get_current_context().exit(1)
 
 
 def _description_cells(row: Description) -> list[str]:
@@ -153,16 +149,7 @@ def _description_cells(row: Description) -> list[str]:
 @reading_texts
 @parameters.on_machine
 @reporting
-def fit_command(
-    paths: tuple[str, ...],
-    output: str,
-    cache: str | None,
-    data_format: str | None,
-    limit: int | None,
-    form: str,
-    quiet: bool,
-    **options: Any,
-) -> None:
+def fit_command(paths: tuple[str, ...], output: str, cache: str | None, form: str, quiet: bool, **options: Any) -> None:
     """Adapt the weights of a style to your texts with keyphrases, and write them to a file.
 
     DATA are files or folders, at least three texts: JSON lines, CSV or TSV with the columns text and keyphrases,
@@ -183,7 +170,7 @@ def fit_command(
     target.check(paths)
     refuse_inputs(output, paths)
     with Screen(quiet) as screen:
-        sets = all_loaded(screen, paths, data_format, limit)
+        sets = all_loaded(screen, paths, options)
         extractor = Extractor("mudyplus", report=screen.report, **options)
         screen.show("Loading mudyplus")
         fitted = fit_weights(extractor, sets, cache=cache, progress=counting(screen))

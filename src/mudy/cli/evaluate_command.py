@@ -105,8 +105,6 @@ def evaluate_command(
     ctx: click.Context,
     /,
     paths: tuple[str, ...],
-    data_format: str | None,
-    limit: int | None,
     measured: Measured,
     form: str,
     quiet: bool,
@@ -133,7 +131,7 @@ def evaluate_command(
         refuse_inputs(written, paths)
     _refuse_options(ctx, suite, function, name)
     with Screen(quiet) as screen:
-        sets = shared.all_loaded(screen, paths, data_format, limit)
+        sets = shared.all_loaded(screen, paths, options)
         if suite is not None:
             result = _suite_result(screen, sets, function, name, options)
             result.save(suite)
@@ -331,20 +329,11 @@ def _compared(a: Run, b: Run, name: str, measures: Sequence[Measure], measured: 
         found = compare(measure, one, other, measured.averaging)
         difference, tests = found.difference, {"p_t_test": found.p_t_test, "p_bootstrap": found.p_bootstrap}
         better = "B is better" if difference.value > 0 else "A is better"
-        yield {
-            "data": name,
-            "documents": found.documents,
-            "unmatched": found.unmatched,
-            "measure": str(measure),
-            "averaging": measured.averaging.name,
-            "a": found.first,
-            "b": found.second,
-            "difference": difference.value,
-            "low": difference.low,
-            "high": difference.high,
-            **tests,
-            "verdict": better if max(tests.values()) < _SIGNIFICANT else "no significant difference",
-        }
+        documents = {"data": name, "documents": found.documents, "unmatched": found.unmatched}
+        values = {"measure": str(measure), "averaging": measured.averaging.name, "a": found.first, "b": found.second}
+        interval = {"difference": difference.value, "low": difference.low, "high": difference.high}
+        verdict = better if max(tests.values()) < _SIGNIFICANT else "no significant difference"
+        yield {**documents, **values, **interval, **tests, "verdict": verdict}
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

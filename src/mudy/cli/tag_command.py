@@ -119,7 +119,7 @@ def tag_command(
 def _files(names: Sequence[str]) -> list[tuple[Path, Path]]:
     """The files named by the arguments, each once, and the folder that links must not lead out of.
 
-    A folder stands for its Markdown files, without hidden ones.
+    A folder stands for its Markdown files, without hidden ones; of a pattern the part without wildcards is the folder.
     """
     files: dict[Path, tuple[Path, Path]] = {}
     for name in names:
@@ -127,19 +127,15 @@ def _files(names: Sequence[str]) -> list[tuple[Path, Path]]:
         if folder.is_dir():
             paths = visible_notes(folder)
         else:
-            paths, folder = [Path(path) for path in matching_files(name)], _folder(name)
+            paths, named = [Path(path) for path in matching_files(name)], Path(name).expanduser()
+            plain = takewhile(lambda part: not has_magic(part), named.parts)
+            folder = Path(*plain) if is_pattern(name) else named.parent
             if not paths:
                 raise InputError(f"{name}: no file matches this pattern.")
         for path in paths:
             place = real_path(path)
             files.setdefault(place if is_within(place, folder) else path, (path, folder))
     return list(files.values())
-
-
-def _folder(name: str) -> Path:
-    """The folder of a file; of a pattern the part of it without wildcards."""
-    path = Path(name).expanduser()
-    return Path(*takewhile(lambda part: not has_magic(part), path.parts)) if is_pattern(name) else path.parent
 
 
 def known_tags(notes: Iterable[NoteFile], key: str, vocabulary: Vocabulary | None) -> Vocabulary | None:

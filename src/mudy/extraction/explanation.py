@@ -90,7 +90,6 @@ class Explanation:
         return html.report(self, top_n)
 
     def _repr_html_(self) -> str:
-        """How a notebook shows it."""
         from mudy.extraction.render import html
 
         return html.fragment(self)

@@ -35,6 +35,7 @@ from mudy.extraction.options import (
     Setup,
 )
 from mudy.extraction.outcomes import Outcome, candidates_of_each, outcomes, text_items
+from mudy.extraction.promptrank_protocol import promptrank_text
 from mudy.extraction.ranking import PreparedText, keyphrase_list, score_texts, with_candidates
 from mudy.extraction.results import Coverage, Result, on_pages
 from mudy.extraction.sections import section_lists
@@ -113,17 +114,14 @@ class Extractor:
             raise SettingError(f"{method} has no speed 'quick': it asks a language model. Use 'fast', or mudyplus.")
         if endpoint is not None and "chat" not in model_fields(method):
             raise SettingError(f"An endpoint was given, but {method} does not write phrases. Use method='empirical'.")
-        if isinstance(given.examples, Examples):
-            self._adapt(given.examples)
-
-    def _adapt(self, examples: Examples) -> None:
-        """Adapt the weights to examples, and use them if they help. Warns of whatever was not as expected."""
-        check_settings(self.method, {"examples": examples} if not has_styles(self.method) else {})
+        if not isinstance(given.examples, Examples):
+            return
+        check_settings(method, {} if has_styles(method) else {"examples": given.examples})
         from mudy.extraction.adaptation import adapt
 
-        self.adaptation = adapt(copy(self), examples)
+        self.adaptation = adapt(copy(self), given.examples)
         if self.adaptation.notes or not self.adaptation.helps:
-            warnings.warn(str(self.adaptation), ExampleWarning, stacklevel=3)
+            warnings.warn(str(self.adaptation), ExampleWarning, stacklevel=2)
         if self.adaptation.helps:
             others = {name: value for name, value in self.settings.items() if name != "style"}
             self._configure(self.loader, {**others, "weights": self.adaptation.weights})
@@ -173,7 +171,6 @@ class Extractor:
         return self._with(RankingFocus(style, seeds, query).settings())
 
     def _with(self, settings: dict[str, Any]) -> Extractor:
-        """The same extractor with further settings."""
         return self.using(self.method, self.preset, **{**self.settings, **settings}) if settings else self
 
     def extract(
@@ -341,8 +338,6 @@ class Extractor:
         if self.protocol is None:
             text, omitted = first_words(text, self.max_words)
         else:
-            from mudy.extraction.promptrank_protocol import promptrank_text
-
             text, omitted = promptrank_text(text.lower(), self.max_words)
         if not text.strip():
             return Document(text, (), (), omitted_words=omitted)

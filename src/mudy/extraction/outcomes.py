@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 
 from mudy._support.validation import seen, several
+from mudy._support.workers import WorkerPool, ordered_outcomes, threads_each
 from mudy.errors import EndpointRefused, InputError, MudyError, SettingError, WorkerError
 from mudy.extraction.explanation import Explained
 from mudy.extraction.options import DEFAULT_OPTIONS, Options
@@ -245,8 +246,6 @@ def _computed_by_workers(
     workers: int,
     began: Callable[[Sequence[Item[K]]], None],
 ) -> Generator[Outcome[K], None, None]:
-    from mudy._support.workers import WorkerPool, ordered_outcomes
-
     extractor.fetch()  # once, with its progress
     waiting: deque[Item[K]] = deque()  # without an outcome so far
 
@@ -287,7 +286,6 @@ class ExtractionWork:
 
 def portable_arguments(extractor: Extractor, workers: int) -> dict[str, Any]:
     """Arguments that make an equal extractor in each of several processes; SettingError if they cannot be sent."""
-    from mudy._support.workers import threads_each
     from mudy.extraction.extractor import Extractor
 
     if type(extractor) is not Extractor:

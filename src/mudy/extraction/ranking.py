@@ -6,7 +6,7 @@ The best occurrence of each phrase counts, variants are merged, and repetition i
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from math import ceil
@@ -25,6 +25,7 @@ from mudy.extraction.concepts import (
     with_suggestions,
 )
 from mudy.extraction.options import DEFAULT_OPTIONS, Options, ProtocolName
+from mudy.extraction.promptrank_protocol import promptrank_candidates
 from mudy.extraction.results import Keyphrase, ScoredOccurrence
 from mudy.methods.method import BatchMethod, GenerativeMethod, Method, OccurrenceScore, ScoredCandidates
 from mudy.reading.candidates import (
@@ -40,7 +41,7 @@ from mudy.reading.candidates import candidates as noun_phrases
 from mudy.reading.candidates.acronyms import defined_acronyms, expanded
 from mudy.reading.candidates.stemming import base_form, stem_parts, stems_of
 from mudy.reading.candidates.vocabularies import Concept, Vocabulary
-from mudy.reading.document import Document, Span, squeeze
+from mudy.reading.document import Document, squeeze
 
 _DIGITS = 5  # significant digits that decide a rank; what lies beyond is float noise, and a tie
 LIKELY = 0.12  # the lowest probability from which top_n="auto" returns a phrase
@@ -112,8 +113,6 @@ def _candidates(
     if options.phrases is not None:
         candidates, missing = given(document, options.phrases)
     elif protocol is not None and kind == "nouns":  # it says how a text is read, not that nested ones are left out
-        from mudy.extraction.promptrank_protocol import promptrank_candidates
-
         candidates = promptrank_candidates(document)
     else:
         find = nested_candidates if kind == "nested" else noun_phrases
@@ -354,21 +353,15 @@ def distinct_mentions(ranked: Sequence[Mention], top_n: int | None = None) -> li
 
 def without_repetition(text: str, groups: Sequence[Group], top_n: int | None, names: PhraseNames) -> list[Group]:
     """The groups that add something new, best first, at most `top_n`."""
-    nested = _nested_spans({score.occurrence.span for group in groups for score in group})
+    nested, end = set(), -1  # the spans inside longer ones
+    for span in sorted({score.occurrence.span for group in groups for score in group}, key=lambda s: (s.start, -s.end)):
+        if span.end <= end:
+            nested.add(span)
+        end = max(end, span.end)
     alone = (sum(score.occurrence.span not in nested for score in group) for group in groups)
     stems = (names.stems(_form(text, group[0])) for group in groups)
     mentions = [Mention(*facts) for facts in zip(stems, map(len, groups), alone, strict=True)]
     return [groups[index] for index in distinct_mentions(mentions, top_n)]
-
-
-def _nested_spans(spans: Iterable[Span]) -> set[Span]:
-    """The spans inside longer ones."""
-    nested, end = set(), -1
-    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
-        if span.end <= end:
-            nested.add(span)
-        end = max(end, span.end)
-    return nested
 
 
 def diversified(

@@ -308,7 +308,6 @@ class Result:
         return Explanation.of(self).to_html(top_n=None)
 
     def _repr_html_(self) -> str:
-        """How a notebook shows it."""
         from mudy.extraction.explanation import Explanation
 
         return Explanation.of(self)._repr_html_()

@@ -268,7 +268,10 @@ def keyphrase_server(backend: KeyphraseBackend, folders: OpenFolders | None = No
 
     async def of_text(text: str, method: str | None = None, **options: Any) -> PhraseList:
         """The keyphrases of a text, best first, each with its score and offsets. See list_methods."""
-        return _phrase_list(await backend.extracted(text, options, _method(backend, method)))
+        result = await backend.extracted(text, options, _method(backend, method))
+        sections = [part | {"keyphrases": [*map(_summary, part["keyphrases"])]} for part in result.get("sections", [])]
+        about = {"words": result["coverage"]["words"], "warnings": result.get("warnings", []), "sections": sections}
+        return PhraseList(**result | about | {"keyphrases": [*map(_summary, result["keyphrases"])]})
 
     async def of_text_or_document(
         text: str | None = None, path: str | None = None, method: str | None = None, **options: Any
@@ -324,12 +327,6 @@ def _method(backend: KeyphraseBackend, name: str | None) -> str:
     if name is not None and name not in backend.methods:
         raise InputError(f"There is no method {name!r}. Known: {', '.join(backend.methods)}.")
     return name or backend.default_method
-
-
-def _phrase_list(result: dict[str, Any]) -> PhraseList:
-    sections = [part | {"keyphrases": [*map(_summary, part["keyphrases"])]} for part in result.get("sections", [])]
-    about = {"words": result["coverage"]["words"], "warnings": result.get("warnings", []), "sections": sections}
-    return PhraseList(**result | about | {"keyphrases": [*map(_summary, result["keyphrases"])]})
 
 
 def _summary(keyphrase: dict[str, Any]) -> PhraseSummary:

@@ -76,7 +76,14 @@ def create_app(
 
         mcp = add_mcp_route(app, config, queue)
     schemas.extend_openapi(app, config)
-    _add_page(app)
+    static = StaticFiles(directory=Path(__file__).parent / "web")
+
+    @app.get("/", include_in_schema=False)
+    @app.get("/docs", include_in_schema=False)
+    async def page(request: Request) -> Response:
+        return await static.get_response("docs.html" if request.url.path == "/docs" else "index.html", request.scope)
+
+    app.mount("/static", GZipMiddleware(static, minimum_size=1000))
     app.add_middleware(RequestMiddleware, config=config, metrics=queue.metrics, routes=app.routes)
     return app
 
@@ -172,14 +179,3 @@ def _add_other_routes(app: FastAPI, config: Config, queue: RequestQueue) -> None
     async def metrics() -> Response:
         """Metrics for Prometheus."""
         return Response(queue.metrics.text(), media_type=queue.metrics.content_type)
-
-
-def _add_page(app: FastAPI) -> None:
-    static = StaticFiles(directory=Path(__file__).parent / "web")
-
-    @app.get("/", include_in_schema=False)
-    @app.get("/docs", include_in_schema=False)
-    async def page(request: Request) -> Response:
-        return await static.get_response("docs.html" if request.url.path == "/docs" else "index.html", request.scope)
-
-    app.mount("/static", GZipMiddleware(static, minimum_size=1000))

@@ -20,7 +20,6 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 LOGGER = logging.getLogger("mudy.server")
 LATENCY_BUCKETS = (0.005, 0.02, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
-BATCH_BUCKETS = (1, 2, 4, 8, 16, 32, 64)
 NEWEST_WEIGHT = 0.3  # of the last batch in the moving average
 WORDS_PER_TEXT = 20  # a text costs as much as this many words, whatever its length
 LONGEST_RETRY_AFTER = 60  # seconds
@@ -75,7 +74,7 @@ class Metrics:
         self.working = gauge("mudy_working_requests", "Requests with a text that is being computed")
         self.texts = counter("mudy_texts", "Texts computed", ["method"])
         self.words = counter("mudy_words", "Words of these texts", ["method"])
-        self.batch = histogram("mudy_batch_texts", "Texts computed together", buckets=BATCH_BUCKETS)
+        self.batch = histogram("mudy_batch_texts", "Texts computed together", buckets=(1, 2, 4, 8, 16, 32, 64))
         self.cancelled = counter("mudy_cancelled", "Requests cancelled, by reason and state", ["reason", "during"])
         self.refused = counter("mudy_refused", "Requests refused", ["reason"])
         served = ["version", "method", "model", "encoder", "speed"]

@@ -176,10 +176,8 @@ def data(explanation: Explanation, top_n: int | None = 15) -> dict[str, Any]:
     listed = top_n or max((len(method.result.keyphrases) for method in explanation.methods), default=0)
     names = {method.result.method for method in explanation.methods} & METHODS.keys()
     rounded: dict[str, Any] = _rounded({"text": explanation.text, **explanation.to_dict(), "top_n": listed})
-    descriptions = {name: description(name) for name in sorted(names)}
-    return rounded | {
-        "descriptions": {name: {key: each[key] for key in ("title", "parts")} for name, each in descriptions.items()}
-    }
+    described = {name: {key: description(name)[key] for key in ("title", "parts")} for name in sorted(names)}
+    return rounded | {"descriptions": described}
 
 
 def _rounded(value: Any) -> Any:
