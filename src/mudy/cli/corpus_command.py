@@ -12,9 +12,8 @@ import click
 
 from mudy._support.storage import atomic_output, dump_json, real_path, same_file
 from mudy.cli import parameters
-from mudy.cli.console import Output, Screen, printable, text_table
 from mudy.cli.extract_command import warn_of_vocabulary
-from mudy.cli.main import cli
+from mudy.cli.main import Output, Screen, cli, printable, text_table
 from mudy.errors import SettingError
 from mudy.extraction.concepts import LabelVectors
 from mudy.extraction.extractor import Extractor

@@ -11,8 +11,7 @@ import click
 from mudy import engines, models
 from mudy._support.storage import dump_json, refuse_inputs
 from mudy.cli import parameters
-from mudy.cli.console import Output, Screen, text_table
-from mudy.cli.main import cli
+from mudy.cli.main import Output, Screen, cli, text_table
 from mudy.engines import Compute
 from mudy.errors import InputError
 from mudy.evaluation.datasets import DATASET_FORMATS, Dataset, Description, describe, load

@@ -14,8 +14,7 @@ from click.core import ParameterSource
 from mudy._support.storage import dump_json, refuse_inputs
 from mudy.cli import data_commands as shared
 from mudy.cli import parameters
-from mudy.cli.console import Screen, made_extractor, text_table
-from mudy.cli.main import cli
+from mudy.cli.main import Screen, cli, made_extractor, text_table
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset
 from mudy.extraction.extractor import Extractor

@@ -10,8 +10,7 @@ from click.shell_completion import get_completion_class
 
 from mudy import models
 from mudy._support.storage import dump_json
-from mudy.cli.console import Screen, text_table
-from mudy.cli.main import cli
+from mudy.cli.main import Screen, cli, text_table
 from mudy.cli.parameters import KNOWN_MODEL, Decorator, with_format, with_quiet
 from mudy.errors import MudyError
 from mudy.methods import METHODS, description, settings_of

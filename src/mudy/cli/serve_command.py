@@ -6,8 +6,7 @@ import click
 
 from mudy._support.extras import from_extra
 from mudy._support.validation import options_of
-from mudy.cli.console import Screen
-from mudy.cli.main import cli
+from mudy.cli.main import Screen, cli
 from mudy.cli.parameters import COUNT, on_machine, with_method, with_options
 from mudy.engines import Compute
 from mudy.extraction.options import Setup

@@ -1,7 +1,5 @@
 """The command for notes: keyphrases as tags in the front matter of Markdown files."""
 
-from __future__ import annotations
-
 import difflib
 import warnings
 from collections.abc import Iterable, Sequence
@@ -15,8 +13,7 @@ import click
 from mudy._support.storage import check_replaceable, real_path, rewrite
 from mudy._support.validation import TopN
 from mudy.cli import parameters
-from mudy.cli.console import Screen, made_extractor, printable
-from mudy.cli.main import cli
+from mudy.cli.main import Screen, cli, made_extractor, printable
 from mudy.errors import InputError, VocabularyWarning
 from mudy.extraction.examples.front_matter import Note, NoteFile, is_within, read_note, visible_notes
 from mudy.extraction.options import Options, Setup

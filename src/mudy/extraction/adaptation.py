@@ -1,17 +1,16 @@
 """Weights of MUDY+ adapted to examples: what these changed, and whether that helps examples that were left out."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
 from mudy._support.callbacks import report_share
 from mudy.errors import InputError
 from mudy.extraction.examples import LEAST, Examples
+from mudy.extraction.extractor import Extractor
 from mudy.extraction.ranking import PhraseNames, rank
 from mudy.extraction.results import Keyphrase
 from mudy.methods.method import same_at_each
@@ -19,9 +18,6 @@ from mudy.methods.mudyplus.cascade import MudyPlus
 from mudy.methods.mudyplus.evidence import Numbers
 from mudy.methods.mudyplus.fit_texts import Fits, FitText, fit_parts, from_prior
 from mudy.methods.mudyplus.weights import Weights, load_weights
-
-if TYPE_CHECKING:
-    from mudy.extraction.extractor import Extractor
 
 DEPTH, COMPARED = 10, 5  # phrases of each list that are measured, and compared in words
 _NAMED = 3  # changes, and examples that cannot be used, that are named
@@ -47,7 +43,7 @@ class Adaptation:
     notes: tuple[str, ...] = ()  # what could not be used
 
     @classmethod
-    def of(cls, fits: Fits, before: Weights, notes: Sequence[str] = ()) -> Adaptation:
+    def of(cls, fits: Fits, before: Weights, notes: Sequence[str] = ()) -> Self:
         """From weights fitted on all texts and without each of them, compared with those before."""
 
         def without(text: FitText) -> Weights:

@@ -3,12 +3,10 @@
 Python's checks, the command line, the requests of the service and the tools for assistants are derived from these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, Self, TypedDict, get_args
 
 from mudy._support.validation import (
     TopN,
@@ -161,7 +159,7 @@ class Options:
         """The candidates that were given one by one, if they were."""
         return None if self.candidates is None or isinstance(self.candidates, str) else tuple(self.candidates)
 
-    def changed(self, changes: Mapping[str, Any]) -> Options:
+    def changed(self, changes: Mapping[str, Any]) -> Self:
         """These options with some changed; an unknown name raises."""
         known_names("option", changes, OPTION_NAMES)
         return replace(self, **changes) if changes else self
@@ -201,12 +199,8 @@ class RankingFocus:
     """What a ranking is turned towards: settings of the methods that can do so."""
 
     style: Style | None = declared(
-        None,
-        f"Kind of keyphrases (mudyplus): {STYLES_IN_WORDS}.",
-        none=DEFAULT_STYLE,
-        assistants=Style | None,
+        None, f"Kind of keyphrases (mudyplus): {STYLES_IN_WORDS}.", none=DEFAULT_STYLE, assistants=Style | None
     )
-
     seeds: Iterable[str] = declared(
         (),
         "Turn the ranking towards a phrase (mudyplus); may be repeated.",

@@ -3,14 +3,13 @@
 The best occurrence of each phrase counts, variants are merged, and repetition is left out.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from math import ceil
 from types import MappingProxyType
+from typing import Self
 
 from mudy._support.callbacks import cancellable, check
 from mudy._support.validation import TopN, checked_top_n
@@ -202,6 +201,35 @@ def how_many(top_n: TopN, words: int) -> int | None:
     return max(1, ceil(wanted * words)) if isinstance(wanted, float) else wanted
 
 
+@dataclass(frozen=True, slots=True)
+class PhraseNames:
+    """Which phrases are one: the labels of a concept; and if they are merged, inflections, acronyms and long forms."""
+
+    merge: bool = True
+    groups_of: Mapping[str, Hashable] = field(default_factory=dict)  # phrase -> its group, whatever its words
+    acronyms: Mapping[str, str] = field(default_factory=dict)  # in lower case -> what they stand for
+    language: str = "en"
+
+    @classmethod
+    def of(cls, text: PreparedText) -> Self:
+        concepts = {phrase: concept.id for phrase, concept in text.known.items()}
+        return cls(text.options.merge, concepts, text.acronyms, text.document.language)
+
+    def key(self, phrase: str) -> Hashable:
+        if phrase in self.groups_of:
+            return self.groups_of[phrase]
+        return variant_key(self._spelled_out(phrase), self.language) if self.merge else phrase
+
+    def stems(self, form: str) -> frozenset[str]:
+        return stem_parts(self._spelled_out(form), self.language)
+
+    def has_acronym(self, form: str) -> bool:
+        return bool(self.acronyms) and any(word.lower() in self.acronyms for word in squeeze_hyphens(form).split())
+
+    def _spelled_out(self, phrase: str) -> str:
+        return expanded(squeeze_hyphens(phrase), self.acronyms)
+
+
 def rank(
     text: str,
     candidates: Sequence[Candidate],
@@ -233,35 +261,6 @@ def rank(
     spelled_out = (sorted(group, key=lambda score: names.has_acronym(_form(text, score))) for group in chosen)
     shown = (usual_form_first(text, group, names) if distinct else group for group in spelled_out)
     return tuple(_keyphrase(text, place, group) for place, group in enumerate(shown, start=1))
-
-
-@dataclass(frozen=True, slots=True)
-class PhraseNames:
-    """Which phrases are one: the labels of a concept; and if they are merged, inflections, acronyms and long forms."""
-
-    merge: bool = True
-    groups_of: Mapping[str, Hashable] = field(default_factory=dict)  # phrase -> its group, whatever its words
-    acronyms: Mapping[str, str] = field(default_factory=dict)  # in lower case -> what they stand for
-    language: str = "en"
-
-    @classmethod
-    def of(cls, text: PreparedText) -> PhraseNames:
-        concepts = {phrase: concept.id for phrase, concept in text.known.items()}
-        return cls(text.options.merge, concepts, text.acronyms, text.document.language)
-
-    def key(self, phrase: str) -> Hashable:
-        if phrase in self.groups_of:
-            return self.groups_of[phrase]
-        return variant_key(self._spelled_out(phrase), self.language) if self.merge else phrase
-
-    def stems(self, form: str) -> frozenset[str]:
-        return stem_parts(self._spelled_out(form), self.language)
-
-    def has_acronym(self, form: str) -> bool:
-        return bool(self.acronyms) and any(word.lower() in self.acronyms for word in squeeze_hyphens(form).split())
-
-    def _spelled_out(self, phrase: str) -> str:
-        return expanded(squeeze_hyphens(phrase), self.acronyms)
 
 
 def usual_form_first(text: str, group: Group, names: PhraseNames) -> Group:

@@ -254,18 +254,11 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; the text itself is left out."""
-        row = {
-            "source": self.source,
-            "method": self.method,
-            "model": self.model,
-            "language": self.language,
-            "read_by": self.read_by,
-            "coverage": self.coverage.to_dict(),
-            "keyphrases": [keyphrase.to_dict() for keyphrase in self.keyphrases],
-            **({"sections": [section.to_dict() for section in self.sections]} if self.sections else {}),
-        }
-        notes = {"warnings": self.warnings, "not_found": self.not_found, "dropped": self.dropped}
-        return row | {name: list(texts) for name, texts in notes.items() if texts}
+        row = {name: getattr(self, name) for name in ("source", "method", "model", "language", "read_by")}
+        row |= {"coverage": self.coverage.to_dict(), "keyphrases": [k.to_dict() for k in self.keyphrases]}
+        notes = {name: list(getattr(self, name)) for name in ("warnings", "not_found", "dropped")}
+        lists = {"sections": [section.to_dict() for section in self.sections], **notes}
+        return row | {name: entries for name, entries in lists.items() if entries}
 
     def to_json(self, indent: int | None = None) -> str:
         """What `to_dict` gives, as JSON."""
@@ -319,18 +312,9 @@ def keyphrase_row(keyphrase: Keyphrase, parts: bool = False) -> dict[str, Any]:
     page = {} if best is None or best.page is None else {"page": best.page}
     match = keyphrase.concept
     concept = {} if match is None else {f"concept_{name}": value for name, value in match.to_dict().items()}
-    return {
-        "rank": keyphrase.rank,
-        "text": keyphrase.text,
-        "score": keyphrase.score,
-        "variants": list(keyphrase.variants),
-        "start": best and best.start,
-        "end": best and best.end,
-        "occurrences": len(keyphrase.occurrences),
-        **page,
-        **concept,
-        **(keyphrase.parts if parts else {}),
-    }
+    about = {name: getattr(keyphrase, name) for name in ("rank", "text", "score")}
+    place = {"start": best and best.start, "end": best and best.end, "occurrences": len(keyphrase.occurrences), **page}
+    return {**about, "variants": list(keyphrase.variants), **place, **concept, **(keyphrase.parts if parts else {})}
 
 
 def _required(method: str, package: str) -> Any:

@@ -3,19 +3,15 @@
 A run that is resumed must have the same identity, else results of different settings would be mixed.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mudy import models
 from mudy._support.storage import file_sha256
+from mudy.extraction.extractor import Extractor
 from mudy.methods import method_class, model_fields
-
-if TYPE_CHECKING:
-    from mudy.extraction.extractor import Extractor
 
 
 def requested_settings(extractor: Extractor) -> dict[str, Any]:

@@ -1,13 +1,11 @@
 """A scikit-learn vectorizer whose features are keyphrases. It also fits `BERTopic(vectorizer_model=...)`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from mudy._support.extras import from_extra
 from mudy._support.validation import TopN, checked, seen, several
@@ -23,12 +21,10 @@ from mudy.reading.document import Span
 
 with from_extra("scikit-learn"):
     import numpy as np
+    from numpy.typing import NDArray
     from scipy.sparse import csr_matrix
     from sklearn.base import BaseEstimator
     from sklearn.utils.validation import check_is_fitted
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Lookup = Callable[[str], Iterator[tuple[Span, int]]]
 

@@ -94,7 +94,7 @@ async def _raise_problem(_: Request, error: Exception) -> Response:
 
 
 def _add_text_routes(app: FastAPI, config: Config, queue: RequestQueue, files: answers.ReadQueue) -> None:
-    problems = schemas.problem_responses(*schemas.POST_ROUTE)
+    problems = schemas.problem_responses(*schemas.MEANING)
 
     @app.post("/v1/extract", responses={200: {"model": schemas.Extracted}, **problems}, tags=["keyphrases"])
     async def extract(request: Request, body: ExtractRequest) -> Response:

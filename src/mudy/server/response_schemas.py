@@ -315,8 +315,7 @@ MEANING = {
 }
 # Problems and the lines of a stream, which no route returns as JSON.
 UNROUTED = (ProblemDetails, Waiting, Working, Done, FailedLine)
-ANY_ROUTE = (401, 421, 500)
-POST_ROUTE = (*ANY_ROUTE, 408, 413, 415, 422, 503)
+ANY_ROUTE = (401, 421, 500)  # routes that read a body have all of them
 
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -93,7 +93,7 @@ class Eta:
 
     def learn(self, method: str, words: Iterable[int], seconds: float) -> None:
         """Add a batch of texts with these numbers of words to the average."""
-        rate = seconds / sum(map(_cost, words))
+        rate = seconds / sum(number + WORDS_PER_TEXT for number in words)
         known = self._rates.get(method, rate)
         self._rates[method] = known + NEWEST_WEIGHT * (rate - known)
 
@@ -102,13 +102,9 @@ class Eta:
         known = list(work)
         if any(method not in self._rates for method, _ in known):
             return None
-        return sum(self._rates[method] * _cost(words) for method, words in known)
+        return sum(self._rates[method] * (words + WORDS_PER_TEXT) for method, words in known)
 
     def retry_after(self, work: Iterable[tuple[str, int]]) -> int:
         """Seconds until about half of the waiting work is done; methods without a rate count as nothing."""
         known = ((method, words) for method, words in work if method in self._rates)
         return max(1, min(LONGEST_RETRY_AFTER, ceil((self.expected(known) or 0) / 2 / self.workers)))
-
-
-def _cost(words: int) -> int:
-    return words + WORDS_PER_TEXT

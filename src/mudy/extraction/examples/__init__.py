@@ -4,8 +4,6 @@ Nothing is downloaded. A reader of a format yields every row as its file, its li
 or raises InputError: a bad row becomes a `Problem`, and the good ones are kept.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -111,7 +109,7 @@ class Examples:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, value: Any) -> Examples:
+    def of(cls, value: Any) -> "Examples":
         """Those of a file or folder, or of pairs of a text and its keyphrases; InputError for fewer than LEAST."""
         if isinstance(value, Examples):
             return value

@@ -1,7 +1,5 @@
 """Texts with keyphrases as other programs write them: tables, BibTeX, and folders of Markdown notes with tags."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import re
