@@ -133,7 +133,7 @@ def test_a_text_that_fails_fails_alone(scorer: ProcessScorer) -> None:
 
 
 def test_what_is_cancelled_is_left_at_once(scorer: ProcessScorer) -> None:
-    pid, calls = scorer.pid, 0
+    pid, calls = scorer._process.pid, 0
 
     def leave() -> None:
         nonlocal calls
@@ -144,7 +144,7 @@ def test_what_is_cancelled_is_left_at_once(scorer: ProcessScorer) -> None:
         scorer.compute(batch(" ".join([small.TEXT] * 3000)))
     assert calls == 1
     assert scorer.compute(batch(small.TEXT))
-    assert scorer.pid == pid
+    assert scorer._process.pid == pid
 
 
 def test_a_text_that_ends_its_process_twice_fails_alone(scorer: ProcessScorer) -> None:
@@ -154,7 +154,7 @@ def test_a_text_that_ends_its_process_twice_fails_alone(scorer: ProcessScorer) -
         """Called while a batch is computed."""
         nonlocal deaths
         if deaths < 2:
-            pid = scorer.pid
+            pid = scorer._process.pid
             os.kill(pid, signal.SIGKILL)
             until(lambda: scorer._process.failure is not None)
             deaths += 1

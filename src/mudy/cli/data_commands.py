@@ -48,10 +48,7 @@ reporting = parameters.together(parameters.with_format, parameters.with_quiet)
 
 
 def loaded(screen: Screen, paths: Sequence[str], given: dict[str, Any]) -> list[Dataset]:
-    """The data sets that can be read; the others are reported, and rows that cannot be used.
-
-    What `on_data` adds is taken out of what a command was given.
-    """
+    """The data sets that can be read, by options taken out of those given; what cannot be used is reported."""
     form, limit = given.pop("data_format"), given.pop("limit")
     sets: list[Dataset] = []
     for path in paths:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, wraps
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 from click.core import ParameterSource
@@ -35,6 +35,13 @@ class Measured:
     gold: GoldKind
     depths: Sequence[int]
 
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Self:
+        """The options of `measuring`, taken out of what a command was given."""
+        from mudy.evaluation.measures import AVERAGINGS
+
+        return cls(given.pop("named"), AVERAGINGS[given.pop("averaging")], given.pop("gold"), given.pop("depths"))
+
     @property
     def title(self) -> str:
         names = ", ".join(dict.fromkeys(name for name, _ in self.named))
@@ -56,29 +63,21 @@ def _parsed_measures(ctx: click.Context, param: click.Parameter, value: str) -> 
         raise click.BadParameter(str(error), ctx, param) from error
 
 
-def measured(command: parameters.Command) -> parameters.Command:
-    """Add the options that say what is measured of a run; the command gets them as `measured`."""
-
-    @click.option(
+measuring = parameters.together(
+    click.option(
         "--measures",
         "named",
         metavar="NAME,NAME",
         callback=_parsed_measures,
         default="F1",
         help="P, R, F1, MAP, nDCG, SemP, SemR or SemF1; with a depth: F1@10, F1@M (all) or F1@O (as many as gold).",
-    )
-    @click.option("--averaging", type=click.Choice(["micro", "macro"]), default="micro")
-    @click.option("--gold", type=click.Choice(["all", "present", "absent"]), default="all", help="Which gold counts.")
-    @click.option(
+    ),
+    click.option("--averaging", type=click.Choice(["micro", "macro"]), default="micro"),
+    click.option("--gold", type=click.Choice(["all", "present", "absent"]), default="all", help="Which gold counts."),
+    click.option(
         "-k", "depths", **parameters.COUNT, multiple=True, help="Measure the first K; repeatable.  [default: 5, 10, 15]"
-    )
-    @wraps(command)
-    def bundled(*arguments: Any, named: Any, averaging: str, gold: GoldKind, depths: Any, **options: Any) -> Any:
-        from mudy.evaluation.measures import AVERAGINGS
-
-        return command(*arguments, measured=Measured(named, AVERAGINGS[averaging], gold, depths), **options)
-
-    return bundled
+    ),
+)
 
 
 @cli.command("evaluate")
@@ -97,14 +96,13 @@ def measured(command: parameters.Command) -> parameters.Command:
 @click.option("--name", metavar="NAME", help="With --suite: the name in the leaderboard.  [default: the method]")
 @shared.reading_texts
 @parameters.on_machine
-@measured
+@measuring
 @shared.reporting
 @click.pass_context
 def evaluate_command(
     ctx: click.Context,
     /,
     paths: tuple[str, ...],
-    measured: Measured,
     form: str,
     quiet: bool,
     suite: str | None,
@@ -129,6 +127,7 @@ def evaluate_command(
     for written in filter(None, (options["output"], suite)):
         refuse_inputs(written, paths)
     _refuse_options(ctx, suite, function, name)
+    measured = Measured.of(options)
     with Screen(quiet) as screen:
         sets = shared.all_loaded(screen, paths, options)
         if suite is not None:
@@ -152,7 +151,7 @@ def evaluate_command(
         ctx.exit(1)
 
 
-_FIXED = ("limit", "protocol", "max_words", "places", "measured", "named", "averaging", "gold", "depths")  # by --suite
+_FIXED = ("limit", "protocol", "max_words", "places", "named", "averaging", "gold", "depths")  # by --suite
 _OF_METHODS = ("method", "model", "speed", "style", "pairs", "preset", "examples", "endpoint", "output", "restart")
 
 
@@ -286,9 +285,9 @@ def _table(run: Run, measures: Sequence[str], measurements: Mapping[str, Mapping
 @click.argument("first", metavar="A.json")
 @click.argument("second", metavar="B.json")
 @parameters.declared_option(Setup, "encoder", help="For SemP, SemR and SemF1.")
-@measured
+@measuring
 @shared.reporting
-def compare_command(first: str, second: str, encoder: str, measured: Measured, form: str, quiet: bool) -> None:
+def compare_command(first: str, second: str, encoder: str, form: str, quiet: bool, **given: Any) -> None:
     """Compare two runs of `mudy evaluate`.
 
     Prints, over the documents that both have, the measure of each run, the difference B - A with its 95 % interval by
@@ -297,7 +296,7 @@ def compare_command(first: str, second: str, encoder: str, measured: Measured, f
     """
     from mudy.evaluation.runs import Run
 
-    a, b = Run.load(first), Run.load(second)
+    measured, a, b = Measured.of(given), Run.load(first), Run.load(second)
     common = [name for name in a.names if name in b.names]
     if not common:
         raise InputError(f"{first} has {', '.join(a.names)} and {second} {', '.join(b.names)}: no data set in common.")

@@ -113,11 +113,7 @@ def with_suggestions(
 
 
 class LabelVectors:
-    """The labels of a vocabulary as vectors of one encoder.
-
-    A phrase of the text gets the concept whose label has the highest cosine to it, if that reaches a threshold. The
-    phrase occurs in the text; the label does not, and the match says so.
-    """
+    """The labels of a vocabulary as vectors of one encoder, by which phrases of a text get the nearest concept."""
 
     def __init__(self, encoder: SentenceEncoder, vocabulary: Vocabulary) -> None:
         import numpy as np

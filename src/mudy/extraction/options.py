@@ -41,10 +41,6 @@ def _candidates(value: Any) -> CandidateKind | tuple[str, ...] | None:
     return tuple(phrases("candidates", value))
 
 
-def _vocabulary(value: Any) -> Vocabulary | None:
-    return None if value is None else Vocabulary.of(value)
-
-
 def _blocks(value: Any) -> tuple[Block, ...] | None:
     if value is None:
         return None
@@ -96,7 +92,7 @@ class Options:
     vocabulary: Vocabulary | Iterable[Any] | None = declared(
         None,
         "Return only concepts of this vocabulary, found by stems, each keyphrase with its concept.",
-        check=_vocabulary,
+        check=lambda value: None if value is None else Vocabulary.of(value),
         file=".csv, .json, .txt, or SKOS (.ttl, .rdf; extra `vocabularies`). Of labels in several languages, those in "
         "--language count",
     )
@@ -142,7 +138,7 @@ class Options:
     @property
     def concepts(self) -> Vocabulary | None:
         """The vocabulary, if there is one."""
-        return _vocabulary(self.vocabulary)
+        return self.vocabulary  # type: ignore[return-value]  # checked above
 
     @property
     def only_concepts(self) -> bool:

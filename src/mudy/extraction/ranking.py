@@ -148,10 +148,7 @@ def keyphrase_list(
     vectors: Callable[[Vocabulary], LabelVectors],
     votes: Mapping[str, TagVote] = MappingProxyType({}),
 ) -> tuple[Keyphrase, ...]:
-    """The keyphrases of one text, with concepts if a vocabulary is given; `vectors` encodes its labels.
-
-    `votes` are those of tagged texts for concepts, by their ids.
-    """
+    """The keyphrases of one text; `vectors` encodes a vocabulary's labels, `votes` are by ids of concepts."""
     options, known, scores = text.options, text.known, scored.scores
     concepts = [known.get(scored.candidates[score.candidate].phrase) for score in scores]
     if (boost := options.boost) is not None:

@@ -143,10 +143,6 @@ class ProcessScorer:
         self._process = self._started()
         self.loaded: frozenset[str] = frozenset()
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
     def compute(self, batch: Batch) -> Outcomes:
         """Compute a batch there. If its process ends, each text is tried once more, alone."""
         with suppress(WorkerEnded):
