@@ -275,9 +275,6 @@ def silence_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-# -- The group of commands --------------------------------------------------------------------------------------------
-
-
 def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     """Handle SIGINT as Python does, and remember it."""
     global _interrupted
