@@ -37,8 +37,8 @@ SHORT = {
 MADE = {
     ("mudy.evaluation.datasets", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
     ("mudy._support.extras", r"{re.escape(extra)}"): r"""extra == ['"]corpus['"]""",
-    ("mudy.extraction.examples.record_formats", r"known"): r"semeval2017(?![a-z0-9])",
-    ("mudy.extraction.examples.record_formats", r"between"): r"[;,\n]",
+    ("mudy.extraction.examples", r"known"): r"semeval2017(?![a-z0-9])",
+    ("mudy.extraction.examples", r"between"): r"[;,\n]",
     ("mudy.evaluation.measures", r"UNSPACED"): f"({UNSPACED})",
     ("mudy.reading.candidates", r"grammar_of(document.language, document.tagged).phrase"): UNIVERSAL.phrase,
     ("mudy.reading.candidates", r"grammar.run or grammar.phrase"): UNIVERSAL.phrase,

@@ -13,8 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mudy.extraction.examples import Problem, load_records
-from mudy.extraction.examples.record_formats import DATASET_FORMATS, PUBLISHED, Record, recognised, set_name
+from mudy.extraction.examples import DATASET_FORMATS, PUBLISHED, Problem, Record, load_records, recognised, set_name
 from mudy.extraction.promptrank_protocol import promptrank_text
 from mudy.reading.candidates import candidates
 from mudy.reading.document import Document, squeeze
