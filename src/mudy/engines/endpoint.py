@@ -205,7 +205,6 @@ def _without_queries(record: logging.LogRecord) -> bool:
 
 # --- The form of chat completions: addresses, requests, answers and errors ---------------------------------------
 
-
 KEY = "OPENAI_API_KEY"
 PATH = "/chat/completions"
 

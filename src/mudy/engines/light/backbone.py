@@ -7,10 +7,10 @@ and a phrase once for all of its occurrences, up to the first layer that is edit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -40,15 +40,12 @@ class LightPrefix(Encoding):
 class LightQuestion:
     prefix: LightPrefix
     prompts: list[Prompt]
+    paths: list[tuple[int, ...]]  # the tokens of each prompt whose rows are needed
     weighting: Weighting | None
-    stop: int | None  # where the rows of a prompt that are needed end: nothing is asked of its last token
 
     def before(self, places: Sequence[Sequence[int]]) -> list[int]:
         """The state before each token that is scored, given where each prompt's rows are."""
         return [rows[i - 1] for prompt, rows in zip(self.prompts, places, strict=True) for i in prompt.scored]
-
-    def path(self, prompt: Prompt) -> tuple[int, ...]:
-        return tuple(prompt.ids[: self.stop])
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +161,8 @@ class LightDecoder(DecoderOnly):
     def _prepare(self, question: Question) -> LightQuestion:
         prompts = prompts_of(self.tokenizer, self.template, question.phrases, LONGEST_PROMPT, False)
         counted = question.weighting is not None and question.weighting.aligned_rows == "tail"
-        return LightQuestion(question.encoding, prompts, question.weighting, None if counted else -1)
+        paths = [tuple(prompt.ids if counted else prompt.ids[:-1]) for prompt in prompts]  # nothing asks the last token
+        return LightQuestion(question.encoding, prompts, paths, question.weighting)
 
     def _unedited(self, weighting: Weighting | None) -> int:
         """How many layers there are below the first one that a weighting edits."""
@@ -178,17 +176,17 @@ class LightDecoder(DecoderOnly):
         runs, places, made = [], [], 0
         for each in asked:
             rows: dict[tuple[int, ...], list[int]] = {}
-            for paths in self._path_packs(each):
+            for paths in self._path_packs(each.paths):
                 branches, found = grow(paths)
                 rows.update((path, [made + row for row in place]) for path, place in zip(paths, found, strict=True))
                 runs.append(LightRun(each.prefix, branches))
                 made += len(branches)
-            places.append([rows[each.path(prompt)] for prompt in each.prompts])
+            places.append([rows[path] for path in each.paths])
         return self._follow(runs, 0, layers), places
 
-    def _path_packs(self, asked: LightQuestion) -> Iterator[list[tuple[int, ...]]]:
+    def _path_packs(self, paths: Iterable[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
         """Each prompt once, those that begin alike beside each other, within a budget of rows."""
-        paths = sorted({asked.path(prompt) for prompt in asked.prompts})
+        paths = sorted(set(paths))
         new = [len(paths[0]), *(len(path) - common_length(before, path) for before, path in pairwise(paths))]
         for pack in packs(zip(paths, new, strict=True), lambda pair: pair[1], self.batch_tokens):
             yield [path for path, _ in pack]
@@ -201,7 +199,7 @@ class LightDecoder(DecoderOnly):
         for each, rows in zip(asked, known, strict=True):
             own: list[list[int]] = []
             for some in packs(range(len(each.prompts)), lambda i, rows=rows: len(rows[i]), self.batch_tokens):  # type: ignore[misc]
-                branches, found = grow([each.path(each.prompts[i]) for i in some], shared=False)
+                branches, found = grow([each.paths[i] for i in some], shared=False)
                 given = [row for i in some for row in rows[i]]
                 runs.append(LightRun(each.prefix, branches, self._edit(each, some), given))
                 own += [[made + row for row in place] for place in found]
@@ -213,7 +211,7 @@ class LightDecoder(DecoderOnly):
         """A question's weighting as applied to the rows of some of its prompts."""
         if asked.weighting is None:
             return None
-        rows = [len(asked.path(asked.prompts[i])) for i in prompts]
+        rows = [len(asked.paths[i]) for i in prompts]
         aligned = [asked.prompts[i].aligned(asked.weighting.aligned_rows) for i in prompts]
         counted = [row in some for some, length in zip(aligned, rows, strict=True) for row in range(length)]
         return LightEdit(asked.weighting, prompts, np.repeat(np.arange(len(prompts)), rows), np.array(counted))
@@ -273,5 +271,4 @@ class LightDecoder(DecoderOnly):
 
 
 def common_length(first: Sequence[int], second: Sequence[int]) -> int:
-    pairs = zip(first, second, strict=False)
-    return next((i for i, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))

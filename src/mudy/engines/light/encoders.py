@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from mudy.engines.tokens import LightTokenizer, consecutive, encodable, packs
 from mudy.models.fetch import Report, silent
 
 # --- BERT ----------------------------------------------------------------------------------------------------------
-
 
 _BATCH_TOKENS = 320  # of texts that are computed together, on one thread
 
@@ -135,7 +133,6 @@ def _product(graph: Graph, products: Products, states: Prepared, name: str) -> s
 
 # --- The Universal Sentence Encoder --------------------------------------------------------------------------------
 
-
 WIDTH = 512
 STATE = 256  # width of the states of the n-grams of one order
 ORDERS = ((2, 0), (3, 1), (5, 2))  # n-grams, and how many of their tokens stand before the one in question
@@ -156,9 +153,9 @@ class UniversalEncoder:
     weights: Mapping[str, Array]  # by the names of the graph's inputs
     table: NDArray[np.uint8]  # (tokens, width), to be scaled
     ranges: Array  # what the numbers of each part of the table are multiplied by, and what is added; (2, parts, 1)
-    epsilon: float
+    graph: Graph
+    tokenizer: Any
     threads: ThreadMap
-    path: Path
     name: str
 
     @classmethod
@@ -171,16 +168,8 @@ class UniversalEncoder:
             keys = [key for key in stored.files if not key.startswith("q") and key != "bits"]
             weights = {key: stored[key].astype(np.float32) for key in keys}
         ranges = np.stack([weights.pop("scale"), weights.pop("lo")])[..., None]
-        epsilon = float(weights.pop("eps"))
-        return cls(weights, table, ranges, epsilon, ThreadMap(threads), Path(folder), name)
-
-    @cached_property
-    def tokenizer(self) -> Any:
-        return _tokenizer((self.path / "sp.model").read_bytes())
-
-    @cached_property
-    def _graph(self) -> Graph:
-        return _vector_graph(self.epsilon)
+        graph, tokenizer = vector_graph(float(weights.pop("eps"))), _tokenizer((Path(folder) / "sp.model").read_bytes())
+        return cls(weights, table, ranges, graph, tokenizer, ThreadMap(threads), name)
 
     def embed(self, texts: Sequence[str]) -> Array:
         """(texts, width); each is computed alone, so that no vector depends on its neighbours.
@@ -199,18 +188,17 @@ class UniversalEncoder:
         check()
         scale, lowest = self.ranges[:, np.array(ids) % PARTS]
         feeds = {"embedded": self.table[ids] * scale + lowest, "count": np.array([len(ids)], np.float32)}
-        (rows,) = self._graph.run({**self.weights, **feeds})
+        (rows,) = self.graph.run({**self.weights, **feeds})
         return np.asarray(rows[0] / np.linalg.norm(rows[0]))
 
 
-def _vector_graph(epsilon: float) -> Graph:
+def vector_graph(epsilon: float) -> Graph:
     """Embedded tokens (tokens, width) and their count -> a vector, not yet of length 1; (1, width)."""
     graph = Graph("vector")
     embedded, count = graph.input("embedded"), graph.input("count")
     features = graph.add("Concat", embedded, *_ngrams(graph, embedded, epsilon), axis=1)
-    states = graph.add(
-        "LayerNormalization", features, graph.input("ln_g"), graph.input("ln_b"), axis=-1, epsilon=epsilon
-    )
+    norm = graph.input("ln_g"), graph.input("ln_b")
+    states = graph.add("LayerNormalization", features, *norm, axis=-1, epsilon=epsilon)
     summed = graph.add("MatMul", graph.add("ReduceSum", states, graph.shape(0)), graph.input("cnn_W"))
     summed = graph.add("Add", summed, graph.add("Mul", count, graph.input("cnn_b")))
     summed = graph.add("Div", summed, graph.add("Sqrt", count))
