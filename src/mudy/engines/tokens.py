@@ -23,7 +23,6 @@ KEPT = 1 << 16  # words whose tokens are remembered
 T = TypeVar("T")
 LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
 SPACE = "\u2581"  # how SentencePiece writes a space
-WORD_MARKS = (SPACE, "\u0120")  # how SentencePiece and byte-level tokenisers write a space
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +209,7 @@ class BytePairTokenizer:
 
     def __init__(self, table: TokenTable) -> None:
         self._table, self._prefix = table, table.prefix
-        self._word = lru_cache(KEPT)(self._cut)
+        self._word = lru_cache(KEPT)(self._merged)
         self._added = {table.token(number): number for number in table.added}
         self._first = re.compile("[" + re.escape("".join(sorted({token[0] for token in self._added}))) + "]")
         self._lengths = sorted({len(token) for token in self._added}, reverse=True)
@@ -258,12 +257,8 @@ class BytePairTokenizer:
         if done < len(text):
             yield done, len(text), None
 
-    def _cut(self, word: str) -> list[tuple[int, int]]:
-        """Its tokens, and how many characters each stands for."""
-        return self._merged(*self._symbols(word))
-
     def _symbols(self, word: str) -> tuple[list[str], list[int]]:
-        """Its characters; those that are no tokens as bytes, the last of which stands for the character."""
+        """A word's characters; those that are no tokens as bytes, the last of which stands for the character."""
         symbols: list[str] = []
         lengths: list[int] = []
         for character in word:
@@ -276,8 +271,12 @@ class BytePairTokenizer:
                 lengths += [0] * (len(coded) - 1) + [1]
         return symbols, lengths
 
-    def _merged(self, symbols: list[str], lengths: list[int]) -> list[tuple[int, int]]:
-        """Join neighbours into tokens, the earliest token of the vocabulary first, then the leftmost place."""
+    def _merged(self, word: str) -> list[tuple[int, int]]:
+        """A word's tokens, and how many characters each stands for.
+
+        Neighbours are joined into tokens, the earliest token of the vocabulary first, then the leftmost place.
+        """
+        symbols, lengths = self._symbols(word)
         after = list(range(1, len(symbols) + 1))
         before = list(range(-1, len(symbols) - 1))
         queue = [entry for i in range(len(symbols) - 1) if (entry := self._pair(symbols, i, i + 1))]
