@@ -54,8 +54,6 @@ class AttentionSeeker(Method):
                 parts[index]["n"] += counts[index]
         return read.scored(totals, parts)
 
-    # --- Short documents -----------------------------------------------------------------------------------------
-
     def _short(self, read: ChunkedDocument) -> Iterator[_ChunkScores]:
         """Two passes: candidates are weighed equally in the first, and by what they received there in the second."""
         for chunk, tokens in read.windows(self.backbone):
@@ -68,8 +66,6 @@ class AttentionSeeker(Method):
         observer = SeekingObserver(layers=frozenset(range(self.backbone.depth)), chosen=mask, relevance=relevance)
         self.backbone.observe(tokens, observer)
         return without_sink(np.sum(list(observer.sums.values()), axis=0), self.backbone.sink_token)
-
-    # --- Long documents ------------------------------------------------------------------------------------------
 
     def _long(self, read: ChunkedDocument) -> Iterator[_ChunkScores]:
         """Each chunk's weight T and phrase scores."""
