@@ -47,8 +47,6 @@ JOIN documents ON documents.row = a.row
 WHERE a.node = ? AND b.node = ? ORDER BY a.score + b.score DESC, a.chunk LIMIT ?
 """
 
-Place = dict[str, Any]
-
 
 class Node(NamedTuple):
     """A phrase."""
@@ -90,7 +88,7 @@ class Graph:
         ]
         return cls(nodes, edges, counts)
 
-    def _places(self, query: str, *nodes: int) -> list[Place]:
+    def _places(self, query: str, *nodes: int) -> list[dict[str, Any]]:
         cursor = self.counts.database.execute(query, (*nodes, PLACES))
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor]

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 from mudy._support.storage import dump_json
 from mudy.corpus.rows import BATCH_ROWS, LONGEST_CELL, OURS, arrow, carried
@@ -19,24 +19,11 @@ BLOCK = 5_000  # rows of a table written at once
 Row = Mapping[str, Any]
 
 
-class RowWriter(Protocol):
-    """A file format for rows."""
-
-    ending: str
-    complete: bool  # whether rows that are read back can be written again
-
-    def write(self, path: Path, rows: Sequence[Row]) -> None: ...
-
-    def join(self, path: Path, parts: Sequence[Path]) -> None: ...
-
-    def read(self, path: Path) -> Iterator[Row]: ...
-
-
 class JsonLinesWriter:
     """One object per line."""
 
     ending = ".jsonl"
-    complete = True
+    complete = True  # whether rows that are read back can be written again
 
     def write(self, path: Path, rows: Iterable[Row]) -> None:
         with path.open("wb") as stream:
@@ -260,6 +247,7 @@ def _text(value: Any) -> str | None:
     return text.encode(errors="replace").decode()
 
 
+RowWriter = JsonLinesWriter | ParquetRowWriter | CsvWriter  # a file format for rows
 WRITERS: Mapping[str, Callable[[], RowWriter]] = {
     "jsonl": JsonLinesWriter,
     "parquet": ParquetRowWriter,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 from mudy._support.callbacks import reported_to
 from mudy._support.storage import output_lock
 from mudy._support.validation import checked, known_names, seen
 from mudy.corpus.checkpoint import Parts, Reached
-from mudy.corpus.row_sources import Fingerprint, RowSource, source_of
-from mudy.corpus.row_writers import WRITERS, RowWriter, writer_for
+from mudy.corpus.row_sources import RowSource, source_of
+from mudy.corpus.row_writers import WRITERS, writer_for
 from mudy.corpus.rows import Columns, OutputRow, RowPosition
 from mudy.corpus.scoring import Recipe, imported_ray, score_rows, score_with_ray
 from mudy.corpus.trends import Period
@@ -107,7 +107,8 @@ def run(
     start = perf_counter()
     with output_lock(path):
         parts.check()
-        asked = run_identity(source.fingerprints(), columns, parts.form, recipe)
+        inputs_by_index = {str(index): entry for index, entry in enumerate(source.fingerprints())}
+        asked = {"input": inputs_by_index, "columns": asdict(columns), "form": parts.form.ending, **recipe.identity()}
         if restart:
             parts.discard()
         if (done := parts.finished(asked)) is not None:
@@ -135,9 +136,8 @@ def _check_arguments(output: Any, columns: Any, form: Any, workers: Any, engine:
         raise SettingError(unknown("form", form, WRITERS))
     if not isinstance(columns, Columns):
         raise SettingError(f"columns is {seen(columns)}, but must be corpus.Columns(text=..., id=..., keep=...).")
-    checked("columns.text", columns.text, str)
-    checked("columns.id", columns.id, str)
-    checked("columns.keep", columns.keep, tuple[str, ...] | None)
+    for name, kind in get_type_hints(Columns).items():
+        checked(f"columns.{name}", getattr(columns, name), kind)
     if checked("workers", workers, int, least=1) > 1 and engine == "ray":
         raise SettingError("workers are processes on this machine; with engine='ray', set the number of actors.")
     checked("engine", engine, Engine)
@@ -186,16 +186,6 @@ def _write_parts(rows: Any, parts: Parts, reached: Reached, part_rows: int, repo
         reached = parts.add(part, reached)
         reporter.report_now()
     return reached
-
-
-def run_identity(inputs: Iterable[Fingerprint], columns: Columns, writer: RowWriter, recipe: Recipe) -> dict[str, Any]:
-    """Everything that determines the output, in JSON's types: inputs, columns, format and recipe."""
-    return {
-        "input": {str(index): entry for index, entry in enumerate(inputs)},
-        "columns": asdict(columns),
-        "form": writer.ending,
-        **recipe.identity(),
-    }
 
 
 @dataclass
