@@ -154,15 +154,8 @@ class LightTokenizer:
             raise ModelUnavailable(f"{folder / 'tokenizer.json'} cannot be read: {error}.") from error
         self._settings = read_settings(folder)
 
-    def __call__(
-        self,
-        text: str | Sequence[str],
-        *,
-        add_special_tokens: bool = True,
-        return_offsets_mapping: bool = True,  # noqa: ARG002 (always given)
-        verbose: bool = True,  # noqa: ARG002 (as transformers has it)
-    ) -> dict[str, Any]:
-        """Token ids and the characters of each; of one text, or of each of several."""
+    def __call__(self, text: str | Sequence[str], *, add_special_tokens: bool = True, **_: Any) -> dict[str, Any]:
+        """Token ids and the characters of each; of one text, or of each of several. Called as transformers' are."""
         if isinstance(text, str):
             encoded = self._inner.encode(text, add_special_tokens=add_special_tokens)
             return {"input_ids": encoded.ids, "offset_mapping": encoded.offsets}
@@ -238,8 +231,6 @@ class BytePairTokenizer:
 
     def single_characters(self) -> list[int]:
         return self._table.characters
-
-    # --- Parts of a text -----------------------------------------------------------------------------------------
 
     def _parts(self, text: str) -> Iterator[tuple[int, int, int | None]]:
         """Added tokens, the longest at each place, and the stretches between them."""

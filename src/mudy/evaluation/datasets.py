@@ -28,7 +28,6 @@ __all__ = ["DATASET_FORMATS", "PROTOCOLS", "Dataset", "Record", "load", "recogni
 
 # -- How published runs read each data set ----------------------------------------------------------------------------
 
-
 Step = Callable[[str], str]
 drop_percent: Step = partial(re.compile("%").sub, "")
 drop_before_newlines: Step = partial(re.compile(r"(?<![\s,])[\s,]+\n").sub, "\n")

@@ -216,15 +216,11 @@ class Attention:
     ) -> tuple[Array, Array | None]:
         """What the rows of a block see, and with `summed`, the attention that each token receives from all heads."""
         count, tokens = block.mask.shape
-        feeds = {
-            "query": query,
-            "key": key,
-            "value": value,
-            "mask": block.mask[:, None],
-            "shape": np.array([len(query), count, self.config.groups, tokens]),
-            "flat_shape": np.array([len(query), count * self.config.groups, tokens]),
-        }
-        attended, *more = (self._summed if summed else self._attention).run(feeds)
+        shape = np.array([len(query), count, self.config.groups, tokens])
+        flat_shape = np.array([len(query), count * self.config.groups, tokens])
+        feeds = {"query": query, "key": key, "value": value, "mask": block.mask[:, None]}
+        graph = self._summed if summed else self._attention
+        attended, *more = graph.run({**feeds, "shape": shape, "flat_shape": flat_shape})
         return attended, more[0] if summed else None
 
     def _attend_edited(

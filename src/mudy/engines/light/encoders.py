@@ -256,9 +256,8 @@ def _tokenizer(model: bytes) -> Any:
         elif number == 3:
             characters = dict(_fields(value))[2]  # how characters are normalised
     found = Tokenizer(models.Unigram(pieces, unk_id=UNKNOWN))
-    found.normalizer = normalizers.Sequence(
-        [normalizers.Precompiled(characters), normalizers.Replace(Regex(" {2,}"), " ")]
-    )
+    one_space = normalizers.Replace(Regex(" {2,}"), " ")
+    found.normalizer = normalizers.Sequence([normalizers.Precompiled(characters), one_space])
     found.pre_tokenizer = pre_tokenizers.Metaspace()
     return found
 
