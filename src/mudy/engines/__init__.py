@@ -171,9 +171,6 @@ def _brings_code(name: str) -> str:
     )
 
 
-# --- A model's folder --------------------------------------------------------------------------------------------
-
-
 def read_config(folder: Path) -> dict[str, Any]:
     return _read_json(folder / "config.json")
 

@@ -203,8 +203,6 @@ class SentenceEncoder(ABC):
     ) -> list[Floats]:
         """What `pool` makes of the (tokens, width) states of each row of token ids, read alone; -1: the last layer."""
 
-    # --- Tokens --------------------------------------------------------------------------------------------------
-
     def room(self) -> int:
         """How many tokens of text fit into one reading."""
         return max(1, self.positions - len(self.read_alone("")) - _SPARE)
@@ -232,8 +230,6 @@ class SentenceEncoder(ABC):
         if token is None:
             raise UnsupportedModel(f"{self.name} has no mask token; an encoder trained with one (BERT) is needed.")
         return int(token)
-
-    # --- Vectors -------------------------------------------------------------------------------------------------
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """A vector of length 1 for each text: the mean of its last states, those of special tokens too; (texts, width).

@@ -77,9 +77,6 @@ def _without_title(text: str, title: str | None) -> str:
     return (text[start.end() :].strip() if start else "") or text
 
 
-# -- Data sets --------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Dataset:
     """Documents under a name, and the rows that could not be read."""

@@ -198,9 +198,6 @@ class SuiteResult:
             unfinished.write_text(f"{text}\n", encoding="utf-8")
 
 
-# -- Functions of other packages --------------------------------------------------------------------------------------
-
-
 def named_function(name: str) -> Callable[[str], Sequence[str]]:
     """The function "package.module:function", whose results are checked to be lists of phrases."""
     module, colon, attribute = name.partition(":")

@@ -141,9 +141,6 @@ def reweighted(scores: Array, weights: Array, rule: Rule) -> Array:
         return scores + np.log(weights)
 
 
-# --- Attention ---------------------------------------------------------------------------------------------------
-
-
 class Attention:
     """The attention of a decoder's layers."""
 

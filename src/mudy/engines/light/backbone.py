@@ -251,8 +251,6 @@ class LightDecoder(DecoderOnly):
 
         return attend
 
-    # --- Scoring -------------------------------------------------------------------------------------------------
-
     def _scored(self, asked: Sequence[LightQuestion], states: Array, places: _Places) -> list[list[float]]:
         """Log-probability of every scored token of every prompt, from the state before it; never above 0."""
         before = [each.before(own) for each, own in zip(asked, places, strict=True)]
