@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from mudy._support.storage import dump_json
-from mudy.corpus.row_writers import write_parquet
-from mudy.corpus.rows import arrow
+from mudy.corpus.rows import arrow, write_parquet
 from mudy.corpus.statistics import log_likelihood, npmi
 from mudy.corpus.term_counts import TermCounts
 
@@ -243,10 +242,9 @@ def _write_parquet(path: Path, graph: Graph) -> None:
     texts = dict.fromkeys(("kind", "phrase", "source", "target"), pa.string())
     schema = pa.schema([*texts.items(), *numbers.items(), *scores.items(), ("places", pa.list_(place))])
     schema = schema.with_metadata({"made_by": MARK})
-    rows = chain(
-        ({"kind": "node", **row} for row in graph.node_rows()), ({"kind": "edge", **row} for row in graph.edge_rows())
-    )
-    write_parquet(path, rows, schema)
+    nodes = ({"kind": "node", **row} for row in graph.node_rows())
+    edges = ({"kind": "edge", **row} for row in graph.edge_rows())
+    write_parquet(path, chain(nodes, edges), schema)
 
 
 GRAPH_WRITERS: Mapping[str, Callable[[Path, Graph], None]] = {

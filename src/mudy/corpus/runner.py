@@ -14,8 +14,7 @@ from mudy._support.storage import output_lock
 from mudy._support.validation import checked, known_names, seen
 from mudy.corpus.checkpoint import Parts, Reached
 from mudy.corpus.row_sources import RowSource, source_of
-from mudy.corpus.row_writers import WRITERS, writer_for
-from mudy.corpus.rows import Columns, OutputRow, RowPosition
+from mudy.corpus.rows import WRITERS, Columns, OutputRow, RowPosition, writer_for
 from mudy.corpus.scoring import Recipe, imported_ray, score_rows, score_with_ray
 from mudy.corpus.trends import Period
 from mudy.corpus.views import Views

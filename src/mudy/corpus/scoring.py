@@ -14,8 +14,8 @@ from typing import Any
 
 from mudy._support import __version__
 from mudy._support.extras import from_extra
-from mudy.corpus.row_sources import Files, RowSource
-from mudy.corpus.rows import Columns, File, InputRow, OutputRow, RowPosition
+from mudy.corpus.row_sources import File, Files, RowSource
+from mudy.corpus.rows import Columns, InputRow, OutputRow, RowPosition
 from mudy.errors import InputError, ModelError, SettingError
 from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import Options
