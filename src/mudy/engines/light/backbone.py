@@ -99,21 +99,15 @@ class LightDecoder(DecoderOnly):
         return found
 
     def observe(self, tokens: Tokens, observer: MapObserver) -> None:
-        length = len(tokens)
-
-        def attend(layer: int, query: Array, key: Array, value: Array) -> Array | None:
-            blocks = list(causal_blocks(length, self.windows[layer]))
-            keys = self._attend.by_heads(key)
-            if layer in observer.layers:
-                observer.see(layer, partial(self._attend.maps, query, keys, blocks))
-            if layer == max(observer.layers):
-                return None
-            return self._attend(layer, query, keys, self._attend.by_heads(value), blocks)
-
-        self._decoder.layers(0, self.depth, self._decoder.embed(tokens.ids), range(length), attend)
+        self._read([tokens], max(observer.layers), observer=observer)
 
     def _read(
-        self, texts: Sequence[Tokens], last: int, layers: Sequence[int], memories: Sequence[_Memory] = ()
+        self,
+        texts: Sequence[Tokens],
+        last: int,
+        layers: Sequence[int] = (),
+        memories: Sequence[_Memory] = (),
+        observer: MapObserver | None = None,
     ) -> tuple[list[Array], Array]:
         """Read several texts in one pass, up to the last layer that is wanted.
 
@@ -130,10 +124,12 @@ class LightDecoder(DecoderOnly):
             parts = []
             for text, rows in enumerate(consecutive(lengths)):
                 keys, values = self._attend.by_heads(key[rows]), self._attend.by_heads(value[rows])
+                blocks, seen = masks[window][text], sums[text] if observed else None
                 if memories:
                     memories[text][layer] = keys, values
+                if observer is not None and layer in observer.layers:
+                    observer.see(layer, partial(self._attend.maps, query[rows], keys, blocks))
                 if layer < last or observed:
-                    blocks, seen = masks[window][text], sums[text] if observed else None
                     parts.append(self._attend(layer, query[rows], keys, values, blocks, seen))
             return None if layer == last else np.concatenate(parts)
 

@@ -34,7 +34,9 @@ class LightEncoder(SentenceEncoder):
         self.depth, self.positions = int(config["num_hidden_layers"]), int(config["max_position_embeddings"])
         epsilon = float(config.get("layer_norm_eps", 1e-12))
         prefix = "" if "embeddings.LayerNorm.weight" in weights.file else "bert."
-        self._embed = weights.bound(embeddings(epsilon), f"{prefix}embeddings.")
+        embeddings = Graph("embeddings")  # the sum of word, position and type vectors, normed
+        embeddings.output("normed", layer_norm(embeddings, embeddings.input("states"), "LayerNorm", epsilon))
+        self._embed = weights.bound(embeddings, f"{prefix}embeddings.")
         self._attention = heads_attention(self.heads)
         self._before, self._after = (
             [weights.bound(graph, f"{prefix}encoder.layer.{layer}.") for layer in range(self.depth)]
@@ -83,13 +85,6 @@ class LightEncoder(SentenceEncoder):
             (seen,) = self._attention.run({"query": query, "key": key, "value": value})
             attended.append(seen.reshape(-1, self.width))
         return np.concatenate(attended)
-
-
-def embeddings(epsilon: float) -> Graph:
-    """The sum of word, position and type vectors, normed."""
-    graph = Graph("embeddings")
-    graph.output("normed", layer_norm(graph, graph.input("states"), "LayerNorm", epsilon))
-    return graph
 
 
 def queries_keys_values(products: Products) -> Graph:
