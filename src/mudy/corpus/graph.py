@@ -184,9 +184,6 @@ def _merged(graph: Neighbours, groups: Mapping[int, int]) -> Neighbours:
     return merged
 
 
-# -- Files ------------------------------------------------------------------------------------------------------------
-
-
 def _write_json(path: Path, graph: Graph) -> None:
     """The node-link form of networkx and D3."""
     nodes = ({"id": row.pop("phrase"), **row} for row in graph.node_rows())

@@ -231,9 +231,6 @@ TABLES: Mapping[str, TableReader] = {
 }
 
 
-# -- Many files, or a table -------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Files:
     """Files in the order of their arguments."""

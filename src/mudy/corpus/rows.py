@@ -153,9 +153,6 @@ def carried(name: str, ours: Sequence[str] = OURS) -> str:
     return f"input_{name}" if re.sub("^(input_)+", "", name) in ours else name
 
 
-# -- Writing ----------------------------------------------------------------------------------------------------------
-
-
 def arrow() -> Any:
     """The package pyarrow, with pyarrow.parquet; MissingExtra where it is not installed."""
     with from_extra("corpus", "This format"):

@@ -131,9 +131,6 @@ def _periods(first: str, last: str, kinds: int, wanted: Period | None) -> tuple[
     return chosen, found[chosen]
 
 
-# -- A picture --------------------------------------------------------------------------------------------------------
-
-
 def draw(path: Path, trends: Trends, counts: TermCounts, mark: str) -> None:
     """A PNG with the steepest rises on the left and falls on the right: shares per period, and q."""
     from matplotlib.figure import Figure
