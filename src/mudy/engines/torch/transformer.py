@@ -343,9 +343,7 @@ class LocalChat:
     def write(self, system: str, user: str, max_new_tokens: int) -> str:
         prompt = torch.tensor([self._ids(system, user)], device=self.machine.device)
         with self.machine.at_work():
-            written = self.model.generate(
-                prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=max_new_tokens
-            )  # (1, tokens)
+            written = self.model.generate(prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=max_new_tokens)
         return str(self.tokenizer.decode(written[0, prompt.shape[1] :], skip_special_tokens=True))
 
     def _ids(self, system: str, user: str) -> list[int]:
