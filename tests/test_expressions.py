@@ -43,7 +43,7 @@ MADE = {
     ("mudy.reading.candidates", r"grammar_of(document.language, document.tagged).phrase"): UNIVERSAL.phrase,
     ("mudy.reading.candidates", r"grammar.run or grammar.phrase"): UNIVERSAL.phrase,
     ("mudy.reading.candidates", r"grammar.inner"): r"[AN]{0,3}N",
-    ("mudy.engines.torch.local_chat", r"marks"): r"<\|user\|>|</s>|<s>",
+    ("mudy.engines.torch.transformer", r"marks"): r"<\|user\|>|</s>|<s>",
     ("mudy.engines.tokens", r"self._added"): r"[<]",
     ("mudy.engines.tokens", r"{joint}"): r"▁*(?:(?:[a]▁+)|[^▁])+|▁+",
     ("mudy.engines.endpoint", r"parameter"): r"\bmax_tokens\b",

@@ -15,7 +15,7 @@ from pyarrow import parquet
 from mudy import Extractor, InputError, MissingExtra, ModelError, SettingError, corpus, models
 from mudy.cli import main
 from mudy.corpus import Columns
-from mudy.corpus.scoring import Recipe
+from mudy.corpus.runner import Recipe
 from mudy.reading import formats as readers
 from tests.command_line import run as run_command
 from tests.corpora import command, jsonl, rows, run, texts

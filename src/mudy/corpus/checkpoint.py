@@ -29,8 +29,7 @@ from mudy._support.storage import (
     same_file,
     unwritable,
 )
-from mudy.corpus.row_writers import Row, RowWriter
-from mudy.corpus.rows import OutputRow, RowPosition
+from mudy.corpus.rows import OutputRow, Row, RowPosition, RowWriter
 from mudy.errors import InputError
 from mudy.extraction.run_identity import differences
 

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from mudy._support.storage import dump_json
-from mudy.corpus.row_writers import write_parquet
-from mudy.corpus.rows import arrow
+from mudy.corpus.rows import arrow, write_parquet
 from mudy.corpus.statistics import log_likelihood, npmi
 from mudy.corpus.term_counts import TermCounts
 
@@ -46,8 +45,6 @@ FROM members a JOIN members b ON a.chunk = b.chunk AND (a.end <= b.start OR b.en
 JOIN documents ON documents.row = a.row
 WHERE a.node = ? AND b.node = ? ORDER BY a.score + b.score DESC, a.chunk LIMIT ?
 """
-
-Place = dict[str, Any]
 
 
 class Node(NamedTuple):
@@ -90,7 +87,7 @@ class Graph:
         ]
         return cls(nodes, edges, counts)
 
-    def _places(self, query: str, *nodes: int) -> list[Place]:
+    def _places(self, query: str, *nodes: int) -> list[dict[str, Any]]:
         cursor = self.counts.database.execute(query, (*nodes, PLACES))
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor]
@@ -187,9 +184,6 @@ def _merged(graph: Neighbours, groups: Mapping[int, int]) -> Neighbours:
     return merged
 
 
-# -- Files ------------------------------------------------------------------------------------------------------------
-
-
 def _write_json(path: Path, graph: Graph) -> None:
     """The node-link form of networkx and D3."""
     nodes = ({"id": row.pop("phrase"), **row} for row in graph.node_rows())
@@ -245,10 +239,9 @@ def _write_parquet(path: Path, graph: Graph) -> None:
     texts = dict.fromkeys(("kind", "phrase", "source", "target"), pa.string())
     schema = pa.schema([*texts.items(), *numbers.items(), *scores.items(), ("places", pa.list_(place))])
     schema = schema.with_metadata({"made_by": MARK})
-    rows = chain(
-        ({"kind": "node", **row} for row in graph.node_rows()), ({"kind": "edge", **row} for row in graph.edge_rows())
-    )
-    write_parquet(path, rows, schema)
+    nodes = ({"kind": "node", **row} for row in graph.node_rows())
+    edges = ({"kind": "edge", **row} for row in graph.edge_rows())
+    write_parquet(path, chain(nodes, edges), schema)
 
 
 GRAPH_WRITERS: Mapping[str, Callable[[Path, Graph], None]] = {

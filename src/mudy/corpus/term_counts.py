@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from mudy.corpus.row_writers import Row
+from mudy.corpus.rows import Row
 from mudy.extraction.ranking import variant_key
 
 AT_ONCE = 20_000  # keyphrases added to the database at once

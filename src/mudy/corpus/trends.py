@@ -88,10 +88,8 @@ class Trends:
             size = sum(self.counts[node])
             for period, count, total in zip(self.periods, self.counts[node], self.totals, strict=True):
                 surprise = log_likelihood(count, size, total, sum(self.totals)) if total else 0.0
-                share = count / total if total else 0.0
-                yield Trend(
-                    phrases[node], *self.tested[node], period, count, total, share, round(signed_root(surprise), 4)
-                )
+                share, deviation = count / total if total else 0.0, round(signed_root(surprise), 4)
+                yield Trend(phrases[node], *self.tested[node], period, count, total, share, deviation)
 
     def steepest(self) -> list[int]:
         """The nodes that were tested, from the steepest rise to the steepest fall."""
@@ -131,9 +129,6 @@ def _periods(first: str, last: str, kinds: int, wanted: Period | None) -> tuple[
     longest: Period = next((kind for kind in allowed if len(found[kind]) >= _ENOUGH), allowed[-1])
     chosen = longest if wanted is None else wanted
     return chosen, found[chosen]
-
-
-# -- A picture --------------------------------------------------------------------------------------------------------
 
 
 def draw(path: Path, trends: Trends, counts: TermCounts, mark: str) -> None:

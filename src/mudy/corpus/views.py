@@ -20,8 +20,7 @@ from mudy._support.storage import atomic_output, real_path, same_file
 from mudy._support.validation import checked
 from mudy.corpus.checkpoint import Parts
 from mudy.corpus.graph import GRAPH_WRITERS, MARK, Graph
-from mudy.corpus.row_writers import BLOCK, WRITERS, Row, RowWriter, write_table
-from mudy.corpus.rows import OURS, InputRow, arrow, carried
+from mudy.corpus.rows import BLOCK, OURS, WRITERS, InputRow, Row, RowWriter, arrow, carried, write_table
 from mudy.corpus.term_counts import Term, TermCounts
 from mudy.corpus.trends import Period, Trend, Trends, day_of, draw
 from mudy.errors import InputError, SettingError
@@ -248,9 +247,8 @@ def _cut(text: str, places: list[Place], share: int) -> tuple[str, list[tuple[in
     spans, offset = [], len(_GAP) if kept[0].start else 0
     for passage in kept:
         inside = (place for place in places if passage.start <= place[2] and place[3] <= passage.end)
-        spans += [
-            (node, start - passage.start + offset, end - passage.start + offset) for _, node, start, end, _ in inside
-        ]
+        shift = offset - passage.start
+        spans += [(node, start + shift, end + shift) for _, node, start, end, _ in inside]
         offset += passage.end - passage.start + len(_GAP)
     shown = _GAP.join(text[passage.start : passage.end] for passage in kept)
     return f"{_GAP if kept[0].start else ''}{shown}{_GAP if kept[-1].end < len(text) else ''}", spans

@@ -13,7 +13,6 @@ import random
 import re
 import ssl
 import time
-from collections.abc import Callable
 from math import isfinite
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
@@ -39,21 +38,11 @@ class Endpoint:
     """
 
     room = None
+    timeout, patience, pause = 300.0, 900.0, 1.0  # seconds: for one answer, for all tries, and before the second try
+    tries, sleep = 5, staticmethod(time.sleep)
 
-    def __init__(
-        self,
-        url: str,
-        name: str,
-        *,
-        key: str | None = None,
-        timeout: float = 300.0,
-        patience: float = 900.0,
-        tries: int = 5,
-        pause: float = 1.0,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
+    def __init__(self, url: str, name: str, key: str | None = None) -> None:
         self.url, self.name = completions_url(url), name
-        self.timeout, self.patience, self.tries, self.pause, self.sleep = timeout, patience, tries, pause, sleep
         self._key = (os.environ.get(KEY, "") if key is None else key).strip()
         if not self._key.isascii() or not self._key.isprintable():
             raise SettingError(f"{KEY} holds characters that no key has. Set it again; white space around it is fine.")
@@ -204,7 +193,6 @@ def _without_queries(record: logging.LogRecord) -> bool:
 
 
 # --- The form of chat completions: addresses, requests, answers and errors ---------------------------------------
-
 
 KEY = "OPENAI_API_KEY"
 PATH = "/chat/completions"

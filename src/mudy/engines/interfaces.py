@@ -185,7 +185,6 @@ class DecoderOnly(Backbone):
 
 # --- Encoders ----------------------------------------------------------------------------------------------------
 
-
 _REACH = 600  # characters of context read on either side of a span
 _SPARE = 2  # tokens kept free, since a window cut out of a text may begin with a piece more than it had there
 
@@ -203,8 +202,6 @@ class SentenceEncoder(ABC):
         self, rows: Sequence[Sequence[int]], layer: int = -1, pool: Callable[[Floats], Floats] = lambda state: state
     ) -> list[Floats]:
         """What `pool` makes of the (tokens, width) states of each row of token ids, read alone; -1: the last layer."""
-
-    # --- Tokens --------------------------------------------------------------------------------------------------
 
     def room(self) -> int:
         """How many tokens of text fit into one reading."""
@@ -233,8 +230,6 @@ class SentenceEncoder(ABC):
         if token is None:
             raise UnsupportedModel(f"{self.name} has no mask token; an encoder trained with one (BERT) is needed.")
         return int(token)
-
-    # --- Vectors -------------------------------------------------------------------------------------------------
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """A vector of length 1 for each text: the mean of its last states, those of special tokens too; (texts, width).

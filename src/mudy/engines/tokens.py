@@ -23,7 +23,6 @@ KEPT = 1 << 16  # words whose tokens are remembered
 T = TypeVar("T")
 LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
 SPACE = "\u2581"  # how SentencePiece writes a space
-WORD_MARKS = (SPACE, "\u0120")  # how SentencePiece and byte-level tokenisers write a space
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,15 +154,8 @@ class LightTokenizer:
             raise ModelUnavailable(f"{folder / 'tokenizer.json'} cannot be read: {error}.") from error
         self._settings = read_settings(folder)
 
-    def __call__(
-        self,
-        text: str | Sequence[str],
-        *,
-        add_special_tokens: bool = True,
-        return_offsets_mapping: bool = True,  # noqa: ARG002 (always given)
-        verbose: bool = True,  # noqa: ARG002 (as transformers has it)
-    ) -> dict[str, Any]:
-        """Token ids and the characters of each; of one text, or of each of several."""
+    def __call__(self, text: str | Sequence[str], *, add_special_tokens: bool = True, **_: Any) -> dict[str, Any]:
+        """Token ids and the characters of each; of one text, or of each of several. Called as transformers' are."""
         if isinstance(text, str):
             encoded = self._inner.encode(text, add_special_tokens=add_special_tokens)
             return {"input_ids": encoded.ids, "offset_mapping": encoded.offsets}
@@ -210,7 +202,7 @@ class BytePairTokenizer:
 
     def __init__(self, table: TokenTable) -> None:
         self._table, self._prefix = table, table.prefix
-        self._word = lru_cache(KEPT)(self._cut)
+        self._word = lru_cache(KEPT)(self._merged)
         self._added = {table.token(number): number for number in table.added}
         self._first = re.compile("[" + re.escape("".join(sorted({token[0] for token in self._added}))) + "]")
         self._lengths = sorted({len(token) for token in self._added}, reverse=True)
@@ -240,8 +232,6 @@ class BytePairTokenizer:
     def single_characters(self) -> list[int]:
         return self._table.characters
 
-    # --- Parts of a text -----------------------------------------------------------------------------------------
-
     def _parts(self, text: str) -> Iterator[tuple[int, int, int | None]]:
         """Added tokens, the longest at each place, and the stretches between them."""
         done = at = 0
@@ -258,12 +248,8 @@ class BytePairTokenizer:
         if done < len(text):
             yield done, len(text), None
 
-    def _cut(self, word: str) -> list[tuple[int, int]]:
-        """Its tokens, and how many characters each stands for."""
-        return self._merged(*self._symbols(word))
-
     def _symbols(self, word: str) -> tuple[list[str], list[int]]:
-        """Its characters; those that are no tokens as bytes, the last of which stands for the character."""
+        """A word's characters; those that are no tokens as bytes, the last of which stands for the character."""
         symbols: list[str] = []
         lengths: list[int] = []
         for character in word:
@@ -276,8 +262,12 @@ class BytePairTokenizer:
                 lengths += [0] * (len(coded) - 1) + [1]
         return symbols, lengths
 
-    def _merged(self, symbols: list[str], lengths: list[int]) -> list[tuple[int, int]]:
-        """Join neighbours into tokens, the earliest token of the vocabulary first, then the leftmost place."""
+    def _merged(self, word: str) -> list[tuple[int, int]]:
+        """A word's tokens, and how many characters each stands for.
+
+        Neighbours are joined into tokens, the earliest token of the vocabulary first, then the leftmost place.
+        """
+        symbols, lengths = self._symbols(word)
         after = list(range(1, len(symbols) + 1))
         before = list(range(-1, len(symbols) - 1))
         queue = [entry for i in range(len(symbols) - 1) if (entry := self._pair(symbols, i, i + 1))]

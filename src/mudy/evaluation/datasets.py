@@ -27,7 +27,6 @@ __all__ = ["DATASET_FORMATS", "PROTOCOLS", "Dataset", "Record", "load", "recogni
 
 # -- How published runs read each data set ----------------------------------------------------------------------------
 
-
 Step = Callable[[str], str]
 drop_percent: Step = partial(re.compile("%").sub, "")
 drop_before_newlines: Step = partial(re.compile(r"(?<![\s,])[\s,]+\n").sub, "\n")
@@ -75,9 +74,6 @@ def _without_title(text: str, title: str | None) -> str:
     letters = "".join((title or "").split())
     start = re.match(r"\s*".join(map(re.escape, letters)) + r"(?!\w)", text, re.IGNORECASE) if letters else None
     return (text[start.end() :].strip() if start else "") or text
-
-
-# -- Data sets --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

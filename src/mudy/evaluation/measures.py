@@ -411,9 +411,6 @@ def reliability_bins(chances: FloatArray, hits: Hits, edges: Sequence[float] = _
     for low, high in pairwise(edges):
         inside = (chances >= low) & (chances < high)
         if inside.any():
-            bins[f"{low:.2f}-{high:.2f}"] = (
-                float(chances[inside].mean()),
-                float(hits[inside].mean()),
-                int(inside.sum()),
-            )
+            means = float(chances[inside].mean()), float(hits[inside].mean())
+            bins[f"{low:.2f}-{high:.2f}"] = (*means, int(inside.sum()))
     return bins

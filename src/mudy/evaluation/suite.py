@@ -25,18 +25,7 @@ from mudy._support.storage import atomic_output, dump_json
 from mudy._support.validation import phrases as checked_phrases
 from mudy.errors import SettingError
 from mudy.evaluation.datasets import Dataset, Record
-from mudy.evaluation.measures import (
-    DEPTHS,
-    F1,
-    MACRO,
-    MAP,
-    Depth,
-    Measure,
-    PhraseVectors,
-    Predictions,
-    nDCG,
-    semantic_kinds,
-)
+from mudy.evaluation.measures import DEPTHS, F1, MACRO, MAP, Depth, PhraseVectors, Predictions, nDCG, semantic_kinds
 from mudy.reading.candidates.stemming import stems_of
 from mudy.reading.document import first_words
 
@@ -44,7 +33,7 @@ VERSION = 1
 WORDS = 512  # of a text that are read
 KEPT = 50  # phrases per document
 ENCODER = "minilm-l6"  # of SemF1
-MEASURES: Sequence[Measure] = (*(F1 @ k for k in DEPTHS), F1 @ Depth.GOLD, F1 @ Depth.RETURNED, MAP @ 10, nDCG @ 10)
+MEASURES = (*(F1 @ k for k in DEPTHS), F1 @ Depth.GOLD, F1 @ Depth.RETURNED, MAP @ 10, nDCG @ 10)
 SEMANTIC = "SemF1@10"
 FAITHFUL, DIVERSE = "faithful@10", "diverse@10"  # aspects of KPEval
 _DEPTH = 10
@@ -145,9 +134,8 @@ def outcome(key: str, record: Record, phrases: Sequence[str], embed: Callable[[S
     name, _, depth = SEMANTIC.partition("@")
     semantic = (semantic_kinds(PhraseVectors(embed))[name] @ int(depth)).of(predictions, MACRO)
     hits, first = predictions.hit_ranks(Depth.RETURNED), phrases[:_DEPTH]
-    return Outcome(
-        key, len(gold), len(phrases), hits, round(semantic, 2), faithfulness(first, record.text), diversity(first)
-    )
+    aspects = round(semantic, 2), faithfulness(first, record.text), diversity(first)
+    return Outcome(key, len(gold), len(phrases), hits, *aspects)
 
 
 def faithfulness(phrases: Sequence[str], text: str) -> float | None:
@@ -208,9 +196,6 @@ class SuiteResult:
         with atomic_output(Path(path)) as unfinished:
             text = dump_json({**about, "sets": sets}).replace('], ["', '],\n["')
             unfinished.write_text(f"{text}\n", encoding="utf-8")
-
-
-# -- Functions of other packages --------------------------------------------------------------------------------------
 
 
 def named_function(name: str) -> Callable[[str], Sequence[str]]:

@@ -28,7 +28,7 @@ METHODS = {
     "jointgl": "mudy.methods.jointgl:JointGL",
     "mderank": "mudy.methods.mderank:MDERank",
     "samrank": "mudy.methods.samrank:SAMRank",
-    "attentionseeker": "mudy.methods.attentionseeker:AttentionSeeker",
+    "attentionseeker": "mudy.methods.samrank:AttentionSeeker",
     "empirical": "mudy.methods.empirical:Empirical",
 }
 

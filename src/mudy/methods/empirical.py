@@ -14,7 +14,7 @@ from typing import Literal
 
 from mudy.engines import Chat
 from mudy.errors import SettingError
-from mudy.methods.method import GenerativeMethod, OccurrenceScore, ScoredCandidates, setting
+from mudy.methods.method import GenerativeMethod, ScoredCandidates, same_at_each, setting
 from mudy.reading.candidates import Candidate, given
 from mudy.reading.document import Document, Span, first_words, squeeze
 
@@ -60,11 +60,7 @@ class Empirical(GenerativeMethod):
     def choose(self, document: Document, candidates: Sequence[Candidate]) -> ScoredCandidates:
         written, unread = self._written(document, candidates)
         chosen, dropped = standing(document, candidates, written, self.strict)
-        scores = [
-            OccurrenceScore(index, occurrence, 1 / (index + 1))
-            for index, candidate in enumerate(chosen)
-            for occurrence in candidate.occurrences
-        ]
+        scores = same_at_each(chosen, [1 / rank for rank in range(1, len(chosen) + 1)])
         read, _ = first_words(document.text, len(document.text.split()) - unread)
         spans = {"language_model": [Span(0, len(read))]}
         return ScoredCandidates(tuple(chosen), tuple(scores), tuple(dropped), unread, spans)

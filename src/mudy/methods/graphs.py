@@ -76,9 +76,6 @@ def is_word(text: str) -> bool:
     return any(map(str.isalnum, text))
 
 
-# -- Graphs -----------------------------------------------------------------------------------------------------------
-
-
 def pagerank(weights: Any, outgoing: Vector, damping: float) -> Vector:
     """How often a walker visits each node, who follows edges by weight and jumps anywhere with chance 1 - damping.
 

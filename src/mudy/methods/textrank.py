@@ -51,9 +51,6 @@ class SingleRank(TextRank):
     window: int = setting(10, "Words within a window of so many words are linked.", least=2)
 
 
-# -- The graph of words ------------------------------------------------------------------------------------------------
-
-
 def word_nodes(document: Document, reading: WordIndex) -> Indices:
     """The node of each word of the text, -1 for words that have none.
 

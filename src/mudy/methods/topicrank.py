@@ -84,9 +84,6 @@ class Lifted:
         return plain + np.bincount(self.head, self.lift * plain, minlength=len(plain))
 
 
-# -- Topics -----------------------------------------------------------------------------------------------------------
-
-
 def topics(reading: WordIndex, threshold: float, language: str = "en") -> Indices:
     """The topic of each candidate: average linkage on the Jaccard distance of their stems, cut at a distance.
 
