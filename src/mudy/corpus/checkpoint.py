@@ -8,8 +8,6 @@ OUTPUT.manifest.json              inputs, settings and number of rows, once the 
 Only files that manifest and journal list are ever deleted or overwritten.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from mudy._support.storage import (
     atomic_output,
@@ -79,11 +77,11 @@ class Reached:
     def after(self) -> RowPosition:
         return RowPosition(self.file, self.row)
 
-    def after_rows(self, rows: Sequence[OutputRow], part: str = "", size: int = 0) -> Reached:
+    def after_rows(self, rows: Sequence[OutputRow], part: str = "", size: int = 0) -> Self:
         """The same after one more part with these rows."""
         last = rows[-1].place
         failed = self.failed + sum(row.values["error"] is not None for row in rows)
-        return Reached(self.parts + 1, self.rows + len(rows), failed, last.file, last.row + 1, part, size)
+        return type(self)(self.parts + 1, self.rows + len(rows), failed, last.file, last.row + 1, part, size)
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"

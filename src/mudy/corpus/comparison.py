@@ -1,7 +1,5 @@
 """A finished corpus beside another one, or beside a vocabulary: the phrases that the other lacks, or has less often."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack

@@ -6,8 +6,6 @@ per node. Communities are found by moving nodes and then groups of them while mo
 in the order of the nodes: the same input gives the same graph.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter, defaultdict
@@ -16,7 +14,7 @@ from dataclasses import dataclass
 from heapq import heappush, heappushpop
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from xml.sax.saxutils import escape, quoteattr
 
 from mudy._support.storage import dump_json
@@ -75,7 +73,7 @@ class Graph:
     counts: TermCounts
 
     @classmethod
-    def of(cls, counts: TermCounts) -> Graph:
+    def of(cls, counts: TermCounts) -> Self:
         """The graph of counts that were made with places."""
         edges = _strongest(_associated(counts))
         groups = communities((edge.source, edge.target, edge.npmi) for edge in edges)

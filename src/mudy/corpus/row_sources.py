@@ -5,8 +5,6 @@ memory does not grow with a corpus. A row that cannot be read becomes a row with
 middle yields one such row in place of the rest, and reading continues with the next file.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import hashlib
@@ -18,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import accumulate
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Self, cast
 
 from mudy._support.extras import missing_extra
 from mudy._support.storage import file_sha256
@@ -241,7 +239,7 @@ class Files:
     _taken: dict[str, tuple[Any, Fingerprint]] = field(default_factory=dict)  # stamps and fingerprints, by name
 
     @classmethod
-    def of(cls, arguments: Sequence[str | Path], is_output: IsOutput = lambda path: False) -> Files:  # noqa: ARG005
+    def of(cls, arguments: Sequence[str | Path], is_output: IsOutput = lambda path: False) -> Self:  # noqa: ARG005
         """The files that arguments stand for, in order.
 
         What the run itself writes is left out of folders and patterns, and refused where it is named.
@@ -340,7 +338,7 @@ class Table:
     ignored: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, value: Any) -> Table:
+    def of(cls, value: Any) -> Self:
         pa = arrow()
         return cls(value if isinstance(value, pa.Table) else pa.table(value))
 

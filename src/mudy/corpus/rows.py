@@ -3,8 +3,6 @@
 Output is JSON lines, Parquet with typed keyphrases, or CSV with one line per keyphrase.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -15,7 +13,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple, Self, get_type_hints
 
 from mudy._support.extras import from_extra
 from mudy._support.storage import dump_json
@@ -63,7 +61,7 @@ class OutputRow:
     values: Mapping[str, Any]  # as they are written
 
     @classmethod
-    def of(cls, row: InputRow, result: Result | Exception, seconds: float) -> OutputRow:
+    def of(cls, row: InputRow, result: Result | Exception, seconds: float) -> Self:
         """A row with the same columns whether it went well or not."""
         error = error_message(result) if isinstance(result, Exception) else None
         values: Mapping[str, Any] = {} if isinstance(result, Exception) else result.to_dict()

@@ -1,7 +1,5 @@
 """A corpus from its files to its output, on one machine or many. Resumable: the same call continues after a kill."""
 
-from __future__ import annotations
-
 import logging
 import os
 import pickle
@@ -12,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, Self, get_type_hints
 
 from mudy._support import __version__
 from mudy._support.callbacks import reported_to
@@ -175,25 +173,6 @@ def _checked_options(options: Any) -> Options:
     return Options(**(options or {}))
 
 
-def _write_parts(rows: Any, parts: Parts, reached: Reached, part_rows: int, reporter: ProgressReporter) -> Reached:
-    """Write a part whenever there are enough rows or enough time has passed; return how far the run has come."""
-    part: list[OutputRow] = []
-    start = perf_counter()
-    with reported_to(reporter.within), closing(rows):
-        for row in rows:
-            part.append(row)
-            reporter.add(row)
-            if len(part) >= part_rows or perf_counter() - start > PART_SECONDS:
-                reached, part, start = parts.add(part, reached), [], perf_counter()
-                reporter.report_now()
-            elif reporter.due():
-                reporter.report_now()
-    if part:
-        reached = parts.add(part, reached)
-        reporter.report_now()
-    return reached
-
-
 @dataclass
 class ProgressReporter:
     """Reports how far a run is: after each part, every second in between, and within long texts."""
@@ -226,6 +205,25 @@ class ProgressReporter:
             self.report_now(self.share + share * (read - self.share))
 
 
+def _write_parts(rows: Any, parts: Parts, reached: Reached, part_rows: int, reporter: ProgressReporter) -> Reached:
+    """Write a part whenever there are enough rows or enough time has passed; return how far the run has come."""
+    part: list[OutputRow] = []
+    start = perf_counter()
+    with reported_to(reporter.within), closing(rows):
+        for row in rows:
+            part.append(row)
+            reporter.add(row)
+            if len(part) >= part_rows or perf_counter() - start > PART_SECONDS:
+                reached, part, start = parts.add(part, reached), [], perf_counter()
+                reporter.report_now()
+            elif reporter.due():
+                reporter.report_now()
+    if part:
+        reached = parts.add(part, reached)
+        reporter.report_now()
+    return reached
+
+
 # -- Input rows -> output rows, in their order; a failure stays with its row -------------------------------------------
 
 _ENDS_THE_RUN: tuple[type[Exception], ...] = (*FATAL, ModelError)  # no row's fault, and no row would fare better
@@ -239,7 +237,7 @@ class Recipe:
     options: Options
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Any], options: Options, warn: Callable[[str], None] | None) -> Recipe:
+    def of(cls, arguments: Mapping[str, Any], options: Options, warn: Callable[[str], None] | None) -> Self:
         """With the weights that examples give, if there are any: every process uses the same."""
         if arguments.get("examples") is None:
             return cls(arguments, options)

@@ -1,14 +1,12 @@
 """Change over time: which phrases rise and fall over the periods of a corpus, and how far that is from chance."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from mudy.corpus.statistics import false_discovery_rates, log_likelihood, p_value, signed_root, trend
 from mudy.corpus.term_counts import TermCounts
@@ -61,7 +59,7 @@ class Trends:
     tested: Mapping[int, tuple[float, float, float]]  # z, p and q by node, of those in enough documents
 
     @classmethod
-    def of(cls, counts: TermCounts, period: Period | None) -> Trends:
+    def of(cls, counts: TermCounts, period: Period | None) -> Self:
         """The trends of counts that were made with places and days."""
         first, last, precision = counts.database.execute(_DAYS).fetchone()
         if first is None:

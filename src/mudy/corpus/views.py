@@ -4,8 +4,6 @@ They are right after any number of interruptions, and can be asked for after the
 share one pass over the rows, which counts phrases in a temporary database, so memory does not grow with them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Self
 
 from mudy._support.extras import from_extra
 from mudy._support.storage import atomic_output, real_path, same_file
@@ -55,7 +53,7 @@ class Views:
     period: Period | None = None
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], output: Path, form: RowWriter, time: Any = None, period: Any = None) -> Views:
+    def of(cls, given: Mapping[str, Any], output: Path, form: RowWriter, time: Any = None, period: Any = None) -> Self:
         """The files with these names; raises if one cannot be written."""
         texts = {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
         files = {name: Path(checked(name, value, str)) for name, value in texts.items() if value is not None}

@@ -11,8 +11,6 @@ An encoder (BERT and its kin) gives a state for each token of a text; all that i
 Tensors stay within an engine: what goes in and comes out is numpy's.
 """
 
-from __future__ import annotations
-
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Texts as tokens: spans and prompts as token positions, and the tokenisers that cut them."""
 
-from __future__ import annotations
-
 import json
 import mmap
 import re
@@ -192,6 +190,48 @@ class Cut(NamedTuple):
     offsets: list[tuple[int, int]]
 
 
+class TokenTable:
+    """A vocabulary as a hash table in one file, which is mapped into memory, not read, and which processes share.
+
+    As Python's strings and dictionary, Gemma's tokens would take 36 MB of each process. A pull writes the file
+    (`mudy.models.gguf`).
+    """
+
+    def __init__(self, path: Path) -> None:
+        """The file holds a header, where each token begins, the slots of the hash table, and the tokens."""
+        with path.open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        body = data.find(b"\n") + 1
+        header = json.loads(data[:body])
+        self.added: list[int] = header["added"]  # tokens that are found in a text before it is cut
+        self.prefix: list[int] = header["prefix"]  # special tokens that stand before every text
+        self.characters: list[int] = header["characters"]  # tokens of one character
+        self.joints: str = header["joints"]  # characters that some token has before a space
+        starts, slots = 4 * (header["tokens"] + 1), 4 * header["slots"]
+        view = memoryview(data)[body:]
+        self._starts, self._slots = view[:starts].cast("i"), view[starts : starts + slots].cast("i")
+        self._tokens, self._last_slot = view[starts + slots :], header["slots"] - 1
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def token(self, number: int) -> str:
+        return str(self._coded(number), "utf-8")
+
+    def number(self, token: str) -> int | None:
+        """The id of a token; None if it is none."""
+        coded = token.encode("utf-8", "surrogatepass")
+        slot = crc32(coded) & self._last_slot
+        number: int = self._slots[slot]
+        while number >= 0 and self._coded(number) != coded:
+            slot = (slot + 1) & self._last_slot
+            number = self._slots[slot]
+        return None if number < 0 else number
+
+    def _coded(self, number: int) -> memoryview:
+        return self._tokens[self._starts[number] : self._starts[number + 1]]
+
+
 class BytePairTokenizer:
     """Gemma's byte-pair encoding, by a table of tokens that is mapped into memory and not read.
 
@@ -296,45 +336,3 @@ class BytePairTokenizer:
         joined = symbols[left] + symbols[right]
         token = self._table.number(joined)
         return None if token is None else (token, -len(symbols[left]), left, right, joined)
-
-
-class TokenTable:
-    """A vocabulary as a hash table in one file, which is mapped into memory, not read, and which processes share.
-
-    As Python's strings and dictionary, Gemma's tokens would take 36 MB of each process. A pull writes the file
-    (`mudy.models.gguf`).
-    """
-
-    def __init__(self, path: Path) -> None:
-        """The file holds a header, where each token begins, the slots of the hash table, and the tokens."""
-        with path.open("rb") as file:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        body = data.find(b"\n") + 1
-        header = json.loads(data[:body])
-        self.added: list[int] = header["added"]  # tokens that are found in a text before it is cut
-        self.prefix: list[int] = header["prefix"]  # special tokens that stand before every text
-        self.characters: list[int] = header["characters"]  # tokens of one character
-        self.joints: str = header["joints"]  # characters that some token has before a space
-        starts, slots = 4 * (header["tokens"] + 1), 4 * header["slots"]
-        view = memoryview(data)[body:]
-        self._starts, self._slots = view[:starts].cast("i"), view[starts : starts + slots].cast("i")
-        self._tokens, self._last_slot = view[starts + slots :], header["slots"] - 1
-
-    def __len__(self) -> int:
-        return len(self._starts) - 1
-
-    def token(self, number: int) -> str:
-        return str(self._coded(number), "utf-8")
-
-    def number(self, token: str) -> int | None:
-        """The id of a token; None if it is none."""
-        coded = token.encode("utf-8", "surrogatepass")
-        slot = crc32(coded) & self._last_slot
-        number: int = self._slots[slot]
-        while number >= 0 and self._coded(number) != coded:
-            slot = (slot + 1) & self._last_slot
-            number = self._slots[slot]
-        return None if number < 0 else number
-
-    def _coded(self, number: int) -> memoryview:
-        return self._tokens[self._starts[number] : self._starts[number + 1]]

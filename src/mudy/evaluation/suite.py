@@ -7,8 +7,6 @@
 A change to anything that a result depends on needs a new VERSION; results of different versions are never compared.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -3,8 +3,6 @@
 Chunks for language models overlap; those for encoders do not.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The published runs asked Llama 3 8B; the comparison with GPT-5 in MUDY's paper works alike. The wording is ours.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from bisect import bisect_right

@@ -1,7 +1,5 @@
 """MDERank (Zhang et al., Findings of ACL 2022): a keyphrase is what a document is not itself without."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """TextRank (Mihalcea and Tarau, EMNLP 2004) and SingleRank (Wan and Xiao, AAAI 2008): PageRank over words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar

@@ -3,8 +3,6 @@
 And MultipartiteRank (Boudin, NAACL 2018): PageRank over candidates that are linked across clusters only.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

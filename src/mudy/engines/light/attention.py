@@ -1,7 +1,5 @@
 """Attention in a decoder: who sees whom, in blocks of rows; edits of the scores (Eqs. 5-8); and what the rows see."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ alike for all prompts that begin alike, so these share a branch: the template's 
 and a phrase once for all of its occurrences, up to the first layer that is edited.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

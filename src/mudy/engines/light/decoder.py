@@ -4,12 +4,10 @@ Weights are inputs of the graphs under the names that model files give them with
 layers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial, reduce
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -269,10 +267,10 @@ class LightHead:
         sums = (round_rows(states).astype(np.int32) * weight).sum(-1, dtype=np.int32).astype(np.float32)
         return np.asarray(sums * row_scales(states) * self.table.scales[words])
 
-    def only(self, words: slice | NDArray[np.intp]) -> LightHead:
+    def only(self, words: slice | NDArray[np.intp]) -> Self:
         """The same with fewer words."""
         weight, scales = self.table
-        return LightHead(Table(weight[words], None if scales is None else scales[words]), self.threads)
+        return type(self)(Table(weight[words], None if scales is None else scales[words]), self.threads)
 
 
 @cache

@@ -1,13 +1,11 @@
 """Sentence encoders without torch: BERT, and the multilingual Universal Sentence Encoder."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,7 +152,7 @@ class UniversalEncoder:
     name: str
 
     @classmethod
-    def load(cls, folder: str, name: str, threads: int | None = None) -> UniversalEncoder:
+    def load(cls, folder: str, name: str, threads: int | None = None) -> Self:
         with np.load(Path(folder) / "weights.npz", allow_pickle=False) as stored:
             rows = stored["q1"].shape[0]
             table = np.empty((PARTS * rows, WIDTH), dtype=np.uint8)

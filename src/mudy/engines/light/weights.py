@@ -7,8 +7,6 @@ stay in float32. Each row of states has a scale of its own too, so one large val
 are unsigned around 128 and weights signed: onnxruntime multiplies signed by signed forty times slower.
 """
 
-from __future__ import annotations
-
 import json
 import mmap
 from collections.abc import Callable, Iterable, Iterator

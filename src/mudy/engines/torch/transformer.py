@@ -4,15 +4,13 @@ What all language models share comes first: a tokeniser, prompts, observers, and
 values of a document are computed once, and all candidates look at them.
 """
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -166,7 +164,7 @@ class CausalBackbone(DecoderOnly, Transformer):
     special_in_prompt = False
 
     @classmethod
-    def load(cls, path: str, machine: Machine, name: str) -> CausalBackbone:
+    def load(cls, path: str, machine: Machine, name: str) -> Self:
         model = AutoModelForCausalLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
         return cls(model, fast_tokenizer(path), machine, name)
 
@@ -208,7 +206,7 @@ class Seq2SeqBackbone(Transformer):
     special_in_window = False
 
     @classmethod
-    def load(cls, path: str, machine: Machine, name: str) -> Seq2SeqBackbone:
+    def load(cls, path: str, machine: Machine, name: str) -> Self:
         model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
         return cls(model, fast_tokenizer(path), machine, name)
 
@@ -267,7 +265,7 @@ class TorchEncoder(SentenceEncoder):
         self.positions = int(model.config.max_position_embeddings) - offset
 
     @classmethod
-    def load(cls, path: str, machine: Machine, name: str) -> TorchEncoder:
+    def load(cls, path: str, machine: Machine, name: str) -> Self:
         model = AutoModel.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
         return cls(model, fast_tokenizer(path), machine, name)
 
@@ -326,7 +324,7 @@ class LocalChat:
         self._marks = re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))) or r"(?!)")
 
     @classmethod
-    def load(cls, path: str, machine: Machine, name: str, template: str = "") -> LocalChat:
+    def load(cls, path: str, machine: Machine, name: str, template: str = "") -> Self:
         tokenizer = fast_tokenizer(path)
         if not (tokenizer.chat_template or template):
             raise UnsupportedModel(no_template(name))  # before the weights are loaded for nothing
