@@ -130,8 +130,6 @@ def _strongest(edges: Iterable[Edge]) -> list[Edge]:
     return sorted({entry[-1] for heap in kept.values() for entry in heap})
 
 
-# -- Communities ------------------------------------------------------------------------------------------------------
-
 Neighbours = Mapping[int, Mapping[int, float]]  # weights; those of a node with itself count twice
 
 

@@ -269,8 +269,6 @@ def _concept(phrase: Mapping[str, Any]) -> dict[str, Any] | None:
     return {name: _text(value) if isinstance(value, str) else value for name, value in concept.items()}
 
 
-# -- CSV --------------------------------------------------------------------------------------------------------------
-
 _CSV_COLUMNS = (
     *("id", "rank", "keyphrase", "score", "variants", "start", "end", "page", "occurrences"),
     *("concept_id", "concept_label", "concept_match", "concept_similarity", "warning", "error"),

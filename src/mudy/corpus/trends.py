@@ -94,9 +94,6 @@ class Trends:
         return sorted(self.tested, key=lambda node: (-self.tested[node][0], node))
 
 
-# -- Dates ------------------------------------------------------------------------------------------------------------
-
-
 def day_of(value: Any) -> str | None:
     """A value of a time column as 2024, 2024-03 or 2024-03-05; None if it is no such date."""
     text = value.isoformat() if isinstance(value, date) else str(value)  # a datetime is a date

@@ -83,9 +83,6 @@ def no_template(name: str) -> str:
     )
 
 
-# --- Loading -----------------------------------------------------------------------------------------------------
-
-
 def load_backbone(path: str, compute: Compute, name: str, report: Report | None = None) -> Backbone:
     family = _family(path, name, CAUSAL_FAMILIES | ENCODER_DECODERS, "a language model")
     if computes_lightly(path, compute):
@@ -187,9 +184,6 @@ def _read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ModelUnavailable(f"{path} cannot be read: {error}.") from error
     return content
-
-
-# --- Which engine ------------------------------------------------------------------------------------------------
 
 
 def computes_lightly(path: str, compute: Compute) -> bool:

@@ -181,8 +181,6 @@ class DecoderOnly(Backbone):
         return tokenise(self.tokenizer, *text_range, prefix="Text: ")
 
 
-# --- Encoders ----------------------------------------------------------------------------------------------------
-
 _REACH = 600  # characters of context read on either side of a span
 _SPARE = 2  # tokens kept free, since a window cut out of a text may begin with a piece more than it had there
 

@@ -129,9 +129,6 @@ def consecutive(lengths: Iterable[int]) -> Iterator[slice]:
         yield slice(start, start := start + length)
 
 
-# --- Tokenisers ----------------------------------------------------------------------------------------------------
-
-
 def fast_tokenizer(path: str) -> Any:
     """The model's tokeniser; only a fast one knows where in the text its tokens stand."""
     from transformers import AutoTokenizer

@@ -39,9 +39,6 @@ _SHINGLE = 5  # words
 _ALIKE = 0.5  # share of the shorter text's shingles that near-duplicates have in common
 
 
-# -- Texts ------------------------------------------------------------------------------------------------------------
-
-
 @cache
 def register() -> Mapping[str, Sequence[str]]:
     """The suite's data sets: the hashes of their documents, in order."""
@@ -101,9 +98,6 @@ def near_duplicates(datasets: Sequence[Dataset]) -> list[tuple[str, str, str, st
 def _shingles(text: str) -> set[tuple[str, ...]]:
     words = text.casefold().split()
     return {tuple(words[start : start + _SHINGLE]) for start in range(max(1, len(words) - _SHINGLE + 1))}
-
-
-# -- Outcomes ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

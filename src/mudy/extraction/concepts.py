@@ -77,8 +77,6 @@ def with_near_concepts(keyphrases: Sequence[Keyphrase], vectors: LabelVectors, l
     )
 
 
-# -- Tags of similar texts --------------------------------------------------------------------------------------------
-
 HISTORY: Literal["history"] = "history"  # part of a score, and how a concept that is not in the text was found
 LEAST = 0.05  # probability from which such a concept is suggested
 

@@ -136,8 +136,6 @@ def _scored_alone(method: Method, text: PreparedText) -> ScoredCandidates:
     return ScoredCandidates.of(text.candidates, method.score(text.document, text.candidates))
 
 
-# -- Keyphrases -------------------------------------------------------------------------------------------------------
-
 Group = list[OccurrenceScore]  # of one phrase and its variants, best first
 
 
@@ -308,8 +306,6 @@ def _keyphrase(text: str, place: int, group: Sequence[OccurrenceScore]) -> Keyph
     best = max(score.score for score in group)
     return Keyphrase(place, forms[0], best, tuple(forms[1:]), occurrences)
 
-
-# -- Repetition -------------------------------------------------------------------------------------------------------
 
 # No list has two phrases of which one repeats the other. A phrase is left out if it has the stems of one chosen before,
 # or is a part of one, or contains one. Only a longer one may join a shorter one, as "heat pump tariff" joins "heat

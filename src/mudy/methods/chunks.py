@@ -146,9 +146,6 @@ def count(token_ends: Sequence[int], span: Span) -> int:
     return bisect_left(token_ends, span.end + 1) - bisect_right(token_ends, span.start)
 
 
-# -- For encoders -----------------------------------------------------------------------------------------------------
-
-
 class EncoderChunk(NamedTuple):
     span: Span
     tokens: Tokens

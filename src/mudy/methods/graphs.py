@@ -115,9 +115,6 @@ class SparseTable:
         return np.asarray(np.bincount(self.rows, self.values * x[self.columns], self.size), dtype=np.float64)
 
 
-# -- Nearness (TopicRank, MultipartiteRank) ---------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Nearness:
     """Edges between nodes of different topics: the sum of 1 / gap over every two of their occurrences.

@@ -58,9 +58,6 @@ def prompted(backbone: Backbone, template: str) -> Backbone:
     return backbone.with_template(f" {template}" if spaced else template)
 
 
-# -- Scores -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class OccurrenceScore:
     """One occurrence of one candidate, scored: higher is better, for every method."""
@@ -114,9 +111,6 @@ class ScoredCandidates:
         kept = tuple(score for score in self.scores if allowed(self.candidates[score.candidate]))
         dropped = tuple(candidate.phrase for candidate in self.candidates if not allowed(candidate))
         return replace(self, scores=kept, dropped=self.dropped + dropped)
-
-
-# -- Methods ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

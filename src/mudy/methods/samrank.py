@@ -92,8 +92,6 @@ class HeadObserver(MapObserver):
         self.sums[layer] = received
 
 
-# -- Attention-Seeker --------------------------------------------------------------------------------------------------
-
 DocumentForm = Literal["auto", "short", "long"]
 
 _ChunkScores = tuple[Chunk, float, dict[int, float]]  # its weight, and the scores of its phrases

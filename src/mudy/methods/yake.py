@@ -58,9 +58,6 @@ def frequencies(terms: Terms, phrases: Iterable[tuple[str, ...]]) -> Counter[tup
     return Counter(wanted[match.phrase] for match in PhraseIndex(wanted).matches(terms))
 
 
-# -- What is counted --------------------------------------------------------------------------------------------------
-
-
 @dataclass
 class Statistics:
     tf: int = 0
@@ -99,9 +96,6 @@ def is_ordinary(word: str) -> bool:
     """Whether a word is made of letters and at most one other mark, which is no digit."""
     others = [c for c in word if not c.isalpha()]
     return len(others) <= 1 and len(others) < len(word) and not any(map(str.isdigit, others))
-
-
-# -- What it weighs ---------------------------------------------------------------------------------------------------
 
 
 def word_weight(word: Statistics, usual: float, most: int, sentences: int) -> float:

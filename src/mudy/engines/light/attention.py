@@ -95,9 +95,6 @@ def grow(paths: Sequence[Sequence[int]], shared: bool = True) -> tuple[Branches,
     return Branches(ids, parents, depths), places
 
 
-# --- Editing: Eqs. 5-8 -------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class LightEdit:
     """A weighting, applied to the rows of several prompts."""

@@ -74,8 +74,6 @@ class LightDecoder(DecoderOnly):
     def room(self) -> int:
         return self.positions - LONGEST_PROMPT
 
-    # --- Reading -------------------------------------------------------------------------------------------------
-
     def encode(
         self, ranges: Sequence[TextRange], layers: Sequence[int] = (), middle: bool = False
     ) -> list[LightPrefix]:
@@ -138,8 +136,6 @@ class LightDecoder(DecoderOnly):
         assert middle is not None  # attention is enough in the last layer alone
         self._decoder.layers(half, last + 1, middle, positions, attend)
         return [each / np.float32(max(1, len(set(layers)))) for each in sums], middle
-
-    # --- Prompting -----------------------------------------------------------------------------------------------
 
     def log_likelihood(self, questions: Sequence[Question]) -> list[list[list[float]]]:
         asked = [self._prepare(question) for question in questions if question.phrases]

@@ -139,8 +139,6 @@ def rms_norm(graph: Graph, states: str, weight: str, config: DecoderConfig) -> s
     return graph.add("SimplifiedLayerNormalization", states, weight, axis=-1, epsilon=float(config.epsilon))
 
 
-# --- The network ---------------------------------------------------------------------------------------------------
-
 ROWS = 160  # that pass through the linear layers at once: more take more memory, and fewer more time to lay out weights
 FEWEST_ROWS = 32  # that are worth a thread of their own
 Attend = Callable[[int, Array, Array, Array], Array | None]  # layer, query, key, value -> attended, or None: enough

@@ -97,9 +97,6 @@ def _add(first: Tensor | None, second: Tensor | None) -> Tensor | None:
     return first + second
 
 
-# --- Observing: how much each token is looked at -----------------------------------------------------------------
-
-
 def received_sums(attention: Tensor) -> Tensor:
     """The attention that each token gets from all rows, averaged over heads (Eqs. 13-14).
 
@@ -149,9 +146,6 @@ def row_maps(call: Call, block: int = 256) -> Iterator[tuple[slice, Tensor]]:
         yield rows, probabilities(some)
 
 
-# --- Editing: Eqs. 5-8 -------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Edit:
     """A weighting, applied to prompts of one shape."""
@@ -188,9 +182,6 @@ def reweighted(scores: Tensor, weights: Tensor, rule: Rule) -> Tensor:
     if rule == "logit":
         return torch.where(scores >= 0, scores * weights, scores * (1 - weights))
     return scores + weights.log()
-
-
-# --- Prompts that follow a document ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

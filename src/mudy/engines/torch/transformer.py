@@ -65,8 +65,6 @@ class Transformer(Backbone):
         self.depth, self.heads = int(model.config.num_hidden_layers), int(model.config.num_attention_heads)
         self.prompt_depth = int(getattr(model.config, "num_decoder_layers", self.depth))
 
-    # --- Reading -------------------------------------------------------------------------------------------------
-
     @abstractmethod
     def opened(self, text_range: TextRange) -> Tokens:
         """A range of text as prompts follow it."""
@@ -107,8 +105,6 @@ class Transformer(Backbone):
         check()
         with self.machine.at_work():
             return self._read(torch.tensor([tokens.ids], device=self.device), observer)
-
-    # --- Prompting -----------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _follow(self, encoding: Any, ids: Tensor, edit: Edit | None) -> Tensor:
@@ -155,9 +151,6 @@ def of_one_shape(prompts: Sequence[Prompt], budget: int) -> Iterator[list[int]]:
     order = sorted(range(len(prompts)), key=lambda i: (prompts[i].shape, i))
     for (length, _, _), same in groupby(order, key=lambda i: prompts[i].shape):
         yield from packs(same, lambda _, length=length: length, budget)  # type: ignore[misc]
-
-
-# --- Decoder-only models: the prompt follows the document --------------------------------------------------------
 
 
 class CausalBackbone(DecoderOnly, Transformer):
@@ -251,8 +244,6 @@ class Seq2SeqBackbone(Transformer):
         return int(self.model.config.decoder_start_token_id or 0)
 
 
-# --- Sentence encoders: BERT and its kin ---------------------------------------------------------------------------
-
 OFFSET_FAMILIES = frozenset({"roberta", "xlm-roberta", "mpnet"})  # whose positions count on from the padding token's id
 
 
@@ -296,9 +287,6 @@ def length_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
         batch.append(index)
     if batch:
         yield batch
-
-
-# --- Chat models: decoder-only, tuned to follow instructions, with a chat template ---------------------------------
 
 
 class LocalChat:

