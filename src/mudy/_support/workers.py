@@ -62,8 +62,6 @@ def pickled_work(work: object, what: str = "The settings") -> bytes:
         raise WorkerError(f"{what} cannot be sent to worker processes: {error}") from error
 
 
-# -- One process ------------------------------------------------------------------------------------------------------
-
 _numbers = count(1)  # of tasks
 
 

@@ -24,7 +24,6 @@ from mudy.reading.languages import AUTO
 if TYPE_CHECKING:
     from mudy.corpus.comparison import Comparison, Contrast
 
-
 PART_FORMATS = ("jsonl", "parquet", "csv", "tsv")
 
 

@@ -109,8 +109,6 @@ class Parts:
     def part(self, index: int) -> Path:
         return self.folder / f"part-{index:06}{self.form.ending}"
 
-    # -- Before a run -------------------------------------------------------------------------------------------------
-
     def check(self) -> None:
         """InputError if a file that is not ours has a name that the run would use."""
         if self.summary.exists() and read_summary(self.summary) is None:
@@ -160,8 +158,6 @@ class Parts:
         elif read_manifest(self._manifest) is not None:
             self._delete_parts()
             write_manifest(self._manifest, {})  # the folder stays ours, even if other files lie in it
-
-    # -- During a run -------------------------------------------------------------------------------------------------
 
     def begin(self, asked: Manifest) -> Reached:
         """Create the folder, and return how far an earlier run with the same settings has come."""
@@ -214,8 +210,6 @@ class Parts:
                 stream.write(reached.line())
                 flush_to_disk(stream)
         return reached
-
-    # -- After a run --------------------------------------------------------------------------------------------------
 
     def finish(self, asked: Manifest, reached: Reached) -> None:
         """Join the parts, write the summary, and delete what is no longer needed."""

@@ -224,8 +224,6 @@ def _write_parts(rows: Any, parts: Parts, reached: Reached, part_rows: int, repo
     return reached
 
 
-# -- Input rows -> output rows, in their order; a failure stays with its row -------------------------------------------
-
 _ENDS_THE_RUN: tuple[type[Exception], ...] = (*FATAL, ModelError)  # no row's fault, and no row would fare better
 
 

@@ -30,7 +30,6 @@ CAUSAL_FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3",
 ENCODER_FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "electra", "deberta-v2"})
 _GPU_DEVICES = ("nvidia[0-9]*", "kfd", "dxg")  # of NVIDIA, of AMD, and of either under Windows' Linux
 
-
 Precision = Literal["float32", "bfloat16", "float16"]
 Speed = Literal["quick", "fast", "exact"]
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DATASET_FORMATS", "PROTOCOLS", "Dataset", "Record", "load", "recognised", "set_name"]
 
-
 # -- How published runs read each data set ----------------------------------------------------------------------------
 
 Step = Callable[[str], str]
@@ -99,8 +98,6 @@ def load(path: str | Path, form: str | None = None, *, limit: int | None = None)
     protocol = PROTOCOLS.get(set_name(name) or "", PLAIN_PROTOCOL)
     return Dataset(name, chosen, tuple(documents), tuple(problems), protocol)
 
-
-# -- Table 1 ----------------------------------------------------------------------------------------------------------
 
 UNIT = 3  # sentences
 

@@ -201,5 +201,4 @@ def named_function(name: str) -> Callable[[str], Sequence[str]]:
         raise SettingError(f"{name}: {error}. The module must be installed or in the current folder.") from error
     if not callable(function):
         raise SettingError(f"{name} is not a function.")
-
     return lambda text: checked_phrases(f"What {name} returns", function(text))

@@ -32,7 +32,6 @@ METHODS = {
     "empirical": "mudy.methods.empirical:Empirical",
 }
 
-
 Style = Literal["subjects", "terms", "keywords", "tags"]  # of a reader, an indexer, an author, a tagger
 STYLES: dict[Style, str] = {
     "subjects": "what a reader would file the text under",

@@ -115,8 +115,6 @@ def most(limit: int, length: Callable[[int], int], room: int) -> int:
     return max(0, bisect_right(range(limit + 1), room, key=length) - 1)
 
 
-# -- What the model wrote ---------------------------------------------------------------------------------------------
-
 # Models are asked for `Keyphrases: a; b; c` and write numbered lists, JSON, bold type, apologies and afterthoughts. Not
 # all that is no phrase is recognised as such here: it does not occur in the text, and is dropped for that.
 

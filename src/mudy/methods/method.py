@@ -25,7 +25,6 @@ T = TypeVar("T")
 ModelField = Literal["backbone", "encoder", "chat", "multilingual"]  # the field of a method that holds a model
 Work = Sequence[tuple[Document, Sequence[Candidate]]]  # documents with their candidates
 
-
 # What a setting must keep to: whether a value does, and the words for it in an error.
 LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]] = {
     "least": (ge, "{} or more".format),

@@ -206,9 +206,6 @@ class RelevanceObserver(MapObserver):
         self.sums[layer] = relevance @ columns
 
 
-# -- Phrases from tokens -----------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class ChunkedDocument:
     """A document, cut into chunks, and the candidates to be scored."""

@@ -37,8 +37,6 @@ from mudy.models.cache import (
 )
 from mudy.models.fetch import FULL, Report, silent
 
-# --- Linear layers -------------------------------------------------------------------------------------------------
-
 LARGEST, MIDDLE = 127, 128
 SMALLEST_SCALE = 1e-12 / LARGEST
 
@@ -199,8 +197,6 @@ def _header(data: mmap.mmap) -> tuple[dict[str, Any], int]:
             raise ValueError(f"{name} does not fit its shape")
     return table, 8 + size
 
-
-# --- Writing -----------------------------------------------------------------------------------------------------
 
 _FORMAT = "mudy-int8-1"  # raise it when what is written changes
 _HASH_SIZE = 32  # hexadecimal digits of XXH3's 128 bits

@@ -196,8 +196,6 @@ def matching_files(argument: str) -> list[str]:
     return sorted(path for path in glob(pattern, recursive=True) if not Path(path).is_dir())  # noqa: PTH207 (absolute too)
 
 
-# -- Plain text -------------------------------------------------------------------------------------------------------
-
 _BYTE_ORDER_MARKS = (  # a UTF-32 mark begins with that of UTF-16, so it is looked for first
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),

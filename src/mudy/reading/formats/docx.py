@@ -132,13 +132,13 @@ class Body:
             self._open[-1].parts.append(text)
 
 
-# -- OpenDocument -----------------------------------------------------------------------------------------------------
-
 CONTENT = "content.xml"
 _STYLES: dict[str, BlockKind] = {"Title": "title", "Preformatted_20_Text": "code", "Quotations": "quotation"}
 
 
 class TextWalker(ElementWalker):
+    """An OpenDocument text."""
+
     breaks = frozenset(("h", "p", "list-item", "table-cell", "table-row"))
     skipped = frozenset(
         ("annotation", "tracked-changes", "note-citation", "table-of-content", "forms", "scripts", "automatic-styles")

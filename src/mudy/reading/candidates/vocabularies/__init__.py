@@ -160,8 +160,6 @@ def concept_of(entry: Any) -> Concept:
     return Concept("" if name is None else str(name), label, tuple(alternatives))
 
 
-# -- Labels in texts --------------------------------------------------------------------------------------------------
-
 _MARKS = (  # accents and vowel signs, which belong to the letters before them
     "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903\u093a-\u0963"
     "\u0981-\u0983\u09bc-\u09cd"

@@ -128,7 +128,6 @@ _READERS: Mapping[str, Callable[[str, str], Iterator[Concept]]] = {
     ".tsv": partial(_table, delimiters="\t"),
 }
 
-
 # -- SKOS -------------------------------------------------------------------------------------------------------------
 
 SKOS, SKOS_XL = "http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#"
