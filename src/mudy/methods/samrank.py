@@ -3,14 +3,12 @@
 And Attention-Seeker (López Z. et al., COLING 2025): attention, weighted by how much each head looks at candidates.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -21,6 +19,80 @@ from mudy.methods.chunks import Chunk, IndexedOccurrence, chunks, everywhere
 from mudy.methods.method import Method, ScorePart, Scores, require, same_at_each, setting
 from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedDocument:
+    """A document, cut into chunks, and the candidates to be scored."""
+
+    candidates: Sequence[Candidate]
+    chunks: Sequence[Chunk]  # with candidates wherever their words occur, and of their occurrences those that count
+    homes: Mapping[IndexedOccurrence, int]  # which chunk answers for each occurrence
+
+    @classmethod
+    def of(cls, document: Document, candidates: Sequence[Candidate], backbone: Backbone, limit: int) -> Self:
+        """Candidates count wherever their words occur, as in the papers, but single words not within longer ones."""
+        complete = everywhere(document, candidates)
+        cut = list(chunks(document, complete, backbone.token_ends(document.text), min(limit, backbone.room())))
+        left_out = nested(complete)
+        counted = [replace(c, places=tuple(place for place in c.places if place not in left_out)) for c in cut]
+        return cls(candidates, counted, {place: chunk.index for chunk in cut for place in chunk.places})
+
+    def windows(self, backbone: Backbone) -> Iterator[tuple[Chunk, Tokens]]:
+        """The chunks one after the other, with their tokens; progress is the share of them."""
+        for chunk in reported(self.chunks, lambda _: 1, len(self.chunks)):
+            yield chunk, backbone.window(*chunk.text_range)
+
+    def scored(self, scores: Sequence[float], parts: Sequence[Mapping[str, float]]) -> Scores:
+        homes = self.homes
+        same = same_at_each(self.candidates, scores, parts, lambda index, place: homes[IndexedOccurrence(index, place)])
+        return Scores(same, language_model=[chunk.span for chunk in self.chunks])
+
+    def phrases(self, chunk: Chunk, tokens: Tokens, scores: Floats) -> dict[int, float]:
+        """The score of each candidate in a chunk: the sum over its occurrences; the mean for those of one word."""
+        sums: dict[int, list[float]] = defaultdict(list)
+        for place in chunk.places:
+            held = tokens.of(place.span)
+            sums[place.candidate].append(float(scores[held.start : held.stop].sum()))
+        single = {index for index in sums if is_single(self.candidates[index])}
+        return {index: sum(values) / (len(values) if index in single else 1) for index, values in sums.items()}
+
+
+def is_single(candidate: Candidate) -> bool:
+    return len(candidate.phrase.split()) == 1
+
+
+def nested(candidates: Sequence[Candidate]) -> set[IndexedOccurrence]:
+    """Occurrences of single words that lie within one of a candidate of several words."""
+    spans = sorted(o.span for c in candidates if not is_single(c) for o in c.occurrences)
+    starts = [span.start for span in spans]
+    reach = [0, *accumulate((span.end for span in spans), max)]  # the farthest end of the first so many
+    return {
+        IndexedOccurrence(index, occurrence)
+        for index, candidate in enumerate(candidates)
+        if is_single(candidate)
+        for occurrence in candidate.occurrences
+        if reach[bisect_right(starts, occurrence.span.start)] >= occurrence.span.end
+    }
+
+
+def candidate_mask(chunk: Chunk, tokens: Tokens, sink: int | None) -> Floats:
+    """1 for tokens of candidates, also where another chunk answers for them; the attention sink is none; (tokens,)."""
+    mask = np.zeros(len(tokens), np.float32)
+    for span in (occurrence.span for candidate in chunk.candidates for occurrence in candidate.occurrences):
+        inside = Span(max(span.start, chunk.span.start), min(span.end, chunk.span.end))
+        if inside.start < inside.end:
+            held = tokens.of(inside)
+            mask[held.start : held.stop] = 1
+    return without_sink(mask, sink)
+
+
+def without_sink(scores: Floats, sink: int | None) -> Floats:
+    """Scores with 0 for the token that takes the attention which is not needed elsewhere, if there is one."""
+    scores = scores.copy()
+    if sink is not None:
+        scores[sink] = 0
+    return scores
 
 
 @dataclass(frozen=True)
@@ -204,77 +276,3 @@ class RelevanceObserver(MapObserver):
         relevance = columns @ self.chosen / np.float32(len(self.chosen))  # (heads,)
         self.means[layer] = float(relevance.mean())
         self.sums[layer] = relevance @ columns
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkedDocument:
-    """A document, cut into chunks, and the candidates to be scored."""
-
-    candidates: Sequence[Candidate]
-    chunks: Sequence[Chunk]  # with candidates wherever their words occur, and of their occurrences those that count
-    homes: Mapping[IndexedOccurrence, int]  # which chunk answers for each occurrence
-
-    @classmethod
-    def of(cls, document: Document, candidates: Sequence[Candidate], backbone: Backbone, limit: int) -> ChunkedDocument:
-        """Candidates count wherever their words occur, as in the papers, but single words not within longer ones."""
-        complete = everywhere(document, candidates)
-        cut = list(chunks(document, complete, backbone.token_ends(document.text), min(limit, backbone.room())))
-        left_out = nested(complete)
-        counted = [replace(c, places=tuple(place for place in c.places if place not in left_out)) for c in cut]
-        return cls(candidates, counted, {place: chunk.index for chunk in cut for place in chunk.places})
-
-    def windows(self, backbone: Backbone) -> Iterator[tuple[Chunk, Tokens]]:
-        """The chunks one after the other, with their tokens; progress is the share of them."""
-        for chunk in reported(self.chunks, lambda _: 1, len(self.chunks)):
-            yield chunk, backbone.window(*chunk.text_range)
-
-    def scored(self, scores: Sequence[float], parts: Sequence[Mapping[str, float]]) -> Scores:
-        homes = self.homes
-        same = same_at_each(self.candidates, scores, parts, lambda index, place: homes[IndexedOccurrence(index, place)])
-        return Scores(same, language_model=[chunk.span for chunk in self.chunks])
-
-    def phrases(self, chunk: Chunk, tokens: Tokens, scores: Floats) -> dict[int, float]:
-        """The score of each candidate in a chunk: the sum over its occurrences; the mean for those of one word."""
-        sums: dict[int, list[float]] = defaultdict(list)
-        for place in chunk.places:
-            held = tokens.of(place.span)
-            sums[place.candidate].append(float(scores[held.start : held.stop].sum()))
-        single = {index for index in sums if is_single(self.candidates[index])}
-        return {index: sum(values) / (len(values) if index in single else 1) for index, values in sums.items()}
-
-
-def is_single(candidate: Candidate) -> bool:
-    return len(candidate.phrase.split()) == 1
-
-
-def nested(candidates: Sequence[Candidate]) -> set[IndexedOccurrence]:
-    """Occurrences of single words that lie within one of a candidate of several words."""
-    spans = sorted(o.span for c in candidates if not is_single(c) for o in c.occurrences)
-    starts = [span.start for span in spans]
-    reach = [0, *accumulate((span.end for span in spans), max)]  # the farthest end of the first so many
-    return {
-        IndexedOccurrence(index, occurrence)
-        for index, candidate in enumerate(candidates)
-        if is_single(candidate)
-        for occurrence in candidate.occurrences
-        if reach[bisect_right(starts, occurrence.span.start)] >= occurrence.span.end
-    }
-
-
-def candidate_mask(chunk: Chunk, tokens: Tokens, sink: int | None) -> Floats:
-    """1 for tokens of candidates, also where another chunk answers for them; the attention sink is none; (tokens,)."""
-    mask = np.zeros(len(tokens), np.float32)
-    for span in (occurrence.span for candidate in chunk.candidates for occurrence in candidate.occurrences):
-        inside = Span(max(span.start, chunk.span.start), min(span.end, chunk.span.end))
-        if inside.start < inside.end:
-            held = tokens.of(inside)
-            mask[held.start : held.stop] = 1
-    return without_sink(mask, sink)
-
-
-def without_sink(scores: Floats, sink: int | None) -> Floats:
-    """Scores with 0 for the token that takes the attention which is not needed elsewhere, if there is one."""
-    scores = scores.copy()
-    if sink is not None:
-        scores[sink] = 0
-    return scores

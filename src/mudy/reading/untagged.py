@@ -16,6 +16,7 @@ from mudy._support.callbacks import check
 from mudy.reading.document import CONTENT, MODIFIER, UNSPACED_LANGUAGES
 from mudy.reading.languages import (
     ALL_FUNCTION_WORDS,
+    ANY_LANGUAGE,
     PLAIN,
     PLAIN_KOREAN,
     SEGMENTERS,
@@ -28,8 +29,7 @@ from mudy.reading.languages.verbs import is_verb_here
 from mudy.reading.tagging import TextReader, Token
 
 CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages that write every noun with a capital
-ANY = "xx"  # spaCy's code for no language in particular
-SPACY_CODES = {"no": "nb", "bs": "hr", UNDETERMINED: ANY}  # languages with another code in spaCy
+SPACY_CODES = {"no": "nb", "bs": "hr", UNDETERMINED: ANY_LANGUAGE}  # languages with another code in spaCy
 INITIAL = re.compile(r"[^\W\d_]")  # the J of "J. Smith"
 ELIDED = re.compile(r"[^\W\d_]{1,5}['’]")  # l', dell', qu'
 ABBREVIATION = re.compile(r"[^\W\d_]\.?|[^\W\d_]{2,4}\.|(?:[^\W\d_]{1,2}\.){2,4}")  # J., Dr., z.B.; a letter
@@ -112,7 +112,7 @@ def spacy_words(code: str) -> Callable[[str], list[Morpheme]]:
     try:
         nlp = spacy.blank(SPACY_CODES.get(code, code))
     except ImportError:  # spaCy does not know the language, or needs a package for it that is not installed
-        nlp = spacy.blank(ANY)
+        nlp = spacy.blank(ANY_LANGUAGE)
     lock = Lock()
 
     def words(piece: str) -> list[Morpheme]:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from mudy._support import validation
 from mudy._support.callbacks import cancellable
 from mudy.errors import InputError, SettingError
 from mudy.reading.candidates.grammar import ACRONYMS, PRONOUNS, grammar_of, no_prose
@@ -194,10 +195,8 @@ def given(document: Document, phrases: Iterable[str]) -> tuple[list[Candidate], 
 
 
 def checked_phrases(phrases: Iterable[str]) -> Iterator[str]:
-    if isinstance(phrases, str):
-        raise InputError(f"A list of phrases was expected, not the single text {phrases!r}. Put it in a list.")
-    for phrase in phrases:
-        if not isinstance(phrase, str) or not phrase.strip():
+    for phrase in validation.phrases("The list of phrases", phrases):
+        if not phrase.strip():
             raise InputError(f"A phrase must be a text with at least one visible character, not {phrase!r}.")
         yield phrase
 

@@ -17,11 +17,11 @@ from mudy.reading.candidates import stands_alone
 from mudy.reading.candidates.phrase_index import PhraseIndex
 from mudy.reading.candidates.stemming import SNOWBALL, UNSPACED, stem_of
 from mudy.reading.document import Span, squeeze
+from mudy.reading.languages import ANY_LANGUAGE
 
 __all__ = ["Concept", "Vocabulary"]
 
 _SHOWN = 3  # examples in a note
-_NO_STEMMER = "xx"  # any language whose words have no stems
 _FIELDS = ("id", "label", "alternatives")
 
 
@@ -131,7 +131,7 @@ class Vocabulary:
 
     def index_of(self, language: str) -> "LabelIndex":
         """The index of all labels for texts in a language; built on first use, once per stemmer."""
-        stemmer = language if language == "en" or language in SNOWBALL else _NO_STEMMER
+        stemmer = language if language == "en" or language in SNOWBALL else ANY_LANGUAGE  # without stems
         if stemmer not in self._indexes:
             self._indexes[stemmer] = LabelIndex([concept.labels for concept in self.concepts], stemmer)
         return self._indexes[stemmer]
