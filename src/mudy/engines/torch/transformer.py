@@ -53,6 +53,7 @@ class TorchEncoding(Encoding):
 class Transformer(Backbone):
     """A model, its tokeniser and a machine. A family says how a text is read and how a prompt follows it."""
 
+    kind: ClassVar[Any]  # the class of transformers that loads it
     special_in_prompt: ClassVar[bool]  # whether the tokeniser's special tokens belong to the prompt
 
     def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
@@ -64,6 +65,11 @@ class Transformer(Backbone):
         self.name, self.family = name, str(model.config.model_type)
         self.depth, self.heads = int(model.config.num_hidden_layers), int(model.config.num_attention_heads)
         self.prompt_depth = int(getattr(model.config, "num_decoder_layers", self.depth))
+
+    @classmethod
+    def load(cls, path: str, machine: Machine, name: str) -> Self:
+        model = cls.kind.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        return cls(model, fast_tokenizer(path), machine, name)
 
     @abstractmethod
     def opened(self, text_range: TextRange) -> Tokens:
@@ -154,12 +160,8 @@ def of_one_shape(prompts: Sequence[Prompt], budget: int) -> Iterator[list[int]]:
 
 
 class CausalBackbone(DecoderOnly, Transformer):
+    kind = AutoModelForCausalLM
     special_in_prompt = False
-
-    @classmethod
-    def load(cls, path: str, machine: Machine, name: str) -> Self:
-        model = AutoModelForCausalLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
-        return cls(model, fast_tokenizer(path), machine, name)
 
     def room(self) -> int:
         return int(self.model.config.max_position_embeddings) - LONGEST_PROMPT
@@ -191,17 +193,13 @@ WORD_MARKS = ("\u2581", "\u0120")  # how SentencePiece and byte-level tokenisers
 
 
 class Seq2SeqBackbone(Transformer):
+    kind = AutoModelForSeq2SeqLM
     sink_token = None
     default_rule: Rule = "logit"
     small_sums = False
     template = "This book mainly talks about {} ."
     special_in_prompt = True
     special_in_window = False
-
-    @classmethod
-    def load(cls, path: str, machine: Machine, name: str) -> Self:
-        model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
-        return cls(model, fast_tokenizer(path), machine, name)
 
     def room(self) -> int:
         """T5's relative positions allow any length, but it was trained on `n_positions` tokens (512)."""
