@@ -20,8 +20,7 @@ from transformers.masking_utils import eager_mask
 from mudy.engines.tokens import Prompt, Tokens, prompts_of, tokenise
 from mudy.methods.chunks import Chunk, chunks
 from mudy.methods.method import OccurrenceScore
-from mudy.methods.mudy import Mudy, attention_score, final_score, weight_of
-from mudy.methods.mudy.algorithm import normalised
+from mudy.methods.mudy import Mudy, attention_score, final_score, normalised, weight_of
 from mudy.methods.promptrank import prompt_likelihood
 from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span

@@ -20,8 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mudy.corpus.checkpoint import Parts
-from mudy.corpus.row_writers import JsonLinesWriter
-from mudy.corpus.rows import InputRow, RowPosition
+from mudy.corpus.rows import InputRow, JsonLinesWriter, RowPosition
 from mudy.corpus.views import Views
 
 TOPICS, PHRASES, KEYPHRASES = 200, 150, 12

@@ -19,7 +19,7 @@ from mudy import Extractor
 from mudy.evaluation.datasets import load
 from mudy.evaluation.measures import F1, Predictions
 from mudy.extraction.promptrank_protocol import promptrank_candidates
-from mudy.extraction.ranking import rank
+from mudy.extraction.ranking import PhraseNames, rank
 from mudy.methods.graphs import is_word
 from mudy.methods.yake import is_ordinary
 from mudy.reading.candidates import Candidate, Occurrence, grouped
@@ -54,7 +54,7 @@ def predictions(
     scorer = Extractor(name).scorer
     for number, (document, wanted) in enumerate(zip(documents, gold, strict=True)):
         candidates = finder(document)
-        ranked = rank(document.text, candidates, scorer.score(document, candidates), merge=False)
+        ranked = rank(document.text, candidates, scorer.score(document, candidates), names=PhraseNames(merge=False))
         phrases = [keyphrase.text.lower() for keyphrase in ranked]  # "decision - making", as older packages print it
         yield Predictions(str(number), phrases, wanted, sum(len(candidate.occurrences) for candidate in candidates))
 

@@ -66,5 +66,6 @@ class Server:
 
     def endpoint(self, *steps: Step, **options: Any) -> Endpoint:
         self.steps[:] = steps
-        usual: dict[str, Any] = {"key": KEY, "timeout": 5.0, "pause": 0.001, "sleep": self.waits.append}
-        return Endpoint(self.url, "some-model", **(usual | options))
+        endpoint = Endpoint(self.url, "some-model", options.pop("key", KEY))
+        vars(endpoint).update({"timeout": 5.0, "pause": 0.001, "sleep": self.waits.append} | options)
+        return endpoint

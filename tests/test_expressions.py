@@ -37,14 +37,13 @@ SHORT = {
 MADE = {
     ("mudy.evaluation.datasets", r'\s*'): r"r\s*i\s*v\s*e\s*r(?!\w)",  # a title, letter by letter
     ("mudy._support.extras", r"{re.escape(extra)}"): r"""extra == ['"]corpus['"]""",
-    ("mudy._support.extras", r"PROJECT"): r"mudy\[(.+)\]",
-    ("mudy.extraction.examples.record_formats", r"known"): r"semeval2017(?![a-z0-9])",
-    ("mudy.extraction.examples.record_formats", r"between"): r"[;,\n]",
+    ("mudy.extraction.examples", r"known"): r"semeval2017(?![a-z0-9])",
+    ("mudy.extraction.examples", r"between"): r"[;,\n]",
     ("mudy.evaluation.measures", r"UNSPACED"): f"({UNSPACED})",
     ("mudy.reading.candidates", r"grammar_of(document.language, document.tagged).phrase"): UNIVERSAL.phrase,
     ("mudy.reading.candidates", r"grammar.run or grammar.phrase"): UNIVERSAL.phrase,
     ("mudy.reading.candidates", r"grammar.inner"): r"[AN]{0,3}N",
-    ("mudy.engines.torch.local_chat", r"marks"): r"<\|user\|>|</s>|<s>",
+    ("mudy.engines.torch.transformer", r"marks"): r"<\|user\|>|</s>|<s>",
     ("mudy.engines.tokens", r"self._added"): r"[<]",
     ("mudy.engines.tokens", r"{joint}"): r"▁*(?:(?:[a]▁+)|[^▁])+|▁+",
     ("mudy.engines.endpoint", r"parameter"): r"\bmax_tokens\b",

@@ -18,7 +18,7 @@ from experiments.reproduce import ITEMS, reproduce
 from experiments.reproduce.figures import require_matplotlib
 from experiments.reproduce.paper import DATASET_TITLES
 from experiments.reproduce.workspace import ReproduceOptions, Workspace
-from mudy.cli.console import Screen, printable
+from mudy.cli.main import Screen, printable
 from mudy.cli.parameters import MODEL, declared_option, with_options
 from mudy.engines import Compute
 from mudy.errors import InputError, MudyError, unknown

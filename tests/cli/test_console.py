@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from mudy._support.storage import dump_json
-from mudy.cli import console
-from mudy.cli.console import Output, Screen
+from mudy.cli import main
 from mudy.cli.extract_command import ResultFormat
+from mudy.cli.main import Output, Screen
 from mudy.extraction import results
 
 
@@ -126,7 +126,7 @@ def test_where_there_is_no_terminal_progress_is_a_line_every_ten_seconds(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0
-    monkeypatch.setattr(console, "monotonic", lambda: now)
+    monkeypatch.setattr(main, "monotonic", lambda: now)
     with Screen(lines=True) as screen:
         for now in range(36):
             screen.show("Extracting", amount=f"{now} rows")
@@ -137,6 +137,6 @@ def test_where_there_is_no_terminal_progress_is_a_line_every_ten_seconds(
 def test_without_lines_or_where_it_is_to_be_quiet_no_progress_is_written(
     screen: Screen, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(console, "monotonic", lambda: 1e9)
+    monkeypatch.setattr(main, "monotonic", lambda: 1e9)
     screen.show("Extracting", amount="1 row")
     assert capsys.readouterr() == ("", "")

@@ -11,7 +11,7 @@ import pytest
 from mudy import InputError, corpus
 from mudy._support.storage import new_file
 from mudy.corpus.checkpoint import Parts, write_manifest
-from mudy.corpus.row_writers import JsonLinesWriter
+from mudy.corpus.rows import JsonLinesWriter
 from tests.corpora import jsonl, rows, run, texts
 
 

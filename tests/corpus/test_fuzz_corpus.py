@@ -17,7 +17,8 @@ import zstandard
 from pyarrow import parquet
 
 from mudy.corpus import Columns
-from mudy.corpus.rows import File, InputRow
+from mudy.corpus.row_sources import File
+from mudy.corpus.rows import InputRow
 from tests.corpora import json_lines, texts
 
 EXAMPLES = int(os.environ.get("MUDY_FUZZ_EXAMPLES", "150"))  # of each kind

@@ -11,8 +11,7 @@ import zstandard
 from pyarrow import parquet
 
 from mudy.corpus import Columns
-from mudy.corpus.row_sources import Files
-from mudy.corpus.rows import File
+from mudy.corpus.row_sources import File, Files
 from tests.corpora import json_lines, jsonl, rows, run, texts
 
 BROKEN: list[tuple[bytes, str | None]] = [

@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 from mudy import InputError, SettingError, corpus
 from mudy.corpus import Columns
-from mudy.corpus.rows import File
+from mudy.corpus.row_sources import File
 from tests.corpora import command, json_lines, jsonl, rows, run, texts
 from tests.corpus.test_checkpoint_files import stopped
 

@@ -131,8 +131,8 @@ def test_the_progress_of_one_long_text_is_a_share_of_the_corpus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     extractor = Given(METHODS[0][1](), "promptrank")
-    monkeypatch.setattr("mudy.corpus.scoring.Recipe.build", lambda _: extractor)
-    monkeypatch.setattr("mudy.corpus.scoring.model_fingerprints", lambda *_, **__: {})
+    monkeypatch.setattr("mudy.corpus.runner.Recipe.build", lambda _: extractor)
+    monkeypatch.setattr("mudy.corpus.runner.model_fingerprints", lambda *_, **__: {})
     monkeypatch.setattr(runner, "REPORT_SECONDS", -1.0)
     files = [tmp_path / "a.txt", tmp_path / "b.txt"]
     for file in files:

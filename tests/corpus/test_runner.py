@@ -13,9 +13,9 @@ import pytest
 from pyarrow import parquet
 
 from mudy import Extractor, InputError, MissingExtra, ModelError, SettingError, corpus, models
-from mudy.cli import console
+from mudy.cli import main
 from mudy.corpus import Columns
-from mudy.corpus.scoring import Recipe
+from mudy.corpus.runner import Recipe
 from mudy.reading import formats as readers
 from tests.command_line import run as run_command
 from tests.corpora import command, jsonl, rows, run, texts
@@ -198,7 +198,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
 def test_the_command_tells_a_log_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = jsonl(tmp_path / "in.jsonl", [{"text": text} for text in texts(3)])
     clock = itertools.count(step=20)
-    monkeypatch.setattr(console, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(main, "monotonic", lambda: next(clock))
     ended = run_command("corpus", source, tmp_path / "out.jsonl", "--method", "yake", "--part-rows", "1")
     assert ended.exit_code == 0, ended.stderr
     told = re.findall(r"^mudy: Extracting: \d+%, (\d) rows, [\d.]+ per second$", ended.stderr, re.MULTILINE)

@@ -173,7 +173,9 @@ def test_a_server_that_is_down_is_said_to_be() -> None:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
     waits: list[float] = []
-    said = failure(Endpoint(url, "m", key=KEY, tries=3, pause=0.001, sleep=waits.append))
+    endpoint = Endpoint(url, "m", key=KEY)
+    vars(endpoint).update(tries=3, sleep=waits.append)
+    said = failure(endpoint)
     assert said.startswith(f"{url}/chat/completions was asked 3 times")
     assert "connection refused" in said
     assert len(waits) == 2

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 from mudy import Extractor
 from mudy._support.onnx import Array, ThreadMap
-from mudy.engines.light.encoders import ORDERS, PARTS, WIDTH, UniversalEncoder
+from mudy.engines.light.encoders import ORDERS, PARTS, WIDTH, UniversalEncoder, vector_graph
 
 FEATURES, HIDDEN, EPSILON = 1280, 320, 1e-6
 SHAPES = {
@@ -48,9 +47,7 @@ def encoder(threads: int = 1) -> UniversalEncoder:
     weights = {name: random.normal(0, 0.05, shape).astype(np.float32) for name, shape in SHAPES.items()}
     table = random.integers(0, 64, (6 * PARTS, WIDTH), dtype=np.uint8)
     ranges = random.uniform(-0.1, 0.1, (2, PARTS, 1)).astype(np.float32)
-    made = UniversalEncoder(weights, table, ranges, EPSILON, ThreadMap(threads), Path(), "random")
-    vars(made)["tokenizer"] = Characters()
-    return made
+    return UniversalEncoder(weights, table, ranges, vector_graph(EPSILON), Characters(), ThreadMap(threads), "random")
 
 
 def plain_vector(model: UniversalEncoder, text: str) -> Array:

@@ -3,7 +3,7 @@
 import pytest
 
 from mudy.errors import SettingError
-from mudy.extraction.ranking import how_many, overlap, rank
+from mudy.extraction.ranking import PhraseNames, how_many, overlap, rank
 from mudy.methods.method import OccurrenceScore
 from mudy.reading.candidates import Candidate, Occurrence
 from mudy.reading.document import Span
@@ -57,7 +57,8 @@ def test_hyphen_and_space_are_variants_of_one_another() -> None:
 
 def test_merging_can_be_switched_off() -> None:
     values = {"oil spills": [-1.0], "oil spill": [-2.0]}
-    assert [k.text for k in rank(TEXT, *scored(TEXT, values), merge=False)] == ["Oil spills", "Oil spill"]
+    found = rank(TEXT, *scored(TEXT, values), names=PhraseNames(merge=False))
+    assert [k.text for k in found] == ["Oil spills", "Oil spill"]
 
 
 def test_ties_and_float_noise_are_broken_by_position() -> None:
@@ -91,7 +92,7 @@ def test_diversity_counts_the_best_occurrence_of_a_phrase_shown_in_another_form(
 def test_diversity_keeps_apart_phrases_of_a_script_without_spaces() -> None:
     text = "机器学习，机器翻译，天气，树木。"
     values = {"机器学习": [-1.0], "机器翻译": [-1.1], "天气": [-1.2], "树木": [-3.0]}
-    diverse = rank(text, *scored(text, values), top_n=2, diversity=0.7, language="zh")
+    diverse = rank(text, *scored(text, values), top_n=2, diversity=0.7, names=PhraseNames(language="zh"))
     assert [k.text for k in diverse] == ["机器学习", "天气"]
 
 
@@ -124,7 +125,7 @@ ACRONYMS = dict.fromkeys(("ik", "iks"), "inverse kinematics")
 @pytest.mark.parametrize("distinct", [False, True])
 def test_an_acronym_is_a_variant_of_its_long_form(distinct: bool) -> None:
     values = {"ik": [-1.0, -4.0, -1.5], "arms": [-2.0], "inverse kinematics": [-3.0]}
-    found = rank(KINEMATICS, *scored(KINEMATICS, values), acronyms=ACRONYMS, distinct=distinct)
+    found = rank(KINEMATICS, *scored(KINEMATICS, values), names=PhraseNames(acronyms=ACRONYMS), distinct=distinct)
     assert [(k.text, k.variants, k.score) for k in found] == [
         ("Inverse kinematics", ("IK",), -1.0),
         ("arms", (), -2.0),
@@ -134,17 +135,17 @@ def test_an_acronym_is_a_variant_of_its_long_form(distinct: bool) -> None:
 
 def test_phrases_with_an_acronym_are_merged_with_those_that_spell_it_out() -> None:
     values = {"ik solvers": [-1.0], "inverse kinematics solver": [-3.0]}
-    (only,) = rank(KINEMATICS, *scored(KINEMATICS, values), acronyms=ACRONYMS)
+    (only,) = rank(KINEMATICS, *scored(KINEMATICS, values), names=PhraseNames(acronyms=ACRONYMS))
     assert (only.text, only.variants) == ("inverse kinematics solver", ("IK solvers",))
 
 
 def test_a_phrase_that_contains_the_acronym_of_a_chosen_one_repeats_it() -> None:
     values = {"inverse kinematics": [-1.0], "ik": [-1.0, -1.0, -1.0], "ik solvers": [-2.0], "arms": [-3.0]}
-    found = rank(KINEMATICS, *scored(KINEMATICS, values), acronyms=ACRONYMS, distinct=True)
+    found = rank(KINEMATICS, *scored(KINEMATICS, values), names=PhraseNames(acronyms=ACRONYMS), distinct=True)
     assert [k.text for k in found] == ["Inverse kinematics", "arms"]
 
 
 def test_acronyms_stay_apart_where_nothing_is_merged() -> None:
     values = {"inverse kinematics": [-1.0], "ik": [-2.0]}
-    found = rank(KINEMATICS, *scored(KINEMATICS, values), acronyms=ACRONYMS, merge=False)
+    found = rank(KINEMATICS, *scored(KINEMATICS, values), names=PhraseNames(merge=False, acronyms=ACRONYMS))
     assert [k.text for k in found] == ["Inverse kinematics", "IK"]

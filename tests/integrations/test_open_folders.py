@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mudy import InputError, SettingError
-from mudy.integrations.open_folders import MOST_BYTES, OpenFolders
+from mudy.integrations.mcp import MOST_BYTES, OpenFolders
 from tests.integrations.texts import EXAMPLES
 
 FILES = ("open/a.txt", "open/deeper/b.md", "open/.hidden.txt", "open/.git/c.txt", "open/key.pem", "secret/s.txt")

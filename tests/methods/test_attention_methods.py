@@ -17,10 +17,9 @@ from mudy.engines.torch import attention
 from mudy.engines.torch.transformer import CausalBackbone
 from mudy.errors import SettingError
 from mudy.methods import METHODS, method_class
-from mudy.methods.attentionseeker import AttentionSeeker
 from mudy.methods.chunks import chunk_of, chunk_spans, split_sentences
 from mudy.methods.method import OccurrenceScore
-from mudy.methods.samrank import ChunkedDocument, SAMRank, nested
+from mudy.methods.samrank import AttentionSeeker, ChunkedDocument, SAMRank, nested
 from mudy.reading.candidates import Candidate, candidates, given
 from mudy.reading.document import Document, Span
 from tests import small

@@ -9,7 +9,7 @@ import pytest
 from mudy import Extractor, Result, SettingError, UnsupportedModel
 from mudy.engines import Compute
 from mudy.engines.torch import Machine
-from mudy.engines.torch.local_chat import LocalChat
+from mudy.engines.torch.transformer import LocalChat
 from mudy.methods.empirical import Empirical, standing
 from mudy.models import KNOWN
 from mudy.reading.candidates import Candidate, Occurrence, candidates

@@ -16,8 +16,7 @@ from mudy.engines.torch.transformer import of_one_shape
 from mudy.errors import SettingError
 from mudy.methods.chunks import chunks
 from mudy.methods.method import Architecture
-from mudy.methods.mudy import Mudy, weight_of
-from mudy.methods.mudy.weighting import focus
+from mudy.methods.mudy import Mudy, focus, weight_of
 from mudy.reading.candidates import Candidate, candidates
 from mudy.reading.document import Document, Span
 from tests import oracle, small

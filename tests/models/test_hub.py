@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from mudy import models
 from mudy.cli.main import cli
 from mudy.errors import ModelUnavailable
-from mudy.models import hub as hubs
+from mudy.models import fetch
 from tests.hub import Hub, serving
 
 FILES = {
@@ -83,7 +83,7 @@ def test_a_model_is_fetched_once_with_weights_of_one_kind_and_without_code(
 
 
 def test_weights_of_an_older_kind_are_taken_where_there_are_no_others() -> None:
-    assert hubs.files_to_fetch(["config.json", "pytorch_model.bin", "flax_model.msgpack"]) == [
+    assert fetch.files_to_fetch(["config.json", "pytorch_model.bin", "flax_model.msgpack"]) == [
         "config.json",
         "pytorch_model.bin",
     ]
@@ -102,7 +102,7 @@ def test_a_hub_out_of_reach_is_an_error_that_says_so(hub: Hub, monkeypatch: pyte
 
 
 def test_a_hub_that_never_answers_is_given_up(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hubs, "LOOK_UP_SECONDS", 0.2)
+    monkeypatch.setattr(fetch, "LOOK_UP_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(ModelUnavailable, match="the hub could not be reached"):

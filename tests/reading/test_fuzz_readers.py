@@ -8,6 +8,7 @@ import os
 import random
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -126,7 +127,7 @@ def gives_text(name: str, seed: int, longest: int, read: Callable[[], Reading]) 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.html"])
 def test_a_damaged_file_gives_text_within_limits_or_an_input_error(name: str) -> None:
-    with ReaderPool(1, LIMITS) as pool:
+    with closing(ReaderPool(1, LIMITS)) as pool:
         texts = sum(
             gives_text(name, seed, LIMITS.characters, partial(readers.read, data, name, pool=pool))
             for seed, data, _ in files(name)

@@ -8,6 +8,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
@@ -29,7 +30,7 @@ RIVER = hostile.docx(hostile.paragraph("River gauge"))
 
 @pytest.fixture
 def pool() -> Iterator[ReaderPool]:
-    with ReaderPool() as made:
+    with closing(ReaderPool()) as made:
         yield made
 
 
@@ -41,7 +42,7 @@ def slow_file() -> bytes:
 
 def limited(data: bytes, name: str = "", **limits: float) -> str:
     """The text of a file within limits; unless one is given, there is time enough for a busy machine."""
-    with ReaderPool(1, Limits(**{"seconds": 3600, **limits})) as made:  # type: ignore[arg-type]
+    with closing(ReaderPool(1, Limits(**{"seconds": 3600, **limits}))) as made:  # type: ignore[arg-type]
         return readers.read(data, name, pool=made).text
 
 
@@ -205,7 +206,7 @@ def test_a_process_that_was_killed_is_replaced(pool: ReaderPool) -> None:
 @posix
 def test_a_file_that_kills_its_process_is_refused() -> None:
     file, slow = FileRead(), ReaderPool(1)
-    with slow, ThreadPoolExecutor() as threads:
+    with closing(slow), ThreadPoolExecutor() as threads:
         reading = threads.submit(readers.read, slow_file(), pool=slow, file=file)
         until(lambda: slow._busy)
         os.kill(processes(slow)[0], signal.SIGSEGV)

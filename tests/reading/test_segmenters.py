@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from mudy import Extractor, LanguageWarning
+from mudy.reading import untagged
 from mudy.reading.candidates import nested_candidates
 from mudy.reading.document import Document
-from mudy.reading.languages import SEGMENTERS, segmenters
-from mudy.reading.languages.segmenters import segmenter_of
-from mudy.reading.untagged import UntaggedReader
+from mudy.reading.languages import SEGMENTERS
+from mudy.reading.untagged import UntaggedReader, segmenter_of
 
 OWN = [json.loads(line) for line in Path("experiments/languages/texts.jsonl").read_text(encoding="utf-8").splitlines()]
 CASES = {  # text, phrases that must be found, and phrases that must not
@@ -42,7 +42,6 @@ def test_the_segmenter_of_an_extra_is_used_and_named(code: str) -> None:
     document = read(code, CASES[code][0])
     assert document.read_by.startswith(SEGMENTERS[code])
     segmenter = segmenter_of(code)
-    assert segmenter is not None
     assert document.tagged == segmenter.tags
 
 
@@ -74,7 +73,7 @@ def test_a_text_read_by_a_segmenter_names_its_subjects(row: dict[str, str]) -> N
 def test_a_missing_segmenter_is_warned_of_once_per_process_and_named_in_every_result(
     code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segmenters, "_version", lambda _: None)
+    monkeypatch.setattr(untagged, "_version", lambda _: None)
     monkeypatch.setattr("mudy.extraction.extractor._GIVEN", set())
     text = next(row["text"] for row in OWN if row["language"] == code)
     with warnings.catch_warnings(record=True) as caught:

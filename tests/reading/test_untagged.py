@@ -34,7 +34,7 @@ for row in OWN:
 @pytest.fixture(autouse=True)
 def _light(monkeypatch: pytest.MonkeyPatch) -> None:
     """As after a plain install: no segmenter, and no tagger but the English one."""
-    monkeypatch.setattr("mudy.reading.languages.segmenters.SEGMENTERS", {})
+    monkeypatch.setattr("mudy.reading.untagged.SEGMENTERS", {})
     monkeypatch.setattr("mudy.reading.tagging.tagger_is_here", lambda _: False)
 
 

@@ -11,7 +11,7 @@ import pytest
 from starlette.types import Message
 
 from mudy.reading.formats import Limits
-from mudy.server.answers import MAX_WAITING_FILES, READER_PROCESSES, ReadQueue, reader_limits
+from mudy.server.answers import MAX_WAITING_FILES, READER_PROCESSES, ReadQueue
 from mudy.server.app import create_app
 from mudy.server.config import Config
 from mudy.server.problems import HttpProblem
@@ -32,8 +32,8 @@ async def until(fact: Callable[[], object]) -> None:
 
 
 @asynccontextmanager
-async def opened(timeout: float = 300, **given: float) -> AsyncIterator[ReadQueue]:
-    queue = ReadQueue(Limits(**given), timeout, Metrics())  # type: ignore[arg-type]
+async def opened(timeout: float = 300) -> AsyncIterator[ReadQueue]:
+    queue = ReadQueue(Config(timeout=timeout), Metrics())
     try:
         yield queue
     finally:
@@ -129,8 +129,13 @@ def test_a_queue_that_is_closed_leaves_no_process_behind() -> None:
 
 
 def test_a_file_may_hold_a_few_times_the_text_that_a_request_may() -> None:
-    assert reader_limits(max_characters=1_000, timeout=300) == Limits(seconds=30, characters=4_000)
-    assert reader_limits(max_characters=1_000, timeout=10).seconds == 10
+    async def test() -> None:
+        for timeout, seconds in ((300, 30), (10, 10)):
+            queue = ReadQueue(Config(max_characters=1_000, timeout=timeout), Metrics())
+            assert queue.pool.limits == Limits(seconds=seconds, characters=4_000)
+            queue.close()
+
+    run(test)
 
 
 @asynccontextmanager

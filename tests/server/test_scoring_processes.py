@@ -17,7 +17,7 @@ from mudy.extraction.options import Options
 from mudy.extraction.outcomes import Item
 from mudy.extraction.results import Result
 from mudy.server.config import Config
-from mudy.server.scorer import Batch, ExtractorKey, ProcessScorer, ScoringWork, process_scorers
+from mudy.server.scorer import Batch, ExtractorKey, ProcessScorer, ScoringWork, scorers
 from mudy.server.telemetry import Eta
 from tests import small
 from tests.extraction.test_outcomes_by_workers import children
@@ -106,7 +106,7 @@ def test_a_model_that_no_process_can_load_ends_the_service(tmp_path: Path) -> No
         assert broken.ended() == 1
     assert "could not be loaded" in broken.written.splitlines()[-1]
     with pytest.raises(ModelError):
-        process_scorers(Config(method="mudy", model="./missing", workers=2))
+        scorers(Config(method="mudy", model="./missing", workers=2))
 
 
 # -- One process ------------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_a_text_that_fails_fails_alone(scorer: ProcessScorer) -> None:
 
 
 def test_what_is_cancelled_is_left_at_once(scorer: ProcessScorer) -> None:
-    pid, calls = scorer.pid, 0
+    pid, calls = scorer._process.pid, 0
 
     def leave() -> None:
         nonlocal calls
@@ -144,7 +144,7 @@ def test_what_is_cancelled_is_left_at_once(scorer: ProcessScorer) -> None:
         scorer.compute(batch(" ".join([small.TEXT] * 3000)))
     assert calls == 1
     assert scorer.compute(batch(small.TEXT))
-    assert scorer.pid == pid
+    assert scorer._process.pid == pid
 
 
 def test_a_text_that_ends_its_process_twice_fails_alone(scorer: ProcessScorer) -> None:
@@ -154,7 +154,7 @@ def test_a_text_that_ends_its_process_twice_fails_alone(scorer: ProcessScorer) -
         """Called while a batch is computed."""
         nonlocal deaths
         if deaths < 2:
-            pid = scorer.pid
+            pid = scorer._process.pid
             os.kill(pid, signal.SIGKILL)
             until(lambda: scorer._process.failure is not None)
             deaths += 1
@@ -178,5 +178,5 @@ def test_the_key_of_the_service_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> 
     sent = []
     monkeypatch.setattr(ProcessScorer, "__init__", lambda _, work: sent.append(work))
     monkeypatch.setattr(ProcessScorer, "await_start", lambda _: None)
-    process_scorers(Config(method="yake", api_key="secret", workers=2, report=lambda *_: None))
+    scorers(Config(method="yake", api_key="secret", workers=2, report=lambda *_: None))
     assert [(work.config.api_key, work.config.report) for work in sent] == [(None, None)] * 2

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mudy._support.callbacks import check
+from mudy._support.workers import WorkerPool
 from mudy.errors import InputError, WorkerError
 
 
@@ -83,3 +84,7 @@ class Unable:
 
     def lost(self, item: Any, error: WorkerError) -> Any:
         raise AssertionError(f"{item} is no item's fault: {error}")
+
+
+def pids(pool: WorkerPool[Any, Any]) -> list[int]:
+    return [process.pid for process in pool._processes]

@@ -25,7 +25,7 @@ from mudy._support.workers import (
 from mudy.errors import InputError, WorkerError
 from tests.reading.test_pool import gone
 from tests.served import PATIENCE, until
-from tests.support.made import Squares, Unable
+from tests.support.made import Squares, Unable, pids
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 ROOT = str(Path(__file__).parents[2])
@@ -45,12 +45,12 @@ def pool(tmp_path: Path) -> Iterator[WorkerPool[Any, Any]]:
 def test_outcomes_come_in_the_order_of_the_items(pool: WorkerPool[Any, Any]) -> None:
     chunks = [range(start, start + 1 + start % 5) for start in range(40)]
     assert list(ordered_outcomes(pool, chunks)) == [number**2 for chunk in chunks for number in chunk]
-    assert len(pool.pids) == 2
+    assert len(pids(pool)) == 2
 
 
 def test_no_more_processes_are_started_than_there_is_work(pool: WorkerPool[Any, Any]) -> None:
     assert list(ordered_outcomes(pool, [[1, 2, 3]])) == [1, 4, 9]
-    assert len(pool.pids) == 1
+    assert len(pids(pool)) == 1
 
 
 def test_items_of_a_process_that_was_killed_are_computed_by_another(pool: WorkerPool[Any, Any]) -> None:
@@ -111,7 +111,7 @@ def test_a_long_item_sent_to_a_stopped_process_holds_nobody_up(tmp_path: Path) -
     """It fills the pipe, which nobody empties."""
     with WorkerPool(Squares(str(tmp_path)), 1, lambda _: 0.0) as pool:
         assert pool.submit([3]).future.result(PATIENCE) == [9]
-        os.kill(pool.pids[0], signal.SIGSTOP)
+        os.kill(pids(pool)[0], signal.SIGSTOP)
         task = pool.submit(["long" * 1_000_000])
         pool.waited(1.0)
         with pytest.raises(WorkerError, match="no sign of life"):
@@ -133,15 +133,15 @@ def test_the_limit_of_silence_grows_with_what_is_computed() -> None:
 def test_a_process_that_waits_for_a_task_may_be_silent(tmp_path: Path) -> None:
     with WorkerPool(Squares(str(tmp_path)), 1, lambda _: 0.0) as pool:
         assert pool.submit([3]).future.result(PATIENCE) == [9]
-        pids = pool.pids
+        before = pids(pool)
         pool.waited(1e9)
         assert pool.submit([4]).future.result(PATIENCE) == [16]
-        assert pool.pids == pids
+        assert pids(pool) == before
 
 
 def test_a_process_that_is_killed_while_it_has_nothing_to_do_is_replaced(pool: WorkerPool[Any, Any]) -> None:
     assert list(ordered_outcomes(pool, [[2]])) == [4]
-    os.kill(pool.pids[0], signal.SIGKILL)
+    os.kill(pids(pool)[0], signal.SIGKILL)
     assert list(ordered_outcomes(pool, [[3], [4]])) == [9, 16]
 
 
@@ -211,11 +211,11 @@ def test_whoever_waits_when_the_pool_is_closed_is_told(tmp_path: Path) -> None:
     with WorkerPool(Squares(str(tmp_path)), 1) as pool:
         task, second = pool.submit(["wait"]), pool.submit([1])
         until(lambda: (tmp_path / "waiting").exists())
-        pids = pool.pids
+        processes = pids(pool)
     for each in (task, second):
         with pytest.raises(WorkerError):
             each.future.result(0)
-    assert all(map(gone, pids))
+    assert all(map(gone, processes))
 
 
 def test_a_task_can_be_cancelled_and_its_process_goes_on(tmp_path: Path) -> None:
@@ -239,10 +239,10 @@ def test_a_task_can_be_cancelled_and_its_process_goes_on(tmp_path: Path) -> None
 ASKING = """
 import sys, time
 from mudy._support.workers import WorkerPool
-from tests.support.made import Squares
+from tests.support.made import Squares, pids
 pool = WorkerPool(Squares(sys.argv[1]), 2)
 tasks = [pool.submit(["pid"]), pool.submit(["pid"])]
-print(*[task.future.result()[0] for task in tasks], *pool.pids, flush=True)
+print(*[task.future.result()[0] for task in tasks], *pids(pool), flush=True)
 pool.submit(["wait"])
 time.sleep(600)
 """
@@ -255,12 +255,12 @@ def test_no_worker_outlives_the_process_that_started_it(tmp_path: Path, sent: si
         [sys.executable, "-c", ASKING, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     assert asking.stdout is not None
-    pids = [int(pid) for pid in asking.stdout.readline().split()]
+    processes = [int(pid) for pid in asking.stdout.readline().split()]
     until(lambda: (tmp_path / "waiting").exists())
     asking.send_signal(sent)
     asking.wait(60)
     asking.stdout.close()
-    until(lambda: all(map(gone, pids)))
+    until(lambda: all(map(gone, processes)))
 
 
 def test_tasks_of_one_process_are_computed_in_one_thread() -> None:

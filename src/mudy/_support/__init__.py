@@ -1,8 +1,4 @@
-"""What every room may use, and the version.
-
-The version is that of the installed package, which git's tags gave it (hatch-vcs); files that were never installed have
-none.
-"""
+"""What every room may use, and the version of the installed package, which comes from git's tags (hatch-vcs)."""
 
 from importlib.metadata import PackageNotFoundError, version
 

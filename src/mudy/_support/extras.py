@@ -1,9 +1,4 @@
-"""Optional packages: they are imported when they are needed, and a missing one is named with the command to install it.
-
-The command names packages, not `mudy[extra]`: it works however MUDY was installed, from a clone, a wheel or an index.
-"""
-
-from __future__ import annotations
+"""Optional packages: imported when they are needed; a missing one is named with the command that installs it."""
 
 import re
 import shutil
@@ -14,8 +9,6 @@ from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 from mudy.errors import MissingExtra
-
-PROJECT = "mudy"
 
 
 @contextmanager
@@ -37,33 +30,27 @@ def missing_extra(extra: str, what: str | None = None, module: str | None = None
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an extra here."""
-    return " ".join([_pip(), "install", *map(_quoted, _requirements(extra) or [f"{PROJECT}[{extra}]"])])
+    """The command that installs an extra here. It names packages, which works from a clone, a wheel and an index."""
+    pip = shutil.which("pip")
+    active = pip is not None and Path(pip).parent == Path(sys.executable).parent
+    command = "pip" if active else f"{_quoted(sys.executable)} -m pip"
+    return " ".join([command, "install", *map(_quoted, _requirements(extra) or [f"mudy[{extra}]"])])
 
 
 def _requirements(extra: str) -> list[str]:
     """What an extra installs, also through other extras, by the metadata of the installed MUDY."""
     try:
-        lines = requires(PROJECT) or []
+        lines = requires("mudy") or []
     except PackageNotFoundError:
         return []
     requirements: list[str] = []
     for line in lines:
         requirement, _, marker = (part.strip() for part in line.partition(";"))
         if re.search(rf"""extra == ['"]{re.escape(extra)}['"]""", marker):
-            others = re.fullmatch(rf"{PROJECT}\[(.+)\]", requirement)
-            if others is None:
-                requirements.append(requirement)
-            else:
-                requirements += [more for name in others[1].split(",") for more in _requirements(name.strip())]
+            others = re.fullmatch(r"mudy\[(.+)\]", requirement)
+            names = others[1].split(",") if others else ()
+            requirements += [more for name in names for more in _requirements(name.strip())] or [requirement]
     return list(dict.fromkeys(requirements))
-
-
-def _pip() -> str:
-    """The pip of this environment, as it is called from the user's shell."""
-    pip = shutil.which("pip")
-    active = pip is not None and Path(pip).parent == Path(sys.executable).parent
-    return "pip" if active else f"{_quoted(sys.executable)} -m pip"
 
 
 def _quoted(word: str) -> str:

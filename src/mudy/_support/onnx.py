@@ -1,11 +1,8 @@
 """Small ONNX graphs written by hand, and sessions of onnxruntime that compute them.
 
-A graph is a list of operators; weights are inputs, never part of it, so one graph serves every layer of a model and a
-memory-mapped weight is used where it lies. The few fields of ModelProto that onnxruntime asks for are written as
-protobuf bytes, without the `onnx` package.
+Weights are inputs, so one graph serves every layer of a model and a memory-mapped weight is used where it lies. The few
+fields of ModelProto that onnxruntime asks for are written as protobuf bytes, without the `onnx` package.
 """
-
-from __future__ import annotations
 
 import os
 import struct
@@ -14,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import cached_property
+from itertools import count
 from threading import Lock
 from typing import Any, Literal, TypeVar
 
@@ -41,7 +39,7 @@ class Graph:
         self._constants: list[bytes] = []
         self.inputs: dict[str, ElementType] = {}
         self._outputs: list[bytes] = []
-        self._count = 0
+        self._numbers = count(1)  # in the names of results
         self._session: Any = None
         self._opening = Lock()
 
@@ -57,7 +55,7 @@ class Graph:
 
     def constant(self, value: NDArray[np.generic]) -> str:
         """A small tensor that is part of the graph."""
-        name = self._new("constant")
+        name = f"constant_{next(self._numbers)}"
         self._constants.append(_tensor(name, value))
         return name
 
@@ -75,7 +73,7 @@ class Graph:
         self, operator: str, *inputs: str, results: int, domain: str = "", **attributes: Attribute
     ) -> list[str]:
         """One operator with several results; gives their names."""
-        names = [self._new(operator) for _ in range(results)]
+        names = [f"{operator}_{next(self._numbers)}" for _ in range(results)]
         self._nodes.append(_node(operator, inputs, names, domain, attributes))
         return names
 
@@ -92,13 +90,6 @@ class Graph:
         graph += _fields(11, (_value_info(*pair) for pair in self.inputs.items())) + _fields(12, self._outputs)
         opsets = [_field(1, "") + _field(2, OPSET), _field(1, CONTRIB) + _field(2, CONTRIB_OPSET)]
         return _field(1, IR_VERSION) + _field(7, graph) + _fields(8, opsets)
-
-    def _new(self, stem: str) -> str:
-        self._count += 1
-        return f"{stem}_{self._count}"
-
-
-# --- Running -----------------------------------------------------------------------------------------------------
 
 
 MOST_THREADS = 8  # of one process, unless more are asked for: products are small
@@ -149,8 +140,8 @@ class ThreadMap:
                     return
                 results[index] = function(item)
 
-        count = min(self.threads, len(waiting)) - 1
-        helpers = [self._pool.submit(copy_context().run, work) for _ in range(count)]  # the context says who may cancel
+        more = min(self.threads, len(waiting)) - 1
+        helpers = [self._pool.submit(copy_context().run, work) for _ in range(more)]  # the context says who may cancel
         try:
             work()
         finally:

@@ -4,8 +4,6 @@ Python looks for modules in the current folder first when it runs `-m` or `-c`, 
 would be run. A message is a header in JSON and a body of bytes; nothing in it is run.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -31,17 +29,12 @@ def python_environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join([*given, home]), **more}
 
 
-# -- Child processes --------------------------------------------------------------------------------------------------
-
-
 class ChildProcess(subprocess.Popen[bytes]):
-    """A process that runs a module of this package, takes messages, and answers with messages.
-
-    Its pipes have no buffers: a buffer has a lock, which a fork could leave locked for good.
-    """
+    """A process that runs a module of this package, takes messages, and answers with messages."""
 
     def __init__(self, module: str, environment: Mapping[str, str], stderr: int | None = None) -> None:
         command, pipe = python_command("-m", module), subprocess.PIPE
+        # Without buffers: a buffer has a lock, which a fork could leave locked for good.
         super().__init__(command, stdin=pipe, stdout=pipe, stderr=stderr, env=environment, bufsize=0)
         assert self.stdin is not None
         assert self.stdout is not None
@@ -71,11 +64,8 @@ class ChildProcess(subprocess.Popen[bytes]):
 
 
 def child_streams() -> tuple[IO[bytes], IO[bytes]]:
-    """In a child process: where requests come from, and where answers go.
-
-    What a library prints is discarded. Ctrl-C is left to the process that started this one.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """In a child process: where requests come from, and where answers go. What a library prints is discarded."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is left to the process that started this one
     answers = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -85,9 +75,6 @@ def child_streams() -> tuple[IO[bytes], IO[bytes]]:
 
 def how_it_ended(code: int | None) -> str:
     return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-
-
-# -- Messages ---------------------------------------------------------------------------------------------------------
 
 
 def send(stream: IO[bytes], header: Mapping[str, Any], body: bytes) -> None:

@@ -1,7 +1,5 @@
 """Files on the disk: atomic writes, exclusive locks, content that always encodes, and outputs that are no inputs."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -25,9 +23,6 @@ def real_path(path: str | Path) -> Path:
 
 def unwritable(path: Path, error: OSError) -> InputError:
     return InputError(f"{path}: cannot be written ({error.strerror or error}).")
-
-
-# -- Locks ------------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -77,14 +72,8 @@ def lock_path(place: Path) -> Path:
     return place.with_name(f".{place.name}.mudy-lock")
 
 
-# -- Atomic writes ----------------------------------------------------------------------------------------------------
-
-
 def new_file(beside: Path) -> Path:
-    """An empty file of our own in the folder of another, under a name that nobody can have linked elsewhere before.
-
-    As private as the file that it may replace, else as the umask says. What a killed process leaves is never used.
-    """
+    """An empty file beside another, under a name that nobody can have linked elsewhere; as private as the other one."""
     state = _state(beside)
     mode = 0o666 if state is None else stat.S_IMODE(state.st_mode) | stat.S_IRUSR | stat.S_IWUSR
     path = beside.with_name(f".mudy-{secrets.token_hex(8)}.part")
@@ -99,14 +88,17 @@ def is_leftover(path: Path) -> bool:
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """A file beside `path`, which takes its name when all is on the disk; after an error it is gone.
+    """A file beside `path`, which takes its name and permissions when all is on the disk; after an error it is gone.
 
     A link in the place of `path` is replaced, not followed: a name that the user gave goes through `real_path` first.
     """
     unfinished = new_file(path)
     try:
         yield unfinished
-        publish(unfinished, path)
+        _sync(unfinished)
+        if (state := _state(path)) is not None:
+            unfinished.chmod(stat.S_IMODE(state.st_mode))
+        unfinished.replace(path)
     except BaseException:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
@@ -123,19 +115,8 @@ def atomic_output(path: Path) -> Iterator[Path]:
         raise unwritable(path, error) from error
 
 
-def publish(unfinished: Path, path: Path) -> None:
-    """Give a finished file its name, with the permissions of the file that it replaces, once it is on the disk."""
-    _sync(unfinished)
-    if (state := _state(path)) is not None:
-        unfinished.chmod(stat.S_IMODE(state.st_mode))
-    unfinished.replace(path)
-
-
 def rewrite(path: Path, before: bytes, after: bytes) -> None:
-    """Replace a file's content in one step; owner, permissions and attributes stay.
-
-    InputError if it cannot be replaced, or is no longer `before`: that is compared once the new content is on the disk.
-    """
+    """Replace a file's content in one step, if it is still `before`, else InputError; owner and permissions stay."""
     try:
         state = check_replaceable(path)
         with atomic_write(path) as unfinished:
@@ -161,10 +142,8 @@ def check_replaceable(path: Path) -> os.stat_result:
         raise InputError("is no regular file; it is left as it is.")
     if not state.st_mode & 0o222 or not os.access(path, os.W_OK):  # root may write to anything
         raise InputError("is read-only; it is left as it is.")
-    if state.st_nlink > 1:
-        raise InputError(
-            f"has {state.st_nlink} names (hard links), of which only one would change; it is left as it is."
-        )
+    if (names := state.st_nlink) > 1:
+        raise InputError(f"has {names} names (hard links), of which only one would change; it is left as it is.")
     return state
 
 
@@ -203,9 +182,6 @@ def flush_to_disk(stream: IO[Any]) -> None:
     os.fsync(stream.fileno())
 
 
-# -- Content ----------------------------------------------------------------------------------------------------------
-
-
 def dump_json(
     value: Any, *, indent: int | None = None, allow_nan: bool = False, default: Callable[[Any], Any] | None = None
 ) -> str:
@@ -221,9 +197,6 @@ def dump_json(
 def file_sha256(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-# -- Outputs that are inputs ------------------------------------------------------------------------------------------
 
 
 def same_file(one: str | Path, other: str | Path) -> bool:

@@ -1,8 +1,4 @@
-"""The CPUs of this process, and its memory and start-up if it belongs to MUDY: the command line and its workers. Other
-processes that import MUDY keep their garbage collection, allocator and imports as they are.
-"""
-
-from __future__ import annotations
+"""The CPUs of this process; and its memory and imports, which are tuned only in MUDY's own command line and workers."""
 
 import gc
 import os
@@ -39,7 +35,7 @@ def loading() -> Iterator[None]:
 
     They make a million objects that stay, and the collector walks over all of them again and again: a sixth of a start.
     It is stopped by its threshold, since spaCy's readers switch the collector itself off and on again. What was made
-    meanwhile counts as old afterwards; else the next few hundred objects would set off the walk that was saved.
+    meanwhile counts as old afterwards.
     """
     if not _owned:
         yield
@@ -67,14 +63,8 @@ def give_back() -> None:
             ctypes.CDLL(None).malloc_trim(0)
 
 
-# -- Imports ----------------------------------------------------------------------------------------------------------
-
-
 class TorchlessThinc(MetaPathFinder):
-    """Tells thinc, which spaCy computes with, that there is no torch: it would import it just to see whether there is.
-
-    That takes more than a second, and methods without a language model have no use for it. Others import it later.
-    """
+    """Tells thinc, which spaCy computes with, that there is no torch: it would import it, which takes over a second."""
 
     def find_spec(self, name: str, *_: object) -> None:
         if name == "torch" and _being_imported("thinc.compat"):
@@ -82,10 +72,7 @@ class TorchlessThinc(MetaPathFinder):
 
 
 class ShortSpacy(MetaPathFinder, Loader):
-    """Gives spaCy an empty command line of its own: it brings a web client, and takes a quarter of spaCy's start.
-
-    spaCy wants one function of it, which prints what is installed. The modules of that command line can be imported.
-    """
+    """Gives spaCy an empty command line: its own takes a quarter of the start. Its modules can be imported later."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, *_: object) -> ModuleSpec | None:
         if name not in ("spacy.cli", "spacy.cli.info") or not _being_imported("spacy"):

@@ -1,9 +1,4 @@
-"""Options and arguments: declared once, with their help and limits, and checked where they come in.
-
-A value of the wrong type or size raises an error of ours that names it.
-"""
-
-from __future__ import annotations
+"""Options and arguments: declared once, with their help and limits, and checked where they come in."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -19,9 +14,6 @@ from mudy.errors import InputError, MudyError, SettingError, unknown
 TopN = int | float | Literal["auto"] | None
 SHORT = Repr()
 SHORT.maxstring = SHORT.maxother = 60
-
-
-# -- Declarations -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -77,9 +69,6 @@ def check_options(declaring: Any) -> None:
         object.__setattr__(declaring, option.name, option.checked(getattr(declaring, option.name)))
 
 
-# -- Types ------------------------------------------------------------------------------------------------------------
-
-
 class Misfit(Exception):
     """A value that is not of the type asked for."""
 
@@ -111,7 +100,10 @@ def fit_value(value: Any, kind: Any) -> Any:
     value = python_scalar(value)
     form, arguments = get_origin(kind), get_args(kind)
     if form in (Union, UnionType):
-        return _fit_any(value, arguments)
+        for member in arguments:
+            with suppress(Misfit):
+                return fit_value(value, member)
+        raise Misfit
     if form is Literal:
         fits = any(type(value) is type(choice) and value == choice for choice in arguments)
     elif form is tuple:
@@ -131,21 +123,12 @@ def fit_value(value: Any, kind: Any) -> Any:
     return value
 
 
-def _fit_any(value: Any, kinds: Iterable[Any]) -> Any:
-    for kind in kinds:
-        with suppress(Misfit):
-            return fit_value(value, kind)
+def _fit_tuple(value: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+    if isinstance(value, list | tuple):
+        kinds = kinds[:1] * len(value) if kinds[-1] is Ellipsis else kinds
+        if len(value) == len(kinds):
+            return tuple(map(fit_value, value, kinds))
     raise Misfit
-
-
-def _fit_tuple(value: Any, kinds: Sequence[Any]) -> tuple[Any, ...]:
-    if not isinstance(value, list | tuple):
-        raise Misfit
-    if kinds[-1] is Ellipsis:
-        return tuple(fit_value(item, kinds[0]) for item in value)
-    if len(value) != len(kinds):
-        raise Misfit
-    return tuple(fit_value(item, kind) for item, kind in zip(value, kinds, strict=True))
 
 
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -194,9 +177,6 @@ def seen(value: Any) -> str:
     return shown if isinstance(python_scalar(value), int | float | NoneType) else f"{shown} ({type(value).__name__})"
 
 
-# -- Arguments --------------------------------------------------------------------------------------------------------
-
-
 def phrases(name: str, value: Any) -> Sequence[str]:
     """Several phrases as a list or tuple; one text in the place of a list, and what is no text, raise."""
     items = several(name, value, "phrases")
@@ -210,9 +190,8 @@ def phrases(name: str, value: Any) -> Sequence[str]:
 def several(name: str, value: Any, what: str) -> Iterable[Any]:
     """A list of something, or what else can be walked through; a single text, bytes and mappings cannot be meant."""
     if isinstance(value, str):
-        raise InputError(
-            f"{name} is the single text {SHORT.repr(value)}, but a list of {what} is needed. Put it in a list."
-        )
+        shown = SHORT.repr(value)
+        raise InputError(f"{name} is the single text {shown}, but a list of {what} is needed. Put it in a list.")
     if isinstance(value, bytes | bytearray | Mapping) or not isinstance(value, Iterable):
         raise InputError(f"{name} is {seen(value)}, but a list of {what} is needed.")
     return value
@@ -220,10 +199,10 @@ def several(name: str, value: Any, what: str) -> Iterable[Any]:
 
 def page_starts(value: Any) -> tuple[int, ...]:
     """The offsets at which pages begin: whole numbers from 0 up that do not fall."""
-    starts = checked("pages", value, tuple[int, ...], error=InputError)
+    starts: tuple[int, ...] = checked("pages", value, tuple[int, ...], error=InputError)
     if any(start < 0 for start in starts) or list(starts) != sorted(starts):
         raise InputError(f"pages is {seen(value)}, but offsets must be from 0 up and must not fall.")
-    return tuple(starts)
+    return starts
 
 
 def checked_top_n(value: Any) -> TopN:

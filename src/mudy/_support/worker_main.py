@@ -1,11 +1,8 @@
 """A worker process: `python -m mudy._support.worker_main` computes one task after another, or several at once.
 
-It is started by its module's name, so that neither a script without a guard nor a notebook is imported again, and no
-lock is copied while a thread holds it. It takes messages from its standard input and answers on its standard output
-(see `mudy._support.processes`). It ends when its input does: then the process that started it is gone.
+It is started by its module's name, so that neither a script without a guard nor a notebook is imported again. Messages
+come from standard input, and answers go to standard output (`mudy._support.processes`). It ends when its input does.
 """
-
-from __future__ import annotations
 
 import os
 import pickle
@@ -26,8 +23,6 @@ from mudy.errors import MudyError, WorkerError
 
 _PROGRESS_SECONDS = 0.2  # between two messages about the progress of a task, which are also signs of life
 _RELEASE_SECONDS = 2.0  # between two returns of freed memory to the system
-
-
 Answer = Callable[..., None]  # sends a message, from any thread: kind, number of the task, body, and more
 
 

@@ -1,7 +1,5 @@
 """Worker processes: the same work as in one process, by several at once, with outcomes in the order of the items."""
 
-from __future__ import annotations
-
 import os
 import pickle
 from collections import deque
@@ -64,8 +62,6 @@ def pickled_work(work: object, what: str = "The settings") -> bytes:
         raise WorkerError(f"{what} cannot be sent to worker processes: {error}") from error
 
 
-# -- One process ------------------------------------------------------------------------------------------------------
-
 _numbers = count(1)  # of tasks
 
 
@@ -88,12 +84,9 @@ class Task:
 
 
 class WorkerProcess:
-    """A process that computes tasks. `changed` is called, in another thread, when it is ready, free, or has ended.
+    """A process that computes tasks. `changed` is called, in another thread, when it is ready, free, or has ended."""
 
-    Messages are sent in a thread too: a process that was stopped reads nothing, and would block whoever writes to it.
-    """
-
-    def __init__(self, work: bytes, changed: Callable[[WorkerProcess], None], at_once: int = 1) -> None:
+    def __init__(self, work: bytes, changed: "Callable[[WorkerProcess], None]", at_once: int = 1) -> None:
         self._changed, self._lock = changed, Lock()
         self.tasks: dict[int, Task] = {}  # that it computes, by number
         self.ready = False
@@ -103,6 +96,7 @@ class WorkerProcess:
         self._outbox: SimpleQueue[tuple[dict[str, Any], bytes] | None] = SimpleQueue()
         self._outbox.put(({"kind": "work", "task": 0, "at_once": at_once}, work))
         self.pid = self._child.pid
+        # A process that was stopped reads nothing, and would block whoever writes to it.
         self._sender = Thread(target=self._send_all, name=f"mudy-worker-sender-{self.pid}", daemon=True)
         self._receiver = Thread(target=self._receive_all, name=f"mudy-worker-process-{self.pid}", daemon=True)
         self._sender.start()
@@ -193,9 +187,6 @@ def _failure(code: int, ready: bool) -> WorkerError:
     return WorkerEnded(f"The worker process that computed it ended ({how}).{why}")
 
 
-# -- Several processes ------------------------------------------------------------------------------------------------
-
-
 def silent_seconds(size: int) -> float:
     """How long a process that computes so many bytes may be silent: far longer than any that is not stuck."""
     return _SILENT_SECONDS + size / _BYTES_PER_SECOND
@@ -204,9 +195,8 @@ def silent_seconds(size: int) -> float:
 class WorkerPool(Generic[Item, Outcome]):
     """Up to `size` processes that share a queue of tasks; each is started when it is needed.
 
-    A process that has ended is replaced; its task fails with WorkerEnded. One that is silent for longer than `limit`, a
-    function of the bytes that it computes, is ended. If one fails at its start, or too many in a row are killed there,
-    no more are started, and every task fails with the same WorkerError.
+    A process that has ended, or was silent for longer than `limit` (of the bytes that it computes), is replaced; its
+    task fails with WorkerEnded. If one fails at its start, or too many in a row are killed there, all tasks fail.
     """
 
     def __init__(self, work: Work[Item, Outcome], size: int, limit: Callable[[int], float] = silent_seconds) -> None:
@@ -217,11 +207,6 @@ class WorkerPool(Generic[Item, Outcome]):
         self._killed_starts = 0  # processes, since one was ready
         self._failure: Exception | None = None  # for all tasks
         self._lock, self._owner = RLock(), os.getpid()
-
-    @property
-    def pids(self) -> list[int]:
-        with self._lock:
-            return [process.pid for process in self._processes]
 
     def submit(self, items: Any, *, first: bool = False) -> Task:
         """Put items at the end of the queue, or in front of it; their outcomes come as the task's future."""
@@ -294,14 +279,8 @@ class WorkerPool(Generic[Item, Outcome]):
         self.close()
 
 
-# -- Outcomes in order ------------------------------------------------------------------------------------------------
-
-
 def ordered_outcomes(pool: WorkerPool[Item, Outcome], chunks: Iterable[Sequence[Item]]) -> Iterator[Outcome]:
-    """The outcome of each item of each chunk, in order. Chunks are taken as they are needed, a few ahead.
-
-    If the next chunk raises an exception, the outcomes of the chunks before it come first.
-    """
+    """The outcome of each item of each chunk, in order; if the next chunk raises, the outcomes before it come first."""
     waiting: deque[tuple[Sequence[Item], Task]] = deque()
     remaining = iter(chunks)
     more, problem = True, None

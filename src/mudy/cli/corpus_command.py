@@ -12,17 +12,17 @@ import click
 
 from mudy._support.storage import atomic_output, dump_json, real_path, same_file
 from mudy.cli import parameters
-from mudy.cli.console import Output, Screen, printable, text_table
 from mudy.cli.extract_command import warn_of_vocabulary
-from mudy.cli.main import cli
+from mudy.cli.main import Output, Screen, cli, printable, text_table
 from mudy.errors import SettingError
+from mudy.extraction.concepts import LabelVectors
+from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import Options, Setup
 from mudy.reading.candidates.vocabularies import Vocabulary
 from mudy.reading.languages import AUTO
 
 if TYPE_CHECKING:
     from mudy.corpus.comparison import Comparison, Contrast
-
 
 PART_FORMATS = ("jsonl", "parquet", "csv", "tsv")
 
@@ -125,8 +125,6 @@ def _check_new_terms(target: str, options: Options) -> None:
 
 def _report_new_terms(output: str, form: str | None, target: str, known: Vocabulary, given: dict[str, Any]) -> None:
     from mudy.corpus import comparison as report
-    from mudy.extraction.concepts import LabelVectors
-    from mudy.extraction.extractor import Extractor
 
     nearest = None
     if sum(len(concept.labels) for concept in known.concepts) <= report.MOST_LABELS:
@@ -161,9 +159,6 @@ def _told(summary: Any) -> str:
     before = f", {summary.resumed:,} of them by an earlier run" if summary.resumed else ""
     rate = (summary.rows - summary.resumed) / summary.seconds if summary.seconds else 0.0
     return f"{summary.output}: {summary.rows:,} rows{before}, {rate:,.1f} per second.{failed}"
-
-
-# -- compare-corpora --------------------------------------------------------------------------------------------------
 
 
 @cli.command("compare-corpora")

@@ -11,17 +11,16 @@ import click
 from mudy import engines, models
 from mudy._support.storage import dump_json, refuse_inputs
 from mudy.cli import parameters
-from mudy.cli.console import Output, Screen, text_table
-from mudy.cli.main import cli
+from mudy.cli.main import Output, Screen, cli, text_table
 from mudy.engines import Compute
 from mudy.errors import InputError
-from mudy.evaluation.datasets import DATASET_FORMATS, Dataset, load
+from mudy.evaluation.datasets import DATASET_FORMATS, Dataset, Description, describe, load
+from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import DEFAULT_ENCODER, Setup
 from mudy.reading.tagging import Tagger
 
 if TYPE_CHECKING:
     from mudy.engines.interfaces import SentenceEncoder
-    from mudy.evaluation.datasets import Description
     from mudy.evaluation.fit import FittedWeights
     from mudy.evaluation.measures import Calibration
 
@@ -48,12 +47,13 @@ reading_texts = parameters.together(
 reporting = parameters.together(parameters.with_format, parameters.with_quiet)
 
 
-def loaded(screen: Screen, paths: Sequence[str], data_format: str | None, limit: int | None) -> list[Dataset]:
-    """The data sets that can be read; the others are reported, and rows that cannot be used."""
+def loaded(screen: Screen, paths: Sequence[str], given: dict[str, Any]) -> list[Dataset]:
+    """The data sets that can be read, by options taken out of those given; what cannot be used is reported."""
+    form, limit = given.pop("data_format"), given.pop("limit")
     sets: list[Dataset] = []
     for path in paths:
         try:
-            sets.append(load(path, data_format, limit=limit))
+            sets.append(load(path, form, limit=limit))
         except InputError as error:
             screen.error(str(error))
             continue
@@ -65,8 +65,8 @@ def loaded(screen: Screen, paths: Sequence[str], data_format: str | None, limit:
     return sets
 
 
-def all_loaded(screen: Screen, paths: Sequence[str], data_format: str | None, limit: int | None) -> list[Dataset]:
-    sets = loaded(screen, paths, data_format, limit)
+def all_loaded(screen: Screen, paths: Sequence[str], given: dict[str, Any]) -> list[Dataset]:
+    sets = loaded(screen, paths, given)
     if len(sets) < len(paths):
         screen.error("Nothing was computed: every data set must exist and have a known format.")
         click.get_current_context().exit(1)
@@ -93,9 +93,6 @@ def reliability_table(calibration: Calibration) -> str:
     return text_table(head, rows, {*head[1:]})
 
 
-# -- data describe -----------------------------------------------------------------------------------------------------
-
-
 @cli.group("data")
 def data_command() -> None:
     """Inspect data sets with gold keyphrases."""
@@ -107,16 +104,8 @@ def data_command() -> None:
 @click.option("--no-drift", is_flag=True, help="Leave out the topic drift, which needs a sentence encoder.")
 @parameters.with_options(Compute, "threads")
 @reporting
-@click.pass_context
 def describe_command(
-    ctx: click.Context,
-    paths: tuple[str, ...],
-    data_format: str | None,
-    limit: int | None,
-    no_drift: bool,
-    threads: int | None,
-    form: str,
-    quiet: bool,
+    paths: tuple[str, ...], no_drift: bool, threads: int | None, form: str, quiet: bool, **given: Any
 ) -> None:
     """Print the figures of the paper's Table 1 for data sets.
 
@@ -124,10 +113,8 @@ def describe_command(
     SemEval2010, KP20k, KPTimes, StackExchange or WikiHow as they were published. Words, sentences and keyphrases are
     means per document; absent and noun phrases are shares of the gold. The exit code is 1 if a path cannot be read.
     """
-    from mudy.evaluation.datasets import describe
-
     with Screen(quiet) as screen:
-        sets = loaded(screen, paths, data_format, limit)
+        sets = loaded(screen, paths, given)
         rows: list[Description] = []
         if sets:
             encoder = None if no_drift else sentence_encoder(screen, threads, DEFAULT_ENCODER)
@@ -139,16 +126,13 @@ def describe_command(
         sizes = ["Documents", "Words", "Sentences", "Keyphrases", "Absent %", "Noun phrases %", "Topic drift"]
         click.echo(text_table(["Data set", *sizes], map(_description_cells, rows), set(sizes)), nl=False)
     if len(sets) < len(paths):
-        ctx.exit(1)
+        click.get_current_context().exit(1)
 
 
 def _description_cells(row: Description) -> list[str]:
     sizes = [f"{row.documents:,}", f"{row.words:,.0f}", f"{row.sentences:,.0f}", f"{row.keyphrases:.1f}"]
     drift = "–" if row.drift is None else f"{row.drift:.2f}"
     return [row.name, *sizes, f"{row.absent:.1f}", f"{row.noun_phrases:.1f}", drift]
-
-
-# -- fit --------------------------------------------------------------------------------------------------------------
 
 
 @cli.command("fit", context_settings={"default_map": {"protocol": "none"}})
@@ -161,16 +145,7 @@ def _description_cells(row: Description) -> list[str]:
 @reading_texts
 @parameters.on_machine
 @reporting
-def fit_command(
-    paths: tuple[str, ...],
-    output: str,
-    cache: str | None,
-    data_format: str | None,
-    limit: int | None,
-    form: str,
-    quiet: bool,
-    **options: Any,
-) -> None:
+def fit_command(paths: tuple[str, ...], output: str, cache: str | None, form: str, quiet: bool, **options: Any) -> None:
     """Adapt the weights of a style to your texts with keyphrases, and write them to a file.
 
     DATA are files or folders, at least three texts: JSON lines, CSV or TSV with the columns text and keyphrases,
@@ -184,7 +159,6 @@ def fit_command(
     Use the weights with `--set weights=FILE`, or Extractor(weights="FILE").
     """
     from mudy.evaluation.fit import fit_weights
-    from mudy.extraction.extractor import Extractor
 
     if output == "-":
         raise click.UsageError("--output must be a file: standard output holds the figures.")
@@ -192,7 +166,7 @@ def fit_command(
     target.check(paths)
     refuse_inputs(output, paths)
     with Screen(quiet) as screen:
-        sets = all_loaded(screen, paths, data_format, limit)
+        sets = all_loaded(screen, paths, options)
         extractor = Extractor("mudyplus", report=screen.report, **options)
         screen.show("Loading mudyplus")
         fitted = fit_weights(extractor, sets, cache=cache, progress=counting(screen))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, wraps
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 from click.core import ParameterSource
@@ -14,8 +14,7 @@ from click.core import ParameterSource
 from mudy._support.storage import dump_json, refuse_inputs
 from mudy.cli import data_commands as shared
 from mudy.cli import parameters
-from mudy.cli.console import Screen, made_extractor, text_table
-from mudy.cli.main import cli
+from mudy.cli.main import Screen, cli, made_extractor, text_table
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset
 from mudy.extraction.extractor import Extractor
@@ -35,6 +34,13 @@ class Measured:
     averaging: Averaging
     gold: GoldKind
     depths: Sequence[int]
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Self:
+        """The options of `measuring`, taken out of what a command was given."""
+        from mudy.evaluation.measures import AVERAGINGS
+
+        return cls(given.pop("named"), AVERAGINGS[given.pop("averaging")], given.pop("gold"), given.pop("depths"))
 
     @property
     def title(self) -> str:
@@ -57,29 +63,21 @@ def _parsed_measures(ctx: click.Context, param: click.Parameter, value: str) -> 
         raise click.BadParameter(str(error), ctx, param) from error
 
 
-def measured(command: parameters.Command) -> parameters.Command:
-    """Add the options that say what is measured of a run; the command gets them as `measured`."""
-
-    @click.option(
+measuring = parameters.together(
+    click.option(
         "--measures",
         "named",
         metavar="NAME,NAME",
         callback=_parsed_measures,
         default="F1",
         help="P, R, F1, MAP, nDCG, SemP, SemR or SemF1; with a depth: F1@10, F1@M (all) or F1@O (as many as gold).",
-    )
-    @click.option("--averaging", type=click.Choice(["micro", "macro"]), default="micro")
-    @click.option("--gold", type=click.Choice(["all", "present", "absent"]), default="all", help="Which gold counts.")
-    @click.option(
+    ),
+    click.option("--averaging", type=click.Choice(["micro", "macro"]), default="micro"),
+    click.option("--gold", type=click.Choice(["all", "present", "absent"]), default="all", help="Which gold counts."),
+    click.option(
         "-k", "depths", **parameters.COUNT, multiple=True, help="Measure the first K; repeatable.  [default: 5, 10, 15]"
-    )
-    @wraps(command)
-    def bundled(*arguments: Any, named: Any, averaging: str, gold: GoldKind, depths: Any, **options: Any) -> Any:
-        from mudy.evaluation.measures import AVERAGINGS
-
-        return command(*arguments, measured=Measured(named, AVERAGINGS[averaging], gold, depths), **options)
-
-    return bundled
+    ),
+)
 
 
 @cli.command("evaluate")
@@ -98,16 +96,13 @@ def measured(command: parameters.Command) -> parameters.Command:
 @click.option("--name", metavar="NAME", help="With --suite: the name in the leaderboard.  [default: the method]")
 @shared.reading_texts
 @parameters.on_machine
-@measured
+@measuring
 @shared.reporting
 @click.pass_context
 def evaluate_command(
     ctx: click.Context,
     /,
     paths: tuple[str, ...],
-    data_format: str | None,
-    limit: int | None,
-    measured: Measured,
     form: str,
     quiet: bool,
     suite: str | None,
@@ -132,8 +127,9 @@ def evaluate_command(
     for written in filter(None, (options["output"], suite)):
         refuse_inputs(written, paths)
     _refuse_options(ctx, suite, function, name)
+    measured = Measured.of(options)
     with Screen(quiet) as screen:
-        sets = shared.all_loaded(screen, paths, data_format, limit)
+        sets = shared.all_loaded(screen, paths, options)
         if suite is not None:
             result = _suite_result(screen, sets, function, name, options)
             result.save(suite)
@@ -155,7 +151,7 @@ def evaluate_command(
         ctx.exit(1)
 
 
-_FIXED = ("limit", "protocol", "max_words", "places", "measured", "named", "averaging", "gold", "depths")  # by --suite
+_FIXED = ("limit", "protocol", "max_words", "places", "named", "averaging", "gold", "depths")  # by --suite
 _OF_METHODS = ("method", "model", "speed", "style", "pairs", "preset", "examples", "endpoint", "output", "restart")
 
 
@@ -289,9 +285,9 @@ def _table(run: Run, measures: Sequence[str], measurements: Mapping[str, Mapping
 @click.argument("first", metavar="A.json")
 @click.argument("second", metavar="B.json")
 @parameters.declared_option(Setup, "encoder", help="For SemP, SemR and SemF1.")
-@measured
+@measuring
 @shared.reporting
-def compare_command(first: str, second: str, encoder: str, measured: Measured, form: str, quiet: bool) -> None:
+def compare_command(first: str, second: str, encoder: str, form: str, quiet: bool, **given: Any) -> None:
     """Compare two runs of `mudy evaluate`.
 
     Prints, over the documents that both have, the measure of each run, the difference B - A with its 95 % interval by
@@ -300,7 +296,7 @@ def compare_command(first: str, second: str, encoder: str, measured: Measured, f
     """
     from mudy.evaluation.runs import Run
 
-    a, b = Run.load(first), Run.load(second)
+    measured, a, b = Measured.of(given), Run.load(first), Run.load(second)
     common = [name for name in a.names if name in b.names]
     if not common:
         raise InputError(f"{first} has {', '.join(a.names)} and {second} {', '.join(b.names)}: no data set in common.")
@@ -331,20 +327,11 @@ def _compared(a: Run, b: Run, name: str, measures: Sequence[Measure], measured: 
         found = compare(measure, one, other, measured.averaging)
         difference, tests = found.difference, {"p_t_test": found.p_t_test, "p_bootstrap": found.p_bootstrap}
         better = "B is better" if difference.value > 0 else "A is better"
-        yield {
-            "data": name,
-            "documents": found.documents,
-            "unmatched": found.unmatched,
-            "measure": str(measure),
-            "averaging": measured.averaging.name,
-            "a": found.first,
-            "b": found.second,
-            "difference": difference.value,
-            "low": difference.low,
-            "high": difference.high,
-            **tests,
-            "verdict": better if max(tests.values()) < _SIGNIFICANT else "no significant difference",
-        }
+        documents = {"data": name, "documents": found.documents, "unmatched": found.unmatched}
+        values = {"measure": str(measure), "averaging": measured.averaging.name, "a": found.first, "b": found.second}
+        interval = {"difference": difference.value, "low": difference.low, "high": difference.high}
+        verdict = better if max(tests.values()) < _SIGNIFICANT else "no significant difference"
+        yield {**documents, **values, **interval, **tests, "verdict": verdict}
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

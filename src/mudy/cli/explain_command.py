@@ -10,9 +10,8 @@ import click
 from mudy._support.storage import dump_json
 from mudy._support.validation import TopN
 from mudy.cli import parameters
-from mudy.cli.console import Output, Screen, captured, first_phrases, made_extractor
 from mudy.cli.extract_command import warn_of_vocabulary
-from mudy.cli.main import cli
+from mudy.cli.main import Output, Screen, captured, cli, first_phrases, made_extractor
 from mudy.cli.parameters import STDIN, text_sources
 from mudy.errors import InputError, MissingExtra
 from mudy.extraction.explanation import Explanation, gold_places

@@ -1,7 +1,5 @@
 """The command `mudy extract`: a failure stays with its input, and the others are still written."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os
@@ -11,26 +9,23 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from mudy._support.callbacks import reported_to
 from mudy._support.storage import atomic_write, dump_json, same_file
-from mudy.cli import console, parameters
-from mudy.cli.console import Output, Screen, first_names, first_phrases, made_extractor, printable, text_table
-from mudy.cli.main import cli
+from mudy.cli import main, parameters
+from mudy.cli.main import Output, Screen, cli, first_names, first_phrases, made_extractor, printable, text_table
 from mudy.cli.parameters import Source, text_sources
 from mudy.engines import may_have_gpu
 from mudy.errors import InputError, MissingExtra, MudyError
+from mudy.extraction.extractor import Extractor
 from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, Outcome, error_message, outcomes
 from mudy.extraction.results import Keyphrase, Result, keyphrase_row, number_of
 from mudy.methods import is_batched
 from mudy.reading.formats import is_pattern
-
-if TYPE_CHECKING:
-    from mudy.extraction.extractor import Extractor
 
 _Numbered = tuple[int, Source]  # an input and its number
 MANY = 50  # inputs, from which on worker processes are worth their start
@@ -100,10 +95,10 @@ def extract_command(
 @dataclass
 class ExtractRun:
     screen: Screen
-    form: ResultFormat
+    form: "ResultFormat"
     target: Output
     options: Options
-    texts: Texts | None  # where the texts that offsets refer to are kept
+    texts: "Texts | None"  # where the texts that offsets refer to are kept
     total: int  # inputs
     failed: int = 0
     _at_work: Sequence[Item[_Numbered]] = ()
@@ -146,7 +141,7 @@ class ExtractRun:
             raise
         except Exception as error:  # of whatever kind: the other inputs are still written
             self.failed += 1
-            if console.debugging() and not isinstance(error, MudyError):
+            if main.debugging() and not isinstance(error, MudyError):
                 traceback.print_exception(error)
             self.screen.error(f"{source.shown_name}: {error_message(error)}")
             return
@@ -201,9 +196,6 @@ def default_workers(extractor: Extractor, inputs: int) -> int:
 def warn_of_vocabulary(screen: Screen, options: Options) -> None:
     for note in options.concepts.notes if options.concepts is not None else ():
         screen.warning(f"vocabulary: {note}")
-
-
-# -- What is written --------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -307,11 +299,8 @@ class Texts:
         """Write a text; line ends stay as they are, so that offsets count in it."""
         base = {"-": "stdin", "--text": "text"}.get(source.name, Path(source.name).name)
         names = chain([f"{base}.txt"], (f"{base}-{number}.txt" for number in count(2)))
-        name = next(name for name in names if name.casefold() not in self._taken and not self._is_read(name))
-        self._taken.add(name.casefold())  # Windows and macOS take A.txt for a.txt
-        with console.writing(self.folder / name), atomic_write(self.folder / name) as unfinished:
+        free = (self.folder / name for name in names if name.casefold() not in self._taken)
+        path = next(p for p in free if not (p.exists() and any(same_file(p, other) for other in self._read)))
+        self._taken.add(path.name.casefold())  # Windows and macOS take A.txt for a.txt
+        with main.writing(path), atomic_write(path) as unfinished:
             unfinished.write_bytes(text.encode(errors="replace"))
-
-    def _is_read(self, name: str) -> bool:
-        path = self.folder / name
-        return path.exists() and any(same_file(path, other) for other in self._read)

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import get_completion_class
 
 from mudy import models
 from mudy._support.storage import dump_json
-from mudy.cli.console import Screen, text_table
-from mudy.cli.main import cli
+from mudy.cli.main import Screen, cli, text_table
 from mudy.cli.parameters import KNOWN_MODEL, Decorator, with_format, with_quiet
 from mudy.errors import MudyError
 from mudy.methods import METHODS, description, settings_of
@@ -175,8 +175,6 @@ Set it up:
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
     """Print a shell script that completes commands, options and names."""
-    from click.shell_completion import get_completion_class
-
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(kind(ctx.find_root().command, {}, "mudy", "_MUDY_COMPLETE").source())

@@ -110,14 +110,12 @@ _DETAILS: dict[str, dict[str, Any]] = {  # of options whose words are not plain 
 def declared_option(declaring: type, name: str, **changes: Any) -> Decorator:
     """An option that a dataclass declares as one of a command; `changes` are arguments of `click.option`."""
     option = options_of(declaring)[name]
-    return click.option(*_names(option), name, **_arguments(option) | changes)
-
-
-def _names(option: Option) -> list[str]:
-    long = f"--{option.name.replace('_', '-')}"
+    long, negative = (f"--{prefix}{name.replace('_', '-')}" for prefix in ("", "no-"))
     if bool in option.types:
-        return [long.replace("--", "--no-", 1)] if option.default else [f"{long}/{long.replace('--', '--no-', 1)}"]
-    return [option.flag] if option.flag.startswith("--") else [option.flag, long] if option.flag else [long]
+        flags = [negative] if option.default else [f"{long}/{negative}"]
+    else:
+        flags = [option.flag] if option.flag.startswith("--") else [option.flag, long] if option.flag else [long]
+    return click.option(*flags, name, **_arguments(option) | changes)
 
 
 def _arguments(option: Option) -> dict[str, Any]:
@@ -259,9 +257,6 @@ def settings_of_each(methods: Sequence[str], pairs: Iterable[str], focus: Rankin
         pairs_of[method].append(rest if named else pair)
     focus_of = focus.settings_of_each(methods)
     return {method: settings(method, chosen, focus_of[method]) for method, chosen in pairs_of.items()}
-
-
-# -- Texts ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ import click
 
 from mudy._support.extras import from_extra
 from mudy._support.validation import options_of
-from mudy.cli.console import Screen
-from mudy.cli.main import cli
+from mudy.cli.main import Screen, cli
 from mudy.cli.parameters import COUNT, on_machine, with_method, with_options
 from mudy.engines import Compute
 from mudy.extraction.options import Setup
@@ -98,7 +97,6 @@ def mcp_command(folders: tuple[str, ...], **settings: Any) -> None:
     also read documents there: plain text, PDF, HTML and Word, but no hidden files and nothing outside. Models are
     loaded with the first text.
     """
-    from mudy.integrations.mcp import LocalBackend, keyphrase_server
-    from mudy.integrations.open_folders import OpenFolders
+    from mudy.integrations.mcp import LocalBackend, OpenFolders, keyphrase_server
 
     keyphrase_server(LocalBackend(settings), OpenFolders.of(folders)).run("stdio")

@@ -1,31 +1,26 @@
 """The command for notes: keyphrases as tags in the front matter of Markdown files."""
 
-from __future__ import annotations
-
 import difflib
 import warnings
 from collections.abc import Iterable, Sequence
 from glob import has_magic
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from mudy._support.storage import check_replaceable, real_path, rewrite
 from mudy._support.validation import TopN
 from mudy.cli import parameters
-from mudy.cli.console import Screen, made_extractor, printable
-from mudy.cli.main import cli
+from mudy.cli.main import Screen, cli, made_extractor, printable
 from mudy.errors import InputError, VocabularyWarning
 from mudy.extraction.examples.front_matter import Note, NoteFile, is_within, read_note, visible_notes
 from mudy.extraction.options import Options, Setup
 from mudy.extraction.outcomes import FATAL, Item, error_message, outcomes
+from mudy.extraction.results import Keyphrase, Result
 from mudy.reading.candidates.vocabularies import Concept, Vocabulary
 from mudy.reading.formats import is_pattern, matching_files
-
-if TYPE_CHECKING:
-    from mudy.extraction.results import Keyphrase, Result
 
 BOOST = 2.0  # of tags that other notes have
 _EXAMPLES = """
@@ -118,13 +113,10 @@ def tag_command(
         click.get_current_context().exit(1)
 
 
-# -- Reading ----------------------------------------------------------------------------------------------------------
-
-
 def _files(names: Sequence[str]) -> list[tuple[Path, Path]]:
     """The files named by the arguments, each once, and the folder that links must not lead out of.
 
-    A folder stands for its Markdown files, without hidden ones.
+    A folder stands for its Markdown files, without hidden ones; of a pattern the part without wildcards is the folder.
     """
     files: dict[Path, tuple[Path, Path]] = {}
     for name in names:
@@ -132,19 +124,15 @@ def _files(names: Sequence[str]) -> list[tuple[Path, Path]]:
         if folder.is_dir():
             paths = visible_notes(folder)
         else:
-            paths, folder = [Path(path) for path in matching_files(name)], _folder(name)
+            paths, named = [Path(path) for path in matching_files(name)], Path(name).expanduser()
+            plain = takewhile(lambda part: not has_magic(part), named.parts)
+            folder = Path(*plain) if is_pattern(name) else named.parent
             if not paths:
                 raise InputError(f"{name}: no file matches this pattern.")
         for path in paths:
             place = real_path(path)
             files.setdefault(place if is_within(place, folder) else path, (path, folder))
     return list(files.values())
-
-
-def _folder(name: str) -> Path:
-    """The folder of a file; of a pattern the part of it without wildcards."""
-    path = Path(name).expanduser()
-    return Path(*takewhile(lambda part: not has_magic(part), path.parts)) if is_pattern(name) else path.parent
 
 
 def known_tags(notes: Iterable[NoteFile], key: str, vocabulary: Vocabulary | None) -> Vocabulary | None:
@@ -157,9 +145,6 @@ def known_tags(notes: Iterable[NoteFile], key: str, vocabulary: Vocabulary | Non
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VocabularyWarning)
         return Vocabulary.of(concepts)
-
-
-# -- Tags -------------------------------------------------------------------------------------------------------------
 
 
 def tag_note(file: NoteFile, result: Result, key: str, top_n: TopN, spaces: bool, dry_run: bool) -> str:

@@ -8,8 +8,6 @@ OUTPUT.manifest.json              inputs, settings and number of rows, once the 
 Only files that manifest and journal list are ever deleted or overwritten.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from mudy._support.storage import (
     atomic_output,
@@ -29,8 +27,7 @@ from mudy._support.storage import (
     same_file,
     unwritable,
 )
-from mudy.corpus.row_writers import Row, RowWriter
-from mudy.corpus.rows import OutputRow, RowPosition
+from mudy.corpus.rows import OutputRow, Row, RowPosition, RowWriter
 from mudy.errors import InputError
 from mudy.extraction.run_identity import differences
 
@@ -80,11 +77,11 @@ class Reached:
     def after(self) -> RowPosition:
         return RowPosition(self.file, self.row)
 
-    def after_rows(self, rows: Sequence[OutputRow], part: str = "", size: int = 0) -> Reached:
+    def after_rows(self, rows: Sequence[OutputRow], part: str = "", size: int = 0) -> Self:
         """The same after one more part with these rows."""
         last = rows[-1].place
         failed = self.failed + sum(row.values["error"] is not None for row in rows)
-        return Reached(self.parts + 1, self.rows + len(rows), failed, last.file, last.row + 1, part, size)
+        return type(self)(self.parts + 1, self.rows + len(rows), failed, last.file, last.row + 1, part, size)
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -111,8 +108,6 @@ class Parts:
 
     def part(self, index: int) -> Path:
         return self.folder / f"part-{index:06}{self.form.ending}"
-
-    # -- Before a run -------------------------------------------------------------------------------------------------
 
     def check(self) -> None:
         """InputError if a file that is not ours has a name that the run would use."""
@@ -163,8 +158,6 @@ class Parts:
         elif read_manifest(self._manifest) is not None:
             self._delete_parts()
             write_manifest(self._manifest, {})  # the folder stays ours, even if other files lie in it
-
-    # -- During a run -------------------------------------------------------------------------------------------------
 
     def begin(self, asked: Manifest) -> Reached:
         """Create the folder, and return how far an earlier run with the same settings has come."""
@@ -217,8 +210,6 @@ class Parts:
                 stream.write(reached.line())
                 flush_to_disk(stream)
         return reached
-
-    # -- After a run --------------------------------------------------------------------------------------------------
 
     def finish(self, asked: Manifest, reached: Reached) -> None:
         """Join the parts, write the summary, and delete what is no longer needed."""

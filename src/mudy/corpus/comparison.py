@@ -1,7 +1,5 @@
 """A finished corpus beside another one, or beside a vocabulary: the phrases that the other lacks, or has less often."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -14,7 +12,7 @@ from typing import Any, NamedTuple
 
 from mudy._support.storage import atomic_output, real_path
 from mudy.corpus.checkpoint import Parts, read_summary
-from mudy.corpus.row_writers import WRITERS, write_table, writer_for
+from mudy.corpus.rows import WRITERS, write_table, writer_for
 from mudy.corpus.statistics import false_discovery_rates, log_likelihood, p_value, share_difference, signed_root
 from mudy.corpus.term_counts import FORM, ORDER, TermCounts
 from mudy.corpus.views import STYLE_SHEETS

@@ -6,8 +6,6 @@ per node. Communities are found by moving nodes and then groups of them while mo
 in the order of the nodes: the same input gives the same graph.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter, defaultdict
@@ -16,12 +14,11 @@ from dataclasses import dataclass
 from heapq import heappush, heappushpop
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from xml.sax.saxutils import escape, quoteattr
 
 from mudy._support.storage import dump_json
-from mudy.corpus.row_writers import write_parquet
-from mudy.corpus.rows import arrow
+from mudy.corpus.rows import arrow, write_parquet
 from mudy.corpus.statistics import log_likelihood, npmi
 from mudy.corpus.term_counts import TermCounts
 
@@ -46,8 +43,6 @@ FROM members a JOIN members b ON a.chunk = b.chunk AND (a.end <= b.start OR b.en
 JOIN documents ON documents.row = a.row
 WHERE a.node = ? AND b.node = ? ORDER BY a.score + b.score DESC, a.chunk LIMIT ?
 """
-
-Place = dict[str, Any]
 
 
 class Node(NamedTuple):
@@ -78,7 +73,7 @@ class Graph:
     counts: TermCounts
 
     @classmethod
-    def of(cls, counts: TermCounts) -> Graph:
+    def of(cls, counts: TermCounts) -> Self:
         """The graph of counts that were made with places."""
         edges = _strongest(_associated(counts))
         groups = communities((edge.source, edge.target, edge.npmi) for edge in edges)
@@ -90,7 +85,7 @@ class Graph:
         ]
         return cls(nodes, edges, counts)
 
-    def _places(self, query: str, *nodes: int) -> list[Place]:
+    def _places(self, query: str, *nodes: int) -> list[dict[str, Any]]:
         cursor = self.counts.database.execute(query, (*nodes, PLACES))
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor]
@@ -134,8 +129,6 @@ def _strongest(edges: Iterable[Edge]) -> list[Edge]:
             push(kept[node], entry)
     return sorted({entry[-1] for heap in kept.values() for entry in heap})
 
-
-# -- Communities ------------------------------------------------------------------------------------------------------
 
 Neighbours = Mapping[int, Mapping[int, float]]  # weights; those of a node with itself count twice
 
@@ -185,9 +178,6 @@ def _merged(graph: Neighbours, groups: Mapping[int, int]) -> Neighbours:
         for neighbour, weight in neighbours.items():
             merged[groups[node]][groups[neighbour]] += weight
     return merged
-
-
-# -- Files ------------------------------------------------------------------------------------------------------------
 
 
 def _write_json(path: Path, graph: Graph) -> None:
@@ -245,10 +235,9 @@ def _write_parquet(path: Path, graph: Graph) -> None:
     texts = dict.fromkeys(("kind", "phrase", "source", "target"), pa.string())
     schema = pa.schema([*texts.items(), *numbers.items(), *scores.items(), ("places", pa.list_(place))])
     schema = schema.with_metadata({"made_by": MARK})
-    rows = chain(
-        ({"kind": "node", **row} for row in graph.node_rows()), ({"kind": "edge", **row} for row in graph.edge_rows())
-    )
-    write_parquet(path, rows, schema)
+    nodes = ({"kind": "node", **row} for row in graph.node_rows())
+    edges = ({"kind": "edge", **row} for row in graph.edge_rows())
+    write_parquet(path, chain(nodes, edges), schema)
 
 
 GRAPH_WRITERS: Mapping[str, Callable[[Path, Graph], None]] = {

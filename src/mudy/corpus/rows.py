@@ -1,40 +1,35 @@
-"""Rows of a corpus: what goes in, what comes out, and how they are read from files, one after the other.
+"""Rows of a corpus: what goes in, what comes out, and how it is written and read back.
 
-JSON lines, CSV and Parquet are read row by row, also compressed; a document is one row. Nothing is read ahead, so
-memory does not grow with a corpus. A row that cannot be read becomes a row with a problem. A file that breaks in the
-middle yields one such row in place of the rest, and reading continues with the next file.
+Output is JSON lines, Parquet with typed keyphrases, or CSV with one line per keyphrase.
 """
 
-from __future__ import annotations
-
 import csv
-import gzip
-import io
 import json
 import re
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, NamedTuple, Self, get_type_hints
 
-from mudy._support.extras import from_extra, missing_extra
-from mudy.errors import InputError, MudyError, SettingError
+from mudy._support.extras import from_extra
+from mudy._support.storage import dump_json
+from mudy.errors import InputError, SettingError
 from mudy.extraction.outcomes import error_message
 from mudy.extraction.results import Result
 from mudy.reading.document import Block
-from mudy.reading.formats import FORMATS, read
-from mudy.reading.formats import endings as readable_endings
 
 OURS = ("id", "keyphrases", "coverage", "seconds", "warning", "error")  # columns of the output
 HEAD_ROWS = 1000  # of a file, whose columns are looked at before a run
 _SHOWN_COLUMNS = 12  # columns named in a message
+BATCH_ROWS = 64  # of a Parquet file, read at once
+LONGEST_CELL = 1 << 26  # characters; a quote that is never closed must not fill the memory
+BLOCK = 5_000  # rows of a table written at once
 
-RowValues = Mapping[str, Any]
+Row = Mapping[str, Any]  # its columns by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,7 @@ class OutputRow:
     values: Mapping[str, Any]  # as they are written
 
     @classmethod
-    def of(cls, row: InputRow, result: Result | Exception, seconds: float) -> OutputRow:
+    def of(cls, row: InputRow, result: Result | Exception, seconds: float) -> Self:
         """A row with the same columns whether it went well or not."""
         error = error_message(result) if isinstance(result, Exception) else None
         values: Mapping[str, Any] = {} if isinstance(result, Exception) else result.to_dict()
@@ -89,7 +84,7 @@ class Columns:
     id: str = "id"
     keep: tuple[str, ...] | None = ()  # to be carried through; None: all others
 
-    def row(self, place: RowPosition, name: str, values: RowValues | str) -> InputRow:
+    def row(self, place: RowPosition, name: str, values: Row | str) -> InputRow:
         """A row from its columns."""
         if isinstance(values, str):
             return InputRow(place, name, problem=values)
@@ -103,7 +98,7 @@ class Columns:
             problem = f"has no column {self.text!r}, but {named(values)}"
         return InputRow(place, row_id, problem=problem, kept=kept)
 
-    def _kept(self, values: RowValues) -> dict[str, Any]:
+    def _kept(self, values: Row) -> dict[str, Any]:
         wanted = [name for name in values if name not in (self.text, self.id)] if self.keep is None else self.keep
         return {carried(name): values.get(name) for name in wanted}
 
@@ -120,7 +115,7 @@ class Columns:
         others = {self.id: "--id-column"} if self.id != "id" else {}
         return {self.text: "--text-column", **others, **dict.fromkeys(self.keep or (), "--keep")}
 
-    def check(self, heads: Iterable[tuple[str, Iterator[RowValues | str]]], keep_option: str = "--keep") -> None:
+    def check(self, heads: Iterable[tuple[str, Iterator[Row | str]]], keep_option: str = "--keep") -> None:
         """SettingError for a column that no row has, in the first rows of the files; an option names those to keep."""
         seen: dict[str, None] = {}
         files = []
@@ -156,200 +151,6 @@ def carried(name: str, ours: Sequence[str] = OURS) -> str:
     return f"input_{name}" if re.sub("^(input_)+", "", name) in ours else name
 
 
-# -- Files ------------------------------------------------------------------------------------------------------------
-
-LabelledValues = tuple[str, RowValues | str]  # a name for rows without an id; and the row's columns, or its problem
-TableReader = Callable[[IO[bytes], Columns], Iterator[LabelledValues]]
-
-COMPRESSED = (".gz", ".zst")
-DOCUMENTS = tuple(ending for form in FORMATS.values() for ending in form.endings)  # tables are read row by row
-BATCH_ROWS = 64  # of a Parquet file, read at once
-LONGEST_CELL = 1 << 26  # characters; a quote that is never closed must not fill the memory
-
-
-@dataclass(slots=True)
-class File:
-    """A file, and how far it was read."""
-
-    name: str
-    raw: IO[bytes] | None = None  # open while it is read; compressed, if the file is
-
-    @property
-    def compression(self) -> str | None:
-        """The ending of a compressed file."""
-        return next((ending for ending in COMPRESSED if self.name.lower().endswith(ending)), None)
-
-    @property
-    def content_name(self) -> str:
-        """The name without the ending of a compressed file."""
-        return self.name.removesuffix(Path(self.name).suffix) if self.compression else self.name
-
-    @property
-    def table_reader(self) -> TableReader | None:
-        """The reader of its rows, by its ending; None for a document. A Parquet file is never compressed again."""
-        ending = Path(self.content_name).suffix.lower()
-        return None if self.compression and ending == ".parquet" else TABLES.get(ending)
-
-    @property
-    def known(self) -> bool:
-        """Whether its ending is one of those that are read."""
-        return self.table_reader is not None or Path(self.content_name).suffix.lower() in DOCUMENTS
-
-    def check_packages(self) -> None:
-        """MissingExtra if reading it needs a package that is not installed."""
-        ending = Path(self.content_name).suffix.lower()
-        if ending == ".parquet" or self.compression == ".zst":
-            arrow()
-        if ending in DOCUMENTS and ending not in readable_endings():
-            raise missing_extra("readers", f"A {ending} file")
-
-    @contextmanager
-    def opened(self) -> Iterator[IO[bytes]]:
-        """Its bytes, decompressed."""
-        with Path(self.name).open("rb") as self.raw:
-            if self.compression is None:
-                yield self.raw
-                return
-            if not self.raw.read(1):
-                raise InputError(
-                    f"is empty, so it is not a {self.compression} file: even without content, one has bytes"
-                )
-            self.raw.seek(0)
-            with gzip.open(self.raw, "rb") if self.compression == ".gz" else _zstd_stream(self.raw) as stream:
-                yield cast(IO[bytes], stream)
-
-    def position(self) -> int:
-        """How many of its bytes were read."""
-        if self.raw is None:
-            return 0
-        return Path(self.name).stat().st_size if self.raw.closed else self.raw.tell()
-
-    def rows(self, number: int, columns: Columns, skip: int = 0) -> Iterator[InputRow]:
-        """Its rows after the first ones; where it breaks, one row with the problem."""
-        count = 0
-        try:
-            for count, row in enumerate(self._rows(number, columns), start=1):
-                if count > skip:
-                    yield row
-        except Exception as error:  # of any kind: a broken file breaks its reader anywhere
-            if count >= skip:
-                yield InputRow(RowPosition(number, count), self.name, problem=_reason(error))
-
-    def _rows(self, number: int, columns: Columns) -> Iterator[InputRow]:
-        if self.table_reader is None:
-            with self.opened() as stream:
-                reading = read(stream.read(), self.content_name)
-            yield InputRow(RowPosition(number, 0), self.name, reading.text, pages=reading.pages, blocks=reading.blocks)
-            return
-        with self.opened() as stream:
-            for count, (label, values) in enumerate(self.table_reader(stream, columns)):
-                yield columns.row(RowPosition(number, count), f"{self.name}:{label}", values)
-
-    def head(self, columns: Columns) -> Iterator[RowValues | str]:
-        """The columns of a table's rows, up to where it breaks."""
-        assert self.table_reader is not None
-        try:
-            with self.opened() as stream:
-                yield from (values for _, values in self.table_reader(stream, columns))
-        except Exception as error:
-            yield _reason(error)
-
-
-def _zstd_stream(raw: IO[bytes]) -> io.BufferedReader:
-    """The content of all frames of a .zst file; OSError where the file ends within a frame."""
-    pa = arrow()
-    return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd"))
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, PermissionError):
-        return "may not be read (permission denied)"
-    if isinstance(error, OSError) and error.strerror:
-        return f"cannot be read ({error.strerror})"
-    return str(error) if isinstance(error, MudyError) else f"cannot be read: {type(error).__name__}: {error}"
-
-
-def _jsonl(stream: IO[bytes], columns: Columns) -> Iterator[LabelledValues]:  # noqa: ARG001
-    for number, line in enumerate(stream, start=1):
-        if line.strip():
-            try:
-                values = json.loads(line)
-                problem = f"is {type(values).__name__}, not an object with columns"
-            except RecursionError:
-                values, problem = None, "is nested too deeply"
-            except ValueError as error:  # also of bytes that are not UTF-8
-                values, problem = None, f"is not JSON: {str(error)[:120]}"
-            yield str(number), values if isinstance(values, dict) else problem
-
-
-def _csv_rows(stream: IO[bytes], columns: Columns, delimiter: str = ",") -> Iterator[LabelledValues]:
-    """The rows under a head, each with its number. A broken quote costs the lines that it took, which are named."""
-    csv.field_size_limit(LONGEST_CELL)
-    text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
-    try:
-        records = (cells for cells in _records(text, delimiter) if cells)
-        head = next(records, [])
-        if isinstance(head, str):
-            raise InputError(f"the head cannot be read: {head}")
-        columns.of(head)  # raises if one of these stands there twice
-        for number, cells in enumerate(records, start=1):
-            yield str(number), cells if isinstance(cells, str) else _cells(head, cells)
-    finally:
-        text.detach()  # or it would close what is not its own
-
-
-def _records(text: Iterator[str], delimiter: str) -> Iterator[list[str] | str]:
-    """The records of a CSV file, or what is wrong with one; what follows a broken quote begins in the next line."""
-    table = csv.reader(text, delimiter=delimiter, strict=True)
-    while True:
-        first = table.line_num + 1
-        try:
-            yield next(table)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            last = table.line_num
-            where = f"lines {first} to {last} are" if last > first else f"line {first} is"
-            what = f"a quote that line {first} opens is not closed, or not where its cell ends"
-            yield f"{where} not read: {what} ({error})"
-
-
-def _cells(head: Sequence[str], cells: Sequence[str]) -> RowValues | str:
-    if len(cells) != len(head):
-        return f"has {len(cells)} cells, but the head names {len(head)} columns"
-    if any("\udc80" <= c <= "\udcff" for cell in cells for c in cell):
-        return "is not UTF-8"
-    return dict(zip(head, cells, strict=True))
-
-
-def _parquet_rows(stream: IO[bytes], columns: Columns) -> Iterator[LabelledValues]:
-    """The rows of a Parquet file, of which only the columns that are needed are read."""
-    file = arrow().parquet.ParquetFile(stream)
-    wanted = columns.of(file.schema_arrow.names)
-    every = dict.fromkeys(file.schema_arrow.names)  # so that a row can name those that are not read
-    number = 0
-    for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=wanted):
-        for values in arrow_rows(batch, wanted):
-            number += 1
-            yield str(number), {**every, **values}
-
-
-def arrow_rows(batch: Any, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The rows of a record batch, some columns of them."""
-    columns = [_python(batch.column(name)) for name in names]
-    for index in range(batch.num_rows):
-        yield {name: column[index] for name, column in zip(names, columns, strict=True)}
-
-
-def _python(column: Any) -> list[Any]:
-    """A column's values; as texts if Python cannot hold one, such as a date of the year 20000."""
-    try:
-        values: list[Any] = column.to_pylist()
-    except (ValueError, OverflowError, ArithmeticError):
-        values = column.cast("string").to_pylist()
-    return values
-
-
 def arrow() -> Any:
     """The package pyarrow, with pyarrow.parquet; MissingExtra where it is not installed."""
     with from_extra("corpus", "This format"):
@@ -358,10 +159,247 @@ def arrow() -> Any:
     return pyarrow
 
 
-TABLES: Mapping[str, TableReader] = {
-    ".jsonl": _jsonl,
-    ".ndjson": _jsonl,
-    ".csv": _csv_rows,
-    ".tsv": partial(_csv_rows, delimiter="\t"),
-    ".parquet": _parquet_rows,
+class JsonLinesWriter:
+    """One object per line."""
+
+    ending = ".jsonl"
+    complete = True  # whether rows that are read back can be written again
+
+    def write(self, path: Path, rows: Iterable[Row]) -> None:
+        with path.open("wb") as stream:
+            for row in rows:
+                stream.write(dump_json(row, allow_nan=True, default=str).encode() + b"\n")
+
+    def join(self, path: Path, parts: Sequence[Path]) -> None:
+        with path.open("wb") as stream:
+            for part in parts:
+                with part.open("rb") as rows:
+                    shutil.copyfileobj(rows, stream, 1 << 20)
+
+    def read(self, path: Path) -> Iterator[Row]:
+        with path.open("rb") as stream:
+            yield from map(json.loads, stream)
+
+
+# -- Parquet ----------------------------------------------------------------------------------------------------------
+
+_TEXT, _NUMBER, _COUNT, _SMALL = "string", "double", "int64", "int32"
+_SPAN = {"start": _COUNT, "end": _COUNT}
+_OCCURRENCE = {**_SPAN, "page": _SMALL, "score": _NUMBER}  # its other entries are the parts of the score
+_CONCEPT = {"id": _TEXT, "label": _TEXT, "match": _TEXT, "similarity": _NUMBER}
+_OCCURRENCES = [{**_OCCURRENCE, "parts": (_TEXT, _NUMBER)}]
+_PHRASE = {"rank": _SMALL, "text": _TEXT, "score": _NUMBER, "variants": [_TEXT], "source": _TEXT, "concept": _CONCEPT}
+_MODEL = {"model": _TEXT, "share": _NUMBER, "spans": [_SPAN]}
+_COVERAGE = {"words": _COUNT, "words_read": _COUNT, "share": _NUMBER, "sections": _SMALL, "models": [_MODEL]}
+_TYPES = {
+    "id": _TEXT,
+    "keyphrases": [_PHRASE | {"occurrences": _OCCURRENCES}],
+    "coverage": _COVERAGE,
+    "seconds": _NUMBER,
+    "warning": _TEXT,
+    "error": _TEXT,
 }
+
+
+def _arrow_type(kind: Any) -> Any:
+    """A type of Arrow: a struct for a dict, a list for a list, a map for a pair, else by its name."""
+    pa = arrow()
+    match kind:
+        case dict():
+            return pa.struct([(name, _arrow_type(field)) for name, field in kind.items()])
+        case [item]:
+            return pa.list_(_arrow_type(item))
+        case (key, item):
+            return pa.map_(_arrow_type(key), _arrow_type(item))
+    return pa.type_for_alias(kind)
+
+
+class ParquetRowWriter:
+    """Keyphrases as a list of structs; columns carried through as texts, other values as JSON."""
+
+    ending = ".parquet"
+    complete = True
+
+    def __init__(self) -> None:
+        self._schema = arrow().schema([(name, _arrow_type(kind)) for name, kind in _TYPES.items()])
+
+    def write(self, path: Path, rows: Sequence[Row]) -> None:
+        pa, kept = arrow(), _kept(rows)
+        schema = pa.schema([*self._schema, *(pa.field(name, pa.string()) for name in kept.values())])
+        table = pa.Table.from_pylist([_typed(row, kept) for row in rows], schema=schema)
+        pa.parquet.write_table(table, path, compression="zstd")
+
+    def join(self, path: Path, parts: Sequence[Path]) -> None:
+        pa = arrow()
+        schema = pa.unify_schemas([pa.parquet.read_schema(part) for part in parts] or [self._schema])
+        with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            for part in parts:
+                table = pa.parquet.read_table(part)
+                writer.write_table(pa.concat_tables([schema.empty_table(), table], promote_options="default"))
+
+    def read(self, path: Path) -> Iterator[Row]:
+        with arrow().parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=BATCH_ROWS):
+                for row in batch.to_pylist():
+                    for occurrence in (entry for phrase in row["keyphrases"] for entry in phrase["occurrences"]):
+                        occurrence.update(occurrence.pop("parts"))
+                    yield row
+
+
+def _typed(row: Row, kept: Mapping[str, str]) -> dict[str, Any]:
+    keyphrases = [
+        {**phrase, "concept": _concept(phrase), "occurrences": [_occurrence(entry) for entry in phrase["occurrences"]]}
+        for phrase in row["keyphrases"]
+    ]
+    texts = {name: _text(row[name]) for name in ("id", "warning", "error")}
+    ours = {"coverage": row["coverage"], "seconds": row["seconds"], "keyphrases": keyphrases, **texts}
+    return {**ours, **_columns(row, kept)}
+
+
+def _occurrence(entry: Mapping[str, Any]) -> dict[str, Any]:
+    parts = [(name, float(value)) for name, value in entry.items() if name not in _OCCURRENCE]
+    return {**{name: entry.get(name) for name in _OCCURRENCE}, "parts": parts}
+
+
+def _concept(phrase: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The concept of a keyphrase, in texts that UTF-8 can hold."""
+    concept = phrase.get("concept")
+    if concept is None:
+        return None
+    return {name: _text(value) if isinstance(value, str) else value for name, value in concept.items()}
+
+
+_CSV_COLUMNS = (
+    *("id", "rank", "keyphrase", "score", "variants", "start", "end", "page", "occurrences"),
+    *("concept_id", "concept_label", "concept_match", "concept_similarity", "warning", "error"),
+)
+
+
+class CsvWriter:
+    """One line per keyphrase, best first, with its best occurrence; a text without keyphrases has one line too.
+
+    UTF-8 with a byte-order mark, by which spreadsheets recognise it.
+    """
+
+    complete = False
+
+    def __init__(self, ending: str = ".csv", delimiter: str = ",") -> None:
+        self.ending, self.delimiter = ending, delimiter
+
+    def write(self, path: Path, rows: Sequence[Row]) -> None:
+        kept = {name: carried(column, _CSV_COLUMNS) for name, column in _kept(rows).items()}
+        lines = ({**line, **_columns(row, kept)} for row in rows for line in _flat(row))
+        write_csv(path, [*_CSV_COLUMNS, *kept.values()], lines, self.delimiter)
+
+    def join(self, path: Path, parts: Sequence[Path]) -> None:
+        columns = dict.fromkeys(_CSV_COLUMNS)
+        for part in parts:
+            with part.open(encoding="utf-8-sig", newline="") as stream:
+                columns |= dict.fromkeys(next(csv.reader(stream, delimiter=self.delimiter)))
+        write_csv(path, list(columns), chain.from_iterable(map(self._lines, parts)), self.delimiter)
+
+    def _lines(self, path: Path) -> Iterator[dict[str, str]]:
+        csv.field_size_limit(LONGEST_CELL)
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            yield from csv.DictReader(stream, delimiter=self.delimiter)
+
+    def read(self, path: Path) -> Iterator[Row]:
+        """Ids, keyphrases and errors: the best keyphrase of a text, or a line without any, begins its row."""
+        row: dict[str, Any] | None = None
+        for line in self._lines(path):
+            if line["rank"] in ("", "1"):
+                if row is not None:
+                    yield row
+                row = {"id": line["id"], "keyphrases": [], "error": line["error"] or None}
+            if row is not None and line["rank"]:
+                name = line["concept_id"]
+                concept = {"id": name, "label": line["concept_label"]} if name else None
+                row["keyphrases"].append({"text": line["keyphrase"], "score": float(line["score"]), "concept": concept})
+        if row is not None:
+            yield row
+
+
+def write_csv(path: Path, columns: Sequence[str], lines: Iterable[Row], delimiter: str) -> None:
+    with path.open("w", encoding="utf-8-sig", newline="") as stream:
+        table = csv.DictWriter(stream, columns, delimiter=delimiter, lineterminator="\n")
+        table.writeheader()
+        table.writerows(lines)
+
+
+def write_parquet(path: Path, rows: Iterator[Row], schema: Any) -> None:
+    """Write rows one block at a time, so that memory does not grow with them."""
+    pa = arrow()
+    with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        while block := list(islice(rows, BLOCK)):
+            writer.write_table(pa.Table.from_pylist(block, schema=schema))
+
+
+def write_table(path: Path, items: Iterable[NamedTuple], kind: type[NamedTuple], ending: str) -> None:
+    """Write named tuples of a kind as JSON lines, Parquet or CSV."""
+    rows = (item._asdict() for item in items)
+    if ending == ".jsonl":
+        JsonLinesWriter().write(path, rows)
+    elif ending == ".parquet":
+        pa = arrow()
+        types = {int: pa.int64(), float: pa.float64()}
+        columns = [(name, types.get(hint, pa.string())) for name, hint in get_type_hints(kind).items()]
+        write_parquet(path, rows, pa.schema(columns))
+    else:
+        write_csv(path, kind._fields, rows, "\t" if ending == ".tsv" else ",")
+
+
+def _flat(row: Row) -> Iterator[dict[str, Any]]:
+    """One line for each keyphrase of a row, or one for none."""
+    shared = {name: _text(row[name]) for name in ("id", "warning", "error")}
+    for phrase in row["keyphrases"]:
+        best: Row = next(iter(phrase["occurrences"]), {})  # none of a tag of similar texts
+        yield {
+            **shared,
+            "rank": phrase["rank"],
+            "keyphrase": _text(phrase["text"]),
+            "score": phrase["score"],
+            "variants": _text("; ".join(phrase["variants"])),
+            **{name: best.get(name) for name in ("start", "end", "page")},
+            "occurrences": len(phrase["occurrences"]),
+            **{f"concept_{name}": value for name, value in (_concept(phrase) or {}).items()},
+        }
+    if not row["keyphrases"]:
+        yield shared
+
+
+def _kept(rows: Sequence[Row]) -> dict[str, str]:
+    """Columns that rows carry through, and their names in UTF-8, which has no lone surrogates."""
+    names = dict.fromkeys(name for row in rows for name in row if name not in OURS)
+    return {name: name.encode(errors="backslashreplace").decode() for name in names}
+
+
+def _columns(row: Row, kept: Mapping[str, str]) -> dict[str, str | None]:
+    return {column: _text(row.get(name)) for name, column in kept.items()}
+
+
+def _text(value: Any) -> str | None:
+    """A value as a column of texts holds it."""
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text.encode(errors="replace").decode()
+
+
+RowWriter = JsonLinesWriter | ParquetRowWriter | CsvWriter  # a file format for rows
+WRITERS: Mapping[str, Callable[[], RowWriter]] = {
+    "jsonl": JsonLinesWriter,
+    "parquet": ParquetRowWriter,
+    "csv": CsvWriter,
+    "tsv": lambda: CsvWriter(".tsv", "\t"),
+}
+
+
+def writer_for(output: Path, name: str | None) -> RowWriter:
+    """The format with a name, or that of the output's ending; a folder needs a name."""
+    ending = output.suffix.lower().removeprefix(".")
+    if name is None and ending not in WRITERS:
+        endings = ", ".join(f".{known}" for known in WRITERS)
+        raise SettingError(f"{output} ends in none of {endings}; for a folder of parts, pass --format.")
+    if name is not None and ending in WRITERS and name != ending:
+        raise SettingError(f"{output} does not end in .{name}, but --format is {name}.")
+    return WRITERS[name or ending]()

@@ -1,7 +1,5 @@
 """Statistics of counts: how far they are from chance, and which of many tests to believe."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import erfc, inf, log, sqrt
 

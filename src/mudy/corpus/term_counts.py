@@ -4,8 +4,6 @@ Singular and plural count as one phrase, and so do phrases of one concept. With 
 keyphrases are kept too; the most frequent phrases are then nodes, numbered from 0.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -14,9 +12,9 @@ from math import log
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from mudy.corpus.row_writers import Row
+from mudy.corpus.rows import Row
 from mudy.extraction.ranking import variant_key
 
 AT_ONCE = 20_000  # keyphrases added to the database at once
@@ -85,7 +83,7 @@ class TermCounts:
     @contextmanager
     def of(
         cls, rows: Iterable[Row], folder: Path, *, days: Iterable[str | None] | None = None, places: bool = False
-    ) -> Iterator[TermCounts]:
+    ) -> Iterator[Self]:
         """Count the keyphrases of rows, in a temporary file in a folder; `days` are the dates of the rows."""
         with (
             TemporaryDirectory(prefix=".mudy-terms-", dir=folder) as place,

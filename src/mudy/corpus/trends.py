@@ -1,14 +1,12 @@
 """Change over time: which phrases rise and fall over the periods of a corpus, and how far that is from chance."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from mudy.corpus.statistics import false_discovery_rates, log_likelihood, p_value, signed_root, trend
 from mudy.corpus.term_counts import TermCounts
@@ -61,7 +59,7 @@ class Trends:
     tested: Mapping[int, tuple[float, float, float]]  # z, p and q by node, of those in enough documents
 
     @classmethod
-    def of(cls, counts: TermCounts, period: Period | None) -> Trends:
+    def of(cls, counts: TermCounts, period: Period | None) -> Self:
         """The trends of counts that were made with places and days."""
         first, last, precision = counts.database.execute(_DAYS).fetchone()
         if first is None:
@@ -88,17 +86,12 @@ class Trends:
             size = sum(self.counts[node])
             for period, count, total in zip(self.periods, self.counts[node], self.totals, strict=True):
                 surprise = log_likelihood(count, size, total, sum(self.totals)) if total else 0.0
-                share = count / total if total else 0.0
-                yield Trend(
-                    phrases[node], *self.tested[node], period, count, total, share, round(signed_root(surprise), 4)
-                )
+                share, deviation = count / total if total else 0.0, round(signed_root(surprise), 4)
+                yield Trend(phrases[node], *self.tested[node], period, count, total, share, deviation)
 
     def steepest(self) -> list[int]:
         """The nodes that were tested, from the steepest rise to the steepest fall."""
         return sorted(self.tested, key=lambda node: (-self.tested[node][0], node))
-
-
-# -- Dates ------------------------------------------------------------------------------------------------------------
 
 
 def day_of(value: Any) -> str | None:
@@ -131,9 +124,6 @@ def _periods(first: str, last: str, kinds: int, wanted: Period | None) -> tuple[
     longest: Period = next((kind for kind in allowed if len(found[kind]) >= _ENOUGH), allowed[-1])
     chosen = longest if wanted is None else wanted
     return chosen, found[chosen]
-
-
-# -- A picture --------------------------------------------------------------------------------------------------------
 
 
 def draw(path: Path, trends: Trends, counts: TermCounts, mark: str) -> None:

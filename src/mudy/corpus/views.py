@@ -4,8 +4,6 @@ They are right after any number of interruptions, and can be asked for after the
 share one pass over the rows, which counts phrases in a temporary database, so memory does not grow with them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,15 +11,14 @@ from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Self
 
 from mudy._support.extras import from_extra
 from mudy._support.storage import atomic_output, real_path, same_file
 from mudy._support.validation import checked
 from mudy.corpus.checkpoint import Parts
 from mudy.corpus.graph import GRAPH_WRITERS, MARK, Graph
-from mudy.corpus.row_writers import BLOCK, WRITERS, Row, RowWriter, write_table
-from mudy.corpus.rows import OURS, InputRow, arrow, carried
+from mudy.corpus.rows import BLOCK, OURS, WRITERS, InputRow, Row, RowWriter, arrow, carried, write_table
 from mudy.corpus.term_counts import Term, TermCounts
 from mudy.corpus.trends import Period, Trend, Trends, day_of, draw
 from mudy.errors import InputError, SettingError
@@ -56,7 +53,7 @@ class Views:
     period: Period | None = None
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], output: Path, form: RowWriter, time: Any = None, period: Any = None) -> Views:
+    def of(cls, given: Mapping[str, Any], output: Path, form: RowWriter, time: Any = None, period: Any = None) -> Self:
         """The files with these names; raises if one cannot be written."""
         texts = {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
         files = {name: Path(checked(name, value, str)) for name, value in texts.items() if value is not None}
@@ -248,9 +245,8 @@ def _cut(text: str, places: list[Place], share: int) -> tuple[str, list[tuple[in
     spans, offset = [], len(_GAP) if kept[0].start else 0
     for passage in kept:
         inside = (place for place in places if passage.start <= place[2] and place[3] <= passage.end)
-        spans += [
-            (node, start - passage.start + offset, end - passage.start + offset) for _, node, start, end, _ in inside
-        ]
+        shift = offset - passage.start
+        spans += [(node, start + shift, end + shift) for _, node, start, end, _ in inside]
         offset += passage.end - passage.start + len(_GAP)
     shown = _GAP.join(text[passage.start : passage.end] for passage in kept)
     return f"{_GAP if kept[0].start else ''}{shown}{_GAP if kept[-1].end < len(text) else ''}", spans

@@ -11,7 +11,6 @@ import json
 import platform
 import sys
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
@@ -30,7 +29,6 @@ ENCODER_DECODERS = frozenset({"t5"})  # families of models that have an encoder 
 CAUSAL_FAMILIES = frozenset({"llama", "gemma2", "gemma3_text", "qwen2", "qwen3", "mistral"})
 ENCODER_FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "distilbert", "mpnet", "electra", "deberta-v2"})
 _GPU_DEVICES = ("nvidia[0-9]*", "kfd", "dxg")  # of NVIDIA, of AMD, and of either under Windows' Linux
-
 
 Precision = Literal["float32", "bfloat16", "float16"]
 Speed = Literal["quick", "fast", "exact"]
@@ -84,9 +82,6 @@ def no_template(name: str) -> str:
     )
 
 
-# --- Loading -----------------------------------------------------------------------------------------------------
-
-
 def load_backbone(path: str, compute: Compute, name: str, report: Report | None = None) -> Backbone:
     family = _family(path, name, CAUSAL_FAMILIES | ENCODER_DECODERS, "a language model")
     if computes_lightly(path, compute):
@@ -94,8 +89,7 @@ def load_backbone(path: str, compute: Compute, name: str, report: Report | None 
 
         return LightDecoder(Path(path), compute, name, report or silent)
     kind = "Seq2SeqBackbone" if family in ENCODER_DECODERS else "CausalBackbone"
-    what = f"{name} (of the family {family!r})"
-    backbone: Backbone = _by_torch("transformer", kind, what, path, compute, name, report=report)
+    backbone: Backbone = _by_torch(kind, f"{name} (of the family {family!r})", path, compute, name, report=report)
     return backbone
 
 
@@ -106,19 +100,19 @@ def load_encoder(path: str, compute: Compute, name: str, report: Report | None =
 
         return LightEncoder(Path(path), compute, name, report or silent)
     what = f"{name} (of the family {family!r})"
-    encoder: SentenceEncoder = _by_torch("transformer", "TorchEncoder", what, path, compute, name, report=report)
+    encoder: SentenceEncoder = _by_torch("TorchEncoder", what, path, compute, name, report=report)
     return encoder
 
 
 def load_chat(path: str, compute: Compute, name: str, template: str = "") -> Chat:
     """A chat model from a folder; `template` serves where the folder holds none."""
     _family(path, name)
-    chat: Chat = _by_torch("local_chat", "LocalChat", f"{name} as a model that writes", path, compute, name, template)
+    chat: Chat = _by_torch("LocalChat", f"{name} as a model that writes", path, compute, name, template)
     return chat
 
 
 def _by_torch(
-    module: str, kind: str, what: str, path: str, compute: Compute, name: str, *more: str, report: Report | None = None
+    kind: str, what: str, path: str, compute: Compute, name: str, *more: str, report: Report | None = None
 ) -> Any:
     """A model that a class of the torch engine loads; MissingExtra says `what` needs torch where it is missing."""
     if compute.device not in (None, "cpu"):
@@ -130,16 +124,15 @@ def _by_torch(
             raise missing_extra("torch", what, package)
     from transformers.utils import logging
 
-    from mudy.engines.torch import Machine
+    from mudy.engines.torch import Machine, transformer
 
-    load = getattr(import_module(f"mudy.engines.torch.{module}"), kind).load
     float32_source(Path(path), report or silent)
     machine = Machine.of(compute)
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
         with machine.on_threads():
-            return load(path, machine, name, *more)
+            return getattr(transformer, kind).load(path, machine, name, *more)
     except (OSError, ValueError) as error:
         if "trust_remote_code" in str(error):
             raise UnsupportedModel(_brings_code(name)) from error
@@ -174,9 +167,6 @@ def _brings_code(name: str) -> str:
     )
 
 
-# --- A model's folder --------------------------------------------------------------------------------------------
-
-
 def read_config(folder: Path) -> dict[str, Any]:
     return _read_json(folder / "config.json")
 
@@ -193,9 +183,6 @@ def _read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ModelUnavailable(f"{path} cannot be read: {error}.") from error
     return content
-
-
-# --- Which engine ------------------------------------------------------------------------------------------------
 
 
 def computes_lightly(path: str, compute: Compute) -> bool:

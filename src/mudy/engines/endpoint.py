@@ -4,8 +4,6 @@ The key is read from OPENAI_API_KEY. It goes into one header of the request, to 
 not followed), and into nothing else: no message, no result, no log.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -13,9 +11,8 @@ import random
 import re
 import ssl
 import time
-from collections.abc import Callable
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
@@ -27,6 +24,55 @@ LARGEST_ANSWER = 4_000_000  # bytes
 LONGEST_PAUSE = 60.0  # seconds, where the server asks for no longer one
 THOUGHT = 8_192  # tokens beside the answer, for models that count what they think
 LONGEST_QUOTE = 200  # characters of a server's message in ours
+KEY = "OPENAI_API_KEY"
+PATH = "/chat/completions"
+
+
+def completions_url(url: str) -> str:
+    """Where to send requests to; what is no address of the web, or holds a password, raises."""
+    needed = "An address such as http://localhost:8080/v1 is needed."
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        good = False
+    if not good or not url.isascii() or re.search(r"[\s\x00-\x1f\x7f]", url):
+        raise SettingError(f"endpoint is {url!r}. {needed}")
+    if parts.username is not None or parts.password is not None:
+        raise SettingError(f"endpoint holds a user name or password. {needed} Keys go into {KEY}.")
+    path = parts.path.rstrip("/")
+    return urlunsplit((parts.scheme, parts.netloc, path if path.endswith(PATH) else path + PATH, parts.query, ""))
+
+
+class ErrorBody(NamedTuple):
+    """What a server says is wrong, in the form of OpenAI's errors or in another."""
+
+    message: str
+    parameter: str = ""
+    code: str = ""
+
+    @classmethod
+    def of(cls, body: bytes) -> Self:
+        try:
+            content = json.loads(body)
+            error = content.get("error") or content.get("detail") or content.get("message")
+        except (ValueError, RecursionError, AttributeError):
+            error = None
+        if isinstance(error, dict):
+            return cls(*(str(error.get(name) or "") for name in ("message", "param", "code")))
+        return cls(error if isinstance(error, str) else body[:2_000].decode("utf-8", "replace"))
+
+    def names(self, parameter: str) -> bool:
+        return self.parameter == parameter if self.parameter else bool(re.search(rf"\b{parameter}\b", self.message))
+
+
+def retry_after(header: str | None) -> float | None:
+    """Seconds that a Retry-After header asks for; None where it names none. Chat servers send no dates."""
+    try:
+        seconds = float(header or "")
+    except ValueError:
+        return None
+    return max(0.0, seconds) if isfinite(seconds) else None
 
 
 class Endpoint:
@@ -39,21 +85,11 @@ class Endpoint:
     """
 
     room = None
+    timeout, patience, pause = 300.0, 900.0, 1.0  # seconds: for one answer, for all tries, and before the second try
+    tries, sleep = 5, staticmethod(time.sleep)
 
-    def __init__(
-        self,
-        url: str,
-        name: str,
-        *,
-        key: str | None = None,
-        timeout: float = 300.0,
-        patience: float = 900.0,
-        tries: int = 5,
-        pause: float = 1.0,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
+    def __init__(self, url: str, name: str, key: str | None = None) -> None:
         self.url, self.name = completions_url(url), name
-        self.timeout, self.patience, self.tries, self.pause, self.sleep = timeout, patience, tries, pause, sleep
         self._key = (os.environ.get(KEY, "") if key is None else key).strip()
         if not self._key.isascii() or not self._key.isprintable():
             raise SettingError(f"{KEY} holds characters that no key has. Set it again; white space around it is fine.")
@@ -201,57 +237,3 @@ def _without_queries(record: logging.LogRecord) -> bool:
     if isinstance(record.args, tuple):
         record.args = tuple(arg.copy_with(query=None) if isinstance(arg, httpx.URL) else arg for arg in record.args)
     return True
-
-
-# --- The form of chat completions: addresses, requests, answers and errors ---------------------------------------
-
-
-KEY = "OPENAI_API_KEY"
-PATH = "/chat/completions"
-
-
-def completions_url(url: str) -> str:
-    """Where to send requests to; what is no address of the web, or holds a password, raises."""
-    needed = "An address such as http://localhost:8080/v1 is needed."
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        good = False
-    if not good or not url.isascii() or re.search(r"[\s\x00-\x1f\x7f]", url):
-        raise SettingError(f"endpoint is {url!r}. {needed}")
-    if parts.username is not None or parts.password is not None:
-        raise SettingError(f"endpoint holds a user name or password. {needed} Keys go into {KEY}.")
-    path = parts.path.rstrip("/")
-    return urlunsplit((parts.scheme, parts.netloc, path if path.endswith(PATH) else path + PATH, parts.query, ""))
-
-
-class ErrorBody(NamedTuple):
-    """What a server says is wrong, in the form of OpenAI's errors or in another."""
-
-    message: str
-    parameter: str = ""
-    code: str = ""
-
-    @classmethod
-    def of(cls, body: bytes) -> ErrorBody:
-        try:
-            content = json.loads(body)
-            error = content.get("error") or content.get("detail") or content.get("message")
-        except (ValueError, RecursionError, AttributeError):
-            error = None
-        if isinstance(error, dict):
-            return cls(*(str(error.get(name) or "") for name in ("message", "param", "code")))
-        return cls(error if isinstance(error, str) else body[:2_000].decode("utf-8", "replace"))
-
-    def names(self, parameter: str) -> bool:
-        return self.parameter == parameter if self.parameter else bool(re.search(rf"\b{parameter}\b", self.message))
-
-
-def retry_after(header: str | None) -> float | None:
-    """Seconds that a Retry-After header asks for; None where it names none. Chat servers send no dates."""
-    try:
-        seconds = float(header or "")
-    except ValueError:
-        return None
-    return max(0.0, seconds) if isfinite(seconds) else None

@@ -11,8 +11,6 @@ An encoder (BERT and its kin) gives a state for each token of a text; all that i
 Tensors stay within an engine: what goes in and comes out is numpy's.
 """
 
-from __future__ import annotations
-
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -183,9 +181,6 @@ class DecoderOnly(Backbone):
         return tokenise(self.tokenizer, *text_range, prefix="Text: ")
 
 
-# --- Encoders ----------------------------------------------------------------------------------------------------
-
-
 _REACH = 600  # characters of context read on either side of a span
 _SPARE = 2  # tokens kept free, since a window cut out of a text may begin with a piece more than it had there
 
@@ -203,8 +198,6 @@ class SentenceEncoder(ABC):
         self, rows: Sequence[Sequence[int]], layer: int = -1, pool: Callable[[Floats], Floats] = lambda state: state
     ) -> list[Floats]:
         """What `pool` makes of the (tokens, width) states of each row of token ids, read alone; -1: the last layer."""
-
-    # --- Tokens --------------------------------------------------------------------------------------------------
 
     def room(self) -> int:
         """How many tokens of text fit into one reading."""
@@ -233,8 +226,6 @@ class SentenceEncoder(ABC):
         if token is None:
             raise UnsupportedModel(f"{self.name} has no mask token; an encoder trained with one (BERT) is needed.")
         return int(token)
-
-    # --- Vectors -------------------------------------------------------------------------------------------------
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """A vector of length 1 for each text: the mean of its last states, those of special tokens too; (texts, width).

@@ -1,7 +1,5 @@
 """Texts as tokens: spans and prompts as token positions, and the tokenisers that cut them."""
 
-from __future__ import annotations
-
 import json
 import mmap
 import re
@@ -23,7 +21,6 @@ KEPT = 1 << 16  # words whose tokens are remembered
 T = TypeVar("T")
 LONGEST_PROMPT = 512  # tokens kept free for the template and a candidate
 SPACE = "\u2581"  # how SentencePiece writes a space
-WORD_MARKS = (SPACE, "\u0120")  # how SentencePiece and byte-level tokenisers write a space
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +129,6 @@ def consecutive(lengths: Iterable[int]) -> Iterator[slice]:
         yield slice(start, start := start + length)
 
 
-# --- Tokenisers ----------------------------------------------------------------------------------------------------
-
-
 def fast_tokenizer(path: str) -> Any:
     """The model's tokeniser; only a fast one knows where in the text its tokens stand."""
     from transformers import AutoTokenizer
@@ -155,15 +149,8 @@ class LightTokenizer:
             raise ModelUnavailable(f"{folder / 'tokenizer.json'} cannot be read: {error}.") from error
         self._settings = read_settings(folder)
 
-    def __call__(
-        self,
-        text: str | Sequence[str],
-        *,
-        add_special_tokens: bool = True,
-        return_offsets_mapping: bool = True,  # noqa: ARG002 (always given)
-        verbose: bool = True,  # noqa: ARG002 (as transformers has it)
-    ) -> dict[str, Any]:
-        """Token ids and the characters of each; of one text, or of each of several."""
+    def __call__(self, text: str | Sequence[str], *, add_special_tokens: bool = True, **_: Any) -> dict[str, Any]:
+        """Token ids and the characters of each; of one text, or of each of several. Called as transformers' are."""
         if isinstance(text, str):
             encoded = self._inner.encode(text, add_special_tokens=add_special_tokens)
             return {"input_ids": encoded.ids, "offset_mapping": encoded.offsets}
@@ -198,114 +185,6 @@ def _opened(folder: Path) -> Any:
 class Cut(NamedTuple):
     ids: list[int]
     offsets: list[tuple[int, int]]
-
-
-class BytePairTokenizer:
-    """Gemma's byte-pair encoding, by a table of tokens that is mapped into memory and not read.
-
-    tokenizer.json lists 514,906 merges, but they are implied by the order of the tokens: every way to cut a token into
-    two tokens, earlier tokens first, then longer left halves. So the tokens alone, which a pull writes into a table,
-    are enough to cut texts as the `tokenizers` package would, which takes 0.4 s of CPU time and 130 MB more to start.
-    """
-
-    def __init__(self, table: TokenTable) -> None:
-        self._table, self._prefix = table, table.prefix
-        self._word = lru_cache(KEPT)(self._cut)
-        self._added = {table.token(number): number for number in table.added}
-        self._first = re.compile("[" + re.escape("".join(sorted({token[0] for token in self._added}))) + "]")
-        self._lengths = sorted({len(token) for token in self._added}, reverse=True)
-        # What can be cut by itself: a word and the spaces before it. No token goes on from a letter to a space, but for
-        # a few, after whose characters a text is not divided.
-        joint = f"(?:[{re.escape(table.joints)}]{SPACE}+)" if table.joints else "(?!)"
-        self._words = re.compile(f"{SPACE}*(?:{joint}|[^{SPACE}])+|{SPACE}+", re.DOTALL)
-
-    # --- The interface of tokenizers.Tokenizer, as far as it is used ---------------------------------------------
-
-    def encode(self, text: str, add_special_tokens: bool = True) -> Cut:
-        ids = list(self._prefix) if add_special_tokens else []
-        offsets = [(0, 0)] * len(ids)
-        for start, stop, token in self._parts(text):
-            if token is not None:
-                ids.append(token)
-                offsets.append((start, stop))
-                continue
-            for word in self._words.finditer(text[start:stop].replace(" ", SPACE)):
-                at = start + word.start()
-                for found, length in self._word(word.group()):
-                    ids.append(found)
-                    offsets.append((at, at + max(length, 1)))
-                    at += length
-        return Cut(ids, offsets)
-
-    def single_characters(self) -> list[int]:
-        return self._table.characters
-
-    # --- Parts of a text -----------------------------------------------------------------------------------------
-
-    def _parts(self, text: str) -> Iterator[tuple[int, int, int | None]]:
-        """Added tokens, the longest at each place, and the stretches between them."""
-        done = at = 0
-        while (hit := self._first.search(text, at)) is not None:
-            at = hit.start()
-            added = next((part for n in self._lengths if (part := text[at : at + n]) in self._added), None)
-            if added is None:
-                at += 1
-                continue
-            if done < at:
-                yield done, at, None
-            yield at, at + len(added), self._added[added]
-            done = at = at + len(added)
-        if done < len(text):
-            yield done, len(text), None
-
-    def _cut(self, word: str) -> list[tuple[int, int]]:
-        """Its tokens, and how many characters each stands for."""
-        return self._merged(*self._symbols(word))
-
-    def _symbols(self, word: str) -> tuple[list[str], list[int]]:
-        """Its characters; those that are no tokens as bytes, the last of which stands for the character."""
-        symbols: list[str] = []
-        lengths: list[int] = []
-        for character in word:
-            if self._table.number(character) is not None:
-                symbols.append(character)
-                lengths.append(1)
-            else:
-                coded = character.encode()
-                symbols += [f"<0x{byte:02X}>" for byte in coded]
-                lengths += [0] * (len(coded) - 1) + [1]
-        return symbols, lengths
-
-    def _merged(self, symbols: list[str], lengths: list[int]) -> list[tuple[int, int]]:
-        """Join neighbours into tokens, the earliest token of the vocabulary first, then the leftmost place."""
-        after = list(range(1, len(symbols) + 1))
-        before = list(range(-1, len(symbols) - 1))
-        queue = [entry for i in range(len(symbols) - 1) if (entry := self._pair(symbols, i, i + 1))]
-        heapify(queue)
-        while queue:
-            _, _, left, right, joined = heappop(queue)
-            if symbols[left] + symbols[right] != joined or not symbols[left] or after[left] != right:
-                continue  # one of the two has been joined with another meanwhile
-            symbols[left], symbols[right] = joined, ""
-            lengths[left] += lengths[right]
-            after[left] = after[right]
-            if after[right] < len(symbols):
-                before[after[right]] = left
-                if entry := self._pair(symbols, left, after[left]):
-                    heappush(queue, entry)
-            if before[left] >= 0 and (entry := self._pair(symbols, before[left], left)):
-                heappush(queue, entry)
-        return [
-            (number, length)
-            for symbol, length in zip(symbols, lengths, strict=True)
-            if symbol and (number := self._table.number(symbol)) is not None
-        ]
-
-    def _pair(self, symbols: Sequence[str], left: int, right: int) -> tuple[int, int, int, int, str] | None:
-        """Two neighbours in the order in which pairs are joined, if they make a token."""
-        joined = symbols[left] + symbols[right]
-        token = self._table.number(joined)
-        return None if token is None else (token, -len(symbols[left]), left, right, joined)
 
 
 class TokenTable:
@@ -348,3 +227,109 @@ class TokenTable:
 
     def _coded(self, number: int) -> memoryview:
         return self._tokens[self._starts[number] : self._starts[number + 1]]
+
+
+class BytePairTokenizer:
+    """Gemma's byte-pair encoding, by a table of tokens that is mapped into memory and not read.
+
+    tokenizer.json lists 514,906 merges, but they are implied by the order of the tokens: every way to cut a token into
+    two tokens, earlier tokens first, then longer left halves. So the tokens alone, which a pull writes into a table,
+    are enough to cut texts as the `tokenizers` package would, which takes 0.4 s of CPU time and 130 MB more to start.
+    """
+
+    def __init__(self, table: TokenTable) -> None:
+        self._table, self._prefix = table, table.prefix
+        self._word = lru_cache(KEPT)(self._merged)
+        self._added = {table.token(number): number for number in table.added}
+        self._first = re.compile("[" + re.escape("".join(sorted({token[0] for token in self._added}))) + "]")
+        self._lengths = sorted({len(token) for token in self._added}, reverse=True)
+        # What can be cut by itself: a word and the spaces before it. No token goes on from a letter to a space, but for
+        # a few, after whose characters a text is not divided.
+        joint = f"(?:[{re.escape(table.joints)}]{SPACE}+)" if table.joints else "(?!)"
+        self._words = re.compile(f"{SPACE}*(?:{joint}|[^{SPACE}])+|{SPACE}+", re.DOTALL)
+
+    # --- The interface of tokenizers.Tokenizer, as far as it is used ---------------------------------------------
+
+    def encode(self, text: str, add_special_tokens: bool = True) -> Cut:
+        ids = list(self._prefix) if add_special_tokens else []
+        offsets = [(0, 0)] * len(ids)
+        for start, stop, token in self._parts(text):
+            if token is not None:
+                ids.append(token)
+                offsets.append((start, stop))
+                continue
+            for word in self._words.finditer(text[start:stop].replace(" ", SPACE)):
+                at = start + word.start()
+                for found, length in self._word(word.group()):
+                    ids.append(found)
+                    offsets.append((at, at + max(length, 1)))
+                    at += length
+        return Cut(ids, offsets)
+
+    def single_characters(self) -> list[int]:
+        return self._table.characters
+
+    def _parts(self, text: str) -> Iterator[tuple[int, int, int | None]]:
+        """Added tokens, the longest at each place, and the stretches between them."""
+        done = at = 0
+        while (hit := self._first.search(text, at)) is not None:
+            at = hit.start()
+            added = next((part for n in self._lengths if (part := text[at : at + n]) in self._added), None)
+            if added is None:
+                at += 1
+                continue
+            if done < at:
+                yield done, at, None
+            yield at, at + len(added), self._added[added]
+            done = at = at + len(added)
+        if done < len(text):
+            yield done, len(text), None
+
+    def _symbols(self, word: str) -> tuple[list[str], list[int]]:
+        """A word's characters; those that are no tokens as bytes, the last of which stands for the character."""
+        symbols: list[str] = []
+        lengths: list[int] = []
+        for character in word:
+            if self._table.number(character) is not None:
+                symbols.append(character)
+                lengths.append(1)
+            else:
+                coded = character.encode()
+                symbols += [f"<0x{byte:02X}>" for byte in coded]
+                lengths += [0] * (len(coded) - 1) + [1]
+        return symbols, lengths
+
+    def _merged(self, word: str) -> list[tuple[int, int]]:
+        """A word's tokens, and how many characters each stands for.
+
+        Neighbours are joined into tokens, the earliest token of the vocabulary first, then the leftmost place.
+        """
+        symbols, lengths = self._symbols(word)
+        after = list(range(1, len(symbols) + 1))
+        before = list(range(-1, len(symbols) - 1))
+        queue = [entry for i in range(len(symbols) - 1) if (entry := self._pair(symbols, i, i + 1))]
+        heapify(queue)
+        while queue:
+            _, _, left, right, joined = heappop(queue)
+            if symbols[left] + symbols[right] != joined or not symbols[left] or after[left] != right:
+                continue  # one of the two has been joined with another meanwhile
+            symbols[left], symbols[right] = joined, ""
+            lengths[left] += lengths[right]
+            after[left] = after[right]
+            if after[right] < len(symbols):
+                before[after[right]] = left
+                if entry := self._pair(symbols, left, after[left]):
+                    heappush(queue, entry)
+            if before[left] >= 0 and (entry := self._pair(symbols, before[left], left)):
+                heappush(queue, entry)
+        return [
+            (number, length)
+            for symbol, length in zip(symbols, lengths, strict=True)
+            if symbol and (number := self._table.number(symbol)) is not None
+        ]
+
+    def _pair(self, symbols: Sequence[str], left: int, right: int) -> tuple[int, int, int, int, str] | None:
+        """Two neighbours in the order in which pairs are joined, if they make a token."""
+        joined = symbols[left] + symbols[right]
+        token = self._table.number(joined)
+        return None if token is None else (token, -len(symbols[left]), left, right, joined)

@@ -13,8 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mudy.extraction.examples import Problem, load_records
-from mudy.extraction.examples.record_formats import DATASET_FORMATS, PUBLISHED, Record, recognised, set_name
+from mudy.extraction.examples import DATASET_FORMATS, PUBLISHED, Problem, Record, load_records, recognised, set_name
 from mudy.extraction.promptrank_protocol import promptrank_text
 from mudy.reading.candidates import candidates
 from mudy.reading.document import Document, squeeze
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DATASET_FORMATS", "PROTOCOLS", "Dataset", "Record", "load", "recognised", "set_name"]
 
-
 # -- How published runs read each data set ----------------------------------------------------------------------------
-
 
 Step = Callable[[str], str]
 drop_percent: Step = partial(re.compile("%").sub, "")
@@ -78,9 +75,6 @@ def _without_title(text: str, title: str | None) -> str:
     return (text[start.end() :].strip() if start else "") or text
 
 
-# -- Data sets --------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Dataset:
     """Documents under a name, and the rows that could not be read."""
@@ -104,8 +98,6 @@ def load(path: str | Path, form: str | None = None, *, limit: int | None = None)
     protocol = PROTOCOLS.get(set_name(name) or "", PLAIN_PROTOCOL)
     return Dataset(name, chosen, tuple(documents), tuple(problems), protocol)
 
-
-# -- Table 1 ----------------------------------------------------------------------------------------------------------
 
 UNIT = 3  # sentences
 

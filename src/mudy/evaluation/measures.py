@@ -34,9 +34,6 @@ SAMPLES, LEVEL = 2000, 0.95  # of a bootstrap, and of its confidence intervals
 _DRAWN_AT_ONCE = 1_000_000  # documents
 
 
-# -- One document -----------------------------------------------------------------------------------------------------
-
-
 class Depth(StrEnum):
     """A number of predictions that depends on the document."""
 
@@ -121,9 +118,6 @@ def _spaced(text: str) -> str:
     return re.sub(f"({UNSPACED})", r" \1 ", letters)
 
 
-# -- Counting and averaging -------------------------------------------------------------------------------------------
-
-
 class Counts(NamedTuple):
     hits: int
     predicted: int
@@ -162,9 +156,6 @@ def stem_counts(document: Predictions, k: int | Depth) -> Counts:
 MICRO = Averaging("micro", promptrank_counts, pooled=True)
 MACRO = Averaging("macro", stem_counts, pooled=False)
 AVERAGINGS: Mapping[str, Averaging] = {averaging.name: averaging for averaging in (MICRO, MACRO)}
-
-
-# -- Measures ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,9 +283,6 @@ MAP = _rank_kind("MAP", average_precision)
 nDCG = _rank_kind("nDCG", normalised_gain)  # noqa: N816  # as it is written
 
 
-# -- Semantic precision, recall and F1 --------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class PhraseVectors:
     """The vectors of phrases; each phrase is embedded once, when a measure needs it."""
@@ -411,9 +399,6 @@ def reliability_bins(chances: FloatArray, hits: Hits, edges: Sequence[float] = _
     for low, high in pairwise(edges):
         inside = (chances >= low) & (chances < high)
         if inside.any():
-            bins[f"{low:.2f}-{high:.2f}"] = (
-                float(chances[inside].mean()),
-                float(hits[inside].mean()),
-                int(inside.sum()),
-            )
+            means = float(chances[inside].mean()), float(hits[inside].mean())
+            bins[f"{low:.2f}-{high:.2f}"] = (*means, int(inside.sum()))
     return bins

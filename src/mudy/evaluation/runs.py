@@ -15,7 +15,7 @@ import numpy as np
 
 from mudy._support.storage import atomic_output, dump_json, flush_to_disk, open_to_append, real_path, unwritable
 from mudy.errors import InputError
-from mudy.evaluation.measures import DEPTHS, F1, MACRO, MICRO, Calibration, P, Predictions, R, have_stems_of
+from mudy.evaluation.measures import AVERAGINGS, DEPTHS, F1, Calibration, P, Predictions, R, have_stems_of
 from mudy.extraction.run_identity import differences
 from mudy.methods import method_class
 
@@ -135,10 +135,8 @@ def run_calibration(name: str, documents: Sequence[JudgedDocument]) -> Calibrati
 def _totals(documents: Sequence[JudgedDocument]) -> dict[str, Any]:
     predictions = [predicted for document in documents if (predicted := document.predictions())]
     measured = {
-        averaging.name: {
-            str(m): asdict(m.interval(predictions, averaging)) for k in DEPTHS for m in (P @ k, R @ k, F1 @ k)
-        }
-        for averaging in (MICRO, MACRO)
+        name: {str(m): asdict(m.interval(predictions, averaging)) for k in DEPTHS for m in (P @ k, R @ k, F1 @ k)}
+        for name, averaging in AVERAGINGS.items()
     }
     return {
         "documents": len(documents),

@@ -7,8 +7,6 @@
 A change to anything that a result depends on needs a new VERSION; results of different versions are never compared.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -25,18 +23,7 @@ from mudy._support.storage import atomic_output, dump_json
 from mudy._support.validation import phrases as checked_phrases
 from mudy.errors import SettingError
 from mudy.evaluation.datasets import Dataset, Record
-from mudy.evaluation.measures import (
-    DEPTHS,
-    F1,
-    MACRO,
-    MAP,
-    Depth,
-    Measure,
-    PhraseVectors,
-    Predictions,
-    nDCG,
-    semantic_kinds,
-)
+from mudy.evaluation.measures import DEPTHS, F1, MACRO, MAP, Depth, PhraseVectors, Predictions, nDCG, semantic_kinds
 from mudy.reading.candidates.stemming import stems_of
 from mudy.reading.document import first_words
 
@@ -44,15 +31,12 @@ VERSION = 1
 WORDS = 512  # of a text that are read
 KEPT = 50  # phrases per document
 ENCODER = "minilm-l6"  # of SemF1
-MEASURES: Sequence[Measure] = (*(F1 @ k for k in DEPTHS), F1 @ Depth.GOLD, F1 @ Depth.RETURNED, MAP @ 10, nDCG @ 10)
+MEASURES = (*(F1 @ k for k in DEPTHS), F1 @ Depth.GOLD, F1 @ Depth.RETURNED, MAP @ 10, nDCG @ 10)
 SEMANTIC = "SemF1@10"
 FAITHFUL, DIVERSE = "faithful@10", "diverse@10"  # aspects of KPEval
 _DEPTH = 10
 _SHINGLE = 5  # words
 _ALIKE = 0.5  # share of the shorter text's shingles that near-duplicates have in common
-
-
-# -- Texts ------------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -116,9 +100,6 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[start : start + _SHINGLE]) for start in range(max(1, len(words) - _SHINGLE + 1))}
 
 
-# -- Outcomes ---------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a method achieved on one document, without any of its words."""
@@ -145,9 +126,8 @@ def outcome(key: str, record: Record, phrases: Sequence[str], embed: Callable[[S
     name, _, depth = SEMANTIC.partition("@")
     semantic = (semantic_kinds(PhraseVectors(embed))[name] @ int(depth)).of(predictions, MACRO)
     hits, first = predictions.hit_ranks(Depth.RETURNED), phrases[:_DEPTH]
-    return Outcome(
-        key, len(gold), len(phrases), hits, round(semantic, 2), faithfulness(first, record.text), diversity(first)
-    )
+    aspects = round(semantic, 2), faithfulness(first, record.text), diversity(first)
+    return Outcome(key, len(gold), len(phrases), hits, *aspects)
 
 
 def faithfulness(phrases: Sequence[str], text: str) -> float | None:
@@ -210,9 +190,6 @@ class SuiteResult:
             unfinished.write_text(f"{text}\n", encoding="utf-8")
 
 
-# -- Functions of other packages --------------------------------------------------------------------------------------
-
-
 def named_function(name: str) -> Callable[[str], Sequence[str]]:
     """The function "package.module:function", whose results are checked to be lists of phrases."""
     module, colon, attribute = name.partition(":")
@@ -224,5 +201,4 @@ def named_function(name: str) -> Callable[[str], Sequence[str]]:
         raise SettingError(f"{name}: {error}. The module must be installed or in the current folder.") from error
     if not callable(function):
         raise SettingError(f"{name} is not a function.")
-
     return lambda text: checked_phrases(f"What {name} returns", function(text))

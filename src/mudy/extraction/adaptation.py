@@ -1,27 +1,23 @@
 """Weights of MUDY+ adapted to examples: what these changed, and whether that helps examples that were left out."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
 from mudy._support.callbacks import report_share
 from mudy.errors import InputError
 from mudy.extraction.examples import LEAST, Examples
-from mudy.extraction.ranking import rank
+from mudy.extraction.extractor import Extractor
+from mudy.extraction.ranking import PhraseNames, rank
 from mudy.extraction.results import Keyphrase
 from mudy.methods.method import same_at_each
 from mudy.methods.mudyplus.cascade import MudyPlus
 from mudy.methods.mudyplus.evidence import Numbers
 from mudy.methods.mudyplus.fit_texts import Fits, FitText, fit_parts, from_prior
 from mudy.methods.mudyplus.weights import Weights, load_weights
-
-if TYPE_CHECKING:
-    from mudy.extraction.extractor import Extractor
 
 DEPTH, COMPARED = 10, 5  # phrases of each list that are measured, and compared in words
 _NAMED = 3  # changes, and examples that cannot be used, that are named
@@ -47,7 +43,7 @@ class Adaptation:
     notes: tuple[str, ...] = ()  # what could not be used
 
     @classmethod
-    def of(cls, fits: Fits, before: Weights, notes: Sequence[str] = ()) -> Adaptation:
+    def of(cls, fits: Fits, before: Weights, notes: Sequence[str] = ()) -> Self:
         """From weights fitted on all texts and without each of them, compared with those before."""
         fits = with_best_repeats(fits)
 
@@ -115,14 +111,12 @@ def prior_of(method: MudyPlus, texts: Sequence[FitText]) -> Weights:
     return load_weights(method.weights, method.style, languages[0][0] if languages else "en")
 
 
-# -- Lists ------------------------------------------------------------------------------------------------------------
-
-
-def ranked(text: FitText, chances: Numbers, top_n: int | None, **ranking: Any) -> tuple[Keyphrase, ...]:
+def ranked(
+    text: FitText, chances: Numbers, top_n: int | None, merge: bool = False, **ranking: Any
+) -> tuple[Keyphrase, ...]:
     """The best phrases of a text, as `mudy evaluate` ranks them; `ranking` are other arguments of `rank`."""
-    scores = same_at_each(text.candidates, chances.tolist())
-    arguments = {"merge": False, **ranking}
-    return rank(text.text, text.candidates, scores, top_n=top_n, language=text.language, **arguments)
+    scores, names = same_at_each(text.candidates, chances.tolist()), PhraseNames(merge, language=text.language)
+    return rank(text.text, text.candidates, scores, names=names, top_n=top_n, **ranking)
 
 
 def top(fits: Fits, weights_of: Callable[[FitText], Weights]) -> list[tuple[Keyphrase, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
 from statistics import pstdev
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from mudy._support.callbacks import cancellable
 from mudy.errors import SettingError
@@ -77,8 +77,6 @@ def with_near_concepts(keyphrases: Sequence[Keyphrase], vectors: LabelVectors, l
     )
 
 
-# -- Tags of similar texts --------------------------------------------------------------------------------------------
-
 HISTORY: Literal["history"] = "history"  # part of a score, and how a concept that is not in the text was found
 LEAST = 0.05  # probability from which such a concept is suggested
 
@@ -112,15 +110,8 @@ def with_suggestions(
     return tuple(replace(keyphrase, rank=rank) for rank, keyphrase in enumerate(ordered, start=1))
 
 
-# -- Nearest labels ---------------------------------------------------------------------------------------------------
-
-
 class LabelVectors:
-    """The labels of a vocabulary as vectors of one encoder.
-
-    A phrase of the text gets the concept whose label has the highest cosine to it, if that reaches a threshold. The
-    phrase occurs in the text; the label does not, and the match says so.
-    """
+    """The labels of a vocabulary as vectors of one encoder, by which phrases of a text get the nearest concept."""
 
     def __init__(self, encoder: SentenceEncoder, vocabulary: Vocabulary) -> None:
         import numpy as np
@@ -133,15 +124,15 @@ class LabelVectors:
             )
         self._encoder, self.vocabulary = encoder, vocabulary
         self._concepts = [concept for _, concept in labels]
-        texts = [label for label, _ in labels]
-        blocks = [_vectors(encoder, texts[i : i + _BLOCK]) for i in cancellable(range(0, len(texts), _BLOCK))]
+        texts = [label.lower() for label, _ in labels]
+        blocks = [encoder.embed(texts[i : i + _BLOCK]) for i in cancellable(range(0, len(texts), _BLOCK))]
         self._vectors = np.concatenate(blocks).astype(np.float16)  # (labels, width)
 
     def nearest(self, phrases: Sequence[str]) -> list[tuple[Concept, float]]:
         """The nearest concept of each phrase, and the cosine of its nearest label; of equals the first."""
         import numpy as np
 
-        vectors = _vectors(self._encoder, phrases)  # (phrases, width)
+        vectors = self._encoder.embed([phrase.lower() for phrase in phrases])  # (phrases, width)
         best = np.full(len(phrases), -np.inf)
         nearest = np.zeros(len(phrases), dtype=int)
         for start in cancellable(range(0, len(self._vectors), _BLOCK)):
@@ -151,7 +142,3 @@ class LabelVectors:
             better = values > best
             best[better], nearest[better] = values[better], start + highest[better]
         return [(self._concepts[i], round(float(c), 4)) for i, c in zip(nearest, best, strict=True)]
-
-
-def _vectors(encoder: SentenceEncoder, texts: Sequence[str]) -> Any:
-    return encoder.embed([text.lower() for text in texts])

@@ -1,12 +1,10 @@
 """Why: one text as one or several methods see it, every phrase at every place with what its score was made of."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 from mudy._support.callbacks import cancellable
 from mudy.errors import InputError
@@ -32,7 +30,7 @@ class Explained:
     seconds: float | None = None  # None where nobody looked at the clock
 
     @classmethod
-    def of(cls, result: Result, method: Method | None, options: Options, seconds: float) -> Explained:
+    def of(cls, result: Result, method: Method | None, options: Options, seconds: float) -> Self:
         """A result with how its method was set; where a vocabulary raised scores, none follows from other settings."""
         free = method.rescorable if method is not None and options.boost is None else ()
         return cls(result, settings_in_use(method), free, seconds)
@@ -53,7 +51,7 @@ class Gold:
     spans: tuple[Span, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"text": self.text, "places": [{"start": span.start, "end": span.end} for span in self.spans]}
+        return {"text": self.text, "places": list(map(asdict, self.spans))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ class Explanation:
         }
 
     @classmethod
-    def of(cls, result: Result) -> Explanation:
+    def of(cls, result: Result) -> Self:
         """A result by itself, which knows neither its method's settings nor how long it took."""
         return cls(result.text, (Explained(result, {}, ()),), source=result.source)
 
@@ -90,7 +88,6 @@ class Explanation:
         return html.report(self, top_n)
 
     def _repr_html_(self) -> str:
-        """How a notebook shows it."""
         from mudy.extraction.render import html
 
         return html.fragment(self)

@@ -13,10 +13,12 @@ from threading import Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
 
+from mudy import models
 from mudy._support.this_process import loading
 from mudy._support.validation import TopN, checked, options_of, phrases, seen, several
 from mudy.engines import Compute, Precision, Speed
 from mudy.errors import ExampleWarning, InputError, LanguageWarning, SettingError, TextWarning
+from mudy.extraction.concepts import LabelVectors
 from mudy.extraction.examples import Examples
 from mudy.extraction.explanation import Explained, Explanation, gold_places
 from mudy.extraction.model_loader import MULTILINGUAL_ENCODER, ModelLoader
@@ -33,6 +35,7 @@ from mudy.extraction.options import (
     Setup,
 )
 from mudy.extraction.outcomes import Outcome, candidates_of_each, outcomes, text_items
+from mudy.extraction.promptrank_protocol import promptrank_text
 from mudy.extraction.ranking import PreparedText, keyphrase_list, score_texts, with_candidates
 from mudy.extraction.results import Coverage, Result, on_pages
 from mudy.extraction.sections import section_lists
@@ -46,8 +49,9 @@ from mudy.methods import (
     settings_of,
     shared_speed,
 )
-from mudy.methods.method import Architecture, ScoredCandidates
+from mudy.methods.method import Architecture, Method, ScoredCandidates
 from mudy.reading.candidates import CandidateKind
+from mudy.reading.candidates.vocabularies import Vocabulary
 from mudy.reading.document import Block, Document, first_words
 from mudy.reading.languages import ADVICE, AUTO, mismatch, segmenter_advice
 from mudy.reading.structure import LOG, NUMBERS, blocks_of, cut_to, unusual
@@ -57,11 +61,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
     from mudy.extraction.adaptation import Adaptation
-    from mudy.extraction.concepts import LabelVectors
     from mudy.extraction.history import History
-    from mudy.methods.method import Method
-    from mudy.models import Report
-    from mudy.reading.candidates.vocabularies import Vocabulary
 
 
 class Extractor:
@@ -99,7 +99,7 @@ class Extractor:
         threads: int | None = None,
         batch_tokens: int | None = None,
         speed: Speed | None = None,
-        report: Report | None = None,
+        report: models.Report | None = None,
         **settings: Any,
     ) -> None:
         given = Setup(method, model, encoder, endpoint, preset, language, protocol, max_words, examples, history)  # type: ignore[arg-type]  # a path becomes a str
@@ -114,17 +114,14 @@ class Extractor:
             raise SettingError(f"{method} has no speed 'quick': it asks a language model. Use 'fast', or mudyplus.")
         if endpoint is not None and "chat" not in model_fields(method):
             raise SettingError(f"An endpoint was given, but {method} does not write phrases. Use method='empirical'.")
-        if isinstance(given.examples, Examples):
-            self._adapt(given.examples)
-
-    def _adapt(self, examples: Examples) -> None:
-        """Adapt the weights to examples, and use them if they help. Warns of whatever was not as expected."""
-        check_settings(self.method, {"examples": examples} if not has_styles(self.method) else {})
+        if not isinstance(given.examples, Examples):
+            return
+        check_settings(method, {} if has_styles(method) else {"examples": given.examples})
         from mudy.extraction.adaptation import adapt
 
-        self.adaptation = adapt(copy(self), examples)
+        self.adaptation = adapt(copy(self), given.examples)
         if self.adaptation.notes or not self.adaptation.helps:
-            warnings.warn(str(self.adaptation), ExampleWarning, stacklevel=3)
+            warnings.warn(str(self.adaptation), ExampleWarning, stacklevel=2)
         if self.adaptation.helps:
             others = {name: value for name, value in self.settings.items() if name != "style"}
             self._configure(self.loader, {**others, "weights": self.adaptation.weights})
@@ -174,7 +171,6 @@ class Extractor:
         return self._with(RankingFocus(style, seeds, query).settings())
 
     def _with(self, settings: dict[str, Any]) -> Extractor:
-        """The same extractor with further settings."""
         return self.using(self.method, self.preset, **{**self.settings, **settings}) if settings else self
 
     def extract(
@@ -274,9 +270,14 @@ class Extractor:
         """
         wanted = DEFAULT_OPTIONS.changed({"top_n": top_n, **options})
         several("texts", texts, "texts")
-        tracked = _with_bar(texts) if checked("progress", progress, bool) else texts
         extractor = self.towards(seeds, query, style)
-        items = text_items(tracked, candidates_of_each(candidates), wanted)
+        if checked("progress", progress, bool):
+            from rich.console import Console
+            from rich.progress import track
+
+            total = len(texts) if isinstance(texts, Sequence) else None
+            texts = track(texts, "Extracting", total=total, console=Console(stderr=True))
+        items = text_items(texts, candidates_of_each(candidates), wanted)
         return _results(outcomes(extractor, items, workers=checked("workers", workers, int, least=1)))
 
     def prepare(self, text: str | Document, options: Options = DEFAULT_OPTIONS, **changes: Any) -> PreparedText:
@@ -320,8 +321,6 @@ class Extractor:
 
     def _label_vectors(self, vocabulary: Vocabulary) -> LabelVectors:
         """The vectors of a vocabulary's labels, encoded on first use."""
-        from mudy.extraction.concepts import LabelVectors
-
         kept: LabelVectors | None = self.loader.in_memory.get("labels")
         if kept is None or kept.vocabulary != vocabulary:
             kept = LabelVectors(self.loader.encoder(), vocabulary)
@@ -339,8 +338,6 @@ class Extractor:
         if self.protocol is None:
             text, omitted = first_words(text, self.max_words)
         else:
-            from mudy.extraction.promptrank_protocol import promptrank_text
-
             text, omitted = promptrank_text(text.lower(), self.max_words)
         if not text.strip():
             return Document(text, (), (), omitted_words=omitted)
@@ -395,14 +392,12 @@ class Extractor:
     def scorer(self) -> Method:
         """The method with its models, loaded now if they were not yet."""
         with loading():
-            kind = method_class(self.method)
-            quicker = kind.speeds.get(self.speed, {})
-            made: Method = kind.build(self.loader, self.preset, {**quicker, **self.settings})
+            quicker = self._kind.speeds.get(self.speed, {})
+            made: Method = self._kind.build(self.loader, self.preset, {**quicker, **self.settings})
         return made
 
     def model_names(self, *, fetch: bool = True) -> list[str]:
         """The models that the method asks. A language model may be fetched to know: settings may depend on it."""
-        from mudy import models
 
         def architecture() -> Architecture:
             return Architecture(*models.architecture(self.model, fetch=fetch))
@@ -424,7 +419,6 @@ class Extractor:
 
         What cannot be loaded there is tried again, and told of, when it is used.
         """
-        from mudy import models
 
         def load_if_here() -> None:
             with suppress(Exception):
@@ -469,12 +463,3 @@ def _warn(messages: Iterable[str]) -> None:
             warnings.warn(message, kind, stacklevel=3)
         if message in ADVICE.values():
             _GIVEN.add(message)
-
-
-def _with_bar(texts: Iterable[Any]) -> Iterable[Any]:
-    """The same texts, with a bar on standard error that shows how many are done."""
-    from rich.console import Console
-    from rich.progress import track
-
-    total = len(texts) if isinstance(texts, Sequence) else None
-    return track(texts, "Extracting", total=total, console=Console(stderr=True))

@@ -5,8 +5,6 @@ tag itself and the text; and in how many texts it is used. It is added to the lo
 and is all there is for tags that do not occur in the text.
 """
 
-from __future__ import annotations
-
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,7 +16,7 @@ from itertools import compress
 from math import exp
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,16 +25,14 @@ from mudy._support.callbacks import cancellable
 from mudy._support.storage import atomic_write, real_path
 from mudy.errors import InputError, SettingError
 from mudy.extraction.concepts import TagVote
+from mudy.extraction.examples import json_rows
 from mudy.extraction.examples.exports import table_rows
 from mudy.extraction.examples.front_matter import read_note, visible_notes
-from mudy.extraction.examples.record_formats import json_rows
+from mudy.extraction.model_loader import ModelLoader
 from mudy.extraction.options import Options
 from mudy.reading.candidates.vocabularies import Concept, Vocabulary
 from mudy.reading.document import Document, Span
 from mudy.reading.languages import LANGUAGE_NAMES, detection_of
-
-if TYPE_CHECKING:
-    from mudy.extraction.model_loader import ModelLoader
 
 INDEX = ".mudy-history.npz"
 NEIGHBOURS = 20  # texts that vote
@@ -149,7 +145,7 @@ class History:
         fixed = code if code in LANGUAGE_NAMES else None
         return [fixed or detection_of(text.text).likely for text in self.texts]
 
-    def _shelf(self, language: str) -> _Shelf:
+    def _shelf(self, language: str) -> "_Shelf":
         """The texts that are compared with one in this language: those that the same encoder reads."""
         encoder = self._loader.encoder_for(language)
         with self._lock:
@@ -163,7 +159,7 @@ class History:
             return self._shelves[encoder.name]
 
     @cached_property
-    def _index(self) -> VectorIndex:
+    def _index(self) -> "VectorIndex":
         folder = self.path.is_dir()
         return VectorIndex(real_path(self.path) / INDEX if folder else self.path.with_name(f".{self.path.name}{INDEX}"))
 
@@ -172,7 +168,7 @@ class _Shelf:
     """The texts and tags that one encoder has read."""
 
     def __init__(
-        self, texts: Sequence[TaggedText], tags: Sequence[str], encoder: Any, index: VectorIndex, loader: ModelLoader
+        self, texts: Sequence[TaggedText], tags: Sequence[str], encoder: Any, index: "VectorIndex", loader: ModelLoader
     ) -> None:
         report = loader.report or (lambda *_: None)
         identity = loader.encoder_identity(encoder.name)

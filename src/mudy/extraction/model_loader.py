@@ -9,6 +9,7 @@ from hashlib import sha256
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mudy import engines, models
 from mudy._support.this_process import loading
 from mudy.engines import Compute, Speed
 from mudy.errors import UnsupportedModel
@@ -22,11 +23,9 @@ from mudy.reading.tagging import TextReader, reader_of
 if TYPE_CHECKING:
     from spacy.language import Language
 
-    from mudy.engines import Chat
     from mudy.engines.interfaces import Backbone, SentenceEncoder
     from mudy.engines.light.encoders import UniversalEncoder
     from mudy.extraction.history import History
-    from mudy.models import Report
 
 T = TypeVar("T")
 MULTILINGUAL_ENCODER = "use-multilingual"  # for texts in other languages, unless an encoder is chosen
@@ -38,7 +37,7 @@ class ModelLoader:
 
     setup: Setup
     compute: Compute
-    report: Report | None = None  # told about downloads
+    report: models.Report | None = None  # told about downloads
     in_memory: dict[str, Any] = field(default_factory=dict)
     locks: defaultdict[str, RLock] = field(default_factory=lambda: defaultdict(RLock))  # one per entry of `in_memory`
 
@@ -82,24 +81,20 @@ class ModelLoader:
 
     def backbone(self) -> Backbone:
         """The language model, fetched if necessary, and loaded."""
-        from mudy.engines import load_backbone
-
-        return self._once("backbone", lambda: self._loaded(load_backbone, self.setup.model))
+        return self._once("backbone", lambda: self._loaded(engines.load_backbone, self.setup.model))
 
     def encoder(self) -> SentenceEncoder:
         """The sentence encoder, fetched if necessary, and loaded."""
-        from mudy.engines import load_encoder
-
-        return self._once("encoder", lambda: self._loaded(load_encoder, self.setup.encoder))
+        return self._once("encoder", lambda: self._loaded(engines.load_encoder, self.setup.encoder))
 
     def multilingual(self) -> UniversalEncoder | None:
         """The encoder for other languages than English; None if the caller chose an encoder for all."""
         if self.setup.encoder != DEFAULT_ENCODER:
             return None
-        from mudy import models
-        from mudy.engines.light.encoders import UniversalEncoder
 
         def load() -> UniversalEncoder:
+            from mudy.engines.light.encoders import UniversalEncoder
+
             path = models.locate(MULTILINGUAL_ENCODER, report=self.report)
             return UniversalEncoder.load(path, MULTILINGUAL_ENCODER, self.compute.threads)
 
@@ -111,8 +106,6 @@ class ModelLoader:
 
     def encoder_identity(self, name: str) -> str:
         """What decides the vectors of an encoder: its files and its arithmetic."""
-        from mudy import models
-
         exact = self.speed == "exact"
         return sha256(f"{models.signature(name)} {exact} {self.compute.dtype}".encode()).hexdigest()[:16]
 
@@ -125,20 +118,17 @@ class ModelLoader:
         path = self.setup.history
         return self._once("history", lambda: History(path, self))
 
-    def chat(self) -> Chat:
+    def chat(self) -> engines.Chat:
         """The model that writes: behind the endpoint, if there is one, else fetched if necessary, and loaded."""
         if self.setup.endpoint is not None:
             from mudy.engines.endpoint import Endpoint
 
             return Endpoint(self.setup.endpoint, self.setup.model)
-        from mudy import engines, models
-        from mudy.engines import no_template
-
         known = models.KNOWN.get(self.setup.model)
         if known is not None and not known.chat_template:
-            raise UnsupportedModel(no_template(self.setup.model))  # before it is fetched for nothing
+            raise UnsupportedModel(engines.no_template(self.setup.model))  # before it is fetched for nothing
 
-        def load() -> Chat:
+        def load() -> engines.Chat:
             path = self.located(self.setup.model)
             return engines.load_chat(path, self.compute, self.setup.model, known.chat_template if known else "")
 
@@ -155,9 +145,7 @@ class ModelLoader:
 
     def located(self, name: str) -> str:
         """The folder of a model, fetched if necessary; its weights are checked when they are read."""
-        from mudy import models
-
         return models.locate(name, report=self.report, check="all but weights")
 
-    def _loaded(self, load: Callable[[str, Compute, str, Report | None], T], name: str) -> T:
+    def _loaded(self, load: Callable[[str, Compute, str, models.Report | None], T], name: str) -> T:
         return load(self.located(name), replace(self.compute, speed=self.speed), name, self.report)

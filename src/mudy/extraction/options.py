@@ -3,12 +3,10 @@
 Python's checks, the command line, the requests of the service and the tools for assistants are derived from these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, Self, TypedDict, get_args
 
 from mudy._support.validation import (
     TopN,
@@ -41,10 +39,6 @@ def _candidates(value: Any) -> CandidateKind | tuple[str, ...] | None:
     if value is None or (isinstance(value, str) and value in get_args(CandidateKind)):
         return value  # type: ignore[return-value]  # one of the kinds
     return tuple(phrases("candidates", value))
-
-
-def _vocabulary(value: Any) -> Vocabulary | None:
-    return None if value is None else Vocabulary.of(value)
 
 
 def _blocks(value: Any) -> tuple[Block, ...] | None:
@@ -98,7 +92,7 @@ class Options:
     vocabulary: Vocabulary | Iterable[Any] | None = declared(
         None,
         "Return only concepts of this vocabulary, found by stems, each keyphrase with its concept.",
-        check=_vocabulary,
+        check=lambda value: None if value is None else Vocabulary.of(value),
         file=".csv, .json, .txt, or SKOS (.ttl, .rdf; extra `vocabularies`). Of labels in several languages, those in "
         "--language count",
     )
@@ -144,7 +138,7 @@ class Options:
     @property
     def concepts(self) -> Vocabulary | None:
         """The vocabulary, if there is one."""
-        return _vocabulary(self.vocabulary)
+        return self.vocabulary  # type: ignore[return-value]  # checked above
 
     @property
     def only_concepts(self) -> bool:
@@ -161,7 +155,7 @@ class Options:
         """The candidates that were given one by one, if they were."""
         return None if self.candidates is None or isinstance(self.candidates, str) else tuple(self.candidates)
 
-    def changed(self, changes: Mapping[str, Any]) -> Options:
+    def changed(self, changes: Mapping[str, Any]) -> Self:
         """These options with some changed; an unknown name raises."""
         known_names("option", changes, OPTION_NAMES)
         return replace(self, **changes) if changes else self
@@ -201,12 +195,8 @@ class RankingFocus:
     """What a ranking is turned towards: settings of the methods that can do so."""
 
     style: Style | None = declared(
-        None,
-        f"Kind of keyphrases (mudyplus): {STYLES_IN_WORDS}.",
-        none=DEFAULT_STYLE,
-        assistants=Style | None,
+        None, f"Kind of keyphrases (mudyplus): {STYLES_IN_WORDS}.", none=DEFAULT_STYLE, assistants=Style | None
     )
-
     seeds: Iterable[str] = declared(
         (),
         "Turn the ranking towards a phrase (mudyplus); may be repeated.",

@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 
 from mudy._support.validation import seen, several
+from mudy._support.workers import WorkerPool, ordered_outcomes, threads_each
 from mudy.errors import EndpointRefused, InputError, MudyError, SettingError, WorkerError
 from mudy.extraction.explanation import Explained
 from mudy.extraction.options import DEFAULT_OPTIONS, Options
@@ -130,9 +131,6 @@ def text_items(texts: Iterable[str | Document], lists: Iterator[Any], options: O
         yield Item(number, text, options.changed({"candidates": candidates}))
 
 
-# -- One batch --------------------------------------------------------------------------------------------------------
-
-
 @cache
 def batch_size(method: str) -> int:
     """The largest number of texts that a method computes at once."""
@@ -159,17 +157,6 @@ def batches(items: Iterable[Item[K]], most_texts: int = BATCH_TEXTS) -> Iterator
         raise
     if batch:
         yield batch
-
-
-def prepare(
-    extractor: Extractor, item: Item[K], fatal: Errors = FATAL, clock: Callable[[], float] = perf_counter
-) -> Item[K]:
-    """The item with its text tagged and its candidates found, or with the exception that this raised."""
-    if isinstance(item.text, PreparedText | Exception):
-        return item
-    start = clock()
-    text = _attempted(fatal, extractor.prepare, item.text, item.options)
-    return replace(item, text=text, seconds=item.seconds + clock() - start)
 
 
 def _attempted(fatal: Errors, function: Callable[..., T], *arguments: Any) -> T | Exception:
@@ -200,11 +187,16 @@ def score_batch(
     prepared: list[Item[K]] = []
     problem: Exception | None = None
     for item in batch:
+        if isinstance(item.text, PreparedText | Exception):
+            prepared.append(item)
+            continue
+        start = clock()
         try:
-            prepared.append(prepare(extractor, item, fatal, clock))
+            text = _attempted(fatal, extractor.prepare, item.text, item.options)
         except Exception as error:  # a fatal one: what comes before it is computed first
             problem = error
             break
+        prepared.append(replace(item, text=text, seconds=item.seconds + clock() - start))
     if any(isinstance(item.text, PreparedText) and item.text.candidates for item in prepared):
         extractor.load()
     began(batch)
@@ -247,9 +239,6 @@ def _outcome(
     return Outcome(item.key, result, seconds, explained, text.document)
 
 
-# -- Several processes ------------------------------------------------------------------------------------------------
-
-
 def _computed_by_workers(
     work: ExtractionWork,
     extractor: Extractor,
@@ -257,8 +246,6 @@ def _computed_by_workers(
     workers: int,
     began: Callable[[Sequence[Item[K]]], None],
 ) -> Generator[Outcome[K], None, None]:
-    from mudy._support.workers import WorkerPool, ordered_outcomes
-
     extractor.fetch()  # once, with its progress
     waiting: deque[Item[K]] = deque()  # without an outcome so far
 
@@ -299,7 +286,6 @@ class ExtractionWork:
 
 def portable_arguments(extractor: Extractor, workers: int) -> dict[str, Any]:
     """Arguments that make an equal extractor in each of several processes; SettingError if they cannot be sent."""
-    from mudy._support.workers import threads_each
     from mudy.extraction.extractor import Extractor
 
     if type(extractor) is not Extractor:

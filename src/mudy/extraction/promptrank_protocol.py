@@ -3,8 +3,6 @@
 It lower-cases, joins lines, and reads the first 512 words only. Nothing else in this package reads like this.
 """
 
-from __future__ import annotations
-
 import re
 
 from mudy.reading.candidates import Candidate, Occurrence, candidates, grouped

@@ -3,14 +3,13 @@
 The best occurrence of each phrase counts, variants are merged, and repetition is left out.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from math import ceil
 from types import MappingProxyType
+from typing import Self
 
 from mudy._support.callbacks import cancellable, check
 from mudy._support.validation import TopN, checked_top_n
@@ -25,6 +24,7 @@ from mudy.extraction.concepts import (
     with_suggestions,
 )
 from mudy.extraction.options import DEFAULT_OPTIONS, Options, ProtocolName
+from mudy.extraction.promptrank_protocol import promptrank_candidates
 from mudy.extraction.results import Keyphrase, ScoredOccurrence
 from mudy.methods.method import BatchMethod, GenerativeMethod, Method, OccurrenceScore, ScoredCandidates
 from mudy.reading.candidates import (
@@ -40,14 +40,11 @@ from mudy.reading.candidates import candidates as noun_phrases
 from mudy.reading.candidates.acronyms import defined_acronyms, expanded
 from mudy.reading.candidates.stemming import base_form, stem_parts, stems_of
 from mudy.reading.candidates.vocabularies import Concept, Vocabulary
-from mudy.reading.document import Document, Span, squeeze
+from mudy.reading.document import Document, squeeze
 
 _DIGITS = 5  # significant digits that decide a rank; what lies beyond is float noise, and a tie
 LIKELY = 0.12  # the lowest probability from which top_n="auto" returns a phrase
 NEAR_BEST = 0.5  # and the lowest share of the best phrase's probability: about sixteen phrases of a real document
-
-
-# -- Candidates -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +112,6 @@ def _candidates(
     if options.phrases is not None:
         candidates, missing = given(document, options.phrases)
     elif protocol is not None and kind == "nouns":  # it says how a text is read, not that nested ones are left out
-        from mudy.extraction.promptrank_protocol import promptrank_candidates
-
         candidates = promptrank_candidates(document)
     else:
         find = nested_candidates if kind == "nested" else noun_phrases
@@ -141,8 +136,6 @@ def _scored_alone(method: Method, text: PreparedText) -> ScoredCandidates:
     return ScoredCandidates.of(text.candidates, method.score(text.document, text.candidates))
 
 
-# -- Keyphrases -------------------------------------------------------------------------------------------------------
-
 Group = list[OccurrenceScore]  # of one phrase and its variants, best first
 
 
@@ -153,10 +146,7 @@ def keyphrase_list(
     vectors: Callable[[Vocabulary], LabelVectors],
     votes: Mapping[str, TagVote] = MappingProxyType({}),
 ) -> tuple[Keyphrase, ...]:
-    """The keyphrases of one text, with concepts if a vocabulary is given; `vectors` encodes its labels.
-
-    `votes` are those of tagged texts for concepts, by their ids.
-    """
+    """The keyphrases of one text; `vectors` encodes a vocabulary's labels, `votes` are by ids of concepts."""
     options, known, scores = text.options, text.known, scored.scores
     concepts = [known.get(scored.candidates[score.candidate].phrase) for score in scores]
     if (boost := options.boost) is not None:
@@ -171,14 +161,11 @@ def keyphrase_list(
         text.document.text,
         scored.candidates,
         scores,
-        merge=options.merge,
+        names=PhraseNames.of(text),
         top_n=None if options.near is not None else top_n,
         diversity=options.diversity,
         min_score=least,
         distinct=distinct if options.distinct is None else options.distinct,
-        groups_of={phrase: concept.id for phrase, concept in known.items()},
-        acronyms=text.acronyms,
-        language=text.document.language,
     )
     keyphrases = with_concepts(keyphrases, known) if known else keyphrases
     if options.concepts is not None and options.near is not None:
@@ -209,45 +196,6 @@ def how_many(top_n: TopN, words: int) -> int | None:
     return max(1, ceil(wanted * words)) if isinstance(wanted, float) else wanted
 
 
-def rank(
-    text: str,
-    candidates: Sequence[Candidate],
-    scores: Sequence[OccurrenceScore],
-    *,
-    merge: bool = True,
-    top_n: int | None = None,
-    diversity: float = 0.0,
-    min_score: float | None = None,
-    distinct: bool = False,
-    groups_of: Mapping[str, Hashable] | None = None,
-    acronyms: Mapping[str, str] | None = None,
-    language: str = "en",
-) -> tuple[Keyphrase, ...]:
-    """The best phrases, each with all its occurrences; inflections of one phrase are merged.
-
-    `distinct` leaves out phrases that repeat a better one, and shows each phrase in its usual form. `groups_of` maps
-    phrases to a group, whatever their words: the labels of one concept are one phrase. `acronyms` are merged with
-    their long forms, which are shown.
-    """
-    names = PhraseNames(merge, groups_of or {}, acronyms or {}, language)
-    groups: dict[Hashable, Group] = {}
-    spans = [score.occurrence.span for score in scores]
-    order = sorted(range(len(scores)), key=lambda i: (-rounded(scores[i].score), spans[i].start, spans[i].end))
-    for score in cancellable((scores[i] for i in order), every=1024):
-        groups.setdefault(names.key(candidates[score.candidate].phrase), []).append(score)
-    ordered = [  # a group ranks as its best occurrence
-        group for group in groups.values() if min_score is None or group[0].score >= min_score
-    ]
-    if distinct:  # all of them if a choice is still to come
-        ordered = without_repetition(text, ordered, None if diversity else top_n, names)
-    if diversity:
-        ordered = diversified(ordered, [names.stems(_form(text, group[0])) for group in ordered], diversity, top_n)
-    chosen = cancellable(ordered[:top_n], every=256)
-    spelled_out = (sorted(group, key=lambda score: names.has_acronym(_form(text, score))) for group in chosen)
-    shown = (usual_form_first(text, group, names) if distinct else group for group in spelled_out)
-    return tuple(_keyphrase(text, place, group) for place, group in enumerate(shown, start=1))
-
-
 @dataclass(frozen=True, slots=True)
 class PhraseNames:
     """Which phrases are one: the labels of a concept; and if they are merged, inflections, acronyms and long forms."""
@@ -258,7 +206,7 @@ class PhraseNames:
     language: str = "en"
 
     @classmethod
-    def of(cls, text: PreparedText) -> PhraseNames:
+    def of(cls, text: PreparedText) -> Self:
         concepts = {phrase: concept.id for phrase, concept in text.known.items()}
         return cls(text.options.merge, concepts, text.acronyms, text.document.language)
 
@@ -275,6 +223,39 @@ class PhraseNames:
 
     def _spelled_out(self, phrase: str) -> str:
         return expanded(squeeze_hyphens(phrase), self.acronyms)
+
+
+def rank(
+    text: str,
+    candidates: Sequence[Candidate],
+    scores: Sequence[OccurrenceScore],
+    *,
+    names: PhraseNames | None = None,
+    top_n: int | None = None,
+    diversity: float = 0.0,
+    min_score: float | None = None,
+    distinct: bool = False,
+) -> tuple[Keyphrase, ...]:
+    """The best phrases, each with all its occurrences; those that are one by `names` are merged.
+
+    `distinct` leaves out phrases that repeat a better one, and shows each phrase in its usual form.
+    """
+    names = names or PhraseNames()
+    groups: dict[Hashable, Group] = {}
+    spans = [score.occurrence.span for score in scores]
+    order = sorted(range(len(scores)), key=lambda i: (-rounded(scores[i].score), spans[i].start, spans[i].end))
+    for score in cancellable((scores[i] for i in order), every=1024):
+        groups.setdefault(names.key(candidates[score.candidate].phrase), []).append(score)
+    # A group ranks as its best occurrence.
+    ordered = [group for group in groups.values() if min_score is None or group[0].score >= min_score]
+    if distinct:  # all of them if a choice is still to come
+        ordered = without_repetition(text, ordered, None if diversity else top_n, names)
+    if diversity:
+        ordered = diversified(ordered, [names.stems(_form(text, group[0])) for group in ordered], diversity, top_n)
+    chosen = cancellable(ordered[:top_n], every=256)
+    spelled_out = (sorted(group, key=lambda score: names.has_acronym(_form(text, score))) for group in chosen)
+    shown = (usual_form_first(text, group, names) if distinct else group for group in spelled_out)
+    return tuple(_keyphrase(text, place, group) for place, group in enumerate(shown, start=1))
 
 
 def usual_form_first(text: str, group: Group, names: PhraseNames) -> Group:
@@ -326,8 +307,6 @@ def _keyphrase(text: str, place: int, group: Sequence[OccurrenceScore]) -> Keyph
     return Keyphrase(place, forms[0], best, tuple(forms[1:]), occurrences)
 
 
-# -- Repetition -------------------------------------------------------------------------------------------------------
-
 # No list has two phrases of which one repeats the other. A phrase is left out if it has the stems of one chosen before,
 # or is a part of one, or contains one. Only a longer one may join a shorter one, as "heat pump tariff" joins "heat
 # pump", if it is repeated, and the usual form.
@@ -366,24 +345,15 @@ def distinct_mentions(ranked: Sequence[Mention], top_n: int | None = None) -> li
 
 def without_repetition(text: str, groups: Sequence[Group], top_n: int | None, names: PhraseNames) -> list[Group]:
     """The groups that add something new, best first, at most `top_n`."""
-    nested = _nested_spans({score.occurrence.span for group in groups for score in group})
+    nested, end = set(), -1  # the spans inside longer ones
+    for span in sorted({score.occurrence.span for group in groups for score in group}, key=lambda s: (s.start, -s.end)):
+        if span.end <= end:
+            nested.add(span)
+        end = max(end, span.end)
     alone = (sum(score.occurrence.span not in nested for score in group) for group in groups)
     stems = (names.stems(_form(text, group[0])) for group in groups)
     mentions = [Mention(*facts) for facts in zip(stems, map(len, groups), alone, strict=True)]
     return [groups[index] for index in distinct_mentions(mentions, top_n)]
-
-
-def _nested_spans(spans: Iterable[Span]) -> set[Span]:
-    """The spans inside longer ones."""
-    nested, end = set(), -1
-    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
-        if span.end <= end:
-            nested.add(span)
-        end = max(end, span.end)
-    return nested
-
-
-# -- Diversity --------------------------------------------------------------------------------------------------------
 
 
 def diversified(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -53,8 +53,7 @@ class ConceptMatch:
     similarity: float | None = None  # of a near one: the cosine of phrase and label
 
     def to_dict(self) -> dict[str, Any]:
-        similarity = {} if self.similarity is None else {"similarity": self.similarity}
-        return {"id": self.id, "label": self.label, "match": self.match, **similarity}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +147,7 @@ class ModelCoverage:
         return f"{self.model.replace('_', ' ')}: {percent}"
 
     def to_dict(self) -> dict[str, Any]:
-        spans = [{"start": span.start, "end": span.end} for span in self.spans]
-        return {"model": self.model, "share": self.share, "spans": spans}
+        return asdict(self) | {"spans": list(map(asdict, self.spans))}
 
 
 def merged_spans(text: str, spans: Iterable[Span]) -> tuple[Span, ...]:
@@ -199,13 +197,8 @@ class Coverage:
         return f"{self.words_read:,} of {self.words:,} words read{f' ({partly})' if partly else ''}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "words": self.words,
-            "words_read": self.words_read,
-            "share": self.share,
-            "sections": self.sections,
-            "models": [model.to_dict() for model in self.models],
-        }
+        words = {"words": self.words, "words_read": self.words_read, "share": self.share}
+        return words | {"sections": self.sections, "models": [model.to_dict() for model in self.models]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,18 +254,11 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; the text itself is left out."""
-        row = {
-            "source": self.source,
-            "method": self.method,
-            "model": self.model,
-            "language": self.language,
-            "read_by": self.read_by,
-            "coverage": self.coverage.to_dict(),
-            "keyphrases": [keyphrase.to_dict() for keyphrase in self.keyphrases],
-            **({"sections": [section.to_dict() for section in self.sections]} if self.sections else {}),
-        }
-        notes = {"warnings": self.warnings, "not_found": self.not_found, "dropped": self.dropped}
-        return row | {name: list(texts) for name, texts in notes.items() if texts}
+        row = {name: getattr(self, name) for name in ("source", "method", "model", "language", "read_by")}
+        row |= {"coverage": self.coverage.to_dict(), "keyphrases": [k.to_dict() for k in self.keyphrases]}
+        notes = {name: list(getattr(self, name)) for name in ("warnings", "not_found", "dropped")}
+        lists = {"sections": [section.to_dict() for section in self.sections], **notes}
+        return row | {name: entries for name, entries in lists.items() if entries}
 
     def to_json(self, indent: int | None = None) -> str:
         """What `to_dict` gives, as JSON."""
@@ -315,7 +301,6 @@ class Result:
         return Explanation.of(self).to_html(top_n=None)
 
     def _repr_html_(self) -> str:
-        """How a notebook shows it."""
         from mudy.extraction.explanation import Explanation
 
         return Explanation.of(self)._repr_html_()
@@ -327,18 +312,9 @@ def keyphrase_row(keyphrase: Keyphrase, parts: bool = False) -> dict[str, Any]:
     page = {} if best is None or best.page is None else {"page": best.page}
     match = keyphrase.concept
     concept = {} if match is None else {f"concept_{name}": value for name, value in match.to_dict().items()}
-    return {
-        "rank": keyphrase.rank,
-        "text": keyphrase.text,
-        "score": keyphrase.score,
-        "variants": list(keyphrase.variants),
-        "start": best and best.start,
-        "end": best and best.end,
-        "occurrences": len(keyphrase.occurrences),
-        **page,
-        **concept,
-        **(keyphrase.parts if parts else {}),
-    }
+    about = {name: getattr(keyphrase, name) for name in ("rank", "text", "score")}
+    place = {"start": best and best.start, "end": best and best.end, "occurrences": len(keyphrase.occurrences), **page}
+    return {**about, "variants": list(keyphrase.variants), **place, **concept, **(keyphrase.parts if parts else {})}
 
 
 def _required(method: str, package: str) -> Any:

@@ -3,18 +3,15 @@
 A run that is resumed must have the same identity, else results of different settings would be mixed.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mudy import models
 from mudy._support.storage import file_sha256
+from mudy.extraction.extractor import Extractor
 from mudy.methods import method_class, model_fields
-
-if TYPE_CHECKING:
-    from mudy.extraction.extractor import Extractor
 
 
 def requested_settings(extractor: Extractor) -> dict[str, Any]:
@@ -44,8 +41,6 @@ def model_fingerprints(extractor: Extractor, *, fetch: bool = True, with_encoder
     A model that is not here yet is fetched first, or ModelUnavailable raised. What a server computes has none. A file
     of weights that the settings name counts as a model. `with_encoder`: one is asked whatever the method needs.
     """
-    from mudy import models
-
     names = extractor.model_names(fetch=fetch)
     names += [extractor.encoder_name] if with_encoder and extractor.encoder_name not in names else []
     here = [name for name in names if fetch or models.locate(name, fetch=False, check="sizes")]

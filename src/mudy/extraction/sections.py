@@ -1,7 +1,5 @@
 """The sections of a document, and the keyphrases of each: no model is asked again."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence

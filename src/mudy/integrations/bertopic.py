@@ -1,10 +1,8 @@
 """A BERTopic representation: topics named by the keyphrases of their most representative texts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mudy._support.extras import from_extra
 from mudy.extraction.options import DEFAULT_METHOD
@@ -13,10 +11,8 @@ from mudy.extraction.results import Result
 from mudy.integrations.extraction import results_of
 
 with from_extra("bertopic"):
-    from bertopic.representation import BaseRepresentation
-
-if TYPE_CHECKING:
     from bertopic import BERTopic
+    from bertopic.representation import BaseRepresentation
     from pandas import DataFrame
     from scipy.sparse import csr_matrix
 

@@ -28,7 +28,6 @@ INSTEAD = {  # options of KeyBERT without a meaning here, and what to use
     "threshold": "use mudy.Extractor().extract(text, min_score=0.3) to leave out unlikely phrases",
     "llm": "use KeyLLM with mudy.integrations.keyllm.KeyphraseLLM, or mudy.Extractor(method='empirical')",
 }
-UNUSED_DEFAULTS: dict[str, Any] = {"min_df": 1}
 MOST_COMBINATIONS = 200_000  # that max-sum compares: any top_n out of KeyBERT's 20 candidates, in a second
 HIGHLIGHT = "black on #FFFF00"  # KeyBERT's
 
@@ -195,8 +194,8 @@ def _ngrams_of_each(vectorizer: Any, texts: Sequence[str]) -> CandidateLists:
 
 def _refuse_unused(**options: Any) -> None:
     for name, value in options.items():
-        plain = isinstance(value, int | float)  # an array cannot be compared with a default
-        if value is not None and not (plain and value == UNUSED_DEFAULTS.get(name)):
+        default = name == "min_df" and isinstance(value, int | float) and value == 1
+        if value is not None and not default:
             raise SettingError(f"{name} has no meaning here: {INSTEAD[name]}.")
 
 

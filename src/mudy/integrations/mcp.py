@@ -5,22 +5,27 @@ All tools only read. Documents are read from folders that the user has opened, a
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from inspect import Parameter
-from typing import Any, Protocol, TypeVar, cast
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar, cast
 
 import anyio.to_thread
 
 from mudy import __version__
 from mudy._support.extras import from_extra
 from mudy._support.validation import options_of
-from mudy.errors import InputError, MudyError, unknown
+from mudy.errors import InputError, MudyError, SettingError, unknown
 from mudy.extraction.options import DEFAULT_METHOD, Options, RankingFocus
 from mudy.extraction.ranking import variant_key
 from mudy.integrations.extraction import check_plain_settings, results_of, shared_extractor
-from mudy.integrations.open_folders import OpenFolders
 from mudy.methods import METHODS, STYLES_IN_WORDS, description
+from mudy.reading import formats as readers
 from mudy.reading.document import squeeze
+from mudy.reading.formats import Reading
 
 with from_extra("mcp"):
     from mcp.server import MCPServer
@@ -39,6 +44,8 @@ CONTEXT = 60  # characters shown on either side of an occurrence
 MOST_SHOWN = 10  # occurrences of a phrase that are explained
 CHARACTERS = 20_000  # of a document that one call gives, unless it asks for more or less
 MOST_CHARACTERS = 200_000
+MOST_BYTES = 100_000_000  # of one file
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class KeyphraseBackend(Protocol):
@@ -85,6 +92,64 @@ class LocalBackend:
         kept = {name: value for name, value in self.settings.items() if name not in lacking}
         named = {name: value for name, value in options.items() if value is not None}
         return {**kept, "method": method, **named}
+
+
+@dataclass(frozen=True)
+class OpenFolders:
+    """Folders whose documents may be read: no hidden files, no links that lead outside, no other kinds of files."""
+
+    folders: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Self:
+        folders = []
+        for name in names:
+            folder = Path(name).expanduser()
+            if not folder.is_dir():
+                raise SettingError(f"{name!r} is not a folder, so no documents can be read from it.")
+            folders.append(folder.resolve())
+        return cls(tuple(folders))
+
+    def read(self, name: str) -> Reading:
+        """The text of a document; a path that is not absolute is looked for in each folder."""
+        path = self._located(name)
+        if path.suffix.lower() not in readers.endings():
+            raise InputError(f"{name!r} is not a supported document. Supported: {', '.join(readers.endings())}.")
+        try:
+            return readers.read(_bytes(path), path.name)
+        except InputError as error:
+            raise InputError(f"{name!r} {error}") from None
+
+    def _located(self, name: str) -> Path:
+        """The file with all links resolved; a file outside the folders gives the same error as a missing one."""
+        for folder in self.folders:
+            try:
+                path = (folder / name).resolve(strict=True)
+            except (OSError, ValueError, RuntimeError):  # missing, a NUL character, a loop of links
+                continue
+            for opened in self.folders:
+                inside = path.relative_to(opened).parts if path.is_relative_to(opened) else (".",)
+                if path.is_file() and not any(part.startswith(".") for part in inside):  # hidden, or outside
+                    return path
+        if not self.folders:
+            raise InputError("No file can be read. Start the server with --folder FOLDER, or send the text.")
+        opened_names = ", ".join(map(str, self.folders))
+        raise InputError(f"There is no document {name!r} in the folders that may be read: {opened_names}.")
+
+
+def _bytes(path: Path) -> bytes:
+    """The bytes of a regular file that is not too large; a link put in its place meanwhile is not followed."""
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except OSError as error:
+        raise InputError(f"cannot be opened ({error.strerror or error})") from None
+    with os.fdopen(descriptor, "rb") as stream:
+        state = os.fstat(descriptor)
+        if not stat.S_ISREG(state.st_mode):
+            raise InputError("is not a regular file")
+        if state.st_size > MOST_BYTES:
+            raise InputError(f"has {state.st_size:,} bytes, but at most {MOST_BYTES:,} are read")
+        return stream.read(MOST_BYTES)
 
 
 class PhraseSummary(BaseModel):
@@ -203,7 +268,10 @@ def keyphrase_server(backend: KeyphraseBackend, folders: OpenFolders | None = No
 
     async def of_text(text: str, method: str | None = None, **options: Any) -> PhraseList:
         """The keyphrases of a text, best first, each with its score and offsets. See list_methods."""
-        return _phrase_list(await backend.extracted(text, options, _method(backend, method)))
+        result = await backend.extracted(text, options, _method(backend, method))
+        sections = [part | {"keyphrases": [*map(_summary, part["keyphrases"])]} for part in result.get("sections", [])]
+        about = {"words": result["coverage"]["words"], "warnings": result.get("warnings", []), "sections": sections}
+        return PhraseList(**result | about | {"keyphrases": [*map(_summary, result["keyphrases"])]})
 
     async def of_text_or_document(
         text: str | None = None, path: str | None = None, method: str | None = None, **options: Any
@@ -259,12 +327,6 @@ def _method(backend: KeyphraseBackend, name: str | None) -> str:
     if name is not None and name not in backend.methods:
         raise InputError(f"There is no method {name!r}. Known: {', '.join(backend.methods)}.")
     return name or backend.default_method
-
-
-def _phrase_list(result: dict[str, Any]) -> PhraseList:
-    sections = [part | {"keyphrases": [*map(_summary, part["keyphrases"])]} for part in result.get("sections", [])]
-    about = {"words": result["coverage"]["words"], "warnings": result.get("warnings", []), "sections": sections}
-    return PhraseList(**result | about | {"keyphrases": [*map(_summary, result["keyphrases"])]})
 
 
 def _summary(keyphrase: dict[str, Any]) -> PhraseSummary:

@@ -1,13 +1,11 @@
 """A scikit-learn vectorizer whose features are keyphrases. It also fits `BERTopic(vectorizer_model=...)`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from mudy._support.extras import from_extra
 from mudy._support.validation import TopN, checked, seen, several
@@ -23,12 +21,10 @@ from mudy.reading.document import Span
 
 with from_extra("scikit-learn"):
     import numpy as np
+    from numpy.typing import NDArray
     from scipy.sparse import csr_matrix
     from sklearn.base import BaseEstimator
     from sklearn.utils.validation import check_is_fitted
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Lookup = Callable[[str], Iterator[tuple[Span, int]]]
 
@@ -55,7 +51,8 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """Learn the columns."""
         checked("max_features", self.max_features, int | None, least=1)
         checked("min_df", self.min_df, float, least=0)
-        results = list(results_of(_texts(raw_documents), plain_settings(self)))
+        texts = several("raw_documents", raw_documents, "texts")
+        results = list(results_of(texts, plain_settings(self)))
         least = self.min_df * len(results) if isinstance(self.min_df, float) else self.min_df
         frequent = [phrase for phrase in _phrase_forms(results) if phrase.texts >= least]
         columns = sorted(frequent, key=lambda phrase: (-phrase.texts, phrase.name))[: self.max_features]
@@ -73,14 +70,15 @@ class KeyphraseVectorizer(BaseEstimator):  # type: ignore[misc]  # scikit-learn 
         """How often the phrase of each column occurs in each text."""
         check_is_fitted(self, "feature_names_")
         lookups = [_lookup(language, tuple(forms.items())) for language, forms in self.form_columns_.items()]
-        rows = [sorted(_counts(lookups, text, n).items()) for n, text in enumerate(_texts(raw_documents))]
+        texts = several("raw_documents", raw_documents, "texts")
+        rows = [sorted(_counts(lookups, text, n).items()) for n, text in enumerate(texts)]
         starts = np.cumsum([0, *map(len, rows)])
         columns, counts = np.array([*chain(*rows)], dtype=np.int64).reshape(-1, 2).T
         return csr_matrix((counts, columns, starts), shape=(len(rows), len(self.feature_names_)))
 
     def fit_transform(self, raw_documents: Iterable[str], y: Any = None) -> csr_matrix:
         """Learn the columns, and count them in the same texts."""
-        texts = list(_texts(raw_documents))
+        texts = list(several("raw_documents", raw_documents, "texts"))
         return self.fit(texts, y).transform(texts)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002 (as scikit-learn calls it)
@@ -150,7 +148,3 @@ def _phrase_forms(results: Iterable[Result]) -> Iterable[PhraseForms]:
             phrase.shown[keyphrase.text.lower()] += 1
             phrase.forms.update((language, form.lower()) for form in (keyphrase.text, *keyphrase.variants))
     return phrases.values()
-
-
-def _texts(raw_documents: Iterable[str]) -> Iterable[str]:
-    return several("raw_documents", raw_documents, "texts")

@@ -24,7 +24,6 @@ from mudy.reading.tagging import document_of_doc
 NAME = "mudy"  # of the factory, and of the entry in doc.user_data
 LABEL = "KEYPHRASE"
 ErrorHandler = Callable[[str, Any, list[Doc], Exception], None]
-OF_READING = ("language", "max_words", "protocol")  # settings without effect: a Doc has been read already
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class KeyphraseComponent:
     """Adds the keyphrases to each Doc. It holds only its settings, so it can be pickled."""
 
     def __init__(self, settings: dict[str, Any], name: str = NAME) -> None:
-        for option in OF_READING:
+        for option in ("language", "max_words", "protocol"):
             if option in settings:
                 raise SettingError(f"{option} has no effect in a spaCy pipeline: the Doc has been read already.")
         check_plain_settings(settings)

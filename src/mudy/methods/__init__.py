@@ -28,10 +28,9 @@ METHODS = {
     "jointgl": "mudy.methods.jointgl:JointGL",
     "mderank": "mudy.methods.mderank:MDERank",
     "samrank": "mudy.methods.samrank:SAMRank",
-    "attentionseeker": "mudy.methods.attentionseeker:AttentionSeeker",
+    "attentionseeker": "mudy.methods.samrank:AttentionSeeker",
     "empirical": "mudy.methods.empirical:Empirical",
 }
-
 
 Style = Literal["subjects", "terms", "keywords", "tags"]  # of a reader, an indexer, an author, a tagger
 STYLES: dict[Style, str] = {

@@ -3,8 +3,6 @@
 Chunks for language models overlap; those for encoders do not.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -146,9 +144,6 @@ def chunk_of(span: Span, spans: Sequence[Span]) -> int:
 
 def count(token_ends: Sequence[int], span: Span) -> int:
     return bisect_left(token_ends, span.end + 1) - bisect_right(token_ends, span.start)
-
-
-# -- For encoders -----------------------------------------------------------------------------------------------------
 
 
 class EncoderChunk(NamedTuple):

@@ -1,23 +1,18 @@
 """EmbedRank (Bennani-Smires et al., CoNLL 2018), with BERT: candidates that mean what the document means."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mudy.engines.interfaces import SentenceEncoder, mean_state, unit_length
+from mudy.engines.light.encoders import UniversalEncoder
 from mudy.methods.chunks import EncoderChunk, encoder_chunks, scored_alike
 from mudy.methods.method import Method, ScorePart, Scores, same_at_each, setting
 from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
-
-if TYPE_CHECKING:
-    from mudy.engines.light.encoders import UniversalEncoder
 
 Vectors = NDArray[np.float64]
 PIECE = 300  # words that the multilingual encoder reads at once

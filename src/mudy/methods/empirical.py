@@ -3,8 +3,6 @@
 The published runs asked Llama 3 8B; the comparison with GPT-5 in MUDY's paper works alike. The wording is ours.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from bisect import bisect_right
@@ -14,7 +12,7 @@ from typing import Literal
 
 from mudy.engines import Chat
 from mudy.errors import SettingError
-from mudy.methods.method import GenerativeMethod, OccurrenceScore, ScoredCandidates, setting
+from mudy.methods.method import GenerativeMethod, ScoredCandidates, same_at_each, setting
 from mudy.reading.candidates import Candidate, given
 from mudy.reading.document import Document, Span, first_words, squeeze
 
@@ -60,11 +58,7 @@ class Empirical(GenerativeMethod):
     def choose(self, document: Document, candidates: Sequence[Candidate]) -> ScoredCandidates:
         written, unread = self._written(document, candidates)
         chosen, dropped = standing(document, candidates, written, self.strict)
-        scores = [
-            OccurrenceScore(index, occurrence, 1 / (index + 1))
-            for index, candidate in enumerate(chosen)
-            for occurrence in candidate.occurrences
-        ]
+        scores = same_at_each(chosen, [1 / rank for rank in range(1, len(chosen) + 1)])
         read, _ = first_words(document.text, len(document.text.split()) - unread)
         spans = {"language_model": [Span(0, len(read))]}
         return ScoredCandidates(tuple(chosen), tuple(scores), tuple(dropped), unread, spans)
@@ -120,8 +114,6 @@ def most(limit: int, length: Callable[[int], int], room: int) -> int:
     """How many of a series fit into a room: at most `limit`, and none where even one is too long."""
     return max(0, bisect_right(range(limit + 1), room, key=length) - 1)
 
-
-# -- What the model wrote ---------------------------------------------------------------------------------------------
 
 # Models are asked for `Keyphrases: a; b; c` and write numbered lists, JSON, bold type, apologies and afterthoughts. Not
 # all that is no phrase is recognised as such here: it does not occur in the text, and is dropped for that.

@@ -4,13 +4,11 @@ Graphs of words are sparse. The tables of all occurrences against all others, wh
 dense and never made (see `Nearness`).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +44,7 @@ class WordIndex:
     places: tuple[tuple[WordRange, ...], ...]  # (candidates, its occurrences)
 
     @classmethod
-    def of(cls, document: Document, candidates: Sequence[Candidate]) -> WordIndex:
+    def of(cls, document: Document, candidates: Sequence[Candidate]) -> Self:
         starts = [word.span.start for word in document.words]
         ends = [word.span.end for word in document.words]
         places = tuple(
@@ -74,9 +72,6 @@ def form(word: str) -> str:
 def is_word(text: str) -> bool:
     """Whether a token is more than punctuation."""
     return any(map(str.isalnum, text))
-
-
-# -- Graphs -----------------------------------------------------------------------------------------------------------
 
 
 def pagerank(weights: Any, outgoing: Vector, damping: float) -> Vector:
@@ -109,7 +104,7 @@ class SparseTable:
     values: Vector
 
     @classmethod
-    def summed(cls, size: int, rows: Indices, columns: Indices, values: Vector) -> SparseTable:
+    def summed(cls, size: int, rows: Indices, columns: Indices, values: Vector) -> Self:
         """From entries of which several may stand in one place: their sum counts."""
         places, entry = np.unique(rows * size + columns, return_inverse=True)
         sums = np.asarray(np.bincount(entry, values), dtype=np.float64)
@@ -118,9 +113,6 @@ class SparseTable:
     def __matmul__(self, x: Vector) -> Vector:
         """(size,) -> (size,)"""
         return np.asarray(np.bincount(self.rows, self.values * x[self.columns], self.size), dtype=np.float64)
-
-
-# -- Nearness (TopicRank, MultipartiteRank) ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -142,7 +134,7 @@ class Nearness:
     within: SparseTable  # (nodes, nodes): what stands within topics
 
     @classmethod
-    def of(cls, places: Sequence[Sequence[WordRange]], node: Indices, topic: Indices) -> Nearness:
+    def of(cls, places: Sequence[Sequence[WordRange]], node: Indices, topic: Indices) -> Self:
         """Edges between nodes, given the node and the topic of each candidate."""
         candidate = np.repeat(np.arange(len(places)), [len(p) for p in places])
         first, last = np.array([place for p in places for place in p], dtype=np.int64).T

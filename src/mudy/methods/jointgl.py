@@ -1,7 +1,5 @@
 """JointGL (Liang et al., EMNLP 2021): like the document as a whole, and central among the candidates around."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

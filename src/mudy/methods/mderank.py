@@ -1,7 +1,5 @@
 """MDERank (Zhang et al., Findings of ACL 2022): a keyphrase is what a document is not itself without."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -36,11 +34,8 @@ class MDERank(Method):
     def score(self, document: Document, candidates: Sequence[Candidate]) -> Scores:
         chunks = encoder_chunks(document, self.encoder)
         original = np.stack(self._maxima([window.tokens.ids for window in chunks]))  # (windows, width)
-        masked = [
-            (index, *parts)
-            for index, c in enumerate(everywhere(document, candidates))
-            for parts in self._masked(chunks, c)
-        ]
+        complete = everywhere(document, candidates)
+        masked = [(index, *parts) for index, c in enumerate(complete) for parts in self._masked(chunks, c)]
         maxima = self._maxima([ids for _, _, ids in masked])
         changed: list[dict[int, Floats]] = [{} for _ in candidates]
         for (index, window, _), vector in zip(masked, maxima, strict=True):

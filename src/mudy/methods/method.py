@@ -25,7 +25,6 @@ T = TypeVar("T")
 ModelField = Literal["backbone", "encoder", "chat", "multilingual"]  # the field of a method that holds a model
 Work = Sequence[tuple[Document, Sequence[Candidate]]]  # documents with their candidates
 
-
 # What a setting must keep to: whether a value does, and the words for it in an error.
 LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]] = {
     "least": (ge, "{} or more".format),
@@ -56,9 +55,6 @@ def prompted(backbone: Backbone, template: str) -> Backbone:
     require("template", template, fine, "a text with one {} for the phrase, and something before and after it")
     spaced = backbone.template.startswith(" ") and not template[0].isspace()
     return backbone.with_template(f" {template}" if spaced else template)
-
-
-# -- Scores -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +110,6 @@ class ScoredCandidates:
         kept = tuple(score for score in self.scores if allowed(self.candidates[score.candidate]))
         dropped = tuple(candidate.phrase for candidate in self.candidates if not allowed(candidate))
         return replace(self, scores=kept, dropped=self.dropped + dropped)
-
-
-# -- Methods ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """PromptRank (Kong et al., ACL 2023): how likely does the model find the candidate after the document?"""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass

@@ -1,7 +1,5 @@
 """TextRank (Mihalcea and Tarau, EMNLP 2004) and SingleRank (Wan and Xiao, AAAI 2008): PageRank over words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -49,9 +47,6 @@ class SingleRank(TextRank):
     weighted: ClassVar = True
 
     window: int = setting(10, "Words within a window of so many words are linked.", least=2)
-
-
-# -- The graph of words ------------------------------------------------------------------------------------------------
 
 
 def word_nodes(document: Document, reading: WordIndex) -> Indices:

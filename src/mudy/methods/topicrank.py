@@ -3,8 +3,6 @@
 And MultipartiteRank (Boudin, NAACL 2018): PageRank over candidates that are linked across clusters only.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -82,9 +80,6 @@ class Lifted:
     def __matmul__(self, x: Vector) -> Vector:
         plain = self.edges @ x
         return plain + np.bincount(self.head, self.lift * plain, minlength=len(plain))
-
-
-# -- Topics -----------------------------------------------------------------------------------------------------------
 
 
 def topics(reading: WordIndex, threshold: float, language: str = "en") -> Indices:

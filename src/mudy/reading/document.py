@@ -1,8 +1,4 @@
-"""What was read: a text with its sentences, words and tags, all in character spans.
-
-Taggers and language models cut text differently, so characters are the only shared ruler. A `Document` is made once per
-text and fed to every method.
-"""
+"""What was read: a text with its sentences, words and tags, all in characters, the only ruler that all models share."""
 
 import re
 from bisect import bisect_right

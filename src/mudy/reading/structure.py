@@ -1,9 +1,4 @@
-"""What a plain text is made of: headings, code, quotations and boilerplate, found in place by their marks.
-
-The rules are those by which people structure text without mark-up: underlined, numbered and capital headings, fences,
-quoted lines, the headers of mail, the sections of manual pages. They are cautious: prose has no blocks. Each looks at a
-line and its neighbours, so time grows with the length of a text alone.
-"""
+"""What a plain text is made of: headings, code, quotations and boilerplate, by their marks; ordinary prose has none."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -91,7 +86,7 @@ def cut_to(length: int, blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 def blocks_of(text: str) -> tuple[Block, ...]:
-    """The blocks of a plain text, in text order; none of ordinary prose."""
+    """The blocks of a plain text, in text order."""
     lines = list(lines_of(text))
     kinds: dict[int, Block] = {}  # the number of a line -> its block
     for rule in RULES:
@@ -370,16 +365,4 @@ def _is_heading(words: str) -> bool:
     return 1 < len(words) <= LONGEST_HEADING and letters and not words.startswith(">") and not COLUMNS.search(words)
 
 
-RULES = (
-    _mail,
-    _licence,
-    _fenced,
-    _quoted,
-    _man_page,
-    _stamped,
-    _underlined,
-    _numbered,
-    _marked,
-    _capitals,
-    _contents,
-)
+RULES = (_mail, _licence, _fenced, _quoted, _man_page, _stamped, _underlined, _numbered, _marked, _capitals, _contents)

@@ -24,26 +24,20 @@ from mudy.reading.structure import blocks_of, lines_of, prose_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc
 
 PIECE_CHARACTERS = 20_000  # characters read at once; spaCy takes 3.4 kB of memory for each
 PIECE_CHARACTERS_WITHOUT_SPACES = 15_000  # for tokenizers of Chinese, Japanese and others (SudachiPy: 49,149 bytes)
 
 UNUSED = ("ner", "lemmatizer", "trainable_lemmatizer", "entity_linker", "entity_ruler", "textcat", "span_ruler")
 FEW_ROWS = 64  # words for which onnxruntime is not worth loading
-
 WITHOUT_TAGGER = (LANGUAGE_NAMES.keys() | {UNDETERMINED}) - {"en"}  # languages that can be read without a tagger
-
 LONGEST_HEADLINE = 150  # characters
 LONGEST_SMALL_WORD = 4  # letters; "with" and "from" have no capital in a headline
-
 OPENING = frozenset("([{`‘“«„") | {"``"}
 UNREADABLE = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\ud800-\udfff\ufeff]")
 OVERLONG = re.compile(r"(?<!\S)\S{201,}")  # base64, addresses or minified code
-COMPOUND_TAGS = {  # Penn tag of a hyphenated word after that of its last part: well-known, built-in, F-16
-    **dict.fromkeys(("VBN", "VBG", "VBD", "RB", "RP", "IN"), "JJ"),
-    "CD": "NN",
-}
+# Penn tag of a hyphenated word after that of its last part: well-known, built-in, F-16.
+COMPOUND_TAGS = dict.fromkeys(("VBN", "VBG", "VBD", "RB", "RP", "IN"), "JJ") | {"CD": "NN"}
 CLOSING = frozenset(".!?…:;\"'”’»)]。！？") | {"''", "...", "?!", "!!"}
 
 
@@ -100,9 +94,17 @@ class TextReader(ABC):
             blocks=blocks,
         )
 
-    def _mended(self, text: str, tokens: list[Token], sentences: Sequence[Span]) -> list[Token]:  # noqa: ARG002
-        """The tokens, with mistakes corrected that can be told once the sentences are known."""
-        return tokens
+    def _mended(self, text: str, tokens: list[Token], sentences: Sequence[Span]) -> list[Token]:
+        """Tag the verbs of headlines ("Senate Passes Budget Bill") as verbs, by tagging these again in lower case."""
+        if self.language != "en":
+            return tokens
+        verbs: dict[int, str] = {}
+        for line in sentences:
+            if _is_headline(line.of(text)):
+                for before, token in pairwise(self._tokens(line.of(text).lower(), line.start)):
+                    if token.tag == "VBZ" or (token.tag == "VBP" and before.tag == "NNS"):  # no participles
+                        verbs[token.start] = token.tag
+        return [t._replace(tag=verbs[t.start]) if t.start in verbs and t.tag[:2] in ("NN", "JJ") else t for t in tokens]
 
 
 class Tagger(TextReader):
@@ -112,7 +114,6 @@ class Tagger(TextReader):
     a pipeline's folder (written as a path: ./name), or a loaded pipeline, which is used as it is and not changed. The
     tagger of a language in `mudy languages` is downloaded if necessary; `report` receives the progress.
 
-    Batches by `nlp.pipe` gave the same tags, a third faster on texts of 90 words and no faster on longer ones.
     Safe to share between threads. Unpickling loads the pipeline again by name.
     """
 
@@ -137,21 +138,6 @@ class Tagger(TextReader):
     def __reduce__(self) -> tuple[type["Tagger"], tuple[Any]]:
         return Tagger, (self._pipeline,)
 
-    def _mended(self, text: str, tokens: list[Token], sentences: Sequence[Span]) -> list[Token]:
-        """Tag the verbs of headlines as verbs: in "Senate Passes Budget Bill" all four look like names to the tagger.
-
-        A headline is tagged again in lower case; finite verbs keep the tags of that second reading.
-        """
-        if self.language != "en":
-            return tokens
-        verbs: dict[int, str] = {}
-        for line in sentences:
-            if _is_headline(line.of(text)):
-                for before, token in pairwise(self._tokens(line.of(text).lower(), line.start)):
-                    if token.tag == "VBZ" or (token.tag == "VBP" and before.tag == "NNS"):  # no participles
-                        verbs[token.start] = token.tag
-        return [t._replace(tag=verbs[t.start]) if t.start in verbs and t.tag[:2] in ("NN", "JJ") else t for t in tokens]
-
     def _tokens(self, piece: str, offset: int) -> list[Token]:
         check()
         zone = self._nlp.memory_zone() if self._owned else nullcontext()  # else every new word is kept for ever
@@ -175,11 +161,8 @@ def english_tagger() -> Tagger:
     return Tagger("en")
 
 
-def document_of_doc(doc: "Doc") -> Document:
-    """Convert a spaCy Doc with its own words, tags and sentences, so that nothing is tagged twice.
-
-    A Doc without sentences is split at its full stops. Verbs of headlines keep the tags of the Doc's pipeline.
-    """
+def document_of_doc(doc: Any) -> Document:
+    """Convert a spaCy Doc with its own words, tags and sentences; one without sentences is split at its full stops."""
     text, language = doc.text, doc.lang_
     if len(doc) and not doc.has_annotation("TAG" if language == "en" else "POS"):
         raise InputError(
@@ -202,7 +185,7 @@ def document_of_doc(doc: "Doc") -> Document:
     return Document(text, sentences, words, language, skipped_words=skipped, detected=detected, blocks=blocks)
 
 
-def _tokens_of(doc: "Doc", readable: str, starts: Iterable[bool], offset: int = 0) -> list[Token]:
+def _tokens_of(doc: Any, readable: str, starts: Iterable[bool], offset: int = 0) -> list[Token]:
     """The tokens of a Doc. Those that are skipped (white space, unreadable) pass a sentence start on to the next."""
     tokens, opens = [], True
     for t, starts_sentence in zip(doc, starts, strict=True):
@@ -215,13 +198,8 @@ def _tokens_of(doc: "Doc", readable: str, starts: Iterable[bool], offset: int = 
 
 
 def _words(tokens: Iterable[Token], sentences: Iterable[Span]) -> tuple[Word, ...]:
-    starts = [sentence.start for sentence in sentences]
-    return tuple(
-        Word(Span(t.start, t.end), t.tag, bisect_right(starts, t.start) - 1) for t in cancellable(tokens, every=4096)
-    )
-
-
-# -- Pipelines --------------------------------------------------------------------------------------------------------
+    starts, tokens = [sentence.start for sentence in sentences], cancellable(tokens, every=4096)
+    return tuple(Word(Span(t.start, t.end), t.tag, bisect_right(starts, t.start) - 1) for t in tokens)
 
 
 def _loaded(pipeline: str, report: Report | None) -> Any:
@@ -259,16 +237,7 @@ def _from_folder(folder: str) -> Any:
 
 
 def _trimmed(nlp: Any) -> Any:
-    """Keep the tagger, and to find sentences the `senter`, which the packages ship disabled.
-
-    Measured on 62,000 words of news, manuals and papers, with the parser's sentences as the reference for lack of gold.
-    Time: senter and sentencizer cost next to nothing (0.05-0.06 CPU-seconds per 1,000 words, as without them), the
-    parser nearly as much again as the tagger (0.09-0.11). Quality: as shipped, senter is the worse of the two on news
-    and papers (F1 0.78-0.90, the sentencizer 0.88-0.96), because it starts a sentence at brackets and quotes; once
-    `_openings` corrects that they are about equal there (0.92-0.96; 0.88-0.96 for the sentencizer, corrected likewise).
-    Senter was chosen because it reads on after "et al." and "etc.", and because lower case changes few of its
-    sentences.
-    """
+    """Keep the tagger, and to find sentences the `senter`: the parser takes far longer and finds nearly the same."""
     unneeded = {"attribute_ruler", "morphologizer"} if nlp.lang == "en" else set()  # Penn tags come from the tagger
     if "senter" in nlp.component_names:
         nlp.enable_pipe("senter")
@@ -293,11 +262,7 @@ def use_onnx_products(nlp: Any) -> None:
 
 
 def onnx_ops() -> Any:
-    """Operations of thinc on a CPU, with matrix products by onnxruntime on one thread.
-
-    Three times as fast as thinc on a CPU with AVX-512, and a tagger does little else. numpy is as fast, but its threads
-    compete with those that compute the models.
-    """
+    """Operations of thinc on a CPU, with matrix products by onnxruntime: three times as fast, on one thread only."""
     import numpy as np
     from thinc.api import NumpyOps
 
@@ -317,15 +282,8 @@ def onnx_ops() -> Any:
     return ops
 
 
-# -- Words held together ----------------------------------------------------------------------------------------------
-
-
 def _joined(text: str, tokens: Iterable[Token]) -> list[Token]:
-    """Join words that spaCy splits at a hyphen or en dash (self-driving) or after a number (5G).
-
-    Joining after tagging lets the pipeline see words as it was trained on them. Number ranges (1990-2000) and dashes
-    between clauses (this--that) stay split.
-    """
+    """Join words that spaCy splits at a hyphen or en dash (self-driving) or after a number (5G), but not 1990-2000."""
     words: list[Token] = []
     for token in tokens:
         words.append(token)
@@ -348,9 +306,6 @@ def _hyphenated(text: str, words: Sequence[Token]) -> bool:
     return dash in ("-", "–") and left.isalnum() and right.isalnum() and not (left.isdigit() and right.isdigit())
 
 
-# -- Making any text readable -----------------------------------------------------------------------------------------
-
-
 def _readable(text: str, spaced: bool) -> tuple[str, int]:
     """The text with spaces for control characters, lone surrogates and overlong runs; and how many such runs."""
     text = UNREADABLE.sub(" ", text)
@@ -370,9 +325,6 @@ def _pieces(text: str, size: int) -> Iterator[tuple[int, str]]:
         yield start, text[start:]
 
 
-# -- Sentences --------------------------------------------------------------------------------------------------------
-
-
 def _is_headline(line: str) -> bool:
     """Whether a sentence has four words or a few more, and all but the short ones have capitals."""
     if len(line) > LONGEST_HEADLINE or len(line.lower()) != len(line):  # offsets would move
@@ -382,11 +334,7 @@ def _is_headline(line: str) -> bool:
 
 
 def _openings(text: str, tokens: Sequence[Token]) -> Iterator[int]:
-    """Indices of the tokens that open a sentence, with brackets and quotes corrected.
-
-    Opening marks belong to the word after them; and a bracket opens a sentence only where one has ended, so that
-    "methods [13] show" stays whole.
-    """
+    """Indices of the tokens that open a sentence, or of the marks before them; a bracket does only after an end."""
     run = 0  # the first of the opening marks right before a token, or the token itself
     for i, token in enumerate(cancellable(tokens, every=4096)):
         if i > 0 and text[tokens[i - 1].start : tokens[i - 1].end] not in OPENING:
@@ -409,11 +357,7 @@ def _sentences(text: str, readable: str, tokens: Sequence[Token]) -> tuple[Span,
 
 
 def _broken_lines(text: str) -> Iterator[int]:
-    """Where a line starts that cannot continue the sentence above it.
-
-    That is after a blank line, at the mark of a list, and after a line much shorter than the longest of its paragraph
-    (a title, a heading) unless it starts in lower case. Other line breaks may be those of a hard-wrapped text.
-    """
+    """Where a line cannot continue the sentence above it: after a blank or much shorter line, at the mark of a list."""
     paragraphs = (list(lines) for filled, lines in groupby(lines_of(text), lambda line: line.words != "") if filled)
     for lines in cancellable(paragraphs, every=256):
         yield lines[0].start

@@ -135,9 +135,6 @@ def _to_json(answer: dict[str, Any]) -> bytes:
         raise FloatingPointError("a score is not finite") from error
 
 
-# -- Waiting ----------------------------------------------------------------------------------------------------------
-
-
 async def until_gone(answer: asyncio.Future[Any], receive: Receive, seconds: float | None = None) -> bool:
     """Wait for an answer until the client closes its connection, or time is up; whether the client is gone."""
 
@@ -190,19 +187,13 @@ async def progress_lines(queue: RequestQueue, job: ExtractionJob, request_id: st
             yield json.dumps(failed).encode() + b"\n"
 
 
-# -- Files ------------------------------------------------------------------------------------------------------------
-
-
-def reader_limits(max_characters: int, timeout: float) -> Limits:
-    return Limits(seconds=min(READ_SECONDS, timeout), characters=TEXT_FACTOR * max_characters)
-
-
 class ReadQueue:
-    """Reads files in turn, each within `timeout` seconds including the wait; a file whose client is gone is dropped."""
+    """Reads files in turn, each within the time limit including the wait; a file whose client is gone is dropped."""
 
-    def __init__(self, limits: Limits, timeout: float, metrics: Metrics) -> None:
+    def __init__(self, config: Config, metrics: Metrics) -> None:
+        limits = Limits(seconds=min(READ_SECONDS, config.timeout), characters=TEXT_FACTOR * config.max_characters)
         self.pool = ReaderPool(READER_PROCESSES, limits)
-        self._timeout, self._metrics = timeout, metrics
+        self._timeout, self._metrics = config.timeout, metrics
         self._free = asyncio.Semaphore(READER_PROCESSES)
         self._threads = ThreadPoolExecutor(READER_PROCESSES, "mudy-reader")
         self._closed = False

@@ -6,6 +6,7 @@ authentication hold for every route; see `middleware`.
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,8 +45,7 @@ def create_app(
 
     queue = RequestQueue(load, config, loaded)
     queue.metrics.model.labels(__version__, config.method, config.model, config.encoder, config.speed).set(1)
-    limits = answers.reader_limits(config.max_characters, config.timeout)
-    read_queue = answers.ReadQueue(limits, config.timeout, queue.metrics)
+    read_queue = answers.ReadQueue(config, queue.metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -76,7 +76,14 @@ def create_app(
 
         mcp = add_mcp_route(app, config, queue)
     schemas.extend_openapi(app, config)
-    _add_page(app)
+    static = StaticFiles(directory=Path(__file__).parent / "web")
+
+    @app.get("/", include_in_schema=False)
+    @app.get("/docs", include_in_schema=False)
+    async def page(request: Request) -> Response:
+        return await static.get_response("docs.html" if request.url.path == "/docs" else "index.html", request.scope)
+
+    app.mount("/static", GZipMiddleware(static, minimum_size=1000))
     app.add_middleware(RequestMiddleware, config=config, metrics=queue.metrics, routes=app.routes)
     return app
 
@@ -87,7 +94,7 @@ async def _raise_problem(_: Request, error: Exception) -> Response:
 
 
 def _add_text_routes(app: FastAPI, config: Config, queue: RequestQueue, files: answers.ReadQueue) -> None:
-    problems = schemas.problem_responses(*schemas.POST_ROUTE)
+    problems = schemas.problem_responses(*schemas.MEANING)
 
     @app.post("/v1/extract", responses={200: {"model": schemas.Extracted}, **problems}, tags=["keyphrases"])
     async def extract(request: Request, body: ExtractRequest) -> Response:
@@ -130,7 +137,8 @@ def _add_text_routes(app: FastAPI, config: Config, queue: RequestQueue, files: a
         text. A file that takes too long to read, needs too much memory, or holds too much text is answered with 422.
         """
         reading = await files.read(await request.body(), name, request.receive)
-        answer = schemas.file_text(reading)
+        blocks = reading.blocks and [{**asdict(b.span), "kind": b.kind, "level": b.level} for b in reading.blocks]
+        answer = schemas.FileText.model_validate({"text": reading.text, "pages": reading.pages, "blocks": blocks})
         return Response(await run_in_threadpool(answer.model_dump_json), media_type=JSON)
 
 
@@ -171,14 +179,3 @@ def _add_other_routes(app: FastAPI, config: Config, queue: RequestQueue) -> None
     async def metrics() -> Response:
         """Metrics for Prometheus."""
         return Response(queue.metrics.text(), media_type=queue.metrics.content_type)
-
-
-def _add_page(app: FastAPI) -> None:
-    static = StaticFiles(directory=Path(__file__).parent / "web")
-
-    @app.get("/", include_in_schema=False)
-    @app.get("/docs", include_in_schema=False)
-    async def page(request: Request) -> Response:
-        return await static.get_response("docs.html" if request.url.path == "/docs" else "index.html", request.scope)
-
-    app.mount("/static", GZipMiddleware(static, minimum_size=1000))

@@ -16,7 +16,6 @@ from mudy.server.app import create_app
 from mudy.server.config import Config
 from mudy.server.telemetry import log_to_stderr
 
-BACKLOG = 2048
 KEEP_ALIVE = 65  # seconds; longer than clients keep idle connections, so that no request meets a closed one
 CLOSING_SECONDS = 5  # after the grace period, for the last answers to be sent
 
@@ -25,7 +24,7 @@ def listen(host: str, port: int) -> socket.socket:
     """A listening socket; OSError if the address is in use or not of this machine."""
     family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()  # :: is every address, also of IPv4
-    return socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=both)
+    return socket.create_server(address, family=family, backlog=2048, dualstack_ipv6=both)
 
 
 def is_loopback(host: str) -> bool:

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from fastapi.routing import APIRoute
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.routing import BaseRoute, Match, Mount, Route
+from starlette.routing import BaseRoute, Match, Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mudy.server.config import Config
@@ -26,14 +26,11 @@ from mudy.server.telemetry import LOGGER, Metrics, log_fault
 
 JSON = "application/json"
 OCTETS = "application/octet-stream"
-BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 DISCARD_SECONDS = 1.0  # how long the rest of a body is read after an early answer, so that the sender can receive it
 MARGIN_SECONDS = 5.0  # routes with a time limit of their own answer first
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
 HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
-PAGE_PATHS = frozenset({"/", "/docs"})
-STATIC_PREFIX = "/static/"
 HOST_HEADER = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\[\]:@/?#\s]+)(?::[0-9]{1,5})?")
 
 CONTENT_POLICY = (
@@ -60,7 +57,6 @@ class RequestInfo:
 
     @classmethod
     def of(cls, scope: Scope, texts: Collection[str]) -> Self:
-        """That of a request with these texts."""
         info: Self = scope["mudy"]
         info.texts, info.characters = len(texts), sum(map(len, texts))
         return info
@@ -126,7 +122,7 @@ class RequestMiddleware:
 
         try:
             check_access(scope["path"], asked, self.config)
-            if match is Match.FULL and scope["method"] in BODY_METHODS:
+            if match is Match.FULL and scope["method"] in ("POST", "PUT", "PATCH"):
                 _check_content(asked, route)
             body = await self._read_body(asked, incoming.receive)
             await self._answer(inner_scope, body, incoming.receive, send_with_headers)
@@ -140,8 +136,7 @@ class RequestMiddleware:
             status = status or CLIENT_GONE
             raise
         finally:
-            template = "other" if match is Match.NONE else _template(route)
-            self._record(scope, template, info, status, perf_counter() - start)
+            self._record(scope, None if match is Match.NONE else route, info, status, perf_counter() - start)
 
     async def _read_body(self, headers: Headers, receive: Receive) -> bytes:
         announced = headers.get("content-length", "")
@@ -190,7 +185,9 @@ class RequestMiddleware:
                 raise
             raise HttpProblem("time-limit") from None
 
-    def _record(self, scope: Scope, template: str, info: RequestInfo, status: int, seconds: float) -> None:
+    def _record(self, scope: Scope, route: BaseRoute | None, info: RequestInfo, status: int, seconds: float) -> None:
+        # The path of the route, not of the request, which might hold a text.
+        template = f"{route.path}/{{file}}" if isinstance(route, Mount) else getattr(route, "path", "other")
         self.metrics.requests.labels(template, status).inc()
         self.metrics.latency.labels(template).observe(seconds)
         fields = {
@@ -206,15 +203,8 @@ class RequestMiddleware:
         LOGGER.log(logging.DEBUG if probe else logging.INFO, "request", extra={"fields": fields})
 
 
-def _template(route: BaseRoute) -> str:
-    """The path of the route, not of the request, which might hold a text."""
-    if isinstance(route, Mount):
-        return f"{route.path}/{{file}}"
-    return route.path if isinstance(route, Route) else "other"
-
-
 def _is_page(path: str) -> bool:
-    return path in PAGE_PATHS or path.startswith(STATIC_PREFIX)
+    return path in ("/", "/docs") or path.startswith("/static/")
 
 
 def check_access(path: str, headers: Headers, config: Config) -> None:

@@ -32,9 +32,6 @@ STOP_SECONDS = 2.0  # for the workers to leave their computations at shutdown
 RELEASE_SECONDS = 10.0  # between two returns of freed memory to the system
 
 
-# -- Jobs -------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class QueuedText:
     extractor: ExtractorKey
@@ -125,9 +122,6 @@ def next_batch(jobs: Iterable[ExtractionJob], lane: int) -> list[Taken]:
             batch.append((job, text))
             size, most_texts = size + text.item.size, batch_size(text.extractor.method)
     return batch
-
-
-# -- The queue --------------------------------------------------------------------------------------------------------
 
 
 class RequestQueue:
@@ -305,8 +299,6 @@ class RequestQueue:
             self._released = monotonic() if release else self._released
         if release:
             give_back()
-
-    # -- One batch ----------------------------------------------------------------------------------------------------
 
     def _compute(self, scorer: Scorer, lane: int, batch: list[Taken]) -> None:
         """Add the outcomes of a batch to its jobs; Cancelling if nobody waits for any of them any more."""

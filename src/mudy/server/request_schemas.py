@@ -84,11 +84,10 @@ def _candidates(value: Any, phrases: Callable[[Any], Any]) -> Any:
     return value if isinstance(value, str) and value in get_args(CandidateKind) else phrases(value)
 
 
-_KIND_SCHEMA = {"type": "string", "enum": list(get_args(CandidateKind))}
 Candidates = Annotated[
     Phrases | None,
     WrapValidator(_candidates),
-    WithJsonSchema({"anyOf": [_KIND_SCHEMA, TypeAdapter(Phrases).json_schema(), {"type": "null"}]}),
+    WithJsonSchema(TypeAdapter(CandidateKind | Phrases | None).json_schema()),
 ]
 
 
@@ -171,10 +170,6 @@ class Vocabulary(_declared_fields("vocabulary")):  # type: ignore[misc]  # made 
         list[Phrase | ConceptEntry], Field(min_length=1, max_length=MAX_PHRASES), AfterValidator(_within_labels)
     ] = Field(description="Labels, or concepts with ids; matched by stems.")
 
-    def to_options(self) -> dict[str, Any]:
-        concepts = [entry if isinstance(entry, str) else entry.model_dump() for entry in self.concepts]
-        return {"vocabulary": concepts, **{name: getattr(self, name) for name in _served("vocabulary")}}
-
 
 class BlockEntry(StrictSchema):
     """A part of the text that is not a paragraph of prose, as /v1/read returns it."""
@@ -220,7 +215,10 @@ class OptionsSchema(
         values = {name: getattr(self, name) for name in _served()}
         if self.blocks is not None:
             values["blocks"] = tuple(Block(Span(b.start, b.end), b.kind, b.level) for b in self.blocks)
-        return Options(**values | (self.vocabulary.to_options() if self.vocabulary else {}))
+        if self.vocabulary is not None:
+            how = self.vocabulary.model_dump()
+            values |= {"vocabulary": how.pop("concepts"), **how}
+        return Options(**values)
 
 
 def _text_or_texts(schema: dict[str, Any]) -> None:

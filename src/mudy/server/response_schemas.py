@@ -255,12 +255,6 @@ class Models(ResponseSchema):
     models: list[ModelInfo]
 
 
-def file_text(reading: readers.Reading) -> FileText:
-    blocks = reading.blocks or ()
-    places = [BlockPlace(start=b.span.start, end=b.span.end, kind=b.kind, level=b.level) for b in blocks]
-    return FileText(text=reading.text, pages=list(reading.pages), blocks=None if reading.blocks is None else places)
-
-
 def service_info(config: Config) -> ServiceInfo:
     return ServiceInfo(
         **{name: getattr(config, name) for name in ("model", "encoder", "speed", "default_style")},
@@ -321,8 +315,7 @@ MEANING = {
 }
 # Problems and the lines of a stream, which no route returns as JSON.
 UNROUTED = (ProblemDetails, Waiting, Working, Done, FailedLine)
-ANY_ROUTE = (401, 421, 500)
-POST_ROUTE = (*ANY_ROUTE, 408, 413, 415, 422, 503)
+ANY_ROUTE = (401, 421, 500)  # routes that read a body have all of them
 
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -336,25 +329,25 @@ def extend_openapi(app: FastAPI, config: Config) -> None:
 
     def openapi() -> dict[str, Any]:
         document = generate()
-        if "securitySchemes" not in document["components"]:  # written just now
-            components = document["components"]["schemas"]
-            template = f"{COMPONENT}{{model}}"
-            _, further = models_json_schema([(m, "serialization") for m in UNROUTED], ref_template=template)
-            components |= further["$defs"]
-            _add_limits(components, config)
-            _add_settings(components)
-            _add_key(document, required=config.api_key is not None)
+        if "securitySchemes" in document["components"]:  # extended before
+            return document
+        components = document["components"]["schemas"]
+        template = f"{COMPONENT}{{model}}"
+        components |= models_json_schema([(m, "serialization") for m in UNROUTED], ref_template=template)[1]["$defs"]
+        names = ("ExtractRequest", "ExplainRequest", "FitRequest", "FitExample")
+        extract, explain, fit, example = (components[name]["properties"] for name in names)
+        extract["texts"]["maxItems"] = fit["examples"]["maxItems"] = config.max_texts
+        for text in (extract["text"], extract["texts"]["items"], explain["text"], example["text"]):
+            text["maxLength"] = config.max_characters
+        _add_settings(components)
+        # Where no key is required it is optional, so that a generated client can always be given one.
+        document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"key": []}] if config.api_key is not None else [{"key": []}, {}]
+        for path in HEALTH_PATHS:
+            document["paths"][path]["get"]["security"] = []
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]
-
-
-def _add_limits(components: dict[str, Any], config: Config) -> None:
-    names = ("ExtractRequest", "ExplainRequest", "FitRequest", "FitExample")
-    extract, explain, fit, example = (components[name]["properties"] for name in names)
-    extract["texts"]["maxItems"] = fit["examples"]["maxItems"] = config.max_texts
-    for text in (extract["text"], extract["texts"]["items"], explain["text"], example["text"]):
-        text["maxLength"] = config.max_characters
 
 
 def _add_settings(components: dict[str, Any]) -> None:
@@ -366,11 +359,3 @@ def _add_settings(components: dict[str, Any]) -> None:
     extract |= {"anyOf": list(references.values())}
     del extract["default"]  # {}, which generators refuse beside anyOf
     components["ExplainRequest"]["properties"]["settings"] |= {"properties": references, "additionalProperties": False}
-
-
-def _add_key(document: dict[str, Any], required: bool) -> None:
-    """The key; where none is required it is optional, so that a generated client can always be given one."""
-    document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-    document["security"] = [{"key": []}] if required else [{"key": []}, {}]
-    for path in HEALTH_PATHS:
-        document["paths"][path]["get"]["security"] = []

@@ -143,10 +143,6 @@ class ProcessScorer:
         self._process = self._started()
         self.loaded: frozenset[str] = frozenset()
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
     def compute(self, batch: Batch) -> Outcomes:
         """Compute a batch there. If its process ends, each text is tried once more, alone."""
         with suppress(WorkerEnded):
@@ -160,7 +156,11 @@ class ProcessScorer:
         return outcomes
 
     def _computed(self, batch: Batch) -> Outcomes:
-        process, task = self._running(), Task(batch)
+        with self._lock:
+            if isinstance(self._process.failure, WorkerEnded) and not self._closed:  # not one that failed to start
+                self._process, self.loaded = self._started(), frozenset()
+            process = self._process
+        task = Task(batch)
         process.submit(task)
         try:
             while not wait([task.future], CHECK_SECONDS).done:
@@ -171,13 +171,6 @@ class ProcessScorer:
         outcomes, loaded = task.future.result()
         self.loaded |= loaded
         return list(outcomes)
-
-    def _running(self) -> WorkerProcess:
-        """The process; a new one if it has ended. One that ended at its start would do so again."""
-        with self._lock:
-            if isinstance(self._process.failure, WorkerEnded) and not self._closed:
-                self._process, self.loaded = self._started(), frozenset()
-            return self._process
 
     def _started(self) -> WorkerProcess:
         return WorkerProcess(self._pickled, lambda _: None, at_once=len(TURN_SECONDS))
@@ -196,11 +189,9 @@ Scorer = LocalScorer | ProcessScorer
 
 
 def scorers(config: Config) -> Sequence[Scorer]:
-    return [LocalScorer(config.load())] if config.workers == 1 else process_scorers(config)
-
-
-def process_scorers(config: Config) -> list[ProcessScorer]:
-    """Scorers in processes of their own; models are fetched once, here."""
+    """One in this process, or several in processes of their own, for which models are fetched once, here."""
+    if config.workers == 1:
+        return [LocalScorer(config.load())]
     config.load().fetch()
     compute = replace(config.compute, threads=threads_each(config.workers, config.compute.threads))
     work = ScoringWork(replace(config, compute=compute, report=None, api_key=None))

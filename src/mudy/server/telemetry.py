@@ -20,7 +20,6 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 LOGGER = logging.getLogger("mudy.server")
 LATENCY_BUCKETS = (0.005, 0.02, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
-BATCH_BUCKETS = (1, 2, 4, 8, 16, 32, 64)
 NEWEST_WEIGHT = 0.3  # of the last batch in the moving average
 WORDS_PER_TEXT = 20  # a text costs as much as this many words, whatever its length
 LONGEST_RETRY_AFTER = 60  # seconds
@@ -75,7 +74,7 @@ class Metrics:
         self.working = gauge("mudy_working_requests", "Requests with a text that is being computed")
         self.texts = counter("mudy_texts", "Texts computed", ["method"])
         self.words = counter("mudy_words", "Words of these texts", ["method"])
-        self.batch = histogram("mudy_batch_texts", "Texts computed together", buckets=BATCH_BUCKETS)
+        self.batch = histogram("mudy_batch_texts", "Texts computed together", buckets=(1, 2, 4, 8, 16, 32, 64))
         self.cancelled = counter("mudy_cancelled", "Requests cancelled, by reason and state", ["reason", "during"])
         self.refused = counter("mudy_refused", "Requests refused", ["reason"])
         served = ["version", "method", "model", "encoder", "speed"]
@@ -94,7 +93,7 @@ class Eta:
 
     def learn(self, method: str, words: Iterable[int], seconds: float) -> None:
         """Add a batch of texts with these numbers of words to the average."""
-        rate = seconds / sum(map(_cost, words))
+        rate = seconds / sum(number + WORDS_PER_TEXT for number in words)
         known = self._rates.get(method, rate)
         self._rates[method] = known + NEWEST_WEIGHT * (rate - known)
 
@@ -103,13 +102,9 @@ class Eta:
         known = list(work)
         if any(method not in self._rates for method, _ in known):
             return None
-        return sum(self._rates[method] * _cost(words) for method, words in known)
+        return sum(self._rates[method] * (words + WORDS_PER_TEXT) for method, words in known)
 
     def retry_after(self, work: Iterable[tuple[str, int]]) -> int:
         """Seconds until about half of the waiting work is done; methods without a rate count as nothing."""
         known = ((method, words) for method, words in work if method in self._rates)
         return max(1, min(LONGEST_RETRY_AFTER, ceil((self.expected(known) or 0) / 2 / self.workers)))
-
-
-def _cost(words: int) -> int:
-    return words + WORDS_PER_TEXT

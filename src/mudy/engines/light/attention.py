@@ -1,7 +1,5 @@
 """Attention in a decoder: who sees whom, in blocks of rows; edits of the scores (Eqs. 5-8); and what the rows see."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -51,21 +49,16 @@ class Branches:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def ancestors(self) -> NDArray[np.bool_]:
-        """Which rows each row sees, itself included; (rows, rows)."""
-        seen = np.eye(len(self.ids), dtype=bool)
-        for row, parent in enumerate(self.parents):
-            if parent >= 0:
-                seen[row] |= seen[parent]
-        return seen
-
 
 def branch_blocks(branches: Branches, before: int, window: int | None, whole: bool = False) -> Iterator[Block]:
     """The rows of prompts that follow `before` tokens, which stand ahead of their own among the tokens seen.
 
     `whole` gives one block of all rows, for an edit that compares the rows of a prompt.
     """
-    depths, seen = np.array(branches.depths), branches.ancestors()
+    depths, seen = np.array(branches.depths), np.eye(len(branches), dtype=bool)
+    for row, parent in enumerate(branches.parents):  # which rows each row sees, itself included
+        if parent >= 0:
+            seen[row] |= seen[parent]
     total = before + len(branches)
     position = np.concatenate([np.arange(before), before + depths])
     first = 0 if window is None else max(0, before - window + 1)  # what no row sees is not computed
@@ -102,9 +95,6 @@ def grow(paths: Sequence[Sequence[int]], shared: bool = True) -> tuple[Branches,
     return Branches(ids, parents, depths), places
 
 
-# --- Editing: Eqs. 5-8 -------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class LightEdit:
     """A weighting, applied to the rows of several prompts."""
@@ -119,18 +109,12 @@ class LightEdit:
         weights = self.weighting.weights(layer, self.prompts)[:, first:tokens]  # (prompts, tokens)
         text = scores[..., : tokens - first]
         if self.weighting.k:
-            eligible = self.weighting.eligible[first:tokens]
-            weights = _keep_aligned(weights, self.alignment(text), eligible, self.weighting.k)
+            # How well each token agrees with a prompt's counted rows (Eqs. 5-6); (kv_heads, groups, prompts, tokens)
+            aligned = np.zeros((*text.shape[:2], len(self.prompts), text.shape[-1]), np.float32)
+            for row in np.flatnonzero(self.counted):
+                aligned[:, :, self.owners[row]] += text[:, :, row]
+            weights = _keep_aligned(weights, aligned, self.weighting.eligible[first:tokens], self.weighting.k)
         text[...] = reweighted(text, weights[..., self.owners, :], self.weighting.rule)
-
-    def alignment(self, scores: Array) -> Array:
-        """How well each token agrees with a prompt's counted rows, per head (Eqs. 5-6); (kv_heads, groups, prompts,
-        tokens).
-        """
-        found = np.zeros((*scores.shape[:2], len(self.prompts), scores.shape[-1]), np.float32)
-        for row in np.flatnonzero(self.counted):
-            found[:, :, self.owners[row]] += scores[:, :, row]
-        return found
 
 
 def _keep_aligned(weights: Array, aligned: Array, eligible: NDArray[np.bool_], k: int) -> Array:
@@ -152,16 +136,13 @@ def reweighted(scores: Array, weights: Array, rule: Rule) -> Array:
         return scores + np.log(weights)
 
 
-# --- Attention ---------------------------------------------------------------------------------------------------
-
-
 class Attention:
     """The attention of a decoder's layers."""
 
     def __init__(self, config: DecoderConfig, threads: ThreadMap) -> None:
         self.config, self._threads = config, threads
         self._attention, self._summed = (_attention_graph(config, summed) for summed in (False, True))
-        self._scores, self._weighted_sum = _scores_graph(config), _weighted_sum_graph()
+        self._scores, self._weighted_sum = _edited_graphs(config)
 
     def by_heads(self, rows: Array) -> Array:
         """Keys or values (rows, kv_heads x head_width) as (kv_heads, rows, head_width)."""
@@ -227,15 +208,11 @@ class Attention:
     ) -> tuple[Array, Array | None]:
         """What the rows of a block see, and with `summed`, the attention that each token receives from all heads."""
         count, tokens = block.mask.shape
-        feeds = {
-            "query": query,
-            "key": key,
-            "value": value,
-            "mask": block.mask[:, None],
-            "shape": np.array([len(query), count, self.config.groups, tokens]),
-            "flat_shape": np.array([len(query), count * self.config.groups, tokens]),
-        }
-        attended, *more = (self._summed if summed else self._attention).run(feeds)
+        shape = np.array([len(query), count, self.config.groups, tokens])
+        flat_shape = np.array([len(query), count * self.config.groups, tokens])
+        feeds = {"query": query, "key": key, "value": value, "mask": block.mask[:, None]}
+        graph = self._summed if summed else self._attention
+        attended, *more = graph.run({**feeds, "shape": shape, "flat_shape": flat_shape})
         return attended, more[0] if summed else None
 
     def _attend_edited(
@@ -268,19 +245,13 @@ def _attention_graph(config: DecoderConfig, summed: bool) -> Graph:
     return graph
 
 
-def _scores_graph(config: DecoderConfig) -> Graph:
-    """The scores alone, for whoever edits them; (kv_heads, rows x groups, tokens)."""
-    graph = Graph("scores")
-    graph.output("scores", _scores(graph, config))
-    return graph
-
-
-def _weighted_sum_graph() -> Graph:
-    """What becomes of scores that were edited: a softmax, and the sum of values."""
-    graph = Graph("weighted_sum")
-    maps = graph.add("Softmax", graph.input("scores"), axis=-1)
-    graph.output("attended", graph.add("MatMul", maps, graph.input("value")))
-    return graph
+def _edited_graphs(config: DecoderConfig) -> tuple[Graph, Graph]:
+    """The scores alone, for whoever edits them, (kv_heads, rows x groups, tokens); then a softmax and sum of values."""
+    scores, after = Graph("scores"), Graph("weighted_sum")
+    scores.output("scores", _scores(scores, config))
+    maps = after.add("Softmax", after.input("scores"), axis=-1)
+    after.output("attended", after.add("MatMul", maps, after.input("value")))
+    return scores, after
 
 
 def _scores(graph: Graph, config: DecoderConfig) -> str:

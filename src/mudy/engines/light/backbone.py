@@ -5,12 +5,10 @@ alike for all prompts that begin alike, so these share a branch: the template's 
 and a phrase once for all of its occurrences, up to the first layer that is edited.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -40,15 +38,12 @@ class LightPrefix(Encoding):
 class LightQuestion:
     prefix: LightPrefix
     prompts: list[Prompt]
+    paths: list[tuple[int, ...]]  # the tokens of each prompt whose rows are needed
     weighting: Weighting | None
-    stop: int | None  # where the rows of a prompt that are needed end: nothing is asked of its last token
 
     def before(self, places: Sequence[Sequence[int]]) -> list[int]:
         """The state before each token that is scored, given where each prompt's rows are."""
         return [rows[i - 1] for prompt, rows in zip(self.prompts, places, strict=True) for i in prompt.scored]
-
-    def path(self, prompt: Prompt) -> tuple[int, ...]:
-        return tuple(prompt.ids[: self.stop])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +74,6 @@ class LightDecoder(DecoderOnly):
     def room(self) -> int:
         return self.positions - LONGEST_PROMPT
 
-    # --- Reading -------------------------------------------------------------------------------------------------
-
     def encode(
         self, ranges: Sequence[TextRange], layers: Sequence[int] = (), middle: bool = False
     ) -> list[LightPrefix]:
@@ -102,21 +95,15 @@ class LightDecoder(DecoderOnly):
         return found
 
     def observe(self, tokens: Tokens, observer: MapObserver) -> None:
-        length = len(tokens)
-
-        def attend(layer: int, query: Array, key: Array, value: Array) -> Array | None:
-            blocks = list(causal_blocks(length, self.windows[layer]))
-            keys = self._attend.by_heads(key)
-            if layer in observer.layers:
-                observer.see(layer, partial(self._attend.maps, query, keys, blocks))
-            if layer == max(observer.layers):
-                return None
-            return self._attend(layer, query, keys, self._attend.by_heads(value), blocks)
-
-        self._decoder.layers(0, self.depth, self._decoder.embed(tokens.ids), range(length), attend)
+        self._read([tokens], max(observer.layers), observer=observer)
 
     def _read(
-        self, texts: Sequence[Tokens], last: int, layers: Sequence[int], memories: Sequence[_Memory] = ()
+        self,
+        texts: Sequence[Tokens],
+        last: int,
+        layers: Sequence[int] = (),
+        memories: Sequence[_Memory] = (),
+        observer: MapObserver | None = None,
     ) -> tuple[list[Array], Array]:
         """Read several texts in one pass, up to the last layer that is wanted.
 
@@ -133,10 +120,12 @@ class LightDecoder(DecoderOnly):
             parts = []
             for text, rows in enumerate(consecutive(lengths)):
                 keys, values = self._attend.by_heads(key[rows]), self._attend.by_heads(value[rows])
+                blocks, seen = masks[window][text], sums[text] if observed else None
                 if memories:
                     memories[text][layer] = keys, values
+                if observer is not None and layer in observer.layers:
+                    observer.see(layer, partial(self._attend.maps, query[rows], keys, blocks))
                 if layer < last or observed:
-                    blocks, seen = masks[window][text], sums[text] if observed else None
                     parts.append(self._attend(layer, query[rows], keys, values, blocks, seen))
             return None if layer == last else np.concatenate(parts)
 
@@ -147,8 +136,6 @@ class LightDecoder(DecoderOnly):
         assert middle is not None  # attention is enough in the last layer alone
         self._decoder.layers(half, last + 1, middle, positions, attend)
         return [each / np.float32(max(1, len(set(layers)))) for each in sums], middle
-
-    # --- Prompting -----------------------------------------------------------------------------------------------
 
     def log_likelihood(self, questions: Sequence[Question]) -> list[list[list[float]]]:
         asked = [self._prepare(question) for question in questions if question.phrases]
@@ -164,7 +151,8 @@ class LightDecoder(DecoderOnly):
     def _prepare(self, question: Question) -> LightQuestion:
         prompts = prompts_of(self.tokenizer, self.template, question.phrases, LONGEST_PROMPT, False)
         counted = question.weighting is not None and question.weighting.aligned_rows == "tail"
-        return LightQuestion(question.encoding, prompts, question.weighting, None if counted else -1)
+        paths = [tuple(prompt.ids if counted else prompt.ids[:-1]) for prompt in prompts]  # nothing asks the last token
+        return LightQuestion(question.encoding, prompts, paths, question.weighting)
 
     def _unedited(self, weighting: Weighting | None) -> int:
         """How many layers there are below the first one that a weighting edits."""
@@ -178,17 +166,17 @@ class LightDecoder(DecoderOnly):
         runs, places, made = [], [], 0
         for each in asked:
             rows: dict[tuple[int, ...], list[int]] = {}
-            for paths in self._path_packs(each):
+            for paths in self._path_packs(each.paths):
                 branches, found = grow(paths)
                 rows.update((path, [made + row for row in place]) for path, place in zip(paths, found, strict=True))
                 runs.append(LightRun(each.prefix, branches))
                 made += len(branches)
-            places.append([rows[each.path(prompt)] for prompt in each.prompts])
+            places.append([rows[path] for path in each.paths])
         return self._follow(runs, 0, layers), places
 
-    def _path_packs(self, asked: LightQuestion) -> Iterator[list[tuple[int, ...]]]:
+    def _path_packs(self, paths: Iterable[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
         """Each prompt once, those that begin alike beside each other, within a budget of rows."""
-        paths = sorted({asked.path(prompt) for prompt in asked.prompts})
+        paths = sorted(set(paths))
         new = [len(paths[0]), *(len(path) - common_length(before, path) for before, path in pairwise(paths))]
         for pack in packs(zip(paths, new, strict=True), lambda pair: pair[1], self.batch_tokens):
             yield [path for path, _ in pack]
@@ -201,7 +189,7 @@ class LightDecoder(DecoderOnly):
         for each, rows in zip(asked, known, strict=True):
             own: list[list[int]] = []
             for some in packs(range(len(each.prompts)), lambda i, rows=rows: len(rows[i]), self.batch_tokens):  # type: ignore[misc]
-                branches, found = grow([each.path(each.prompts[i]) for i in some], shared=False)
+                branches, found = grow([each.paths[i] for i in some], shared=False)
                 given = [row for i in some for row in rows[i]]
                 runs.append(LightRun(each.prefix, branches, self._edit(each, some), given))
                 own += [[made + row for row in place] for place in found]
@@ -213,7 +201,7 @@ class LightDecoder(DecoderOnly):
         """A question's weighting as applied to the rows of some of its prompts."""
         if asked.weighting is None:
             return None
-        rows = [len(asked.path(asked.prompts[i])) for i in prompts]
+        rows = [len(asked.paths[i]) for i in prompts]
         aligned = [asked.prompts[i].aligned(asked.weighting.aligned_rows) for i in prompts]
         counted = [row in some for some, length in zip(aligned, rows, strict=True) for row in range(length)]
         return LightEdit(asked.weighting, prompts, np.repeat(np.arange(len(prompts)), rows), np.array(counted))
@@ -253,8 +241,6 @@ class LightDecoder(DecoderOnly):
 
         return attend
 
-    # --- Scoring -------------------------------------------------------------------------------------------------
-
     def _scored(self, asked: Sequence[LightQuestion], states: Array, places: _Places) -> list[list[float]]:
         """Log-probability of every scored token of every prompt, from the state before it; never above 0."""
         before = [each.before(own) for each, own in zip(asked, places, strict=True)]
@@ -273,5 +259,4 @@ class LightDecoder(DecoderOnly):
 
 
 def common_length(first: Sequence[int], second: Sequence[int]) -> int:
-    pairs = zip(first, second, strict=False)
-    return next((i for i, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))

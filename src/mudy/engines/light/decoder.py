@@ -4,12 +4,10 @@ Weights are inputs of the graphs under the names that model files give them with
 layers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial, reduce
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +117,7 @@ def after_attention(config: DecoderConfig, products: Products) -> Graph:
     graph = Graph("after_attention")
     states = graph.input("states")
     norm = graph.input("post_attention_layernorm.weight")
-    found = linear(graph, products, graph.input("attended"), "self_attn.o_proj.weight")
+    found = products.product(graph, products.prepare(graph, graph.input("attended")), "self_attn.o_proj.weight")
     if config.gemma:
         states = graph.add("Add", states, rms_norm(graph, found, norm, config))
         norm = graph.input("pre_feedforward_layernorm.weight")
@@ -130,28 +128,15 @@ def after_attention(config: DecoderConfig, products: Products) -> Graph:
     gate = products.product(graph, prepared, "mlp.gate_proj.weight")
     gate = graph.add(operator, gate, domain=CONTRIB, **attributes)
     gated = graph.add("Mul", gate, products.product(graph, prepared, "mlp.up_proj.weight"))
-    found = linear(graph, products, gated, "mlp.down_proj.weight")
+    found = products.product(graph, products.prepare(graph, gated), "mlp.down_proj.weight")
     if config.gemma:
         found = rms_norm(graph, found, graph.input("post_feedforward_layernorm.weight"), config)
     graph.output("states_after", graph.add("Add", states, found))
     return graph
 
 
-def final_norm(config: DecoderConfig) -> Graph:
-    graph = Graph("final_norm")
-    graph.output("normed", rms_norm(graph, graph.input("states"), graph.input("norm.weight"), config))
-    return graph
-
-
-def linear(graph: Graph, products: Products, states: str, weight: str) -> str:
-    return products.product(graph, products.prepare(graph, states), weight)
-
-
 def rms_norm(graph: Graph, states: str, weight: str, config: DecoderConfig) -> str:
     return graph.add("SimplifiedLayerNormalization", states, weight, axis=-1, epsilon=float(config.epsilon))
-
-
-# --- The network ---------------------------------------------------------------------------------------------------
 
 
 ROWS = 160  # that pass through the linear layers at once: more take more memory, and fewer more time to lay out weights
@@ -166,7 +151,9 @@ class Decoder:
             [weights.bound(graph, f"model.layers.{layer}.") for layer in range(config.depth)]
             for graph in (before_attention(config, weights.products), after_attention(config, weights.products))
         )
-        self._norm = weights.bound(final_norm(config), "model.")
+        norm = Graph("final_norm")
+        norm.output("normed", rms_norm(norm, norm.input("states"), norm.input("norm.weight"), config))
+        self._norm = weights.bound(norm, "model.")
         self._words = weights.table("model.embed_tokens.weight")
         self.vocabulary: Table = weights.table("lm_head.weight") if "lm_head.weight" in weights.file else self._words
         self._rotations: dict[float, tuple[Array, Array]] = {}
@@ -239,7 +226,6 @@ def row_blocks(rows: int, threads: int = 1) -> Iterator[slice]:
 
 # --- The vocabulary ------------------------------------------------------------------------------------------------
 
-
 _LARGE = 1 << 17  # a vocabulary worth shortening
 _COMMON, _CHARACTERS = 1 << 16, 1 << 10  # to so many words, and so many single characters
 _STATES = 1024  # multiplied at once
@@ -279,10 +265,10 @@ class LightHead:
         sums = (round_rows(states).astype(np.int32) * weight).sum(-1, dtype=np.int32).astype(np.float32)
         return np.asarray(sums * row_scales(states) * self.table.scales[words])
 
-    def only(self, words: slice | NDArray[np.intp]) -> LightHead:
+    def only(self, words: slice | NDArray[np.intp]) -> Self:
         """The same with fewer words."""
         weight, scales = self.table
-        return LightHead(Table(weight[words], None if scales is None else scales[words]), self.threads)
+        return type(self)(Table(weight[words], None if scales is None else scales[words]), self.threads)
 
 
 @cache

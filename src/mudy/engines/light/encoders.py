@@ -1,14 +1,11 @@
 """Sentence encoders without torch: BERT, and the multilingual Universal Sentence Encoder."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +20,6 @@ from mudy.models.fetch import Report, silent
 
 # --- BERT ----------------------------------------------------------------------------------------------------------
 
-
 _BATCH_TOKENS = 320  # of texts that are computed together, on one thread
 
 
@@ -36,7 +32,9 @@ class LightEncoder(SentenceEncoder):
         self.depth, self.positions = int(config["num_hidden_layers"]), int(config["max_position_embeddings"])
         epsilon = float(config.get("layer_norm_eps", 1e-12))
         prefix = "" if "embeddings.LayerNorm.weight" in weights.file else "bert."
-        self._embed = weights.bound(embeddings(epsilon), f"{prefix}embeddings.")
+        embeddings = Graph("embeddings")  # the sum of word, position and type vectors, normed
+        embeddings.output("normed", layer_norm(embeddings, embeddings.input("states"), "LayerNorm", epsilon))
+        self._embed = weights.bound(embeddings, f"{prefix}embeddings.")
         self._attention = heads_attention(self.heads)
         self._before, self._after = (
             [weights.bound(graph, f"{prefix}encoder.layer.{layer}.") for layer in range(self.depth)]
@@ -87,13 +85,6 @@ class LightEncoder(SentenceEncoder):
         return np.concatenate(attended)
 
 
-def embeddings(epsilon: float) -> Graph:
-    """The sum of word, position and type vectors, normed."""
-    graph = Graph("embeddings")
-    graph.output("normed", layer_norm(graph, graph.input("states"), "LayerNorm", epsilon))
-    return graph
-
-
 def queries_keys_values(products: Products) -> Graph:
     """States (tokens, width) -> query, key and value; (tokens, width)."""
     graph = Graph("before_attention")
@@ -135,7 +126,6 @@ def _product(graph: Graph, products: Products, states: Prepared, name: str) -> s
 
 # --- The Universal Sentence Encoder --------------------------------------------------------------------------------
 
-
 WIDTH = 512
 STATE = 256  # width of the states of the n-grams of one order
 ORDERS = ((2, 0), (3, 1), (5, 2))  # n-grams, and how many of their tokens stand before the one in question
@@ -156,13 +146,13 @@ class UniversalEncoder:
     weights: Mapping[str, Array]  # by the names of the graph's inputs
     table: NDArray[np.uint8]  # (tokens, width), to be scaled
     ranges: Array  # what the numbers of each part of the table are multiplied by, and what is added; (2, parts, 1)
-    epsilon: float
+    graph: Graph
+    tokenizer: Any
     threads: ThreadMap
-    path: Path
     name: str
 
     @classmethod
-    def load(cls, folder: str, name: str, threads: int | None = None) -> UniversalEncoder:
+    def load(cls, folder: str, name: str, threads: int | None = None) -> Self:
         with np.load(Path(folder) / "weights.npz", allow_pickle=False) as stored:
             rows = stored["q1"].shape[0]
             table = np.empty((PARTS * rows, WIDTH), dtype=np.uint8)
@@ -171,16 +161,8 @@ class UniversalEncoder:
             keys = [key for key in stored.files if not key.startswith("q") and key != "bits"]
             weights = {key: stored[key].astype(np.float32) for key in keys}
         ranges = np.stack([weights.pop("scale"), weights.pop("lo")])[..., None]
-        epsilon = float(weights.pop("eps"))
-        return cls(weights, table, ranges, epsilon, ThreadMap(threads), Path(folder), name)
-
-    @cached_property
-    def tokenizer(self) -> Any:
-        return _tokenizer((self.path / "sp.model").read_bytes())
-
-    @cached_property
-    def _graph(self) -> Graph:
-        return _vector_graph(self.epsilon)
+        graph, tokenizer = vector_graph(float(weights.pop("eps"))), _tokenizer((Path(folder) / "sp.model").read_bytes())
+        return cls(weights, table, ranges, graph, tokenizer, ThreadMap(threads), name)
 
     def embed(self, texts: Sequence[str]) -> Array:
         """(texts, width); each is computed alone, so that no vector depends on its neighbours.
@@ -199,18 +181,17 @@ class UniversalEncoder:
         check()
         scale, lowest = self.ranges[:, np.array(ids) % PARTS]
         feeds = {"embedded": self.table[ids] * scale + lowest, "count": np.array([len(ids)], np.float32)}
-        (rows,) = self._graph.run({**self.weights, **feeds})
+        (rows,) = self.graph.run({**self.weights, **feeds})
         return np.asarray(rows[0] / np.linalg.norm(rows[0]))
 
 
-def _vector_graph(epsilon: float) -> Graph:
+def vector_graph(epsilon: float) -> Graph:
     """Embedded tokens (tokens, width) and their count -> a vector, not yet of length 1; (1, width)."""
     graph = Graph("vector")
     embedded, count = graph.input("embedded"), graph.input("count")
     features = graph.add("Concat", embedded, *_ngrams(graph, embedded, epsilon), axis=1)
-    states = graph.add(
-        "LayerNormalization", features, graph.input("ln_g"), graph.input("ln_b"), axis=-1, epsilon=epsilon
-    )
+    norm = graph.input("ln_g"), graph.input("ln_b")
+    states = graph.add("LayerNormalization", features, *norm, axis=-1, epsilon=epsilon)
     summed = graph.add("MatMul", graph.add("ReduceSum", states, graph.shape(0)), graph.input("cnn_W"))
     summed = graph.add("Add", summed, graph.add("Mul", count, graph.input("cnn_b")))
     summed = graph.add("Div", summed, graph.add("Sqrt", count))
@@ -268,9 +249,8 @@ def _tokenizer(model: bytes) -> Any:
         elif number == 3:
             characters = dict(_fields(value))[2]  # how characters are normalised
     found = Tokenizer(models.Unigram(pieces, unk_id=UNKNOWN))
-    found.normalizer = normalizers.Sequence(
-        [normalizers.Precompiled(characters), normalizers.Replace(Regex(" {2,}"), " ")]
-    )
+    one_space = normalizers.Replace(Regex(" {2,}"), " ")
+    found.normalizer = normalizers.Sequence([normalizers.Precompiled(characters), one_space])
     found.pre_tokenizer = pre_tokenizers.Metaspace()
     return found
 

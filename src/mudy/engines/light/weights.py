@@ -7,11 +7,10 @@ stay in float32. Each row of states has a scale of its own too, so one large val
 are unsigned around 128 and weights signed: onnxruntime multiplies signed by signed forty times slower.
 """
 
-from __future__ import annotations
-
 import json
 import mmap
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from math import prod
@@ -37,9 +36,6 @@ from mudy.models.cache import (
     safetensors_header,
 )
 from mudy.models.fetch import FULL, Report, silent
-
-# --- Linear layers -------------------------------------------------------------------------------------------------
-
 
 LARGEST, MIDDLE = 127, 128
 SMALLEST_SCALE = 1e-12 / LARGEST
@@ -94,7 +90,6 @@ def int8_is_exact() -> bool:
 
 
 # --- Reading: a start maps the file and reads nothing ------------------------------------------------------------
-
 
 _DTYPES = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "I8": np.int8, "U8": np.uint8, "I64": np.int64}
 
@@ -203,9 +198,6 @@ def _header(data: mmap.mmap) -> tuple[dict[str, Any], int]:
     return table, 8 + size
 
 
-# --- Writing -----------------------------------------------------------------------------------------------------
-
-
 _FORMAT = "mudy-int8-1"  # raise it when what is written changes
 _HASH_SIZE = 32  # hexadecimal digits of XXH3's 128 bits
 _ALIGNMENT = 64  # bytes
@@ -254,11 +246,9 @@ def source_identity(source: Path) -> str:
 
     The source itself may be gone if the manifest, which a copy of the cache keeps, lists it.
     """
-    try:
+    with suppress(OSError, ValueError, KeyError, TypeError):  # not of our cache
         entry = json.loads((source.parent / "manifest.json").read_text(encoding="utf-8"))["files"][source.name]
         return f"{entry['size']}-{entry['xxh3_128']}"
-    except (OSError, ValueError, KeyError, TypeError):  # not of our cache
-        pass
     try:
         state = source.stat()
     except OSError as error:

@@ -1,10 +1,9 @@
 """Every family of models with torch and transformers; and the machine that computes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 
@@ -24,7 +23,7 @@ class Machine:
     batch_tokens: int = 256  # rows per forward pass; memory grows with it, results do not change
 
     @classmethod
-    def of(cls, compute: Compute) -> Machine:
+    def of(cls, compute: Compute) -> Self:
         """What the caller asks for, and what this machine does best for the rest."""
         try:
             chosen = torch.device(compute.device or best_device())

@@ -4,8 +4,6 @@ One function is registered with transformers' AttentionInterface and serves ever
 `visitor=...`, which reaches that function; without one, attention is the model's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -33,38 +31,6 @@ class Call:
     scaling: float
     softcap: float | None
     window: int | None  # how far back a sliding layer looks
-
-
-def _attention(
-    module: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Tensor | None,
-    scaling: float | None = None,
-    softcap: float | None = None,
-    sliding_window: int | None = None,
-    position_bias: Tensor | None = None,
-    visitor: Observer | Following | None = None,
-    **_: Any,
-) -> tuple[Tensor, None]:
-    layer = int(getattr(module, "layer_idx", None) or 0)
-    cross = bool(getattr(module, "is_decoder", False)) and not getattr(module, "is_causal", True)
-    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
-    call = Call(layer, cross, query, key, value, attention_mask, position_bias, scaling, softcap, sliding_window)
-    check()
-    attended = own_attention(call) if visitor is None else visitor.attend(call)
-    return attended.transpose(1, 2).contiguous(), None
-
-
-@cache
-def register() -> None:
-    """Register the function with transformers, which is imported only now."""
-    from transformers import AttentionInterface, AttentionMaskInterface
-    from transformers.masking_utils import eager_mask
-
-    AttentionInterface.register(NAME, _attention)
-    AttentionMaskInterface.register(NAME, eager_mask)  # without a mask of its own, causality would silently disappear
 
 
 def own_attention(call: Call) -> Tensor:
@@ -95,9 +61,6 @@ def _add(first: Tensor | None, second: Tensor | None) -> Tensor | None:
     if first is None or second is None:
         return second if first is None else first
     return first + second
-
-
-# --- Observing: how much each token is looked at -----------------------------------------------------------------
 
 
 def received_sums(attention: Tensor) -> Tensor:
@@ -149,9 +112,6 @@ def row_maps(call: Call, block: int = 256) -> Iterator[tuple[slice, Tensor]]:
         yield rows, probabilities(some)
 
 
-# --- Editing: Eqs. 5-8 -------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Edit:
     """A weighting, applied to prompts of one shape."""
@@ -188,9 +148,6 @@ def reweighted(scores: Tensor, weights: Tensor, rule: Rule) -> Tensor:
     if rule == "logit":
         return torch.where(scores >= 0, scores * weights, scores * (1 - weights))
     return scores + weights.log()
-
-
-# --- Prompts that follow a document ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,3 +197,35 @@ class Following:
 def scaled(call: Call, products: Tensor) -> Tensor:
     """Scores from products of queries and keys: scaled, soft-capped, in float32."""
     return soft_cap(products * call.scaling, call.softcap).float()
+
+
+def _attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    softcap: float | None = None,
+    sliding_window: int | None = None,
+    position_bias: Tensor | None = None,
+    visitor: Observer | Following | None = None,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    layer = int(getattr(module, "layer_idx", None) or 0)
+    cross = bool(getattr(module, "is_decoder", False)) and not getattr(module, "is_causal", True)
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    call = Call(layer, cross, query, key, value, attention_mask, position_bias, scaling, softcap, sliding_window)
+    check()
+    attended = own_attention(call) if visitor is None else visitor.attend(call)
+    return attended.transpose(1, 2).contiguous(), None
+
+
+@cache
+def register() -> None:
+    """Register the function with transformers, which is imported only now."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import eager_mask
+
+    AttentionInterface.register(NAME, _attention)
+    AttentionMaskInterface.register(NAME, eager_mask)  # without a mask of its own, causality would silently disappear

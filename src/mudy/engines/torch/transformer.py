@@ -1,24 +1,26 @@
-"""Models by torch and transformers: Llama, Gemma 2 and 3, Qwen 2 and 3, Mistral, and T5; and sentence encoders.
+"""Models by torch and transformers: Llama, Gemma 2 and 3, Qwen 2 and 3, Mistral, and T5; sentence encoders; and chat.
 
 What all language models share comes first: a tokeniser, prompts, observers, and log-probabilities. The keys and
 values of a document are computed once, and all candidates look at them.
 """
 
-from __future__ import annotations
-
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
-from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM, DynamicCache, EncoderDecoderCache
+from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM, GenerationConfig
+from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
 from mudy._support.callbacks import check
+from mudy.engines import no_template
 from mudy.engines.interfaces import (
     Backbone,
     DecoderOnly,
@@ -30,11 +32,11 @@ from mudy.engines.interfaces import (
     Rule,
     SentenceEncoder,
     TextRange,
-    Weighting,
 )
-from mudy.engines.tokens import LONGEST_PROMPT, WORD_MARKS, Prompt, Tokens, fast_tokenizer, packs, prompts_of, tokenise
+from mudy.engines.tokens import LONGEST_PROMPT, Prompt, Tokens, encodable, fast_tokenizer, packs, prompts_of, tokenise
 from mudy.engines.torch import Machine
 from mudy.engines.torch.attention import NAME, Edit, Following, Observer, register, soft_cap
+from mudy.errors import UnsupportedModel
 from mudy.reading.document import Span
 
 STATES = 64  # projected to the vocabulary at once
@@ -51,6 +53,7 @@ class TorchEncoding(Encoding):
 class Transformer(Backbone):
     """A model, its tokeniser and a machine. A family says how a text is read and how a prompt follows it."""
 
+    kind: ClassVar[Any]  # the class of transformers that loads it
     special_in_prompt: ClassVar[bool]  # whether the tokeniser's special tokens belong to the prompt
 
     def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
@@ -63,7 +66,10 @@ class Transformer(Backbone):
         self.depth, self.heads = int(model.config.num_hidden_layers), int(model.config.num_attention_heads)
         self.prompt_depth = int(getattr(model.config, "num_decoder_layers", self.depth))
 
-    # --- Reading -------------------------------------------------------------------------------------------------
+    @classmethod
+    def load(cls, path: str, machine: Machine, name: str) -> Self:
+        model = cls.kind.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        return cls(model, fast_tokenizer(path), machine, name)
 
     @abstractmethod
     def opened(self, text_range: TextRange) -> Tokens:
@@ -106,8 +112,6 @@ class Transformer(Backbone):
         with self.machine.at_work():
             return self._read(torch.tensor([tokens.ids], device=self.device), observer)
 
-    # --- Prompting -----------------------------------------------------------------------------------------------
-
     @abstractmethod
     def _follow(self, encoding: Any, ids: Tensor, edit: Edit | None) -> Tensor:
         """The last hidden states of prompts of one shape that follow one text; (prompts, tokens, width)."""
@@ -123,7 +127,11 @@ class Transformer(Backbone):
             check()
             one = prompts[same[0]]
             ids = torch.tensor([prompts[i].ids for i in same], device=self.device)
-            states = self._follow(question.encoding, ids, self._edit(question.weighting, same, one))
+            edit = None
+            if question.weighting is not None:
+                aligned = one.aligned(question.weighting.aligned_rows)
+                edit = Edit(question.weighting, same, slice(aligned.start, aligned.stop))
+            states = self._follow(question.encoding, ids, edit)
             before = states[:, one.scored.start - 1 : one.scored.stop - 1]
             words = ids[:, one.scored.start : one.scored.stop]
             values = self._log_probabilities(before.flatten(0, 1), words.flatten()).view(words.shape)
@@ -132,13 +140,6 @@ class Transformer(Backbone):
 
     def _prompts(self, phrases: Sequence[str]) -> list[Prompt]:
         return prompts_of(self.tokenizer, self.template, phrases, LONGEST_PROMPT, self.special_in_prompt)
-
-    def _edit(self, weighting: Weighting | None, prompts: Sequence[int], one: Prompt) -> Edit | None:
-        """A weighting as applied to prompts of the shape of one of them."""
-        if weighting is None:
-            return None
-        aligned = one.aligned(weighting.aligned_rows)
-        return Edit(weighting, prompts, slice(aligned.start, aligned.stop))
 
     def _log_probabilities(self, states: Tensor, words: Tensor) -> Tensor:
         """Log-probability of each word after its state, a few states at a time; (words,)."""
@@ -158,16 +159,9 @@ def of_one_shape(prompts: Sequence[Prompt], budget: int) -> Iterator[list[int]]:
         yield from packs(same, lambda _, length=length: length, budget)  # type: ignore[misc]
 
 
-# --- Decoder-only models: the prompt follows the document --------------------------------------------------------
-
-
 class CausalBackbone(DecoderOnly, Transformer):
+    kind = AutoModelForCausalLM
     special_in_prompt = False
-
-    @classmethod
-    def load(cls, path: str, machine: Machine, name: str) -> CausalBackbone:
-        model = AutoModelForCausalLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
-        return cls(model, fast_tokenizer(path), machine, name)
 
     def room(self) -> int:
         return int(self.model.config.max_position_embeddings) - LONGEST_PROMPT
@@ -194,22 +188,18 @@ class CausalBackbone(DecoderOnly, Transformer):
 
 # --- T5: the encoder reads the document once, and prompts are the decoder's input --------------------------------
 
-
 PROMPT_OPENING, PROMPT_CLOSING = 'Book:"', '"'
+WORD_MARKS = ("\u2581", "\u0120")  # how SentencePiece and byte-level tokenisers write a space
 
 
 class Seq2SeqBackbone(Transformer):
+    kind = AutoModelForSeq2SeqLM
     sink_token = None
     default_rule: Rule = "logit"
     small_sums = False
     template = "This book mainly talks about {} ."
     special_in_prompt = True
     special_in_window = False
-
-    @classmethod
-    def load(cls, path: str, machine: Machine, name: str) -> Seq2SeqBackbone:
-        model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
-        return cls(model, fast_tokenizer(path), machine, name)
 
     def room(self) -> int:
         """T5's relative positions allow any length, but it was trained on `n_positions` tokens (512)."""
@@ -252,24 +242,19 @@ class Seq2SeqBackbone(Transformer):
         return int(self.model.config.decoder_start_token_id or 0)
 
 
-# --- Sentence encoders: BERT and its kin ---------------------------------------------------------------------------
-
-
 OFFSET_FAMILIES = frozenset({"roberta", "xlm-roberta", "mpnet"})  # whose positions count on from the padding token's id
 
 
 class TorchEncoder(SentenceEncoder):
     def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str) -> None:
         self.model = model.eval().to(machine.device)
-        self.tokenizer = tokenizer
-        self.machine = machine
-        self.name = name
+        self.tokenizer, self.machine, self.name = tokenizer, machine, name
         self.width = int(model.config.hidden_size)
         offset = int(model.config.pad_token_id or 0) + 1 if model.config.model_type in OFFSET_FAMILIES else 0
         self.positions = int(model.config.max_position_embeddings) - offset
 
     @classmethod
-    def load(cls, path: str, machine: Machine, name: str) -> TorchEncoder:
+    def load(cls, path: str, machine: Machine, name: str) -> Self:
         model = AutoModel.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
         return cls(model, fast_tokenizer(path), machine, name)
 
@@ -300,3 +285,72 @@ def length_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
         batch.append(index)
     if batch:
         yield batch
+
+
+class LocalChat:
+    """A model that writes greedily, so that the same prompt gets the same answer; its attention is as it was made.
+
+    A model without a template is refused. Base models were tried with plain text instead ("... Keyphrases:" to be
+    continued), and do not follow it: gemma3-270m repeats the instruction, or one sentence, until its tokens run out.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, machine: Machine, name: str, template: str = "") -> None:
+        """`template` is for models whose tokeniser has none of its own."""
+        self.template = tokenizer.chat_template or template
+        if not self.template:
+            raise UnsupportedModel(no_template(name))
+        self.model = model.eval().to(machine.device)
+        self.tokenizer, self.machine, self.name = tokenizer, machine, name
+        stops = ends(getattr(model.generation_config, "eos_token_id", None)) | ends(tokenizer.eos_token_id)
+        # In place of what the model's makers recommend, which may sample.
+        self.model.generation_config = GenerationConfig(
+            do_sample=False, eos_token_id=sorted(stops) or None, pad_token_id=int(tokenizer.pad_token_id or 0)
+        )
+        marks = [t.content for t in tokenizer.added_tokens_decoder.values() if t.special]
+        self._marks = re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))) or r"(?!)")
+
+    @classmethod
+    def load(cls, path: str, machine: Machine, name: str, template: str = "") -> Self:
+        tokenizer = fast_tokenizer(path)
+        if not (tokenizer.chat_template or template):
+            raise UnsupportedModel(no_template(name))  # before the weights are loaded for nothing
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=machine.dtype, trust_remote_code=False)
+        return cls(model, tokenizer, machine, name, template)
+
+    @property
+    def room(self) -> int:
+        return int(self.model.config.get_text_config().max_position_embeddings)
+
+    def length(self, system: str, user: str) -> int:
+        return len(self._ids(system, user))
+
+    def write(self, system: str, user: str, max_new_tokens: int) -> str:
+        prompt = torch.tensor([self._ids(system, user)], device=self.machine.device)
+        with self.machine.at_work():
+            written = self.model.generate(prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=max_new_tokens)
+        return str(self.tokenizer.decode(written[0, prompt.shape[1] :], skip_special_tokens=True))
+
+    def _ids(self, system: str, user: str) -> list[int]:
+        filled = self._filled(self._harmless(system), self._harmless(user))
+        return list(self.tokenizer(filled, add_special_tokens=False, verbose=False)["input_ids"])
+
+    def _harmless(self, text: str) -> str:
+        """The text without marks such as <|im_end|>: what stands in a document must not end its turn."""
+        return self._marks.sub(" ", encodable(text))
+
+    def _filled(self, system: str, user: str) -> str:
+        """The two turns in the model's template; in one turn where it knows no system message (Gemma 2)."""
+        from jinja2 import TemplateError  # which transformers fills templates with
+
+        given = {"chat_template": self.template, "tokenize": False, "add_generation_prompt": True}
+        given["enable_thinking"] = False  # a word of Qwen 3's template, which the others do not know
+        fill = partial(self.tokenizer.apply_chat_template, **given)
+        try:
+            return str(fill([{"role": "system", "content": system}, {"role": "user", "content": user}]))
+        except TemplateError:
+            return str(fill([{"role": "user", "content": f"{system}\n\n{user}"}]))
+
+
+def ends(ids: int | list[int] | None) -> set[int]:
+    """The tokens that end an answer, of which a model may name none, one or many."""
+    return set() if ids is None else {ids} if isinstance(ids, int) else set(ids)

@@ -1,7 +1,5 @@
 """Texts with keyphrases as other programs write them: tables, BibTeX, and folders of Markdown notes with tags."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import re
@@ -13,17 +11,8 @@ from pathlib import Path
 
 from mudy._support.extras import from_extra
 from mudy.errors import InputError
+from mudy.extraction.examples import NEEDED, NOT_UTF8, Record, Row, bad, decoded, files_in, record_of
 from mudy.extraction.examples.front_matter import Note
-from mudy.extraction.examples.record_formats import (
-    NEEDED,
-    NOT_UTF8,
-    Record,
-    Row,
-    bad,
-    decoded,
-    files_in,
-    record_of,
-)
 
 _LONGEST_CELL = 1 << 26  # characters; a quote that is never closed must not fill the memory
 _ENTRY = re.compile(r"@(\w{1,40})[ \t]*\{[ \t]*([^,{}\s]{0,200})[ \t]*,")
@@ -34,9 +23,6 @@ _COMMAND = re.compile(r"\\([A-Za-z]{1,30})\s?|\\(.)")
 _MARKS = dict(
     zip("\"'`^~=.cuvHr", "\u0308\u0301\u0300\u0302\u0303\u0304\u0307\u0327\u0306\u030c\u030b\u030a", strict=True)
 )
-
-
-# -- Tables -----------------------------------------------------------------------------------------------------------
 
 
 def read_table(path: Path, phrases: Callable[[str], list[str]], titled: bool) -> Iterator[Row]:
@@ -137,9 +123,6 @@ def _phrases(cell: str) -> list[str]:
     return re.split(r"[;|\n]", cell) if re.search(r"[;|\n]", cell) else cell.split(",")
 
 
-# -- Reference managers -----------------------------------------------------------------------------------------------
-
-
 def read_bibtex(path: Path) -> Iterator[Row]:
     """The entries of a .bib file with an abstract and keywords."""
     source = decoded(path)
@@ -180,9 +163,6 @@ def _plain(value: str) -> str:
     accented = _ACCENT.sub(lambda match: unicodedata.normalize("NFC", match[2] + _MARKS[match[1]]), value)
     without = _COMMAND.sub(lambda match: match[2] or "", accented)
     return " ".join(without.translate({ord("{"): None, ord("}"): None, ord("~"): " "}).split())
-
-
-# -- Notes ------------------------------------------------------------------------------------------------------------
 
 
 def read_notes(path: Path) -> Iterator[Row]:

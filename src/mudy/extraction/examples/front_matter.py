@@ -15,7 +15,7 @@ import yaml
 
 from mudy._support.storage import real_path
 from mudy.errors import InputError
-from mudy.extraction.examples.record_formats import files_in
+from mudy.extraction.examples import files_in
 from mudy.extraction.ranking import variant_key
 
 _FENCE = re.compile(r"---[ \t]*(\r\n|\n|\r)")
@@ -84,7 +84,10 @@ class Note:
         if not added:
             return self.content
         edited = self._new_key(key, added) if tags is None else tags.with_more(self.yaml, added, self.newline)
-        _check(self.yaml, edited, key, [*existing, *added])
+        read = _Tags.of(edited, key)
+        only_tags_changed = _other_keys(self.yaml, key) == _other_keys(edited, key)
+        if read is None or read.values != [*existing, *added] or not only_tags_changed:
+            raise InputError(f"{key!r} cannot be edited without changing something else. Write it as a plain list.")
         if self.has_front_matter:
             return self.content[: self.start] + edited + self.content[self.end :]
         fence = f"---{self.newline}"
@@ -187,13 +190,6 @@ def _is_key(node: Any, key: str) -> bool:
     return isinstance(node, yaml.ScalarNode) and bool(node.value.casefold() == key.casefold())
 
 
-def _check(before: str, after: str, key: str, tags: Sequence[str]) -> None:
-    """InputError unless only the tags changed, as the parser reads it."""
-    edited = _Tags.of(after, key)
-    if edited is None or edited.values != list(tags) or _other_keys(before, key) != _other_keys(after, key):
-        raise InputError(f"{key!r} cannot be edited without changing something else. Write it as a plain list.")
-
-
 def _other_keys(text: str, key: str) -> str:
     """The front matter without one key, as the parser reads it. Aliases are not expanded, so nothing can grow."""
     root = _root(text)
@@ -212,9 +208,6 @@ def scalar(tag: str) -> str:
 def _end_of_line(text: str, index: int) -> int:
     match = re.compile(r"\r\n|\n|\r").search(text, index)
     return match.end() if match else len(text)
-
-
-# -- Files ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,9 +77,6 @@ _MAIN = """\
 </div>"""
 
 
-# -- The page ---------------------------------------------------------------------------------------------------------
-
-
 def report(explanation: Explanation, top_n: int | None = 15) -> str:
     heading = explanation.source or squeeze(explanation.text)[:_TITLE] or "An empty text"
     sections = (_section(explanation, index, top_n) for index in range(len(explanation.methods)))
@@ -117,14 +114,9 @@ def page(
 
 def policy(styles: list[str], script: str) -> str:
     """A Content-Security-Policy that allows exactly these styles and this script; nothing is fetched."""
-    return (
-        f"default-src 'none'; style-src {_hashes(styles)}; script-src {_hashes([script])}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hashes(texts: list[str]) -> str:
-    return " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in texts)
+    hashes = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in (*styles, script)]
+    sources = f"style-src {' '.join(hashes[:-1])}; script-src {hashes[-1]}"
+    return f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
 
 
 def _file(path: str) -> str:
@@ -179,10 +171,8 @@ def data(explanation: Explanation, top_n: int | None = 15) -> dict[str, Any]:
     listed = top_n or max((len(method.result.keyphrases) for method in explanation.methods), default=0)
     names = {method.result.method for method in explanation.methods} & METHODS.keys()
     rounded: dict[str, Any] = _rounded({"text": explanation.text, **explanation.to_dict(), "top_n": listed})
-    descriptions = {name: description(name) for name in sorted(names)}
-    return rounded | {
-        "descriptions": {name: {key: each[key] for key in ("title", "parts")} for name, each in descriptions.items()}
-    }
+    described = {name: {key: description(name)[key] for key in ("title", "parts")} for name in sorted(names)}
+    return rounded | {"descriptions": described}
 
 
 def _rounded(value: Any) -> Any:

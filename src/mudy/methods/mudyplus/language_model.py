@@ -18,7 +18,7 @@ from math import ceil, log1p, sqrt
 import numpy as np
 
 from mudy.engines.interfaces import Backbone, Encoding, Question, Received, TextRange
-from mudy.methods.mudy.algorithm import SAM_LAYERS
+from mudy.methods.mudy import SAM_LAYERS
 from mudy.methods.mudyplus.evidence import Numbers
 from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span

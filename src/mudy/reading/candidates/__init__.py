@@ -1,11 +1,8 @@
 """Document -> candidates: the phrases that may be keyphrases, each with every occurrence.
 
-Noun phrases of maximal length miss a third to a half of the gold keyphrases that occur in a text: "fuzzy modeling" in
-"hybrid fuzzy modeling", "sliding mode control", "1990 census", "quality of service". Nested candidates are all runs of
-words that could be a phrase of their own; which of them is right is a question for the evidence.
+Noun phrases of maximal length miss a third to a half of the gold keyphrases that occur in a text, such as "fuzzy
+modeling" in "hybrid fuzzy modeling". Nested candidates are all runs of words that could be a phrase of their own.
 """
-
-from __future__ import annotations
 
 import re
 import unicodedata
@@ -17,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from mudy._support import validation
 from mudy._support.callbacks import cancellable
 from mudy.errors import InputError, SettingError
 from mudy.reading.candidates.grammar import ACRONYMS, PRONOUNS, grammar_of, no_prose
@@ -56,9 +54,6 @@ def grouped(occurrences: Iterable[tuple[str, Occurrence]]) -> list[Candidate]:
     for phrase, occurrence in occurrences:
         by_phrase.setdefault(phrase, []).append(occurrence)
     return [Candidate(phrase, tuple(group)) for phrase, group in by_phrase.items()]
-
-
-# -- Candidates of a text ---------------------------------------------------------------------------------------------
 
 
 def candidates(
@@ -180,9 +175,6 @@ def _is_phrase(text: str) -> bool:
     return any(map(str.isalpha, text)) and long_enough and len(text) <= MAX_CHARACTERS
 
 
-# -- Phrases given by the caller ---------------------------------------------------------------------------------------
-
-
 def given(document: Document, phrases: Iterable[str]) -> tuple[list[Candidate], tuple[str, ...]]:
     """The given phrases that occur in the text, with every occurrence, and those that do not.
 
@@ -203,10 +195,8 @@ def given(document: Document, phrases: Iterable[str]) -> tuple[list[Candidate], 
 
 
 def checked_phrases(phrases: Iterable[str]) -> Iterator[str]:
-    if isinstance(phrases, str):
-        raise InputError(f"A list of phrases was expected, not the single text {phrases!r}. Put it in a list.")
-    for phrase in phrases:
-        if not isinstance(phrase, str) or not phrase.strip():
+    for phrase in validation.phrases("The list of phrases", phrases):
+        if not phrase.strip():
             raise InputError(f"A phrase must be a text with at least one visible character, not {phrase!r}.")
         yield phrase
 

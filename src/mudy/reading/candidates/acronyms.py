@@ -4,8 +4,6 @@ The letters of the acronym must occur in the long form in their order, the first
 Hearst, 2003); here one must also be in its last word, so that the acronym stands for all of it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -22,10 +20,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def defined_acronyms(text: str, candidates: Sequence[Candidate], language: str = "en") -> dict[str, str]:
-    """The acronyms of a text and their plurals, in lower case, each with its long form; both are candidates.
-
-    An acronym with several meanings, or that is also written like an ordinary word (AIDS and aids), is left out.
-    """
+    """The unambiguous acronyms of a text and their plurals, in lower case, with long forms; both are candidates."""
     phrases = {candidate.phrase for candidate in candidates}
     meanings: dict[str, dict[tuple[str, ...], str]] = {}  # acronym -> its long forms, by their base forms
     spellings: dict[str, set[str]] = {}

@@ -1,7 +1,5 @@
 """Grammars: what words, by their parts of speech, make a phrase in each language; and what is never part of one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -46,8 +44,6 @@ class Grammar:
 
 class EnglishGrammar(Grammar):
     """Participles must look like some, numbers are digits, and "several" is no part of a nested phrase."""
-
-    __slots__ = ()
 
     def letter(self, word: str, tag: str) -> str:
         letter, lower = super().letter(word, tag), word.lower()
@@ -117,7 +113,6 @@ GRAMMARS: Mapping[str, Grammar] = {
         "(?<![AN])[AN]*NA?", UNIVERSAL_TAGS | {"VERB": "A"}, inner="[AN]*NA?"
     ),
 }
-SYLLABLES = frozenset({"vi"})  # languages with a space after every syllable
 
 
 @cache
@@ -129,7 +124,7 @@ def grammar_of(language: str, tagged: bool) -> Grammar:
         joins, articles = ROMANCE[language].joins, ARTICLES.get(language, frozenset())
         inner = "N{1,4}|N{1,2}PD?N{1,2}"
         return Grammar("N+(?:PD?N+)*", _tags(N=CONTENT), inner=inner, joins=joins, articles=articles)
-    longest = MAX_PHRASE_WORDS if language in SYLLABLES else 4
+    longest = MAX_PHRASE_WORDS if language == "vi" else 4  # Vietnamese has a space after every syllable
     return Grammar(ADJECTIVES_AND_NOUNS, _tags(N=CONTENT, A=MODIFIER), inner=f"[AN]{{0,{longest - 1}}}N")
 
 

@@ -5,8 +5,6 @@ units: words, marks, white space. Nodes of the tree are numbered as they are mad
 mostly leads to the next number: four numbers a node, and a dictionary only where phrases part.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -43,11 +41,7 @@ class PhraseIndex:
         self._link()
 
     def places(self, units: Iterable[str]) -> list[Match]:
-        """Every occurrence of every phrase, in text order; of two with the same start the shorter first.
-
-        Phrases that overlap everywhere could have as many occurrences as a text has pairs of words. That raises, since
-        each occurrence takes memory in all further steps.
-        """
+        """Every occurrence of every phrase, in text order, the shorter first; phrases that overlap everywhere raise."""
         matches: list[Match] = []
         reached, left = 0, AT_ONCE
         for match in self.matches(units):
@@ -77,7 +71,15 @@ class PhraseIndex:
         for name in phrase:
             unit = self._numbers.setdefault(name, len(self._numbers))
             child = self._child(node, unit)
-            node = self._new_child(node, unit) if child == NONE else child
+            if child == NONE:
+                child = len(self._next)
+                if node + 1 == child:
+                    self._next[node] = unit
+                else:
+                    self._branches.setdefault(node, {})[unit] = child
+                self._next.append(NONE)
+                self._phrase.append(NONE)
+            node = child
         if node != ROOT and self._phrase[node] == NONE:
             self._phrase[node] = number
 
@@ -86,16 +88,6 @@ class PhraseIndex:
             return node + 1
         branches = self._branches.get(node)
         return NONE if branches is None else branches.get(unit, NONE)
-
-    def _new_child(self, node: int, unit: int) -> int:
-        made = len(self._next)
-        if node + 1 == made:
-            self._next[node] = unit
-        else:
-            self._branches.setdefault(node, {})[unit] = made
-        self._next.append(NONE)
-        self._phrase.append(NONE)
-        return made
 
     def _link(self) -> None:
         """Set what each node falls back to, nodes of shorter phrases first."""

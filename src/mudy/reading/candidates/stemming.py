@@ -1,29 +1,20 @@
 """The stems of words in any language, and their base forms.
 
 Gold phrases, vocabularies and evidence are compared by stems: Snowball's, and for English those of the published
-evaluations: Porter, "An algorithm for suffix stripping", Program 14 (1980), with NLTK's extensions. NLTK itself would
-take up to a second of every start. Words of a language without a stemmer are only lower-cased and normalized (NFKC), so
-that full-width letters and composed accents make no difference.
-
-Two forms of a phrase are one where their base forms are equal. A stem also merges derivations, which are other words:
-option and optional, generation and generator. In English only the plural and the possessive are removed, since phrases
-are made of nouns, and a "training set" is not a "trained set". In other languages simplemma's dictionary gives the base
-form; where no derivation is lost, Snowball's stem is enough.
+evaluations: Porter, "An algorithm for suffix stripping", Program 14 (1980), with NLTK's extensions (NLTK itself would
+take up to a second of every start). Two forms of a phrase are one where their base forms are equal. A stem also merges
+derivations, which are other words: option and optional. In English only the plural and the possessive are removed; in
+other languages simplemma's dictionary gives the base form, or Snowball's stem where that loses no derivation.
 """
-
-from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 from mudy.reading.languages import LANGUAGE_NAMES
 from mudy.reading.languages.verbs import INFINITIVES, dictionaries
-
-if TYPE_CHECKING:
-    from simplemma.strategies import DictionaryLookupStrategy
 
 # Characters of scripts written without spaces between words (or, in Korean, with particles stuck to them).
 UNSPACED = (
@@ -171,8 +162,6 @@ def _ends_short(word: str) -> bool:
     return letters == "vc" or (letters.endswith("cvc") and word[-1] not in "wxy")
 
 
-# -- Base forms -------------------------------------------------------------------------------------------------------
-
 DICTIONARIES = {  # languages whose stemmers take off derivations, or that have none, by simplemma's codes
     **{code: code for code in (*INFINITIVES, "da", "ga", "gl", "nb", "nn", "ro", "sv")},
     "no": "nb",
@@ -239,7 +228,7 @@ def _entry(word: str, language: str) -> str | None:
 
 
 @cache
-def _lookup() -> DictionaryLookupStrategy:
+def _lookup() -> Any:
     from simplemma.strategies import DictionaryLookupStrategy
 
     return DictionaryLookupStrategy(dictionaries())

@@ -1,12 +1,8 @@
 """Bytes -> text and its blocks, one reader per format. Offsets of results point into the text that comes out.
 
-The format is detected from the bytes where they tell it, else from the ending of the name. Plain text is decoded here
-and stays as it is, character for character: only a byte-order mark is taken off. All other formats are read in a
-separate process, within limits, because a file can freeze or crash its reader, and lose their mark-up. Importing this
-package imports no reader and starts no process.
+Plain text is decoded here and stays as it is, without a byte-order mark. All other formats lose their mark-up, and are
+read in a separate process, within limits, because a file can freeze or crash its reader.
 """
-
-from __future__ import annotations
 
 import atexit
 import codecs
@@ -54,7 +50,7 @@ FORMATS = {
     "rtf": Format("an RTF document", (".rtf",)),
     "mail": Format("a message", (".eml", ".mbox")),
     "notebook": Format("a notebook", (".ipynb",), module="markdown"),
-    "subtitles": Format("a subtitle file", (".srt", ".vtt"), in_text=True),
+    "subtitles": Format("a subtitle file", (".srt", ".vtt"), in_text=True, module="table"),
     "table": Format("a table", (".csv", ".tsv"), in_text=True),
     "source": Format("a source file", tuple(_LANGUAGES.split()), in_text=True),
 }
@@ -73,13 +69,9 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much reading one PDF, HTML or Word file may cost; a file that needs more is refused.
+    """How much reading one file that is not plain text may cost; the defaults leave room for ten thousand pages."""
 
-    A thousand printed pages take about 5 s, 200 MB and 3 million characters: the defaults leave room for ten such books
-    in one file. The time includes that for starting the reader process.
-    """
-
-    seconds: float = 60
+    seconds: float = 60  # with the start of the reader process
     memory: int = 1_000_000_000  # bytes, beside the file and the reader's own; on Linux only
     characters: int = 50_000_000  # of the text
 
@@ -91,10 +83,7 @@ class Limits:
 
 
 class TextBuilder:
-    """Puts the text of a file together, block by block, with an empty line between them.
-
-    Readers add to it; those of files that cannot be put together so return a Reading of their own.
-    """
+    """Puts the text of a file together from what its reader adds, block by block, with an empty line between them."""
 
     def __init__(self, limits: Limits, what: str) -> None:
         self.limits, self._what = limits, what  # what: the format, with its article
@@ -140,16 +129,13 @@ def without(text: str, opening: str, closing: str) -> str:
     return "".join(parts) + text[end:]
 
 
-# -- A file -----------------------------------------------------------------------------------------------------------
-
-
 def read(
     data: bytes,
     name: str = "",
     encoding: str | None = None,
     *,
-    pool: ReaderPool | None = None,
-    file: FileRead | None = None,
+    pool: "ReaderPool | None" = None,
+    file: "FileRead | None" = None,
 ) -> Reading:
     """The text of a file; InputError says why it has none, MissingExtra what must be installed to read it.
 
@@ -166,7 +152,7 @@ def read(
 
 
 @cache
-def _shared_pool() -> ReaderPool:
+def _shared_pool() -> "ReaderPool":
     from mudy.reading.formats.pool import ReaderPool
 
     pool = ReaderPool()
@@ -209,8 +195,6 @@ def matching_files(argument: str) -> list[str]:
     pattern = str(Path(argument).expanduser())
     return sorted(path for path in glob(pattern, recursive=True) if not Path(path).is_dir())  # noqa: PTH207 (absolute too)
 
-
-# -- Plain text -------------------------------------------------------------------------------------------------------
 
 _BYTE_ORDER_MARKS = (  # a UTF-32 mark begins with that of UTF-16, so it is looked for first
     (codecs.BOM_UTF8, "utf-8"),

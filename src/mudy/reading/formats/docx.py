@@ -1,8 +1,4 @@
-"""Word and OpenDocument texts: headings, paragraphs, lists and the cells of tables, in their order.
-
-A Word document is read as a stream and never held as a tree, so memory grows with its text alone; cells are not spread
-over the columns that they span, and other parts of the file, such as pictures, are not unpacked.
-"""
+"""Word and OpenDocument texts, read as streams: headings, paragraphs, lists and the cells of tables, in their order."""
 
 import io
 import re
@@ -136,13 +132,13 @@ class Body:
             self._open[-1].parts.append(text)
 
 
-# -- OpenDocument -----------------------------------------------------------------------------------------------------
-
 CONTENT = "content.xml"
 _STYLES: dict[str, BlockKind] = {"Title": "title", "Preformatted_20_Text": "code", "Quotations": "quotation"}
 
 
 class TextWalker(ElementWalker):
+    """An OpenDocument text."""
+
     breaks = frozenset(("h", "p", "list-item", "table-cell", "table-row"))
     skipped = frozenset(
         ("annotation", "tracked-changes", "note-citation", "table-of-content", "forms", "scripts", "automatic-styles")

@@ -1,8 +1,4 @@
-"""Web pages: headings, text, lists, tables and code of the article, without menus and other furniture.
-
-Trafilatura tells which words belong to the article; the page itself tells their structure. Where there is no article,
-all of the text is taken.
-"""
+"""Web pages: headings, text, lists, tables and code of the article, whose words trafilatura tells, without menus."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -59,10 +55,7 @@ def add_html(builder: TextBuilder, data: bytes) -> list[Piece]:
 
 
 def _of_article(pieces: list[Piece], page: Any) -> Iterator[Piece]:
-    """The pieces of the article, each after the headings above it.
-
-    These are pieces with its words, and what else is not a menu between them or, in whole sentences, right after them.
-    """
+    """Pieces with words of the article, what else is between them, and sentences right after them; with headings."""
     words = _words(page.text or "")
     known = {*zip(words, strict=True), *pairwise(words), *zip(words, words[1:], words[2:], strict=False)}
     numbers = [n for n, piece in enumerate(pieces) if piece.kind != "heading" and _is_known(piece, known)]

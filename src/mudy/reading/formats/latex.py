@@ -29,10 +29,7 @@ def read_latex(builder: TextBuilder, text: str) -> None:
     preamble, begun, body = text.partition("\\begin{document}")
     if begun and (title := re.search(r"\\title\*?\{((?:[^{}]|\{[^{}]{0,200}\}){0,500})\}", preamble)):
         builder.add(_plain(title[1]), "title")
-    _add(builder, (body if begun else text).partition("\\end{document}")[0])
-
-
-def _add(builder: TextBuilder, text: str) -> None:
+    text = (body if begun else text).partition("\\end{document}")[0]
     end = 0
     kind: BlockKind = "prose"
     while match := _BLOCK.search(text, end):

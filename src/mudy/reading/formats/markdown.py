@@ -1,7 +1,4 @@
-"""Markdown: its text without mark-up, pictures and the addresses of links; of front matter, only the title is kept.
-
-And Jupyter notebooks: Markdown cells as text, code cells as code, without their outputs.
-"""
+"""Markdown and Jupyter notebooks: their text without mark-up, pictures, the addresses of links, and outputs."""
 
 import json
 import re

@@ -1,8 +1,5 @@
-"""Reader processes: each reads one file after the other, and is killed when one costs too much.
-
-`python -m mudy.reading.formats.pool` is such a process. It takes requests from its standard input and answers on its
-standard output (see `mudy._support.processes`). It limits its own memory and processor time, so a file that exceeds the
-limits costs this process alone.
+"""Reader processes (`python -m mudy.reading.formats.pool`): each reads file after file, and is killed if one costs too
+much. It also limits its own memory and processor time.
 """
 
 import math
@@ -14,7 +11,7 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from threading import BoundedSemaphore, Lock, Timer
-from typing import Any, Self
+from typing import Any
 
 from mudy._support.extras import missing_extra
 from mudy._support.processes import ChildProcess, child_streams, how_it_ended, python_environment, receive, send
@@ -74,33 +71,24 @@ class ReaderProcess(ChildProcess):
         self.fresh = False
         if header["last"] or file.reason is not None:
             self.close()
-        return _reading(header, text)
+        if "missing" in header:
+            raise missing_extra("readers", "its reader", header["missing"])
+        if "error" in header:
+            raise InputError(header["error"])
+        blocks = header["blocks"]
+        if blocks is not None:
+            blocks = tuple(Block(Span(start, end), kind, level) for start, end, kind, level in blocks)
+        return Reading(text.decode(), tuple(header["pages"]), blocks)
 
 
 def _environment() -> dict[str, str]:
-    """The environment without the settings of MUDY, some of which are secret."""
-    # One thread: more would need address space, which is limited, and would have nothing to do.
+    """The environment without the settings of MUDY, some of which are secret; for one thread, which saves memory."""
     environment = python_environment(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     return {name: value for name, value in environment.items() if not name.startswith("MUDY_")}
 
 
-def _reading(header: dict[str, Any], text: bytes) -> Reading:
-    if "missing" in header:
-        raise missing_extra("readers", "its reader", header["missing"])
-    if "error" in header:
-        raise InputError(header["error"])
-    blocks = header["blocks"]
-    if blocks is not None:
-        blocks = tuple(Block(Span(start, end), kind, level) for start, end, kind, level in blocks)
-    return Reading(text.decode(), tuple(header["pages"]), blocks)
-
-
 class ReaderPool:
-    """A few reader processes for any number of threads; each is started when it is needed.
-
-    A process in which something went wrong is ended, and the next file gets a new one. After a fork, the new process
-    starts reader processes of its own.
-    """
+    """A few reader processes for any number of threads; each is started when it is needed, also anew after a fork."""
 
     def __init__(self, size: int = 2, limits: Limits | None = None) -> None:
         self.size, self.limits = size, limits or Limits()
@@ -168,12 +156,6 @@ class ReaderPool:
         for process in busy:
             process.kill()  # the thread that reads with it closes it
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 # -- Within the process -----------------------------------------------------------------------------------------------
 
@@ -218,10 +200,7 @@ def _answered(kind: str, data: bytes, limits: Limits) -> tuple[dict[str, Any], b
 
 @contextmanager
 def _limited(limits: Limits) -> Iterator[None]:
-    """Limit memory and processor time while this block runs, where the system can.
-
-    The caller ends a file that takes too long; the limit of processor time is for when the caller has ended itself.
-    """
+    """Limit memory and, for when the caller has ended, processor time while this block runs, where the system can."""
     used = os.times()
     _set_limit("RLIMIT_CORE", 0)
     _set_limit("RLIMIT_CPU", math.ceil(used.user + used.system + limits.seconds) + 1)

@@ -1,8 +1,4 @@
-"""reStructuredText, as docutils and Sphinx know it: its text without mark-up, targets, comments and most directives.
-
-A parser of the whole language refuses what it does not know, and every project has directives and roles of its own.
-Here an unknown directive is text, and an unknown role stands for its text.
-"""
+"""reStructuredText: its text without mark-up, targets, comments and most directives; unknown directives are text."""
 
 import re
 from collections.abc import Sequence
@@ -37,8 +33,7 @@ _REFERENCE = re.compile(r"\s?\[[#\w*-]{1,60}\]_|(?<=\w)__?(?=[\s.,;:!?)'\"]|$)")
 
 
 def read_rst(builder: TextBuilder, text: str) -> None:
-    lines = text.expandtabs(8).splitlines()
-    _Blocks(builder).add(_without_preamble(builder, lines))
+    _Blocks(builder).add(_without_preamble(builder, text.expandtabs(8).splitlines()))
 
 
 def inline(text: str) -> str:

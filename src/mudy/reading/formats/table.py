@@ -1,7 +1,8 @@
-"""Tables (CSV, TSV): the columns that hold text; numbers, dates and codes are left out."""
+"""The text in tables (CSV, TSV): columns without numbers, dates and codes; and in subtitles, without times."""
 
 import csv
 import io
+import re
 
 from mudy.reading.formats import Reading, TextBuilder
 
@@ -9,14 +10,12 @@ _WIDEST = 1000  # columns that are looked at
 _TEXT_SHARE = 0.5  # of a column's cells that are words; else the column holds codes
 _DISTINCT = 0.3  # of a column's cells; in a column of codes, the same come again
 _LONGEST_CELL = 10_000_000  # characters
+_TIMES = re.compile(r"\s*[\d:]{5,9}[,.]\d{1,3}\s*-->\s*[\d:]{5,9}[,.]\d{1,3}.*")
+_TAG = re.compile(r"</?[a-z][^<>]{0,100}>|\{\\[^{}]{1,50}\}")
 
 
 def read_table(builder: TextBuilder, text: str) -> Reading:
-    """The cells of columns with text, row by row, and remarks above them; the names of columns are boilerplate.
-
-    A column is one of text if most of its cells have two words and do not come again and again; a table without
-    one stays as it is.
-    """
+    """The remarks above a table and the cells of its columns with text, row by row; without any, it stays as it is."""
     csv.field_size_limit(_LONGEST_CELL)
     delimiter = max("\t,;|", key="\n".join(text[:20_000].splitlines()[:50]).count)
     rows = [row[:_WIDEST] for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)]
@@ -51,3 +50,16 @@ def _is_text(cell: str) -> bool:
     """Whether a cell has two words, or is written without spaces and has a few letters."""
     words = [word for word in cell.split() if sum(map(str.isalpha, word)) > 1 and "_" not in word]
     return len(words) > 1 or any(sum(letter > "\u2e7f" for letter in word) > 3 for word in words)
+
+
+def read_subtitles(builder: TextBuilder, text: str) -> None:
+    """What is said, by SubRip or WebVTT, without numbers and times; a sentence begins a line."""
+    said: list[str] = []
+    for cue in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
+        lines = cue.strip().split("\n")
+        times = next((number for number, line in enumerate(lines[:2]) if _TIMES.fullmatch(line)), None)
+        if times is not None:  # else it is a header, a note or a style
+            words = " ".join(_TAG.sub("", line).strip() for line in lines[times + 1 :])
+            ended = not said or said[-1].endswith((".", "!", "?", ")", "]"))
+            said.append(f"\n{words}" if ended else words)
+    builder.add(" ".join(said).replace(" \n", "\n"))

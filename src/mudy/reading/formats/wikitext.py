@@ -26,18 +26,14 @@ def read_wikitext(builder: TextBuilder, text: str) -> None:
     for number, part in enumerate(_CODE.split(_without_templates(text))):
         if number % 2:
             builder.add(part, "code")
-        else:
-            _add(builder, part)
-
-
-def _add(builder: TextBuilder, text: str) -> None:
-    for line in text.splitlines():
-        if heading := _HEADING.fullmatch(line.strip()):
-            builder.add(_plain(heading[2]), "heading", max(len(heading[1]) - 1, 1))
-        elif item := _ITEM.match(line):
-            builder.add(_plain(line[item.end() :]), "list")
-        else:
-            builder.add(_plain(line))
+            continue
+        for line in part.splitlines():
+            if heading := _HEADING.fullmatch(line.strip()):
+                builder.add(_plain(heading[2]), "heading", max(len(heading[1]) - 1, 1))
+            elif item := _ITEM.match(line):
+                builder.add(_plain(line[item.end() :]), "list")
+            else:
+                builder.add(_plain(line))
 
 
 def _plain(line: str) -> str:

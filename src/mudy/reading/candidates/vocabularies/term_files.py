@@ -1,9 +1,7 @@
 """Files -> concepts: tables, JSON, lists of labels; and SKOS and SKOS-XL in files of RDF.
 
-pyoxigraph (extra `vocabularies`) parses RDF. Nothing is fetched. XML goes through expat first, which decodes it,
-replaces entities and removes the document type. External and nested entities are refused, and so is deep nesting:
-pyoxigraph would expand the former without bound, and its time is quadratic in the depth of the latter. Only labels are
-read: broader and narrower concepts are ignored.
+pyoxigraph (extra `vocabularies`) parses RDF. XML goes through expat first: external and nested entities are refused, as
+pyoxigraph would expand them without bound, and so is deep nesting, since its time is quadratic in the depth.
 """
 
 import csv
@@ -28,7 +26,6 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {  # accepted column names, in lower ca
     "alternatives": ("alternatives", "altlabel", "altlabels", "alternative", "synonyms", "synonym", "aliases"),
     "language": ("language", "lang"),
 }
-_SEPARATORS = ("|", ";")  # between alternatives in one cell
 _LONGEST_CELL = 1 << 20
 _RDF_FORMATS = {".ttl": "TURTLE", ".nt": "N_TRIPLES", ".trig": "TRIG", ".nq": "N_QUADS"}
 _XML = (".rdf", ".xml")
@@ -118,8 +115,7 @@ def _row_concept(row: list[str], columns: Mapping[str, int], language: str) -> C
 
     label = cell("label") if speaks(cell("language"), language) else ""
     alternatives = cell("alternatives") if label else ""
-    separator = next((mark for mark in _SEPARATORS if mark in alternatives), "|")
-    parts = map(str.strip, alternatives.split(separator))
+    parts = map(str.strip, alternatives.split("|" if "|" in alternatives else ";"))
     return Concept(cell("id") or label, label, tuple(part for part in parts if part))
 
 
@@ -131,7 +127,6 @@ _READERS: Mapping[str, Callable[[str, str], Iterator[Concept]]] = {
     ".csv": _table,
     ".tsv": partial(_table, delimiters="\t"),
 }
-
 
 # -- SKOS -------------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,7 @@
-"""Algorithm 1: likelihood with attention pulled towards each occurrence, raised by the attention that it receives."""
+"""MUDY (Kang and Yoon, SIGIR 2026): every occurrence scored in its own context, at two grains of attention.
+
+Algorithm 1: likelihood with attention pulled towards each occurrence, raised by the attention that it receives.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,24 @@ from dataclasses import KW_ONLY, dataclass, replace
 from math import log, log1p
 from typing import Any, ClassVar, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mudy.engines import ENCODER_DECODERS
-from mudy.engines.interfaces import AlignedRows, Encoding, Question, Rule, SentenceEncoder, TextRange
+from mudy.engines.interfaces import (
+    AlignedRows,
+    Encoding,
+    Floats,
+    Question,
+    Rule,
+    SentenceEncoder,
+    TextRange,
+    Weighting,
+    unit_length,
+)
 from mudy.errors import SettingError
 from mudy.methods.chunks import Chunk, scored_in_chunks
 from mudy.methods.method import Architecture, ModelField, OccurrenceScore, ScorePart, Scores, Work, setting
-from mudy.methods.mudy.weighting import Focus, focus
 from mudy.methods.promptrank import PromptMethod
 from mudy.reading.candidates import Candidate
 from mudy.reading.candidates.stemming import stems_of
@@ -21,6 +36,7 @@ from mudy.reading.document import Span
 
 Attention = Literal["GxL", "G", "L", "none"]
 Factors = list[list[float]]  # for each chunk, for each of its occurrences
+Flags = NDArray[np.bool_]
 
 # -- Values by model, as measured, and by data set, as published -----------------------------------------------------
 
@@ -310,3 +326,111 @@ def recurring(
     for score in scores:
         m = len(chunks[keys[score.candidate]])
         yield replace(score, score=score.score / (1 + recurrence * log(m)), parts={**score.parts, "m": m})
+
+
+# -- Where a prompt should look: around its occurrence, mixed with the places of related ones (Eqs. 2-4) --------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Focus(Weighting):
+    """How strongly the prompt of each occurrence should look at each token of the document (Eqs. 2-4)."""
+
+    settings: Mudy
+    depth: int  # layers of the decoder
+    centre: Floats  # (occurrences,): the middle token of each
+    inside: Flags  # (occurrences, tokens): which tokens are the occurrence itself
+    related: Floats  # (occurrences, k_sem): middle tokens of the most similar occurrences, nan where there are fewer
+    sink: Flags  # (tokens,): tokens that always keep full weight
+
+    def only(self, prompts: Sequence[int]) -> Focus:
+        """The same for some of the occurrences."""
+        chosen = list(prompts)
+        return replace(self, centre=self.centre[chosen], inside=self.inside[chosen], related=self.related[chosen])
+
+    def touches(self, layer: int) -> bool:
+        low, high = self.settings.weighted_layers
+        return low * self.depth <= layer < high * self.depth
+
+    def weights(self, layer: int, prompts: Sequence[int]) -> Floats:
+        settings, chosen = self.settings, list(prompts)
+        # 1 on all tokens of the occurrence, and less around it (Eq. 2); (prompts, tokens)
+        own = np.where(self.inside[chosen], np.float32(1), self._gaussian(self.centre[chosen], self.spread(layer)))
+        weights = own if not settings.mixture else self._mixture(own, chosen)
+        weights = settings.least_weight + (1 - settings.least_weight) * weights
+        return np.where(self.sink, np.float32(1), weights)
+
+    def spread(self, layer: int) -> float:
+        """sigma_l = sigma_0 + kappa l: narrow in the lowest layer, wider in each one above it."""
+        spread, cap = self.settings.sigma + self.settings.kappa * layer, self.settings.sigma_cap
+        return spread if cap is None else min(spread, cap)
+
+    def _gaussian(self, centres: Floats, sigma: float) -> Floats:
+        """exp(-d^2 / 2 sigma^2), d the distance of each token in units: 1 at the place itself; (prompts, tokens)."""
+        tokens = np.arange(self.inside.shape[1], dtype=np.float32)
+        distance = (tokens - centres[:, None]) / self.settings.unit
+        return np.asarray(np.exp(-(distance**2) / (2 * sigma**2)))
+
+    def _mixture(self, own: Floats, prompts: list[int]) -> Floats:
+        """Add the places of related candidates; divide by the largest weight, and drop what is small (Eqs. 3-4)."""
+        settings = self.settings
+        total = settings.pi * own
+        for rank, sigma in enumerate(settings.sigma_related):
+            total = total + settings.pi_related * np.nan_to_num(self._gaussian(self.related[prompts, rank], sigma))
+        total = total / total.max(1, keepdims=True)
+        total = np.where(total < settings.mixture_floor, np.float32(0), total)
+        return np.where(self.eligible, total, own)
+
+
+def focus(mudy: Mudy, chunk: Chunk, encoding: Encoding) -> Focus:
+    """Where the prompt of each of a chunk's occurrences should look."""
+    tokens, backbone = encoding.tokens, mudy.backbone
+    spans = [tokens.of(place.span) for place in chunk.places]
+    inside = np.zeros((len(spans), len(tokens)), bool)
+    for row, span in zip(inside, spans, strict=True):
+        row[span.start : span.stop] = True
+    related = np.full((len(spans), len(mudy.sigma_related)), np.nan, np.float32)
+    if mudy.mixture:
+        vectors = span_vectors(mudy, chunk, encoding)
+        for row, others in zip(related, most_similar(vectors, chunk, len(mudy.sigma_related)), strict=True):
+            row[: len(others)] = [(spans[i][0] + spans[i][-1]) // 2 for i in others]
+    eligible, sink = np.ones(len(tokens), bool), np.zeros(len(tokens), bool)
+    if mudy.ignore_blank_piece:
+        eligible[backbone.blank_pieces(tokens)] = False
+    if mudy.keep_sink and backbone.sink_token is not None:
+        sink[backbone.sink_token] = True
+    return Focus(
+        settings=mudy,
+        rule=mudy.rule or backbone.default_rule,
+        k=mudy.k_attn,
+        sliding=mudy.weight_sliding,
+        aligned_rows=mudy.aligned_rows,
+        depth=backbone.prompt_depth,
+        centre=np.array([round((s[0] + s[-1]) / 2) for s in spans], np.float32),
+        inside=inside,
+        related=related,
+        eligible=eligible,
+        sink=sink,
+    )
+
+
+def span_vectors(mudy: Mudy, chunk: Chunk, encoding: Encoding) -> Floats:
+    """A vector for each occurrence: of the language model's own encoder, or else of the sentence encoder."""
+    spans = [place.span for place in chunk.places]
+    if (states := mudy.backbone.span_states(encoding, spans)) is not None:
+        return states
+    if mudy.encoder is None:
+        raise SettingError(
+            f"The mixture needs embeddings, but {mudy.backbone.name} has no encoder: pass encoder or mixture=False."
+        )
+    return mudy.encoder.span_states(chunk.document.text, spans, [chunk.sentences_around(s, 0) for s in spans])
+
+
+def most_similar(vectors: Floats, chunk: Chunk, k_sem: int) -> list[tuple[int, ...]]:
+    """The k_sem most similar occurrences to each one, as indices, of candidates that share no stem with it."""
+    vectors = unit_length(vectors)
+    phrases = [chunk.candidates[place.candidate].phrase for place in chunk.places]
+    stems = [set(stems_of(phrase, chunk.document.language)) for phrase in phrases]
+    others = np.array([[one.isdisjoint(other) for other in stems] for one in stems])  # (occurrences, occurrences)
+    similarity = np.where(others, vectors @ vectors.T, -np.inf)
+    best = np.argsort(-similarity, axis=1, kind="stable")[:, :k_sem]  # of equals, the earlier one
+    return [tuple(i for i in row if others[own, i]) for own, row in enumerate(best.tolist())]
