@@ -73,7 +73,7 @@ def test_a_phrase_that_is_worth_three_others_counts_like_three_copies() -> None:
     copies = Sample("a", evidence[[0, 0, 0, 1, 2, 3]], hits[[0, 0, 0, 1, 2, 3]], np.zeros(1))
     weights = np.array([0.3, -0.7])
     for one, other in zip(Contest.of([worth]).surprise(weights), Contest.of([copies]).surprise(weights), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-12)
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), atol=1e-12)
 
 
 def test_a_weight_set_by_hand_stays_in_the_ranking() -> None:
