@@ -84,7 +84,7 @@ def calls(path: Path) -> list[ast.Call]:
 
 def test_every_call_that_loads_from_a_folder_says_that_its_code_is_not_trusted() -> None:
     found = [(path.name, call) for path in sorted(SOURCE.rglob("*.py")) for call in calls(path)]
-    assert len(found) >= 5
+    assert len(found) >= 4
     for name, call in found:
         values = {word.arg: word.value for word in call.keywords}
         trusted = values.get("trust_remote_code")
