@@ -237,11 +237,21 @@ def test_subtitles_are_what_is_said() -> None:
 
 
 def test_a_table_gives_its_columns_of_text() -> None:
-    rows = "".join(f"{n},2025-03-0{n},thin ice of river {n},yes and no\n" for n in range(1, 9))
+    remark = "the ice is thin near the bridge of river"
+    rows = "".join(f"{n},2025-03-0{n},{remark} {n},yes and no\n" for n in range(1, 9))
     reading = read(f"id,date,remark,state\n{rows}", "a.csv")
-    assert reading.text.startswith("remark\n\nthin ice of river 1\n\nthin ice of river 2")
+    assert reading.text.startswith(f"remark\n\n{remark} 1\n\n{remark} 2")
     assert blocks(reading) == [("boilerplate", "remark")]
     assert read("1,2\n3,4\n", "a.csv") == Reading("1,2\n3,4\n")
+
+
+def test_a_table_without_sentences_gives_its_header_and_each_label_once() -> None:
+    rows = "".join(f"Ice,{n},{state},{n}-Elm-Road,A{n}\n" for n, state in enumerate(("open", "closed", "open")))
+    reading = read(f"Hazard,Deaths,State,place,code\n{rows}", "a.csv")
+    header, rest = reading.text.split("code\n\n")
+    assert header.split() == ["Hazard", "Deaths", "State", "place"]
+    assert rest.split("\n\n") == ["Ice", "open", "0-Elm-Road", "closed", "1-Elm-Road", "2-Elm-Road"]
+    assert blocks(reading) == []
 
 
 def test_source_code_gives_its_comments_and_docstrings() -> None:
