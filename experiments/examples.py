@@ -29,6 +29,7 @@ from mudy.evaluation.fit import gather
 from mudy.evaluation.measures import F1
 from mudy.extraction.adaptation import Adaptation
 from mudy.extraction.examples import LEAST
+from mudy.methods import Style
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.fit_texts import FitText, fit_parts, fitted_weights, from_prior, in_parts
 from mudy.methods.mudyplus.fitting import PULL, RIDGE
@@ -84,7 +85,7 @@ def main() -> None:
         draw(curves["subjects"], arguments.picture)
 
 
-def styles_without(name: str, texts: Mapping[str, Sequence[FitText]]) -> dict[str, Weights]:
+def styles_without(name: str, texts: Mapping[str, Sequence[FitText]]) -> dict[Style, Weights]:
     """All styles: the default one, and the others fitted without a set."""
     chosen = {
         style: [text for other in names if other != name for text in texts[other] if text.candidates]
@@ -95,7 +96,7 @@ def styles_without(name: str, texts: Mapping[str, Sequence[FitText]]) -> dict[st
 
 
 def curve(
-    name: str, texts: Sequence[FitText], style: str, styles: Mapping[str, Weights], pull: float = PULL
+    name: str, texts: Sequence[FitText], style: Style, styles: Mapping[Style, Weights], pull: float = PULL
 ) -> dict[int, list[float]]:
     """F1 without examples (0), and with each number of them: one value per draw."""
     measured, pool, prior = texts[:MEASURED], texts[MEASURED:], styles[style]
@@ -145,7 +146,7 @@ def spread(values: Sequence[float]) -> str:
 
 
 def pull_table(
-    texts: Mapping[str, Sequence[FitText]], styles: Mapping[str, Mapping[str, Weights]], pulls: Sequence[float]
+    texts: Mapping[str, Sequence[FitText]], styles: Mapping[str, Mapping[Style, Weights]], pulls: Sequence[float]
 ) -> Iterator[str]:
     yield f"| pull | {' | '.join(f'{number} examples: mean gain, least' for number in NUMBERS)} |"
     yield "|---:|" + "---:|" * len(NUMBERS)

@@ -31,7 +31,9 @@ from mudy.evaluation.fit import FittedWeights, WeightsOf, fit_on_texts, fit_sett
 from mudy.evaluation.measures import DEPTHS, F1, Calibration, Depth, Predictions
 from mudy.evaluation.runs import Run
 from mudy.extraction.adaptation import ranked
+from mudy.extraction.options import ProtocolName
 from mudy.extraction.ranking import LIKELY
+from mudy.methods import Style
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence import Numbers
 from mudy.methods.mudyplus.fit_texts import FitText, in_parts
@@ -53,7 +55,7 @@ TEXTS = {  # of each data set that the weights are fitted on: all, up to this ma
     "semeval2010_train": 150,
     "kptimes_sample10": 10,
 }
-STYLES = {  # the sets whose gold is of one kind
+STYLES: dict[Style, tuple[str, ...]] = {  # the sets whose gold is of one kind
     "terms": ("inspec", "semeval2017", "duc2001"),
     "keywords": ("kp20k", "www", "nus", "pubmed", "citeulike180", "semeval2010_train"),
     "tags": ("wikihow", "stackexchange", "kptimes_sample10"),
@@ -89,22 +91,25 @@ def main() -> None:
     arguments = parser.parse_args()
     whole = arguments.read == "none"
     wanted = WHOLE if whole else TEXTS
-    sets = [load(arguments.data / f"{name}.jsonl", limit=most) for name, most in wanted.items()]
-    extractor = Extractor("mudyplus", protocol=None if whole else "promptrank", threads=1)
-    assert isinstance(extractor.scorer, MudyPlus)
-    cache = arguments.cache / f"mudyplus-{arguments.read}"
-    texts = gather(extractor, sets, cache, show_set)
+    sets = {name: load(arguments.data / f"{name}.jsonl", limit=most) for name, most in wanted.items()}
     asked = {} if arguments.no_peers else PEERS
-    peers = {title: runs(name, sets, arguments.cache, whole=whole) for name, title in asked.items()}
+    peers = {title: runs(name, [*sets.values()], arguments.cache, whole=whole) for name, title in asked.items()}
     if whole:
+        texts = gather(reader("keywords", None), [*sets.values()], arguments.cache / "mudyplus-none", show_set)
         print("\n".join(whole_page(texts, peers)))
         return
-    texts, directions = with_keyphraseness_in_context(in_parts(texts), extractor.scorer, RIDGE)
+    texts = []
+    for style, names in STYLES.items():
+        extractor, cache = reader(style, "promptrank"), arguments.cache / f"mudyplus-{style}"
+        texts += gather(extractor, [sets[name] for name in names], cache, show_set)
+    method = extractor.scorer
+    assert isinstance(method, MudyPlus)
+    texts, directions = with_keyphraseness_in_context(in_parts(texts), method, RIDGE)
     if arguments.output:
         about = "Fitted by `python -m experiments.mudyplus` on the development halves of public data sets."
         shipped = dump_json(to_dict(directions, about)) + "\n"
         (arguments.output / "keyphraseness_in_context.json").write_text(shipped, encoding="utf-8")
-    leaders, options = extractor.scorer.leaders, fit_options(extractor)
+    leaders, options = method.leaders, fit_options(extractor)
     for style, names in STYLES.items():
         chosen = [text for text in texts if text.dataset in names]
         judged = fit_on_texts(chosen, load_weights(), leaders, by_hand_fits(), options)
@@ -114,6 +119,11 @@ def main() -> None:
         print(f"## {style}\n\n" + "\n".join(page(judged, peers)))
         if arguments.beside:
             print("\n".join(beside_table(judged, [Run.load(path) for path in arguments.beside])))
+
+
+def reader(style: Style, protocol: ProtocolName | None) -> Extractor:
+    """Its evidence is that of texts as they are read with a style."""
+    return Extractor("mudyplus", style=style, protocol=protocol, threads=1)
 
 
 def show_set(name: str, done: int, texts: int) -> None:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from mudy.methods.mudyplus import MudyPlus
-from mudy.methods.mudyplus.cascade import in_long_text, leading, model_key
-from mudy.methods.mudyplus.evidence import CHEAP, EVIDENCE, Numbers
-from mudy.methods.mudyplus.fit_texts import START, FitText
+from mudy.methods.mudyplus.cascade import model_key
+from mudy.methods.mudyplus.evidence import CHEAP, EVIDENCE, UNKNOWN_SIMILARITY, Numbers, long
+from mudy.methods.mudyplus.fit_texts import FitText
 from mudy.methods.mudyplus.fitting import Sample, ranking_weights
 from mudy.methods.mudyplus.near import Embed, Keyphraseness, keyphraseness_for, unit_vectors, vectors_alone
 
@@ -71,10 +71,10 @@ def with_keyphraseness(
     columns: dict[Key, Numbers] = {}
     if foreign is not None:
         everywhere = Beside([name for name in names if name not in english_only], ridge)
-        vectors = _encoded(texts, method, lambda phrases: foreign.embed(phrases).astype(np.float64))
+        vectors = _encoded(texts, lambda phrases: foreign.embed(phrases).astype(np.float64))
         columns, directions[foreign.name] = cross_fitted(texts, vectors, MULTILINGUAL, everywhere, RIDGE)
     english = [text for text in texts if text.language == "en"]
-    vectors = _encoded(english, method, partial(vectors_alone, method.encoder))
+    vectors = _encoded(english, partial(vectors_alone, method.encoder))
     own, directions[method.encoder.name] = cross_fitted(english, vectors, ENGLISH, Beside(names, ridge), RIDGE)
     return with_column(texts, "keyphraseness", {**columns, **own}), directions
 
@@ -132,22 +132,13 @@ def columns_by(known: Keyphraseness, texts: Iterable[FitText], vectors: Vectors)
     return columns
 
 
-def _encoded(texts: Sequence[FitText], method: MudyPlus, embed: Embed) -> Vectors:
+def _encoded(texts: Sequence[FitText], embed: Embed) -> Vectors:
     """The vectors of the phrases of each text that were encoded for its evidence."""
-
-    def rows_of(text: FitText) -> list[int]:
-        names = [name for name in START.evidence if name != "similarity"]
-        values = text.table.rows(names) @ np.array([START.evidence[name] for name in names])
-        return leading(values, in_long_text(method.encoded, text.words))
-
-    rows = {key_of(text): rows_of(text) for text in texts}
-    return {
-        key_of(text): (
-            rows[key_of(text)],
-            unit_vectors(embed([text.candidates[row].phrase for row in rows[key_of(text)]])),
-        )
-        for text in texts
-    }
+    vectors: dict[Key, tuple[Sequence[int], Numbers]] = {}
+    for text in texts:
+        rows = np.flatnonzero(text.table.columns["similarity"] != UNKNOWN_SIMILARITY * long(text.words)).tolist()
+        vectors[key_of(text)] = rows, unit_vectors(embed([text.candidates[row].phrase for row in rows]))
+    return vectors
 
 
 def states_of(texts: Sequence[FitText]) -> Vectors:

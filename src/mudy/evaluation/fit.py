@@ -27,10 +27,10 @@ from mudy.extraction.extractor import Extractor
 from mudy.extraction.run_identity import differences, json_values, model_fingerprints, requested_settings
 from mudy.methods.mudyplus.cascade import MudyPlus
 from mudy.methods.mudyplus.evidence import CHEAP, EVIDENCE, Numbers, Table
-from mudy.methods.mudyplus.fit_texts import ASKED, START, Fits, FitSum, FitText, fit_parts, from_prior, only
+from mudy.methods.mudyplus.fit_texts import ASKED, Fits, FitSum, FitText, fit_parts, from_prior, only
 from mudy.methods.mudyplus.fitting import PULL, text_shares
-from mudy.methods.mudyplus.near import ALIKE
-from mudy.methods.mudyplus.weights import VERSION, Weights
+from mudy.methods.mudyplus.near import ALIKE, directions_hash
+from mudy.methods.mudyplus.weights import VERSION, Weights, load_weights
 from mudy.reading.candidates import Candidate, Occurrence
 from mudy.reading.document import Span
 
@@ -214,12 +214,15 @@ def _checked_cache(folder: Path, extractor: Extractor) -> Path:
 
 def _made_with(extractor: Extractor) -> dict[str, Any]:
     """Everything that the evidence depends on."""
+    method = extractor.scorer
+    assert isinstance(method, MudyPlus)
     return json_values(
         {
             "evidence": VERSION,
             "columns": EVIDENCE,
             "asked": ASKED,
-            "start": START.to_dict(),
+            "weights": [repr(load_weights(method.weights, method.style, language)) for language in ("en", "other")],
+            "directions": directions_hash(),
             "alike": ALIKE,
             **fit_settings(extractor),
             "models": model_fingerprints(extractor),

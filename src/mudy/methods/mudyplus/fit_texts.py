@@ -1,7 +1,7 @@
 """Texts with gold keyphrases and all evidence of their candidates -> both sums, fitted on all and without each part.
 
-The evidence is that of the method, but the language model is asked about more phrases than will lead. `quick` is fitted
-on all candidates, `full` on those that lead by it.
+The evidence is that of the method with the weights that it has, but the language model is asked about more phrases than
+will lead. `quick` is fitted on all candidates, `full` on those that lead by it.
 """
 
 from __future__ import annotations
@@ -27,26 +27,6 @@ from mudy.reading.candidates.stemming import stems_of
 from mudy.reading.document import Document
 
 ASKED = 1.5  # times as many phrases are scored by the language model while fitting as will lead
-START = Sum(  # chooses the phrases that are encoded and asked about while fitting, whatever weights there are
-    {
-        "own_frequency": 2.3,
-        "nested_frequency": 1.4,
-        "cohesion": -0.2,
-        "first_mention": -0.55,
-        "in_heading": 0.2,
-        "is_heading": 1.8,
-        "noun_phrase": 1.2,
-        "one_word": -1.0,
-        "one_word_noun_phrase": -0.3,
-        "digit": -1.25,
-        "symbol": -1.3,
-        "generic": -1.9,
-        "rare_words": 0.5,
-        "similarity": 0.66,
-    },
-    {},
-    0.0,
-)
 MAIN = 3.0  # what a phrase that names a main subject is worth in a fit, beside one that names another
 FOLDS = 20  # of the texts, where there is one data set; up to so many are left out one by one
 LEAST_TEXTS = 3  # two to fit on, one to measure on
@@ -82,10 +62,10 @@ class FitText:
         empty = cls(dataset, key, document.text, candidates, gold, Table({}, {}), language=document.language)
         if not candidates:
             return empty
-        asking = replace(method, leaders=round(ASKED * method.leaders))
-        (text,) = asking.with_similarities([method.counted(document, candidates)], [START])
+        asking, quick = replace(method, leaders=round(ASKED * method.leaders)), method.weights_for(document).quick
+        (text,) = asking.with_similarities([method.counted(document, candidates)], [quick])
         if method.asks:
-            (text,) = asking.with_answers([text], [ordered(START.totals(text.table))])
+            (text,) = asking.with_answers([text], [ordered(quick.log_odds(text.table))])
         answered = replace(empty, table=text.table, asked=tuple(text.answers), words=document.word_count)
         states = [answer.state for answer in text.answers.values()]
         width = max((len(state) for state in states if state is not None), default=0)
@@ -236,13 +216,16 @@ def from_prior(
         own, *others = (each.quick if name == "quick" else each.with_model for each in (prior, *styles))
         if not any(sample.tells for sample in samples):
             return own
-        known = np.array([own.evidence.get(name, 0.0) for name in names])
-        context = np.array([own.context.get(name, 0.0) for name in CONTEXT])
         directions = sqrt(pull) * style_directions(own, others, names)
-        fitted = fit(samples, pull / len(samples), None, Fit(known, context, own.intercept), directions)
+        fitted = fit(samples, pull / len(samples), None, as_fit(own, names), directions)
         return as_sum(fitted, names, own.repeats)
 
     return fit_sum
+
+
+def as_fit(known: Sum, names: Sequence[str]) -> Fit:
+    weights = np.array([known.evidence.get(name, 0.0) for name in names])
+    return Fit(weights, np.array([known.context.get(name, 0.0) for name in CONTEXT]), known.intercept)
 
 
 def as_sum(fitted: Fit, names: Sequence[str], repeats: float) -> Sum:

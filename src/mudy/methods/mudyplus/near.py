@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property
+from hashlib import sha256
 from heapq import heapify, heappop, heappush
 from importlib.resources import files
 from itertools import pairwise
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mudy._support.storage import dump_json
 from mudy.methods.mudyplus.evidence import Numbers
 from mudy.reading.candidates import Candidate
 from mudy.reading.document import Document, Span
@@ -175,6 +177,12 @@ def keyphraseness_for(model: str, language: str, width: int) -> Keyphraseness | 
     known = _directions().get(model)
     usable = known is not None and language in known.languages and len(known.direction) == width
     return known if usable else None
+
+
+def directions_hash() -> str:
+    """The same as long as the directions are."""
+    numbers = {model: [known.offset, *known.direction.tolist()] for model, known in _directions().items()}
+    return sha256(dump_json(numbers).encode()).hexdigest()[:12]
 
 
 @cache
