@@ -31,7 +31,7 @@ from mudy.methods.mudyplus.fit_texts import FitText
 from mudy.methods.mudyplus.weights import Weights
 
 RIDGE = 0.07  # documents are few
-RIDGE_OTHER_LANGUAGES = 0.3  # and these are fewer
+RIDGE_OTHER_LANGUAGES = 1.4  # towards the English weights: these are fewer
 NOT_USED = ("first_position", "usual_length", *(name for name in EVIDENCE if name.startswith(PLAIN_PREFIX)))
 ENGLISH_ONLY = ("generic", "rare_words")  # they rest on a list of English words
 REPEATS = 3.0  # log-odds that a cosine of 1 to a phrase above would cost, over one of ALIKE; English only
@@ -57,15 +57,17 @@ def main() -> None:
         (arguments.output / "keyphraseness.json").write_text(shipped, encoding="utf-8")
     english = [text for text in texts if golds[text.id].language == "en"]
     others = [text for text in texts if golds[text.id].language != "en"]
+    prior: Weights | None = None
     for name, by_hand, chosen, ridge in (
         ("subjects", set_by_hand(NOT_USED, REPEATS), english, RIDGE),
         ("subjects_other_languages", set_by_hand((*NOT_USED, *ENGLISH_ONLY), 0.0), others, RIDGE_OTHER_LANGUAGES),
     ):
         if not chosen:
             continue
-        options = fit_options(extractor, by_hand, ridge)
+        options = {**fit_options(extractor, by_hand, ridge), **({"towards": "subjects"} if prior else {})}
         before = extractor.scorer.loaded_weights  # type: ignore[attr-defined]
-        fitted = fit_on_texts(chosen, before, MudyPlus.leaders, by_hand_fits(by_hand, ridge), options)
+        fitted = fit_on_texts(chosen, before, MudyPlus.leaders, by_hand_fits(by_hand, ridge, prior), options)
+        prior = fitted.weights
         if arguments.output:
             write(arguments.output / f"{name}.json", fitted.weights)
         shown = [
