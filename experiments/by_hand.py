@@ -6,18 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from mudy.methods.mudyplus.evidence import CHEAP, EVIDENCE
 from mudy.methods.mudyplus.fit_texts import FitSum, as_fit, as_sum
-from mudy.methods.mudyplus.fitting import RIDGE, Sample, fit
+from mudy.methods.mudyplus.fitting import Sample, fit
 from mudy.methods.mudyplus.weights import Sum, Weights
 
 REPEATS = "repeats"  # its weight is set by hand, or 0: it depends on the ranking, which is fitted
 ByHand = Mapping[str, Mapping[str, float]]  # sum -> evidence -> its weight
-SET_BY_HAND: ByHand = {  # before the calibration scales all
-    "quick": {"generic": -2.5, "plain_generic": -1.0},
-    "full": {"generic": -3.0, "plain_generic": -1.5},
-}
 
 
-def by_hand_fits(by_hand: ByHand = SET_BY_HAND, ridge: float = RIDGE, prior: Weights | None = None) -> FitSum:
+def by_hand_fits(by_hand: ByHand, ridge: float, prior: Weights | None = None) -> FitSum:
     """Fits in which weights set by hand keep their proportions; the ridge pulls the others towards a prior, or 0."""
 
     def fit_sum(samples: Sequence[Sample], name: str) -> Sum:

@@ -1,12 +1,13 @@
 """What a few examples are worth: F1 of MUDY+ on six data sets, adapted to 3 to 50 of their texts.
 
-    python -m experiments.examples DATA --cache evidence --picture docs/examples.png > experiments/examples.md
+    python -m experiments.examples DATA --documents FOLDER... --cache evidence --picture docs/examples.png
 
-DATA is a folder with the development halves, a file of JSON lines each. Of each set 50 texts are measured; examples
-are drawn from 50 others. Weights are adapted from those of the default style, which saw none of these sets, and from
-those of the style of the set's kind. The other styles are fitted here, without the set measured. As in
-`Extractor(examples=...)`, weights that do not help examples left out are not used. `--pulls` compares strengths of the
-prior instead: mean and least gain over the sets. Resumable: what the cache holds is not computed again.
+DATA is a folder with the development halves, a file of JSON lines each, and each FOLDER one of documents as
+`experiments.documents` has, which the direction of the language model is fitted on too. Of each set 50 texts are
+measured; examples are drawn from 50 others. Weights are adapted from those of the default style, which saw none of
+these sets, and from those of the style of the set's kind. The other styles are fitted here, without the set measured.
+As in `Extractor(examples=...)`, weights that do not help examples left out are not used. `--pulls` compares strengths
+of the prior instead: mean and least gain over the sets. Resumable: what the cache holds is not computed again.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.by_hand import by_hand_fits
-from experiments.documents.keyphraseness import with_keyphraseness_in_context
-from experiments.mudyplus import STYLES, predictions
+from experiments.documents import load_gold
+from experiments.documents.__main__ import documents, with_directions
+from experiments.mudyplus import STYLES, predictions, style_fits
 from mudy import Extractor
 from mudy.evaluation.datasets import load
 from mudy.evaluation.fit import gather
@@ -32,7 +33,7 @@ from mudy.extraction.examples import LEAST
 from mudy.methods import Style
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.fit_texts import FitText, fit_parts, fitted_weights, from_prior, in_parts
-from mudy.methods.mudyplus.fitting import PULL, RIDGE
+from mudy.methods.mudyplus.fitting import PULL
 from mudy.methods.mudyplus.weights import Weights, load_weights
 
 TITLES = {
@@ -62,14 +63,16 @@ Weights that do not help examples left out are not used, as in `Extractor(exampl
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of data sets")
+    parser.add_argument("--documents", type=Path, nargs="+", required=True, metavar="FOLDER")
     parser.add_argument("--cache", type=Path, required=True, help="folder for evidence")
     parser.add_argument("--picture", type=Path, metavar="FILE.png", help="draw the learning curves")
     parser.add_argument("--pulls", type=float, nargs="+", default=[], help="strengths of the prior to compare")
     arguments = parser.parse_args()
     extractor = Extractor("mudyplus", protocol="promptrank", threads=1)
     sets = [load(arguments.data / f"{name}.jsonl", limit=TEXTS) for name in KINDS]
-    gathered = in_parts(gather(extractor, sets, arguments.cache, lambda *_: None))
-    gathered, _ = with_keyphraseness_in_context(gathered, extractor.scorer, RIDGE)  # type: ignore[arg-type]
+    gathered = in_parts(gather(extractor, sets, arguments.cache / "examples", lambda *_: None))
+    golds = {gold.id: gold for folder in arguments.documents for gold in load_gold(folder)}
+    _, gathered, _ = with_directions(documents(Extractor(threads=1), golds, arguments.cache), gathered, extractor)
     texts = {name: [replace(text, part="") for text in gathered if text.dataset == name] for name in KINDS}
     styles = {name: styles_without(name, texts) for name in TITLES}
     if arguments.pulls:
@@ -91,8 +94,9 @@ def styles_without(name: str, texts: Mapping[str, Sequence[FitText]]) -> dict[St
         style: [text for other in names if other != name for text in texts[other] if text.candidates]
         for style, names in STYLES.items()
     }
-    fitted = {style: fitted_weights(own, LEADERS, by_hand_fits()) for style, own in chosen.items()}
-    return {"subjects": load_weights(), **fitted}
+    subjects = load_weights()
+    fits = style_fits(subjects)
+    return {"subjects": subjects, **{style: fitted_weights(own, LEADERS, fits) for style, own in chosen.items()}}
 
 
 def curve(

@@ -1,10 +1,9 @@
-"""MUDY+: the weights of the styles made again, and every table about them, from evidence that is computed once.
+"""MUDY+ on data sets: the styles other than `subjects`, which `experiments.documents` fits, and tables about them.
 
-    python -m experiments.mudyplus DATA --cache evidence --output src/mudy/methods/mudyplus/fitted > mudyplus.md
+    python -m experiments.mudyplus DATA --cache evidence
 
-DATA is a folder with the development halves, a file of JSON lines each. Resumable: what the cache holds is not computed
-again, and with a full cache the command takes minutes. `--beside` adds a table with runs of `mudy evaluate --output`,
-on the texts that they have. `--read none` reads whole texts with the shipped weights instead, and fits nothing.
+reads whole papers of DATA, a folder with development halves as files of JSON lines, with the shipped weights and
+compares them with other methods. Resumable: what the cache holds is not computed again.
 """
 
 from __future__ import annotations
@@ -12,18 +11,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.by_hand import SET_BY_HAND, ByHand, by_hand_fits
-from experiments.documents.keyphraseness import to_dict, with_keyphraseness_in_context
+from experiments.by_hand import by_hand_fits
 from experiments.lists.readability import overlapping
 from mudy import Extractor
-from mudy._support.storage import dump_json
 from mudy.evaluation.comparison import compare
 from mudy.evaluation.datasets import Dataset, load
 from mudy.evaluation.experiment import evaluate
@@ -36,9 +33,8 @@ from mudy.extraction.ranking import LIKELY
 from mudy.methods import Style
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence import Numbers
-from mudy.methods.mudyplus.fit_texts import FitText, in_parts
-from mudy.methods.mudyplus.fitting import RIDGE
-from mudy.methods.mudyplus.weights import load_weights
+from mudy.methods.mudyplus.fit_texts import FitSum, FitText, in_parts
+from mudy.methods.mudyplus.weights import Weights, load_weights
 from mudy.reading.candidates.stemming import stems_of as stems
 
 TEXTS = {  # of each data set that the weights are fitted on: all, up to this many
@@ -60,6 +56,8 @@ STYLES: dict[Style, tuple[str, ...]] = {  # the sets whose gold is of one kind
     "keywords": ("kp20k", "www", "nus", "pubmed", "citeulike180", "semeval2010_train"),
     "tags": ("wikihow", "stackexchange", "kptimes_sample10"),
 }
+RIDGE = 0.1  # towards the default style
+Peers = Mapping[str, Mapping[str, Sequence[Predictions]]]  # method -> data set -> what it finds
 WHOLE = {"nus": 25, "semeval2010": 25, "pubmed": 25, "citeulike180": 25}
 PEERS = {"yake": "YAKE", "embedrank": "EmbedRank"}
 TITLES = {
@@ -82,43 +80,41 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of data sets")
     parser.add_argument("--cache", type=Path, required=True, help="folder for evidence and runs of other methods")
-    parser.add_argument("--output", type=Path, help="write the weights of each style into this folder")
-    parser.add_argument(
-        "--read", choices=["promptrank", "none"], default="promptrank", help="512 words, or whole texts"
-    )
-    parser.add_argument("--beside", type=Path, nargs="+", default=[], metavar="RUN.json", help="runs of other methods")
-    parser.add_argument("--no-peers", action="store_true", help="leave YAKE and EmbedRank out")
     arguments = parser.parse_args()
-    whole = arguments.read == "none"
-    wanted = WHOLE if whole else TEXTS
-    sets = {name: load(arguments.data / f"{name}.jsonl", limit=most) for name, most in wanted.items()}
-    asked = {} if arguments.no_peers else PEERS
-    peers = {title: runs(name, [*sets.values()], arguments.cache, whole=whole) for name, title in asked.items()}
-    if whole:
-        texts = gather(reader("keywords", None), [*sets.values()], arguments.cache / "mudyplus-none", show_set)
-        print("\n".join(whole_page(texts, peers)))
-        return
+    peers = peer_runs(arguments.data, arguments.cache, whole=True)
+    sets = loaded(arguments.data, WHOLE)
+    texts = gather(reader("keywords", None), sets, arguments.cache / "mudyplus-none", show_set)
+    print("\n".join(whole_page(texts, peers)))
+
+
+def loaded(data: Path, most: Mapping[str, int]) -> list[Dataset]:
+    """Up to so many texts of each set."""
+    return [load(data / f"{name}.jsonl", limit=limit) for name, limit in most.items()]
+
+
+def style_texts(data: Path, cache: Path) -> list[FitText]:
+    """The texts of all data sets with their evidence, as they are read with the style of their kind."""
     texts = []
     for style, names in STYLES.items():
-        extractor, cache = reader(style, "promptrank"), arguments.cache / f"mudyplus-{style}"
-        texts += gather(extractor, [sets[name] for name in names], cache, show_set)
-    method = extractor.scorer
-    assert isinstance(method, MudyPlus)
-    texts, directions = with_keyphraseness_in_context(in_parts(texts), method, RIDGE)
-    if arguments.output:
-        about = "Fitted by `python -m experiments.mudyplus` on the development halves of public data sets."
-        shipped = dump_json(to_dict(directions, about)) + "\n"
-        (arguments.output / "keyphraseness_in_context.json").write_text(shipped, encoding="utf-8")
-    leaders, options = method.leaders, fit_options(extractor)
-    for style, names in STYLES.items():
-        chosen = [text for text in texts if text.dataset in names]
-        judged = fit_on_texts(chosen, load_weights(), leaders, by_hand_fits(), options)
-        if arguments.output:
-            weights = dump_json(shipped_form(judged), indent=1) + "\n"
-            (arguments.output / f"{style}.json").write_text(weights, encoding="utf-8")
-        print(f"## {style}\n\n" + "\n".join(page(judged, peers)))
-        if arguments.beside:
-            print("\n".join(beside_table(judged, [Run.load(path) for path in arguments.beside])))
+        sets = loaded(data, {name: TEXTS[name] for name in names})
+        texts += gather(reader(style, "promptrank"), sets, cache / f"mudyplus-{style}", show_set)
+    return in_parts(texts)
+
+
+def fitted_styles(texts: Sequence[FitText], subjects: Weights, extractor: Extractor) -> dict[str, FittedWeights]:
+    """The weights of each style."""
+    options = {**fit_options(extractor, RIDGE), "towards": "subjects"}
+    return {
+        style: fit_on_texts(
+            [text for text in texts if text.dataset in names], subjects, MudyPlus.leaders, style_fits(subjects), options
+        )
+        for style, names in STYLES.items()
+    }
+
+
+def style_fits(subjects: Weights) -> FitSum:
+    """Fits with the weights of the default style as the prior."""
+    return by_hand_fits({"quick": {}, "full": {}}, RIDGE, subjects)
 
 
 def reader(style: Style, protocol: ProtocolName | None) -> Extractor:
@@ -132,23 +128,26 @@ def show_set(name: str, done: int, texts: int) -> None:
         print(f"{time.strftime('%H:%M:%S')} {name}: {texts} texts", file=sys.stderr, flush=True)
 
 
-def fit_options(extractor: Extractor, by_hand: ByHand = SET_BY_HAND, ridge: float = RIDGE) -> dict[str, Any]:
-    """How weights were fitted without a prior, ready for JSON."""
+def fit_options(extractor: Extractor, ridge: float) -> dict[str, Any]:
+    """How weights were fitted, ready for JSON."""
     asked = {name: value for name, value in fit_settings(extractor).items() if value not in (None, {})}
-    return {**asked, "ridge": ridge, "set_by_hand": {name: dict(weights) for name, weights in by_hand.items()}}
+    return {**asked, "ridge": ridge}
 
 
-def shipped_form(judged: FittedWeights) -> dict[str, object]:
-    about = "Fitted by `python -m experiments.mudyplus` on the development halves of public data sets."
-    return {"version": judged.weights.to_dict()["version"], "about": about, **judged.weights.to_dict()}
+def peer_runs(data: Path, cache: Path, *, whole: bool = False) -> Peers:
+    """The predictions of other methods on the same texts, read in the same way."""
+    cache.mkdir(parents=True, exist_ok=True)
+    sets, peers = loaded(data, WHOLE if whole else TEXTS), {}
+    for method, title in PEERS.items():
+        extractor = Extractor(method, protocol=None if whole else "promptrank", threads=1)
+        file = cache / f"{method}-{'none' if whole else 'promptrank'}.json"
 
+        def show(dataset: str, done: int, texts: int, method: str = method) -> None:
+            show_set(f"{method} on {dataset}", done, texts)
 
-def runs(method: str, sets: Sequence[Dataset], folder: Path, *, whole: bool) -> dict[str, list[Predictions]]:
-    """The predictions of another method on the same texts, read in the same way."""
-    extractor = Extractor(method, protocol=None if whole else "promptrank", threads=1)
-    file = folder / f"{method}-{'none' if whole else 'promptrank'}.json"
-    run = evaluate(extractor, sets, file, progress=lambda data, *counts: show_set(f"{method} on {data}", *counts))
-    return {data.name: list(run.predictions(data.name)) for data in sets}
+        run = evaluate(extractor, sets, file, progress=show)
+        peers[title] = {data.name: list(run.predictions(data.name)) for data in sets}
+    return peers
 
 
 # -- Tables -----------------------------------------------------------------------------------------------------------
@@ -160,7 +159,7 @@ def predictions(text: FitText, chances: Numbers, top_n: int | None, **ranking: A
     return Predictions(text.id, phrases, text.gold, text.occurrences, text.language)
 
 
-def page(judged: FittedWeights, peers: dict[str, dict[str, list[Predictions]]]) -> Iterator[str]:
+def page(judged: FittedWeights, peers: Peers) -> Iterator[str]:
     yield from f1_table(judged, peers)
     yield ""
     yield from list_table(judged)
@@ -173,7 +172,7 @@ def title_of(dataset: str) -> str:
     return TITLES.get(dataset, dataset)
 
 
-def f1_table(judged: FittedWeights, peers: dict[str, dict[str, list[Predictions]]]) -> Iterator[str]:
+def f1_table(judged: FittedWeights, peers: Peers) -> Iterator[str]:
     """F1@5/10/15 of all methods; of MUDY+ with the set left out of the fit (± half its 95 % interval), and fitted."""
     head = [*peers, "quick, left out", "fast, left out", "fast, fitted", "left out - best of others at 10"]
     yield f"| set | texts | ceiling | {' | '.join(head)} |"
@@ -282,7 +281,7 @@ def calibration_table(calibration: Calibration) -> Iterator[str]:
     yield ""
 
 
-def whole_page(texts: Sequence[FitText], peers: dict[str, dict[str, list[Predictions]]]) -> Iterator[str]:
+def whole_page(texts: Sequence[FitText], peers: Peers) -> Iterator[str]:
     """Whole texts with the shipped weights."""
     shipped = load_weights(style="keywords")
     judged = FittedWeights(texts, 30, shipped, {}, (), shipped)

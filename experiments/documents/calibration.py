@@ -1,10 +1,10 @@
 """How far the probabilities of the style `subjects` can be trusted on genres that the weights have not seen.
 
-    python -m experiments.documents.calibration FOLDER... --cache evidence
+    python -m experiments.documents.calibration FOLDER... --data DATA --cache evidence
 
-Weights and the direction of keyphraseness are fitted on the other genres; only the bend of high probabilities, one
-number, is chosen on all. A phrase is right if it names a main or good subject; the first fifteen of each document
-count. Writes calibration.md and calibration.png to --output.
+Weights and directions are fitted on the other genres, as by `experiments.documents`, which has the same arguments; only
+the bend of high probabilities, one number, is chosen on all. A phrase is right if it names a main or good subject; the
+first fifteen of each document count. Writes calibration.md and calibration.png to --output.
 """
 
 from __future__ import annotations
@@ -16,16 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.by_hand import by_hand_fits
-from experiments.documents import Gold, by_genre, load_gold
-from experiments.documents.__main__ import ENGLISH_ONLY, NOT_USED, REPEATS, RIDGE, as_documents, set_by_hand, show
-from experiments.documents.keyphraseness import with_keyphraseness, with_shipped_keyphraseness_in_context
+from experiments.documents import Gold, load_gold
+from experiments.documents.__main__ import documents, fitted_subjects, with_directions
+from experiments.mudyplus import style_texts
 from experiments.reproduce.markdown import markdown_table
 from mudy import Extractor
-from mudy.evaluation.fit import FittedWeights, fit_on_texts, gather
+from mudy.evaluation.fit import FittedWeights
 from mudy.evaluation.measures import have_stems_of, reliability_bins
 from mudy.extraction.adaptation import ranked
-from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence import Numbers
 
 FIRST = 15  # phrases of a document
@@ -36,16 +34,16 @@ EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.01)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
+    parser.add_argument("--data", type=Path, required=True, help="folder of data sets")
     parser.add_argument("--cache", type=Path, required=True, help="folder for evidence")
     parser.add_argument("--output", type=Path, default=Path(__file__).parents[1])
     arguments = parser.parse_args()
-    golds = {gold.id: gold for folder in arguments.folders for gold in load_gold(folder) if gold.language == "en"}
+    golds = {gold.id: gold for folder in arguments.folders for gold in load_gold(folder)}
     extractor = Extractor(threads=1)
-    texts = as_documents(gather(extractor, by_genre(golds.values()), arguments.cache, show), golds)
-    texts, _ = with_keyphraseness(texts, extractor.scorer, NOT_USED, ENGLISH_ONLY, RIDGE)  # type: ignore[arg-type]
-    texts = with_shipped_keyphraseness_in_context(texts, extractor.scorer)  # type: ignore[arg-type]
-    fits = by_hand_fits(set_by_hand(NOT_USED, REPEATS), RIDGE)
-    fitted = fit_on_texts(texts, extractor.scorer.loaded_weights, MudyPlus.leaders, fits)  # type: ignore[attr-defined]
+    texts, *_ = with_directions(
+        documents(extractor, golds, arguments.cache), style_texts(arguments.data, arguments.cache), extractor
+    )
+    fitted = fitted_subjects(texts, extractor)["subjects"]
     judged = {name: judgements(fitted, golds, name) for name in ("full", "quick")}
     (arguments.output / "calibration.md").write_text(page(judged), encoding="utf-8")
     picture({"fast": judged["full"], "quick": judged["quick"]}, arguments.output / "calibration.png")

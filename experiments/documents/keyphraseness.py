@@ -1,9 +1,9 @@
 """The directions of vectors in which phrases are keyphrases, whatever their document: fitted on documents with gold.
 
 There is one for each encoder, whose vectors are of phrases alone, fitted on documents; and one for the language model,
-whose states are of phrases in their sentences, fitted on data sets. Each is fitted beside the evidence that the method
-has before, which is held as it is, so that it says what that evidence does not. The weights of MUDY+ are fitted
-afterwards, on values of directions that have not seen the part of a text: its genre, or its data set.
+whose states are of phrases in their sentences, fitted on documents and data sets. Each is fitted beside the evidence
+that the method has before, which is held as it is, so that it says what that evidence does not. The weights of MUDY+
+are fitted afterwards, on values of directions that have not seen the part of a text: its genre, or its data set.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from mudy.methods.mudyplus.cascade import model_key
 from mudy.methods.mudyplus.evidence import CHEAP, EVIDENCE, UNKNOWN_SIMILARITY, Numbers, long
 from mudy.methods.mudyplus.fit_texts import FitText
 from mudy.methods.mudyplus.fitting import Sample, ranking_weights
-from mudy.methods.mudyplus.near import Embed, Keyphraseness, keyphraseness_for, unit_vectors, vectors_alone
+from mudy.methods.mudyplus.near import Embed, Keyphraseness, unit_vectors, vectors_alone
 
 RIDGE = 0.3  # on each number of an encoder's direction, in units of what it varies
-RIDGE_IN_CONTEXT = 20.0  # on each of a language model's
+RIDGE_IN_CONTEXT = 5.0  # on each of a language model's
+DOCUMENTS = 10.0  # weight of documents for it, beside a data set of as many texts: about that of all data sets together
 FOLDS = 12  # of the parts, left out in turn
 DIGITS = 3  # that are kept of each number
 ENGLISH = frozenset({"en"})
@@ -80,23 +81,18 @@ def with_keyphraseness(
 
 
 def with_keyphraseness_in_context(
-    texts: Sequence[FitText], method: MudyPlus, ridge: float
-) -> tuple[list[FitText], dict[str, Keyphraseness]]:
-    """The texts with a column of their keyphraseness in context, and the direction of the language model."""
-    beside = Beside([name for name in EVIDENCE if name != "in_context"], ridge)
+    documents: list[FitText], sets: list[FitText], method: MudyPlus, unused: Sequence[str], ridge: float
+) -> tuple[list[FitText], list[FitText], dict[str, Keyphraseness]]:
+    """Both with a column of their keyphraseness in context, and the direction of the language model.
+
+    It is fitted on English documents and on data sets, each part of either left out in turn.
+    """
+    beside = Beside([name for name in EVIDENCE if name not in (*unused, "in_context")], ridge)
+    english = [replace(text, weight=DOCUMENTS) for text in documents if text.language == "en"]
+    texts = [*english, *sets]
     columns, direction = cross_fitted(texts, states_of(texts), ENGLISH, beside, RIDGE_IN_CONTEXT)
-    return with_column(texts, "in_context", columns), {model_key(method.prompted): direction}
-
-
-def with_shipped_keyphraseness_in_context(texts: Sequence[FitText], method: MudyPlus) -> list[FitText]:
-    """The texts with a column by the shipped direction of the language model, which was fitted on data sets."""
-    vectors = states_of(texts)
-    width = next(states.shape[1] for _, states in vectors.values())
-    columns: dict[Key, Numbers] = {}
-    for text in texts:
-        known = keyphraseness_for(model_key(method.prompted), text.language, width)
-        columns |= {} if known is None else columns_by(known, [text], vectors)
-    return with_column(texts, "in_context", columns)
+    documents, sets = (with_column(some, "in_context", columns) for some in (documents, sets))
+    return documents, sets, {model_key(method.prompted): direction}
 
 
 def with_column(texts: Sequence[FitText], name: str, columns: Mapping[Key, Numbers]) -> list[FitText]:
@@ -111,7 +107,7 @@ def cross_fitted(
     texts: Sequence[FitText], vectors: Vectors, languages: frozenset[str], beside: Beside, ridge: float
 ) -> tuple[dict[Key, Numbers], Keyphraseness]:
     """A column for each text by a direction fitted on other parts, and the direction fitted on all texts."""
-    parts = sorted({text.part for text in texts})
+    parts = list(dict.fromkeys(text.part for text in texts))
     columns: dict[Key, Numbers] = {}
     for fold in range(min(FOLDS, len(parts))):
         left_out = set(parts[fold::FOLDS])

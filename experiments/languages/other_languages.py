@@ -26,6 +26,7 @@ from mudy.evaluation.fit import FittedWeights, FitText, fit_on_texts, gather
 from mudy.evaluation.measures import F1, Predictions
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence import CHEAP, EVIDENCE, PLAIN_PREFIX
+from mudy.methods.mudyplus.fitting import RIDGE
 from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
 from mudy.reading.candidates.stemming import stems_of
 from mudy.reading.untagged import UntaggedReader
@@ -110,7 +111,9 @@ def main() -> None:
 
 
 def judge(texts: Sequence[FitText]) -> FittedWeights:
-    return fit_on_texts(texts, load_weights(style="terms", language="fr"), MudyPlus.leaders, by_hand_fits(LEFT_AT_ZERO))
+    return fit_on_texts(
+        texts, load_weights(style="terms", language="fr"), MudyPlus.leaders, by_hand_fits(LEFT_AT_ZERO, RIDGE)
+    )
 
 
 def shipped_form(weights: Weights) -> dict[str, object]:

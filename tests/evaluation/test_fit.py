@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.by_hand import SET_BY_HAND, by_hand_fits
+from experiments.by_hand import by_hand_fits
 from mudy.errors import InputError, SettingError
 from mudy.evaluation.datasets import Dataset, Record
 from mudy.evaluation.experiment import evaluate
@@ -19,7 +19,8 @@ from mudy.extraction.extractor import Extractor
 from mudy.methods.mudyplus import MudyPlus
 from mudy.methods.mudyplus.evidence import CHEAP
 from mudy.methods.mudyplus.fit_texts import ASKED, MAIN, FitText, in_parts
-from mudy.methods.mudyplus.weights import Sum, Weights, load_weights
+from mudy.methods.mudyplus.fitting import RIDGE
+from mudy.methods.mudyplus.weights import Sum, Weights
 from mudy.reading.candidates.stemming import stems_of as stems
 from mudy.reading.document import Block, Span
 from tests import small
@@ -161,16 +162,9 @@ def test_one_data_set_is_left_out_in_folds_that_each_have_something_to_tell() ->
     assert fit_weights(extractor(), [RIVERS]).left_out == "one text"
 
 
-def test_the_weights_set_by_hand_are_those_of_the_shipped_file() -> None:
-    shipped = load_weights(style="terms")
-    for name, own in (("quick", shipped.quick), ("full", shipped.with_model)):
-        scales = [own.evidence[kind] / weight for kind, weight in SET_BY_HAND[name].items()]
-        assert scales == pytest.approx([scales[0]] * len(scales), rel=0.01)
-
-
 def test_weights_set_by_hand_keep_their_proportions_but_a_prior_takes_their_place(quick: FittedWeights) -> None:
-    alone = fit_on_texts(quick.texts, quick.before, 0, by_hand_fits()).weights
-    by_hand = SET_BY_HAND["quick"]
+    by_hand = {"generic": -2.5, "plain_generic": -1.0}
+    alone = fit_on_texts(quick.texts, quick.before, 0, by_hand_fits({"quick": by_hand}, RIDGE)).weights
     ratio = by_hand["generic"] / by_hand["plain_generic"]
     for weights, same in ((alone, True), (quick.weights, False)):
         values = weights.quick.evidence
