@@ -29,7 +29,7 @@ CALIBRATION_RIDGE = 0.01  # share of the ridge towards a prior that holds its sc
 LEAST_DEVIATION = 0.4  # of evidence beside a prior: in short texts some varies little, and its weight would run away
 FLAT_EVIDENCE = 1e-9  # evidence that varies less is the same for all phrases
 LEAST_SCALE = 0.01  # of the ranking's weights in the log-odds
-SLOPES = tuple(np.linspace(0.2, 1.0, 17).round(2).tolist())  # that are tried; below, scores would all look alike
+SLOPES = tuple(np.linspace(0.2, 1.6, 29).round(2).tolist())  # that are tried; below, scores would all look alike
 
 _STEPS = 100  # of Newton's method; about ten are needed
 _ENOUGH = 1e-8  # change of the weights, relative to the largest, below which they have settled

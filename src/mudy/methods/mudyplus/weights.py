@@ -28,10 +28,10 @@ _LARGEST = 1_000_000  # weight; those that were fitted are below 10
 
 @dataclass(frozen=True, slots=True)
 class Bend:
-    """Above a knee, log-odds grow more slowly; a bend keeps their order.
+    """Above a knee, log-odds grow more slowly or faster; a bend keeps their order.
 
-    The weights are fitted on some kinds of texts, and others differ. On data sets left out of the fit, probabilities up
-    to about a third are accurate, and higher ones are too high.
+    The weights are fitted on some kinds of texts, and others differ. On texts left out of the fit, probabilities up to
+    about a third are accurate; higher ones are too high on data sets, and too low on documents.
     """
 
     knee: float = KNEE
