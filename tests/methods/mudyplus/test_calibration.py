@@ -20,7 +20,7 @@ def test_no_bend_changes_nothing() -> None:
     np.testing.assert_allclose(Bend().bent(sums), sums)
 
 
-@pytest.mark.parametrize("slope", [0.3, 1.0])
+@pytest.mark.parametrize("slope", [0.3, 1.0, 1.4])
 def test_the_bend_of_a_known_truth_is_found_again(slope: float) -> None:
     random = np.random.default_rng(0)
     sums: list[Numbers] = [random.normal(0, 2, size=100) for _ in range(200)]
