@@ -56,7 +56,7 @@ STYLES: dict[Style, tuple[str, ...]] = {  # the sets whose gold is of one kind
     "keywords": ("kp20k", "www", "nus", "pubmed", "citeulike180", "semeval2010_train"),
     "tags": ("wikihow", "stackexchange", "kptimes_sample10"),
 }
-RIDGE = 0.1  # towards the default style
+RIDGE = 0.03  # towards the default style
 Peers = Mapping[str, Mapping[str, Sequence[Predictions]]]  # method -> data set -> what it finds
 WHOLE = {"nus": 25, "semeval2010": 25, "pubmed": 25, "citeulike180": 25}
 PEERS = {"yake": "YAKE", "embedrank": "EmbedRank"}

@@ -160,10 +160,9 @@ def test_examples_that_do_not_help_leave_the_weights_as_they_were(arguments: dic
     plain = Extractor(**arguments)
     texts = [text for text, _ in PAIRS]
     lists = [[k.text for k in plain.extract(text, None, merge=False, distinct=False)] for text in texts]
-    mixed = [(text, phrases[:5]) for text, phrases in zip(texts[:4], lists[:4], strict=True)]
-    mixed += [(text, phrases[-5:]) for text, phrases in zip(texts[4:], lists[4:], strict=True)]  # the opposite
+    known = [(text, phrases[:5]) for text, phrases in zip(texts, lists, strict=True)]  # no weights can do better
     with pytest.warns(ExampleWarning, match="do not help, so the weights stay as they were") as caught:
-        extractor = Extractor(**arguments, examples=mixed)
+        extractor = Extractor(**arguments, examples=known)
     assert caught[0].filename == __file__
     assert extractor.adaptation is not None
     assert not extractor.adaptation.helps
