@@ -53,10 +53,10 @@ LEADERS = MudyPlus.leaders
 HEAD = f"""# What a few examples are worth
 
 F1@10 in per cent (StackExchange: F1@5) on {MEASURED} texts of each set, mean and deviation over {DRAWS} draws of
-examples from 50 others, by `python -m experiments.examples DATA --cache evidence`. `subjects` is the default style,
-whose weights saw none of these sets. The other styles are fitted for this table without the set measured, on at most
-{TEXTS} texts of each set of their kind, and the direction of the language model on all other sets. The form and the
-strength of the prior were chosen on these sets.
+examples from 50 others, by `python -m experiments.examples DATA --documents FOLDER... --cache evidence`. `subjects` is
+the default style, whose weights saw none of these sets. The other styles are fitted for this table without the set
+measured, on at most {TEXTS} texts of each set of their kind, and the direction of the language model on documents and
+all other sets. The form and the strength of the prior were chosen on these sets.
 Weights that do not help examples left out are not used, as in `Extractor(examples=...)`."""
 
 
