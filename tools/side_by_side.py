@@ -1,6 +1,7 @@
 """Write the lists of other packages beside ours into the guides.
 
-    python -m tools.side_by_side keybert yake pke   in the root
+    python -m tools.side_by_side                    our lists, in the root
+    python -m tools.side_by_side keybert yake pke   theirs too
 
 The other packages are no requirement of ours; install those that you name: keybert==0.9.0, yake==0.7.3 (AGPL-3), or
 pke-tool==1.8.1 (GPL-3; without its old requirements, with unidecode, six, future, nltk, networkx and scikit-learn).
@@ -98,10 +99,11 @@ def table(columns: Columns) -> str:
 
 
 def read_table(guide: str) -> Columns:
-    """The columns of a guide's table, as they stand there."""
+    """The columns of a guide's table."""
     found = TABLE.search(page(guide).read_text(encoding="utf-8"))
     assert found is not None, f"{page(guide)} has no table"
-    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in found[0].splitlines())
+    plain = re.sub("</?s>", "", found[0])
+    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in plain.splitlines())
     return {title: [row[place] for row in rows] for place, title in enumerate(head) if title}
 
 
@@ -110,8 +112,9 @@ def page(guide: str) -> Path:
 
 
 def main() -> None:
-    for guide in sys.argv[1:]:
-        made = table(THEIRS[guide]() | ours(guide))
+    for guide, theirs in THEIRS.items():
+        shown = {title: column for title, column in read_table(guide).items() if title not in OURS[guide]}
+        made = table((theirs() if guide in sys.argv[1:] else shown) | ours(guide))
         text = page(guide).read_text(encoding="utf-8")
         page(guide).write_text(TABLE.sub(lambda _, made=made: made, text), encoding="utf-8")  # type: ignore[misc]
 
