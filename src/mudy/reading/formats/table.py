@@ -11,7 +11,7 @@ _TEXT_SHARE = 0.5  # of a column's cells that are words; else the column holds c
 _DISTINCT = 0.3  # of a column's cells; in a column of codes, the same come again
 _SENTENCE = 40  # characters of a cell, on average, from which a column has sentences
 _LONGEST_CELL = 10_000_000  # characters
-_LABEL = re.compile(r"^\D*[^\W\d_]{2}\D*$|(?<![\w])[^\W\d_]{4,}(?!\w)")
+_LABEL = re.compile(r"^\D*[^\W\d_]{2}\D*$|(?<!\w)[^\W\d_]{4,}(?!\w)")  # letters, and with digits a longer word
 _TIMES = re.compile(r"\s*[\d:]{5,9}[,.]\d{1,3}\s*-->\s*[\d:]{5,9}[,.]\d{1,3}.*")
 _TAG = re.compile(r"</?[a-z][^<>]{0,100}>|\{\\[^{}]{1,50}\}")
 
